@@ -1,20 +1,17 @@
 import { z } from "zod";
 import { DEFAULT, entryOf, groupOf, HERE, type Lock } from "./lock.ts";
-import { closed, dict, Maybe, refuse, shaped, Text, toml, Word } from "./parse.ts";
+import { closed, dict, listOf, maybe, once, shaped, Text, toml, Word } from "./parse.ts";
 import { plainAddress, repositoryAt, type Source, strange } from "./place.ts";
 
-const Hash = z
-  .string()
-  .regex(/^(?:[\da-f]{64}|<none>)$/)
-  .optional();
+const Hash = Text.regex(/^(?:[\da-f]{64}|<none>)$/).optional();
 const Package = closed(
-  { name: Word, version: Word, source: Maybe, checksum: Hash, dependencies: z.array(Text).default([]) },
+  { name: Word, version: Word, ...maybe("source"), checksum: Hash, dependencies: listOf(Text) },
   "replace",
 );
 const File = closed(
   {
     ...{ version: z.literal([3, 4]).optional(), package: z.array(Package), metadata: dict(Hash).default({}) },
-    patch: closed({ unused: z.array(Package) }).default({ unused: [] }),
+    patch: closed({ unused: listOf(Package) }).default({ unused: [] }),
   },
   "root",
 );
@@ -22,23 +19,19 @@ const File = closed(
 /** Reads `Cargo.lock` of all versions. Packages without a source are in the repository, in folders that manifests name. */
 export function cargoLock(text: string): Lock {
   const { package: packages, metadata, patch } = shaped(File, toml(text));
-  const named = (one: z.infer<typeof Package>, isUnused: boolean) => ({
-    ...one,
-    isUnused,
-    id: `${one.name} ${one.version}${one.source === undefined ? "" : ` (${one.source})`}`,
+  const all = [...packages, ...patch.unused].map((one) => {
+    const bare = `${one.name} ${one.version}`;
+    return { ...one, bare, id: one.source === undefined ? bare : `${bare} (${one.source})` };
   });
-  const all = [...packages.map((one) => named(one, false)), ...patch.unused.map((one) => named(one, true))];
+  once(all.map(({ id }) => id));
   // Dependencies have as much of it as is needed to tell packages apart.
-  const ids = groupOf(
-    all.flatMap(({ id, name, version }) => [name, `${name} ${version}`, id].map((key) => [key, id] as const)),
-  );
-  if (new Set(all.map(({ id }) => id)).size < all.length) refuse("a package twice");
+  const ids = groupOf(all.flatMap(({ id, name, bare }) => [name, bare, id].map((key) => [key, id] as const)));
   const entries = all.map(
-    ({ id, name, version, source, isUnused, dependencies, checksum = metadata[`checksum ${id}`] }) =>
+    ({ id, name, version, source, dependencies, checksum = metadata[`checksum ${id}`] }, at) =>
       entryOf({
         ...{ id, name, version, line: `name = "${name}"\nversion = "${version}"`, ...sourceOf(source) },
         ...{
-          isRoot: source === undefined || isUnused,
+          isRoot: source === undefined || at >= packages.length,
           needs: dependencies.flatMap((need) => [...(ids.get(need) ?? [])]),
         },
         hashes: groupOf(checksum === undefined || checksum === "<none>" ? [] : [["crate sha256", checksum]]),
@@ -47,30 +40,24 @@ export function cargoLock(text: string): Lock {
   return { entries };
 }
 
+/** Cargo's own index, by git and by HTTP. */
+const cratesIo = new Set([
+  "registry+https://github.com/rust-lang/crates.io-index",
+  "sparse+https://index.crates.io/",
+]);
+const sourceForm =
+  /^(registry|sparse|git)\+([^?#]*)(?:\?((?:branch|tag|rev)=[\w./%+-]+))?(?:#([\da-f]{40,64}))?$/;
+
 function sourceOf(source: string | undefined): Source {
   if (source === undefined) return { kind: "folder", places: [HERE] };
-  // Cargo's own index, by git and by HTTP.
-  if (
-    /^(?:registry\+https:\/\/github\.com\/rust-lang\/crates\.io-index|sparse\+https:\/\/index\.crates\.io\/)$/.test(
-      source,
-    )
-  )
-    return { kind: "registry", places: [DEFAULT] };
-  const [, kind, address = "", asked = "", commit = ""] =
-    /^(registry|sparse|git)\+([^?#]*)(?:\?((?:branch|tag|rev)=[\w./%+-]+))?(?:#([\da-f]{40,64}))?$/.exec(
-      source,
-    ) ?? [];
-  const { host, path } = plainAddress(address) ?? {};
-  const repository = repositoryAt(address);
-  if (kind !== "git")
-    return kind === undefined || host === undefined || asked + commit !== ""
-      ? strange(source)
-      : { kind: "registry", places: [host + path] };
+  if (cratesIo.has(source)) return { kind: "registry", places: [DEFAULT] };
+  const [, kind, address = "", asked = "", commit = ""] = sourceForm.exec(source) ?? [];
+  const plain = plainAddress(address);
+  if (/^(?:registry|sparse)$/.test(kind ?? "") && plain !== null && asked + commit === "")
+    return { kind: "registry", places: [plain.host + plain.path] };
+  const repository = kind === "git" && commit !== "" ? repositoryAt(address) : null;
+  if (repository === null) return strange(source);
   const [, wanted = ""] = /^rev=([\da-f]{7,64})$/.exec(asked) ?? [];
-  if (repository === null || commit === "") return strange(source);
-  return {
-    ...repository,
-    commit,
-    ...(commit.startsWith(wanted) ? {} : { fault: "is at another commit than the one that is asked for" }),
-  };
+  const fault = commit.startsWith(wanted) ? null : "is at another commit than the one that is asked for";
+  return { ...repository, commit, fault };
 }

@@ -6,10 +6,10 @@ import { fileAt, fileIn, plainAddress, repositoryAt, type Source, strange } from
 export interface NodePackage extends Pick<LockEntry, "id" | "name" | "version" | "line"> {
   /** The name under which it is used. Default: its own. */
   used?: string;
-  /** Null: the tool computes it from name and version. */
-  address: string | null;
-  integrity: string | undefined;
-  links: readonly Link[];
+  /** Default, or null: the tool computes it from name and version. */
+  address?: string | null;
+  integrity?: string | undefined;
+  links?: readonly Link[];
   /** What manifests ask for. Default: what the links to it say. */
   asked?: readonly string[];
   /** Anything that the other fields do not decide. */
@@ -27,10 +27,10 @@ interface Link {
 
 /** @param isWhole whether the file says all that manifests ask for @param folder the folder of the lock file */
 export function nodeEntries(packages: readonly NodePackage[], isWhole: boolean, folder: string): LockEntry[] {
-  const links = packages.flatMap((one) => one.links);
+  const links = packages.flatMap((one) => one.links ?? []);
   const asked = groupOf(links.map(({ to = "", range }) => [to, range]));
   return packages.map((one) => {
-    const { id, name, version, line, links, integrity, more } = one;
+    const { id, name, version, line, links = [], integrity, more } = one;
     const ranges = one.asked ?? (isWhole ? [...(asked.get(id) ?? [])] : null);
     return entryOf({
       ...{
@@ -52,7 +52,7 @@ const localAddress = /^(?:file|link|portal):(?!\/\/)/;
 
 /** The source of a package, and whether it is the one that was asked for. `asked` is null if that is not known. */
 function sourceOf(
-  { name, used = name, version, address }: NodePackage,
+  { name, used = name, version, address = null }: NodePackage,
   asked: readonly string[] | null,
   folder: string,
 ): Source {

@@ -2,32 +2,29 @@ import { posix } from "node:path";
 import { z } from "zod";
 import { HERE, type Lock, type LockEntry } from "./lock.ts";
 import { type NodePackage, nodeEntries } from "./node.ts";
-import { closed, dict, json, Maybe, refuse, shaped, Text, Texts } from "./parse.ts";
+import { closed, dict, fields, json, maybe, refuse, shaped, Text, Texts } from "./parse.ts";
 import { fileIn } from "./place.ts";
 
 const Flag = z.boolean().optional();
 const Package = closed(
   {
-    ...{ name: Maybe, version: Maybe, resolved: Maybe, integrity: Maybe, link: Flag, inBundle: Flag },
-    ...{ dependencies: Texts, devDependencies: Texts, optionalDependencies: Texts, peerDependencies: Texts },
+    ...{ ...maybe("name version resolved integrity"), link: Flag, inBundle: Flag },
+    ...fields("peerDependencies dependencies optionalDependencies devDependencies", Texts),
   },
   "dev optional devOptional peer extraneous engines os cpu libc bin license licenses funding deprecated hasInstallScript hasShrinkwrap workspaces peerDependenciesMeta bundleDependencies bundledDependencies",
 );
 type Package = z.infer<typeof Package>;
+const Anything = z.unknown().optional();
 /** An entry of the format before, which old versions of npm still read. */
 const Nested = closed(
   {
-    ...{ version: Text, resolved: Maybe, integrity: Maybe, bundled: Flag },
-    ...{ requires: z.union([z.boolean(), dict(Text)]).optional(), dependencies: z.unknown().optional() },
+    ...{ version: Text, ...maybe("resolved integrity"), bundled: Flag, dependencies: Anything },
+    requires: z.union([z.boolean(), dict(Text)]).optional(),
   },
   "dev optional from engines peer devOptional extraneous",
 );
 const File = closed(
-  {
-    lockfileVersion: z.literal([1, 2, 3]),
-    packages: dict(Package).optional(),
-    dependencies: z.unknown().optional(),
-  },
+  { lockfileVersion: z.literal([1, 2, 3]), packages: dict(Package).optional(), dependencies: Anything },
   "name version requires packageIntegrity preserveSymlinks",
 );
 
@@ -72,53 +69,47 @@ const nameForm = /^(?:@[\w.~-]+\/)?[\w~-][\w.~-]*$/;
 
 function entriesOf(packages: Record<string, Package>, folder: string, section: string): LockEntry[] {
   const rows = Object.entries(packages).map(([place, one]): NodePackage => {
-    // No tool writes a longer path, and each of its folders is looked at.
-    if (
-      place.length > 1_000 ||
-      (place !== "" && posix.normalize(place) !== place) ||
-      /\\|^\/|\/$/.test(place)
-    )
-      refuse("a package at an unusual place");
     const used = place.replace(/^.*node_modules\//s, "");
-    const { name = used, version = "", resolved, integrity, link, inBundle } = one;
-    const isOwn = used === place;
-    if (isOwn ? /node_modules/i.test(place) : ![used, name].every((word) => nameForm.test(word)))
-      refuse("a package with an unusual name");
-    const linksOf = (ranges: Record<string, string>) =>
-      Object.entries(ranges).map(([used, range]) => ({
-        used,
-        range,
-        to: lookUp(packages, place, used, section),
-      }));
-    const links = [
-      one.peerDependencies,
-      one.dependencies,
-      one.optionalDependencies,
-      one.devDependencies,
-    ].flatMap(linksOf);
-    const target = { used: "", range: "", to: section + (resolved ?? "") };
+    const { name = used, version = "", resolved: address = null, integrity, link } = one;
+    checkPlace(place, used, name);
+    const { peerDependencies, dependencies, optionalDependencies, devDependencies } = one;
+    const ranges = [peerDependencies, dependencies, optionalDependencies, devDependencies].flatMap(
+      Object.entries<string>,
+    );
+    const links = ranges.map(([used, range]) => ({
+      used,
+      range,
+      to: lookUp(packages, place, used, section),
+    }));
+    const target = { used: "", range: "", to: section + (address ?? "") };
     return {
-      ...{ id: section + place, used, name, version, address: resolved ?? null, integrity },
+      ...{ id: section + place, used, name, version, address, integrity },
       ...{
         line: `${JSON.stringify(section === "" ? place : used)}: {`,
         links: link === true ? [target] : links,
       },
-      more: {
-        isRoot: isOwn && section === "",
-        ...(link === true
-          ? fileIn(folder, resolved ?? "")
-          : isOwn
-            ? place === ""
-              ? { kind: "folder", places: [HERE] }
-              : fileIn(folder, place)
-            : {}),
-        // It is part of the archive of the package that needs it.
-        ...(inBundle === true && resolved === undefined ? { kind: "folder", places: [] } : {}),
-      },
+      more: localPart(place, one, used === place, folder),
     };
   });
   // Without the project itself, nobody knows all that is asked for.
   return nodeEntries(rows, packages[""] !== undefined, folder);
+}
+
+/** What decides of a package that is in the repository, or in the archive of the package that needs it. */
+function localPart(place: string, one: Package, isOwn: boolean, folder: string): Partial<LockEntry> {
+  if (place === "") return { isRoot: true, kind: "folder", places: [HERE] };
+  if (one.link === true) return fileIn(folder, one.resolved ?? "");
+  if (isOwn) return fileIn(folder, place);
+  return one.inBundle === true && one.resolved === undefined ? { kind: "folder", places: [] } : {};
+}
+
+/** No tool writes other places, and each folder of one is looked at. */
+function checkPlace(place: string, used: string, name: string): void {
+  const isUsual =
+    place.length < 1_000 && (place === "" || posix.normalize(place) === place) && !/\\|^\/|\/$/.test(place);
+  const isNamed =
+    used === place ? !/node_modules/i.test(place) : [used, name].every((word) => nameForm.test(word));
+  if (!isUsual || !isNamed) refuse("a package with an unusual name or place");
 }
 
 /** The package that Node finds under a name, for code of the package at `from`. */

@@ -79,10 +79,7 @@ export function shaped<T>(schema: z.ZodType<T>, value: unknown): T {
 /** An object with these fields and no others. `ignored` has the names, separated by spaces, of fields that may have any value. */
 export const closed = <S extends z.ZodRawShape>(shape: S, ignored = "") =>
   z.strictObject({
-    ...(Object.fromEntries(ignored.split(" ").map((name) => [name, z.unknown().optional()])) as Record<
-      never,
-      never
-    >),
+    ...(fields(ignored, z.unknown().optional()) as Record<never, never>),
     ...shape,
   });
 
@@ -93,7 +90,21 @@ export const dict = <T extends z.ZodType>(value: T) =>
     .pipe(z.record(z.string(), value));
 
 export const Text = z.string();
-export const Maybe = Text.optional();
 export const Texts = dict(Text).default({});
 /** A name or a version, of any tool. */
-export const Word = z.string().regex(/^[\w@./+!~-]{1,300}$/);
+export const Word = Text.regex(/^[\w@./+!~-]{1,300}$/);
+export const listOf = <T extends z.ZodType>(one: T) => z.array(one).default([]);
+
+type Words<S extends string> = S extends `${infer Head} ${infer Tail}` ? Head | Words<Tail> : S;
+
+/** Fields for a shape, by their names with spaces between. */
+export const fields = <S extends string, T extends z.ZodType>(names: S, type: T) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, type])) as Record<Words<S>, T>;
+
+/** Fields with text that may be left out. */
+export const maybe = <S extends string>(names: S) => fields(names, Text.optional());
+
+/** @throws NotRead if one of the keys occurs twice */
+export function once(keys: readonly string[]): void {
+  if (new Set(keys).size < keys.length) refuse("a package twice");
+}

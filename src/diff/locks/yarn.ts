@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DEFAULT, groupOf, type Lock, type LockEntry } from "./lock.ts";
 import { type NodePackage, nodeEntries } from "./node.ts";
-import { closed, dict, Maybe, refuse, shaped, Text, Texts, yaml } from "./parse.ts";
+import { closed, dict, fields, maybe, once, refuse, shaped, Text, Texts, yaml } from "./parse.ts";
 import { fileIn, strange } from "./place.ts";
 
 /** Reads `yarn.lock` of Yarn 1, which has a format of its own, and of later versions, which is YAML. */
@@ -26,70 +26,65 @@ function asksOf(patterns: readonly string[]): { name: string; asked: string[]; m
 const string = String.raw`(?:"(?:[^"\\]|\\["\\/])*"|[^\s",:#][^\s",]*)`;
 const keyLine = new RegExp(`^${string}(?:, ${string})*:$`);
 const words = new RegExp(string, "g");
-const fieldLine = new RegExp(`^( {2}| {4})("[^"\\\\\\s]+"|[^\\s":]+) (${string})$`);
-const fields = new Set(["version", "resolved", "integrity", "uid", "registry"]);
+const fieldLine = new RegExp(
+  `^(?: {2}(version|resolved|integrity|uid|registry)| {4}(${string})) (${string})$`,
+);
 
 const unquoted = (word: string) => (word.startsWith('"') ? String(JSON.parse(word)) : word);
 
 interface Block {
   line: string;
   patterns: string[];
+  /** By name; those of dependencies begin with a space. */
   fields: Map<string, string>;
-  needs: Map<string, string>;
 }
 
-function blocksOf(text: string): Block[] {
-  const blocks: Block[] = [];
+/** One entry of the first format; null for a comment. */
+function blockOf(text: string): Block | null {
+  const [line = "", ...lines] = text.split("\n").filter((one) => one !== "");
+  if (/^(?:#|$)/.test(line) && lines.length === 0) return null;
+  const fields = new Map<string, string>();
   let isBelow = false;
-  for (const line of text.split("\n")) {
-    const block = blocks.at(-1);
-    const [, indent, key = "", value = ""] = fieldLine.exec(line) ?? [];
-    const isNeed = indent === "    ";
-    const into = isNeed ? block?.needs : block?.fields;
-    if (line === "" || line.startsWith("#")) continue;
-    if (keyLine.test(line)) {
-      const patterns = (line.slice(0, -1).match(words) ?? []).map(unquoted);
-      blocks.push({ line, patterns, fields: new Map(), needs: new Map() });
-    } else if (/^ {2}(?:dependencies|optionalDependencies):$/.test(line)) isBelow = true;
-    else if (
-      into === undefined ||
-      indent === undefined ||
-      into.has(unquoted(key)) ||
-      (isNeed ? !isBelow : !fields.has(key))
-    )
-      refuse("a line of an unknown form");
-    else into.set(unquoted(key), unquoted(value));
-    if (!isNeed && !line.endsWith("ependencies:")) isBelow = false;
+  for (const one of lines) {
+    const isHeading = /^ {2}(?:dependencies|optionalDependencies):$/.test(one);
+    const [, field, need = "", value = ""] = isHeading
+      ? []
+      : (fieldLine.exec(one) ?? refuse("a line of an unknown form"));
+    isBelow = isHeading || (isBelow && field === undefined);
+    const key = field ?? ` ${unquoted(need)}`;
+    if (!isHeading && (fields.has(key) || isBelow === (field !== undefined)))
+      refuse("a field twice, or at an unusual place");
+    if (!isHeading) fields.set(key, unquoted(value));
   }
-  return blocks;
+  if (!keyLine.test(line)) refuse("a line of an unknown form");
+  return { line, patterns: (line.slice(0, -1).match(words) ?? []).map(unquoted), fields };
 }
 
 function classic(text: string, folder: string): Lock {
-  const blocks = blocksOf(text);
-  const patterns = blocks.flatMap((block) => block.patterns);
-  if (new Set(patterns).size < patterns.length) refuse("a package twice");
-  const rows = blocks.map(({ line, patterns, fields, needs }): NodePackage => {
+  const blocks = text.split(/\n(?=\S)/).flatMap((block) => blockOf(block) ?? []);
+  once(blocks.flatMap(({ patterns }) => patterns));
+  const rows = blocks.map(({ line, patterns, fields }): NodePackage => {
     const { name, asked, more } = asksOf(patterns);
     const version = fields.get("version") ?? refuse("a package without a version");
-    const resolved = fields.get("resolved") ?? null;
-    const [, file, sha1] = /^(https?:.*\/[^/]*)#([\da-f]{1,40})$/.exec(resolved ?? "") ?? [];
-    const isArchive = file !== undefined && !/\.git$/.test(file);
-    const integrity = [fields.get("integrity"), isArchive ? `sha1-${sha1}` : ""].join(" ");
-    const links = [...needs].map(([used, range]) => ({ used, range, to: undefined }));
-    const [folderAt] =
-      resolved === null ? asked.flatMap((range) => /^(?:file|link):(.*)$/.exec(range)?.[1] ?? []) : [];
-    const local = folderAt === undefined ? {} : fileIn(folder, folderAt);
-    const address = isArchive ? file : resolved;
+    const resolved = fields.get("resolved") ?? "";
+    const [, file, sha1] = /^(https?:.*\/[^/]*(?<!\.git))#([\da-f]{1,40})$/.exec(resolved) ?? [];
+    const links = [...fields].flatMap(([key, range]) =>
+      key.startsWith(" ") ? [{ used: key.slice(1), range, to: undefined }] : [],
+    );
+    const [, local] =
+      (resolved === "" ? asked : []).map((range) => /^(?:file|link):(.*)$/.exec(range)).find(Boolean) ?? [];
     return {
-      id: line,
-      name,
-      version,
-      line,
-      address,
-      integrity,
-      links,
-      asked: asked.flatMap((range) => [range, range.replace(/#.*/, "")]),
-      more: { needs: null, ...local, ...more },
+      ...{
+        id: line,
+        name,
+        version,
+        line,
+        links,
+        asked: asked.flatMap((range) => [range, range.replace(/#.*/, "")]),
+      },
+      ...{ address: file ?? (resolved === "" ? null : resolved) },
+      integrity: `${fields.get("integrity") ?? ""} ${file === undefined ? "" : `sha1-${sha1}`}`,
+      more: { needs: null, ...(local === undefined ? {} : fileIn(folder, local)), ...more },
     };
   });
   return { entries: nodeEntries(rows, false, folder) };
@@ -100,11 +95,10 @@ const Entry = closed(
     ...{
       version: Text,
       resolution: Text,
-      checksum: Maybe,
-      conditions: Maybe,
+      ...maybe("checksum conditions"),
       linkType: z.enum(["hard", "soft"]),
     },
-    ...{ dependencies: Texts, optionalDependencies: Texts, peerDependencies: Texts },
+    ...fields("dependencies optionalDependencies peerDependencies", Texts),
   },
   "dependenciesMeta peerDependenciesMeta bin languageName",
 );
@@ -121,74 +115,49 @@ function namesOf(pattern: string): string[] {
 function modern(text: string, folder: string): Lock {
   const { __metadata, ...rest } = shaped(dict(z.unknown()), yaml(text));
   const { version: settings, cacheKey } = shaped(Metadata, __metadata);
-  const all = Object.entries(shaped(dict(Entry), rest)).map(([key, entry]) => ({
-    key,
-    entry,
-    patterns: key.split(", "),
-  }));
-  const patterns = all.flatMap((one) => one.patterns);
-  if (new Set(patterns).size < patterns.length) refuse("a package twice");
+  const all = Object.entries(shaped(dict(Entry), rest));
+  const patterns = all.flatMap(([key]) => key.split(", ").map((pattern) => ({ key, pattern })));
+  once(patterns.map(({ pattern }) => pattern));
   const ids = groupOf(
-    all.flatMap(({ key, patterns }) => patterns.flatMap(namesOf).map((name) => [name, key] as const)),
+    patterns.flatMap(({ key, pattern }) => namesOf(pattern).map((name) => [name, key] as const)),
   );
-  const rows = all.map(({ key, entry, patterns }): NodePackage => {
-    const { name, asked, more } = asksOf(patterns);
-    const linksOf = (ranges: Record<string, string>, varies: boolean) =>
-      Object.entries(ranges).flatMap(([used, written]) => {
-        const range = written.replace(/^npm:(?!.+@)/, "");
-        const targets = [
-          ...(ids.get(`${used}@${written}`) ?? []),
-          ...(ids.get(`${used}@npm:${written}`) ?? []),
-          undefined,
-        ];
-        return targets.map((to) => ({ used, range, varies, to }));
-      });
-    const [, patched] = /^[^#]*@patch:(.*?)#/.exec(key) ?? [];
-    const inner =
-      patched === undefined
-        ? []
-        : [
-            ...(ids.get(patched.replace("npm%3A", "npm:")) ??
-              ids.get(patched.replace(/@(?!.*@)/, "@npm:")) ??
-              []),
-          ].map((to) => ({ used: "", range: "", varies: true, to }));
-    const [, kind = cacheKey, hash] = /^(?:(\w{1,5})\/)?(\w+)$/.exec(entry.checksum ?? "") ?? [];
-    // Yarn ignores checksums of other archives than it makes; old ones stay until a package is fetched.
-    if (Number.parseInt(kind, 10) > Number.parseInt(cacheKey, 10)) refuse("a checksum of an unknown kind");
-    const hashes = hash === undefined ? new Map() : new Map([[`archive ${kind}`, new Set([hash])]]);
-    // There is no checksum of a package for other systems that nobody has fetched.
-    const unfetched =
-      entry.conditions !== undefined && hash === undefined
-        ? ({ kind: "address", places: [DEFAULT] } as const)
-        : {};
-    const found = resolved(name, entry, asked, folder);
+  const find = (...names: string[]) => names.flatMap((name) => [...(ids.get(name) ?? [])]);
+  const linksOf = (ranges: Record<string, string>, varies: boolean) =>
+    Object.entries(ranges).flatMap(([used, written]) => {
+      const range = written.replace(/^npm:(?!.+@)/, "");
+      return [...find(`${used}@${written}`, `${used}@npm:${written}`), undefined].map((to) => ({
+        used,
+        range,
+        varies,
+        to,
+      }));
+    });
+  const rows = all.map(([key, entry]): NodePackage => {
+    const { name, asked, more } = asksOf(key.split(", "));
+    const { dependencies, optionalDependencies, peerDependencies, linkType } = entry;
+    const [, patched = ""] = /^[^#]*@patch:(.*?)#/.exec(key) ?? [];
+    const inner = find(patched.replace("npm%3A", "npm:"), patched.replace(/@(?!.*@)/, "@npm:"));
     return {
-      ...{
-        id: key,
-        name,
-        line: `"${key}":`,
-        integrity: undefined,
-        asked: asked.map((range) => range.replace("#commit=", "#")),
-      },
+      ...{ id: key, name, line: `"${key}":`, asked: asked.map((range) => range.replace("#commit=", "#")) },
       links: [
-        ...linksOf({ ...entry.dependencies, ...entry.optionalDependencies }, entry.linkType === "soft"),
-        ...linksOf(entry.peerDependencies, false),
-        ...inner,
+        ...linksOf({ ...dependencies, ...optionalDependencies }, linkType === "soft"),
+        ...linksOf(peerDependencies, false),
+        ...inner.map((to) => ({ used: "", range: "", varies: true, to })),
       ],
-      ...{
-        version: found.version ?? entry.version,
-        address: found.address ?? null,
-        more: { hashes, ...unfetched, ...found.more, ...more },
-      },
+      ...resolved(name, entry, asked, folder, { ...hashOf(entry, cacheKey), ...more }),
     };
   });
   return { entries: nodeEntries(rows, false, folder), settings };
 }
 
-interface Resolved {
-  version?: string;
-  address?: string | null;
-  more?: Partial<LockEntry>;
+function hashOf({ checksum = "", conditions }: z.infer<typeof Entry>, cacheKey: string): Partial<LockEntry> {
+  // There is none of a package for other systems that nobody has fetched.
+  if (checksum === "") return conditions === undefined ? {} : { kind: "address", places: [DEFAULT] };
+  const [, kind = cacheKey, hash = ""] =
+    /^(?:(\w{1,5})\/)?(\w+)$/.exec(checksum) ?? refuse("a hash of an unknown form");
+  // Old ones stay until a package is fetched again, and Yarn does not compare any others.
+  if (Number.parseInt(kind, 10) > Number.parseInt(cacheKey, 10)) refuse("a hash of an unknown kind");
+  return { hashes: groupOf([[`archive ${kind}`, hash]]) };
 }
 
 /** What a resolution names: `left-pad@npm:1.3.0`, `core@workspace:packages/core`. */
@@ -197,34 +166,34 @@ function resolved(
   { resolution, version }: z.infer<typeof Entry>,
   asked: readonly string[],
   folder: string,
-): Resolved {
+  more: Partial<LockEntry>,
+): Pick<NodePackage, "version" | "address" | "more"> {
   const [, found, reference = ""] = patternForm.exec(resolution) ?? [];
   const [, bare = "", written = ""] = /^(.*?)(?:::(.*))?$/.exec(reference) ?? [];
   const settings = new URLSearchParams(written);
   const [, kind = "", rest = ""] = /^(\w+):(?!\/\/)(.*)$/.exec(bare) ?? [];
-  if (found !== name) return { more: { fault: "is resolved to another package" } };
-  if (kind === "npm")
-    return {
-      address: settings.get("__archiveUrl"),
-      more: rest === version ? {} : { fault: "is resolved to another version" },
-    };
-  if (kind === "workspace") return { more: { isRoot: true, ...fileIn(folder, rest) } };
-  if (/^(?:link|portal|file)$/.test(kind)) {
-    const [, owner = "."] = /@workspace:([\w./-]+)$/.exec(settings.get("locator") ?? "") ?? [];
-    return { more: fileIn(`${folder}/${owner}`, rest.replace(/#.*/, "")) };
+  const [of = "", patches = ""] = rest.split("#");
+  const [, owner = "."] = /@workspace:([\w./-]+)$/.exec(settings.get("locator") ?? "") ?? [];
+  if (found !== name) return { version, more: { ...more, fault: "is resolved to another package" } };
+  if (kind === "npm") {
+    const fault = rest === version ? {} : { fault: "is resolved to another version" };
+    return { version, address: settings.get("__archiveUrl"), more: { ...more, ...fault } };
   }
-  if (kind !== "patch")
-    return kind === "" || kind === "git" || kind === "ssh" || /^git/.test(kind)
-      ? { address: bare.replace("#commit=", "#") }
-      : { more: strange(bare) };
-  const [, of = "", patches = ""] = /^(.*?)#(.*)$/.exec(rest) ?? [];
-  const isOwn = patches.split("&").every((patch) => {
-    const path = patch.replace(/^(?:optional!|~(?!\/))*/, "");
-    return (
-      /^builtin<compat\/[\w-]+>$/.test(path) || fileIn(folder, path.replace(/^~\//, "")).kind === "folder"
-    );
-  });
+  if (kind === "workspace") return { version, more: { ...more, isRoot: true, ...fileIn(folder, rest) } };
+  if (/^(?:link|portal|file)$/.test(kind))
+    return { version, more: { ...more, ...fileIn(`${folder}/${owner}`, of) } };
+  if (kind === "" || /^(?:git|ssh|github)$/.test(kind))
+    return { version, address: bare.replace("#commit=", "#"), more };
+  if (kind !== "patch") return { version, more: { ...more, ...strange(bare) } };
+  const isRead = (path: string) =>
+    /^builtin<compat\/[\w-]+>$/.test(path) || fileIn(folder, path.replace(/^~\//, "")).kind === "folder";
+  const isOwn = patches.split("&").every((patch) => isRead(patch.replace(/^(?:optional!|~(?!\/))*/, "")));
   const isAsked = of === `${name}@npm%3A${version}` && asked.every((range) => range.startsWith("patch:"));
-  const fault = "is a patch that nobody asks for, of another package, or outside of the reviewed code";
-  return { version: `${version} patched ${settings.get("hash")}`, more: isOwn && isAsked ? {} : { fault } };
+  const fault = {
+    fault: "is a patch that nobody asks for, of another package, or outside of the reviewed code",
+  };
+  return {
+    version: `${version} patched ${settings.get("hash")}`,
+    more: { ...more, ...(isOwn && isAsked ? {} : fault) },
+  };
 }
