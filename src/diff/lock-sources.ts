@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { compareLocks, NO_PARSER } from "./locks/compare.ts";
+import { compareLocks, UNREADABLE_LOCK } from "./locks/compare.ts";
 import { isLockFile } from "./skipped-names.ts";
 
 /*
@@ -7,10 +7,11 @@ import { isLockFile } from "./skipped-names.ts";
  * under the name of a known package.
  */
 
+export { UNREADABLE_LOCK };
+
 /** Reasons of lock files. */
 export const NEW_SOURCE = "lock file with packages from a new place";
 const FAULTY = "lock file with entries that contradict it or its base";
-export const UNREADABLE_LOCK = "lock file that cannot be read";
 export const BINARY_LOCK = "binary lock file";
 
 /** What such a reason means for a check. The others also occur in ordinary changes. */
@@ -36,5 +37,3 @@ export function lockSourceReason(path: string, before: string | null, after: str
 
 /** Whether `lockSourceReason` is called for a path even if it is skipped for another reason. */
 export const hasLockName = (path: string): boolean => isLockFile(posix.basename(path).toLowerCase());
-
-export { NO_PARSER };

@@ -55,9 +55,10 @@ function specsOf(kind: string, found: readonly string[][], folder: string) {
     found.flatMap(([, key, value = ""]) => (key === undefined ? [] : [[key, value] as const])),
   );
   const from = sourceOf(kind, fields, folder);
-  const specs: (Source & Pick<LockEntry, "id" | "name" | "version"> & { needs: string[] })[] = [];
+  const specs: (Omit<Source, "needs"> & Pick<LockEntry, "id" | "name" | "version"> & { needs: string[] })[] =
+    [];
   for (const [, , , name, version = "", need] of found) {
-    if (name !== undefined) specs.push({ id: `${name} (${version})`, name, version, needs: [], ...from });
+    if (name !== undefined) specs.push({ ...from, id: `${name} (${version})`, name, version, needs: [] });
     if (need !== undefined) specs.at(-1)?.needs.push(need);
   }
   return specs;

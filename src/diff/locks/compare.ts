@@ -33,25 +33,15 @@ export type LockReading =
 
 type Reader = (text: string, folder: string) => Lock;
 
-const readers = new Map<string, Reader>([
-  ...(["package-lock.json", "npm-shrinkwrap.json"] as const).map((name) => [name, npmLock] as const),
-  ...(["gemfile.lock", "gems.locked"] as const).map((name) => [name, bundlerLock] as const),
-  ...(["go.sum", "go.work.sum"] as const).map((name) => [name, goSum] as const),
-  ...([
-    ["yarn.lock", yarnLock],
-    ["pnpm-lock.yaml", pnpmLock],
-    ["bun.lock", bunLock],
-    ["uv.lock", uvLock],
-  ] as const),
-  ...([
-    ["poetry.lock", poetryLock],
-    ["pipfile.lock", pipfileLock],
-    ["cargo.lock", cargoLock],
-  ] as const),
-  ["composer.lock", composerLock],
-]);
+const readers: Record<string, Reader> = {
+  ...{ "package-lock.json": npmLock, "npm-shrinkwrap.json": npmLock, "pnpm-lock.yaml": pnpmLock },
+  ...{ "yarn.lock": yarnLock, "bun.lock": bunLock, "composer.lock": composerLock, "cargo.lock": cargoLock },
+  ...{ "uv.lock": uvLock, "poetry.lock": poetryLock, "pipfile.lock": pipfileLock },
+  ...{ "gemfile.lock": bundlerLock, "gems.locked": bundlerLock, "go.sum": goSum, "go.work.sum": goSum },
+};
 
-/** The reason of lock files whose format is not read. */
+/** Reasons of lock files that are not read: their format is unknown, or its reader does not understand all of one. */
+export const UNREADABLE_LOCK = "lock file that cannot be read";
 export const NO_PARSER = "lock file in a format that is not read";
 
 /**
@@ -59,23 +49,16 @@ export const NO_PARSER = "lock file in a format that is not read";
  * needs it. `before` is null for a new file, whose places are only named.
  */
 export function compareLocks(path: string, before: string | null, after: string): LockReading {
-  const read = readers.get(posix.basename(path).toLowerCase());
+  const name = posix.basename(path).toLowerCase();
+  const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
   if (read === undefined) return { kind: "unread", reason: NO_PARSER };
-  const folder = posix.dirname(path);
-  const states: Lock[] = [];
-  for (const [text, which] of [
-    [after, ""],
-    [before, " before the change"],
-  ] as const) {
-    try {
-      if (text !== null) states.push(read(plainText(text), folder));
-    } catch (error) {
-      if (!(error instanceof NotRead)) throw error;
-      return { kind: "unread", reason: `lock file that cannot be read${which} (${error.message})` };
-    }
+  const parse = (text: string) => read(plainText(text), posix.dirname(path));
+  try {
+    return compared(parse(after), before === null ? null : parse(before), after);
+  } catch (error) {
+    if (!(error instanceof NotRead)) throw error;
+    return { kind: "unread", reason: `${UNREADABLE_LOCK} (${error.message})` };
   }
-  const [now, then = null] = states;
-  return now === undefined ? { kind: "unread", reason: NO_PARSER } : compared(now, then, after);
 }
 
 const idOf = ({ name, version }: LockEntry) => `${name} ${version}`;
@@ -85,30 +68,25 @@ const sourcesOf = ({ kind, places }: LockEntry) => (kind === "registry" ? places
 
 /** The facts of the base. Keys are names of packages, with their version for what belongs to a version. */
 function factsOf({ entries }: Lock) {
-  const each = <T>(key: (entry: LockEntry) => string, values: (entry: LockEntry) => Iterable<T>) =>
-    groupOf(entries.flatMap((entry) => [...values(entry)].map((value) => [key(entry), value] as const)));
-  const name = (entry: LockEntry) => entry.name;
-  const all = entries.flatMap((entry) =>
-    [...entry.hashes].map(([key, hashes]) => [`${idOf(entry)} ${key}`, hashes] as const),
-  );
-  const facts = entries.flatMap((entry) =>
-    [...entry.fixed].map(([key, value]) => [`${idOf(entry)} ${key}`, value] as const),
-  );
+  const group = <T>(pairs: (entry: LockEntry) => Iterable<readonly [key: string, value: T]>) =>
+    groupOf(entries.flatMap((entry) => [...pairs(entry)]));
+  const hashed = entries.filter(({ hashes }) => hashes.size > 0);
   return {
     versions: new Set(entries.map(idOf)),
     sources: new Set(entries.flatMap(sourcesOf)),
-    places: each(name, ({ places }) => places),
-    scopes: each(
-      ({ name }) => scopeOf(name),
-      ({ places }) => places,
+    places: group(({ name, places }) => places.map((place) => [name, place])),
+    scopes: group(({ name, places }) => places.map((place) => [scopeOf(name), place])),
+    faults: group(({ name, fault }) => [[name, fault]]),
+    commits: group(({ name, commit }) => [[name, commit]]),
+    facts: group((entry) => [...entry.fixed].map(([key, value]) => [`${idOf(entry)} ${key}`, value])),
+    artefacts: group((entry) => [...entry.hashes.keys()].map((key) => [idOf(entry), key])),
+    hashes: group((entry) =>
+      [...entry.hashes].flatMap(([key, all]) =>
+        [...all].map((hash) => [`${idOf(entry)} ${key}`, hash] as const),
+      ),
     ),
-    faults: each(name, ({ fault }) => [fault]),
-    commits: each(name, ({ commit }) => [commit]),
-    hashed: new Set(entries.filter(({ hashes }) => hashes.size > 0).map(name)),
-    hashedIds: new Set(entries.filter(({ hashes }) => hashes.size > 0).map(({ id }) => id)),
-    artefacts: each(idOf, ({ hashes }) => hashes.keys()),
-    hashes: groupOf(all.flatMap(([key, hashes]) => [...hashes].map((hash) => [key, hash] as const))),
-    facts: groupOf(facts),
+    hashed: new Set(hashed.map(({ name }) => name)),
+    hashedIds: new Set(hashed.map(({ id }) => id)),
   };
 }
 
@@ -121,32 +99,33 @@ function compared(now: Lock, then: Lock | null, text: string): LockReading {
   const stray = strayIn(now, then);
   const isSame = now.settings === then?.settings;
   const lineOf = lineFinder(text);
-  const faults = now.entries.flatMap((entry) => {
-    const found: (Fault | null)[] = [
-      entry.fault === null || base?.faults.get(entry.name)?.has(entry.fault) === true
-        ? null
-        : { what: "address", text: entry.fault },
-      base === null ? null : placeFault(entry, base, moved),
-      base === null ? null : hashFault(entry, base),
-      base === null || !isSame ? null : needsFault(entry, base),
-      stray.has(entry.id) && !(base?.versions.has(idOf(entry)) ?? false)
-        ? { what: "unreachable", text: "is needed by nothing" }
-        : null,
-    ];
-    return found
-      .filter((one) => one !== null)
-      .map((one) => ({
-        ...one,
-        line: lineOf(entry.line),
-        entry: plainly(idOf(entry).trim()),
-        text: plainly(one.text),
-      }));
-  });
-  return { kind: "read", faults, neutral: neutralOf(now, base, moved) };
+  const rules = (entry: LockEntry) => [
+    (base?.faults.get(entry.name)?.has(entry.fault) === true ? null : faultOf("address", entry.fault)) ??
+      (base && placeFault(entry, base, moved)),
+    base && hashFault(entry, base),
+    base && isSame ? needsFault(entry, base) : null,
+    stray.has(entry.id) && base?.versions.has(idOf(entry)) !== true ? unneeded : null,
+  ];
+  const faults = now.entries.flatMap((entry) =>
+    rules(entry).flatMap((one) => (one === null ? [] : [{ entry, one }])),
+  );
+  // The second version of npm's format has everything twice.
+  const unique = new Map(
+    faults.map((fault) => [`${idOf(fault.entry)} ${fault.one.text}`, fault] as const).reverse(),
+  );
+  const shown = [...unique.values()].reverse().map(({ entry, one: { what, text, place } }) => ({
+    ...{ line: lineOf(entry.line), entry: plainly(idOf(entry).trim()), what, text: plainly(text) },
+    ...(place === undefined ? {} : { place: plainly(place) }),
+  }));
+  return { kind: "read", faults: shown, neutral: neutralOf(now, base, moved) };
 }
 
+const faultOf = (what: LockFault["what"], text: string | null): Fault | null =>
+  text === null ? null : { what, text };
+const unneeded = faultOf("unreachable", "is needed by nothing");
+
 /** Text that stands for itself wherever it is shown: names of hosts, packages and folders use few characters. */
-const plainly = (text: string) => text.replace(/[^\w ./:@,()+#~=-]/g, "?").slice(0, 200);
+const plainly = (text: string) => text.slice(0, 200).replace(/[^\w ./:@,()+#~=-]/g, "?");
 
 /** The one new registry that now has all packages, of which at least two were elsewhere; null if there is none. */
 function movedTo(now: Lock, base: Facts): string | null {
@@ -162,27 +141,21 @@ function placeFault(entry: LockEntry, base: Facts, moved: string | null): Fault 
   const known = base.places.get(name);
   const scope = scopeOf(name);
   const inScope = scope === "" ? undefined : base.scopes.get(scope);
+  const sources = sourcesOf(entry);
   const fresh = places.find((place, at) => {
     if (place === moved || known?.has(place) === true) return false;
-    if (known !== undefined && known.size > 0) return true;
-    if (place === HERE) return false;
-    return (
-      !base.sources.has(sourcesOf(entry)[at] ?? place) ||
-      (entry.kind === "registry" && inScope?.has(place) === false)
-    );
+    if (known !== undefined) return true;
+    const isTaken = entry.kind === "registry" && inScope?.has(place) === false;
+    return place !== HERE && (isTaken || !base.sources.has(sources[at] ?? place));
   });
   if (fresh === undefined) return null;
   const before = [...(known ?? inScope ?? [])].slice(0, 3).join(", ");
-  if (base.sources.has(fresh) || fresh === HERE)
-    return {
-      what: "name",
-      place: fresh,
-      text: `now comes from ${fresh}, and ${known === undefined ? `packages of ${scope}` : "it"} came from ${before}`,
-    };
+  const was = known === undefined && before !== "" ? `other packages of ${scope} came` : "it came";
+  const text = before === "" ? "nothing came from there before" : `${was} from ${before}`;
   return {
-    what: "host",
+    what: base.sources.has(fresh) || fresh === HERE ? "name" : "host",
     place: fresh,
-    text: `comes from ${fresh}, ${before === "" ? "which nothing came from before" : `and came from ${before}`}`,
+    text: `comes from ${fresh}, and ${text}`,
   };
 }
 
@@ -206,7 +179,7 @@ function hashFault(entry: LockEntry, base: Facts): Fault | null {
   const id = idOf(entry);
   const fault = (text: string) => ({ what: "hash", text }) as const;
   const keys = base.artefacts.get(id);
-  const hadHash = (keys !== undefined && kind !== "folder") || base.hashedIds.has(entry.id);
+  const hadHash = keys !== undefined && (kind !== "folder" || base.hashedIds.has(entry.id));
   const isUpdate = kind === "registry" && base.hashed.has(name) && !base.versions.has(id);
   if (hashes.size === 0) return hadHash || isUpdate ? fault("has no hash any more") : null;
   if (keys === undefined) return null;
@@ -228,9 +201,10 @@ function needsFault(entry: LockEntry, base: Facts): Fault | null {
   const other = [...entry.fixed].find(
     ([key, value]) => base.facts.get(`${idOf(entry)} ${key}`)?.has(value) !== true,
   );
-  return other === undefined
-    ? null
-    : { what: "needs", text: `has another ${other[0]} than the same version had before` };
+  return faultOf(
+    "needs",
+    other === undefined ? null : `asks for another ${other[0]} than the same version did before`,
+  );
 }
 
 /** The ids of entries that the roots do not reach; none if the format has no roots. */
@@ -240,7 +214,7 @@ function strayIn(now: Lock, then: Lock | null): ReadonlySet<string> {
   const byId = new Map(now.entries.map((entry) => [entry.id, entry]));
   const stray = new Set(byId.keys());
   // What is in the repository is reviewed, needed or not.
-  const open = now.entries.filter(({ isRoot, kind }) => isRoot || kind === "folder");
+  const open = now.entries.filter(({ isRoot, places }) => isRoot || places.includes(HERE));
   for (const { id } of open) stray.delete(id);
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
     for (const id of one.needs ?? []) {
@@ -277,20 +251,22 @@ function neutralOf(now: Lock, base: Facts | null, moved: string | null): string 
 /** Finds the line with which an entry begins; the text is only split if one is asked for. */
 function lineFinder(text: string): (wanted: string) => number {
   let lines: Map<string, number> | undefined;
+  const keysOf = (line: string, next = "") => [
+    ...[
+      `${line}\n${next.trim()}`,
+      line,
+      line.replace(/^['"](.*)['"]:$/, "$1:"),
+      line.replace(/ \[".*$/, " ["),
+    ],
+  ];
   return (wanted) => {
-    if (lines === undefined) {
-      lines = new Map();
-      const trimmed = text.split("\n").map((line) => line.trim());
-      for (const [at, line] of trimmed.entries()) {
-        for (const key of [
-          line,
-          `${line}\n${trimmed[at + 1] ?? ""}`,
-          line.replace(/^['"](.*)['"]:$/, "$1:"),
-          line.replace(/ \[".*$/, " ["),
-        ])
-          if (!lines.has(key)) lines.set(key, at + 1);
-      }
-    }
+    const all = lines === undefined ? text.split("\n") : [];
+    // The first line that has a key counts, so it is set last.
+    lines ??= new Map(
+      all
+        .flatMap((line, at) => keysOf(line.trim(), all[at + 1]).map((key) => [key, at + 1] as const))
+        .reverse(),
+    );
     return lines.get(wanted) ?? lines.get(wanted.split("\n")[0] ?? "") ?? 1;
   };
 }

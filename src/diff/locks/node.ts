@@ -1,6 +1,6 @@
 import { DEFAULT, entryOf, groupOf, type LockEntry } from "./lock.ts";
 import { refuse } from "./parse.ts";
-import { fileAt, fileIn, plainAddress, repositoryAt, type Source, strange } from "./place.ts";
+import { fileAt, fileIn, plainAddress, repositoryAt, type Source } from "./place.ts";
 
 /** A package of npm's registry, for all tools that install them. */
 export interface NodePackage extends Pick<LockEntry, "id" | "name" | "version" | "line"> {
@@ -48,6 +48,8 @@ export function nodeEntries(packages: readonly NodePackage[], isWhole: boolean, 
   });
 }
 
+const gitLike =
+  /^(?:git|ssh)|\.git(?:#|$)|^https:\/\/(?:codeload\.)?github\.com\/|^(?:(?:github|gitlab|bitbucket):)?[\w.-]+\/[\w.-]+(?:#|$)/;
 const localAddress = /^(?:file|link|portal):(?!\/\/)/;
 
 /** The source of a package, and whether it is the one that was asked for. `asked` is null if that is not known. */
@@ -62,17 +64,11 @@ function sourceOf(
   const registry = address === null ? DEFAULT : registryOf(address, name, version);
   if (address === null || registry !== null) return { ...usual, places: [registry ?? DEFAULT] };
   if (localAddress.test(address)) return fileIn(folder, address.replace(localAddress, ""));
-  const repository = repositoryAt(address);
+  const repository = gitLike.test(address) ? repositoryAt(address) : null;
   const isAsked = (range: string) =>
     range === address || (repository !== null && repositoryAt(range)?.places[0] === repository.places[0]);
-  const source = repository ?? fileAt(address);
-  return asked?.some(isAsked) === false
-    ? {
-        ...strange(address),
-        ...source,
-        fault: `has an address that is not of its name and version (${address})`,
-      }
-    : source;
+  const fault = `has an address that is not of its name and version (${address})`;
+  return { ...(repository ?? fileAt(address)), ...(asked?.some(isAsked) === false ? { fault } : {}) };
 }
 
 const defaults = new Set(["registry.npmjs.org", "registry.yarnpkg.com"]);

@@ -106,7 +106,10 @@ function localPart(place: string, one: Package, isOwn: boolean, folder: string):
 /** No tool writes other places, and each folder of one is looked at. */
 function checkPlace(place: string, used: string, name: string): void {
   const isUsual =
-    place.length < 1_000 && (place === "" || posix.normalize(place) === place) && !/\\|^\/|\/$/.test(place);
+    place.length < 500 &&
+    place.split("/").length < 50 &&
+    (place === "" || posix.normalize(place) === place) &&
+    !/\\|^\/|\/$/.test(place);
   const isNamed =
     used === place ? !/node_modules/i.test(place) : [used, name].every((word) => nameForm.test(word));
   if (!isUsual || !isNamed) refuse("a package with an unusual name or place");

@@ -19,20 +19,21 @@ export function plainText(text: string): string {
   return hidden.test(plain) ? refuse("hidden characters") : plain;
 }
 
-const token = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]/g;
+const token = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\]]/g;
 
 /** The value of a JSON text in which no object has a key twice: tools use the first one or the last. */
 export function json(text: string): unknown {
   const value = attempt(() => JSON.parse(text), SyntaxError, "a fault in its JSON");
   const open: Set<unknown>[] = [];
   for (const [found, colon] of text.matchAll(token)) {
-    if (found === "{") open.push(new Set());
-    else if (found === "}") open.pop();
+    if (found === "{" || found === "[") open.push(new Set());
+    else if (found === "}" || found === "]") open.pop();
     else if (colon !== undefined) {
       const key: unknown = JSON.parse(found.slice(0, -colon.length));
       if (open.at(-1)?.has(key) === true) refuse("a key twice in one object");
       open.at(-1)?.add(key);
     }
+    if (open.length > maxDepth) refuse("too many levels");
   }
   return value;
 }

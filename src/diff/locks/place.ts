@@ -53,10 +53,12 @@ const byUrl = new RegExp(
 const byScp = new RegExp(String.raw`^()(?:git@)([\w.-]+):([\w.~/-]+?)${at}`);
 const short = new RegExp(String.raw`^()(?:(github|gitlab|bitbucket):)?([\w.-]+\/[\w.-]+?)${at}`);
 const archive = /^()https:\/\/(codeload\.github\.com)\/([\w.-]+\/[\w.-]+)\/tar\.gz\/([\w./-]+)$/;
-const hosts: Record<string, string> = {
-  ...{ github: "github.com", gitlab: "gitlab.com", bitbucket: "bitbucket.org" },
-  "codeload.github.com": "github.com",
-};
+const hosts = new Map(
+  Object.entries({
+    ...{ github: "github.com", gitlab: "gitlab.com", bitbucket: "bitbucket.org" },
+    "codeload.github.com": "github.com",
+  }),
+);
 
 /** A repository, in any notation of package managers. Null if the address names none. */
 export function repositoryAt(address: string): (Source & { places: [string]; commit: string }) | null {
@@ -64,7 +66,7 @@ export function repositoryAt(address: string): (Source & { places: [string]; com
   const [, protocol, host = "github", path = "", commit = ""] =
     forms.map((form) => form.exec(address)).find((found) => found !== null) ?? [];
   if (path === "" || hasDots(path)) return null;
-  const place = `${hosts[host] ?? host}/${path}`.toLowerCase();
+  const place = `${hosts.get(host) ?? host}/${path}`.toLowerCase();
   const isOpen = protocol === "http" || protocol === "git";
   return { kind: "repository", places: [isOpen ? `http://${place}` : place], commit };
 }

@@ -115,8 +115,11 @@ function indexed(
   const other = files.find(({ file }) => !isOf(file, name, version));
   const named = other === undefined ? undefined : `has a file of another name or version (${other.file})`;
   const fault = [source, ...found].find((one) => one.fault)?.fault ?? named;
-  const places = [place, ...found.flatMap((one) => one.places).filter((one) => hostOf(one) !== host)];
-  return { ...source, places, ...(fault ? { fault } : {}) };
+  const places = new Set([
+    place,
+    ...found.flatMap((one) => one.places).filter((one) => hostOf(one) !== host),
+  ]);
+  return { ...source, places: [...places], ...(fault ? { fault } : {}) };
 }
 
 const numbers = (text: string) => {
@@ -132,7 +135,9 @@ const fileForm =
 /** Whether a wheel or an archive has the name and, in whatever notation, the version of its package. */
 function isOf(file: string, name: string, version: string): boolean {
   // A name may end with a number, so it is compared as a whole.
-  const rest = folded(file.slice(0, name.length)) === folded(name) ? `x${file.slice(name.length)}` : "";
+  const isShort = file.length < 300;
+  const rest =
+    isShort && folded(file.slice(0, name.length)) === folded(name) ? `x${file.slice(name.length)}` : "";
   const [, , wheel, archive = wheel] = fileForm.exec(rest) ?? [];
   return archive !== undefined && numbers(archive) === numbers(version);
 }
@@ -159,6 +164,7 @@ const PoetryLock = closed({ package: listOf(PoetryPackage), metadata: PoetryMeta
 /** Reads `poetry.lock`, also of versions that have all files at the end. */
 export function poetryLock(text: string, folder: string): Lock {
   const { package: packages, metadata } = shaped(PoetryLock, toml(text));
+  const older = new Map(Object.entries(metadata.files));
   const entries = packages.map(({ name, version, files, source, dependencies }) => {
     const { type, url = "", resolved_reference: commit = "" } = source ?? {};
     const far = type === "legacy" ? indexAt(url) : type === "git" ? { ...gitAt(url), commit } : fileAt(url);
@@ -169,7 +175,7 @@ export function poetryLock(text: string, folder: string): Lock {
         version,
         line: lineOf(name, version),
       },
-      hashes: hashesOf([...files, ...(metadata.files[name] ?? [])]),
+      hashes: hashesOf([...files, ...(older.get(name) ?? [])]),
       fixed: new Map(Object.keys(dependencies).map((need) => [folded(need), ""])),
       ...(type === undefined ? {} : /^(?:file|directory)$/.test(type) ? fileIn(folder, url) : far),
     });
