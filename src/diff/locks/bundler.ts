@@ -29,7 +29,7 @@ export function bundlerLock(text: string, folder: string): Lock {
     .filter(({ kind }) => forms[kind] === source)
     .flatMap(({ kind, found }) => specsOf(kind, found, folder));
   once(specs.map(({ id }) => id));
-  const ids = groupOf(specs.map(({ id, name }) => [name, id]));
+  const named = groupOf(specs.map(({ id, name }) => [name, id]));
   const entries = specs.map(({ needs, ...one }) =>
     entryOf({
       ...{
@@ -38,7 +38,7 @@ export function bundlerLock(text: string, folder: string): Lock {
         isRoot: roots.has(one.name),
         fixed: new Map(needs.map((name) => [name, ""])),
       },
-      needs: needs.flatMap((name) => [...(ids.get(name) ?? [])]),
+      needs,
       hashes: groupOf(
         [...(sums.get(one.id) ?? "").matchAll(/(\w+)=(\w+)/g)].map(([, how, hash = ""]) => [
           `gem ${how}`,
@@ -47,7 +47,7 @@ export function bundlerLock(text: string, folder: string): Lock {
       ),
     }),
   );
-  return { entries };
+  return { entries, named };
 }
 
 function specsOf(kind: string, found: readonly string[][], folder: string) {

@@ -25,19 +25,21 @@ export function cargoLock(text: string): Lock {
   });
   once(all.map(({ id }) => id));
   // Dependencies have as much of it as is needed to tell packages apart.
-  const ids = groupOf(all.flatMap(({ id, name, bare }) => [name, bare, id].map((key) => [key, id] as const)));
+  const named = groupOf(
+    all.flatMap(({ id, name, bare }) => [name, bare, id].map((key) => [key, id] as const)),
+  );
   const entries = all.map(
     ({ id, name, version, source, dependencies, checksum = metadata[`checksum ${id}`] }, at) =>
       entryOf({
         ...{ id, name, version, line: `name = "${name}"\nversion = "${version}"`, ...sourceOf(source) },
         ...{
           isRoot: source === undefined || at >= packages.length,
-          needs: dependencies.flatMap((need) => [...(ids.get(need) ?? [])]),
+          needs: dependencies,
         },
         hashes: groupOf(checksum === undefined || checksum === "<none>" ? [] : [["crate sha256", checksum]]),
       }),
   );
-  return { entries };
+  return { entries, named };
 }
 
 /** Cargo's own index, by git and by HTTP. */

@@ -216,10 +216,14 @@ function strayIn(now: Lock, then: Lock | null): ReadonlySet<string> {
   // What is in the repository is reviewed, needed or not.
   const open = now.entries.filter(({ isRoot, places }) => isRoot || places.includes(HERE));
   for (const { id } of open) stray.delete(id);
+  // Many may need the same name of many, so each name is followed once.
+  const followed = new Set<string>();
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
-    for (const id of one.needs ?? []) {
-      const next = byId.get(id);
-      if (next !== undefined && stray.delete(id)) open.push(next);
+    for (const need of one.needs ?? []) {
+      if (followed.has(need)) continue;
+      followed.add(need);
+      const next = [...(now.named?.get(need) ?? [need])].filter((id) => stray.delete(id));
+      open.push(...next.flatMap((id) => byId.get(id) ?? []));
     }
   }
   return stray;

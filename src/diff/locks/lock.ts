@@ -15,7 +15,7 @@ export interface LockEntry {
   hashes: ReadonlyMap<string, ReadonlySet<string>>;
   /** What is the same wherever this version is installed: its dependencies, or what the tool does with it. */
   fixed: ReadonlyMap<string, string>;
-  /** The ids of the entries that it may need; null if the format does not say. */
+  /** The entries that it may need, by id or by a key of `named`; null if the format does not say. */
   needs: readonly string[] | null;
   /** Whether the project itself asks for it, or it is the project. */
   isRoot: boolean;
@@ -28,6 +28,8 @@ export interface LockEntry {
 /** A lock file that was read whole. */
 export interface Lock {
   entries: LockEntry[];
+  /** The ids that a need may mean, if needs are no ids. */
+  named?: ReadonlyMap<string, ReadonlySet<string>>;
   /** What else `fixed` depends on: it is only compared between files in which this is equal. */
   settings?: string;
 }

@@ -69,7 +69,7 @@ export function uvLock(text: string, folder: string): Lock {
   const { package: found, manifest, ...settings } = shaped(UvLock, toml(text));
   const packages = found.map((one) => ({ ...one, id: JSON.stringify([one.name, one.version, one.source]) }));
   once(packages.map(({ id }) => id));
-  const ids = groupOf(packages.map(({ name, id }) => [name, id]));
+  const named = groupOf(packages.map(({ name, id }) => [name, id]));
   const entries = packages.map(({ id, name, version, source, sdist, wheels, dependencies, ...groups }) => {
     const files = (sdist === undefined ? wheels : [sdist, ...wheels]).map((one) => ({
       ...one,
@@ -88,13 +88,13 @@ export function uvLock(text: string, folder: string): Lock {
         isRoot: (local.editable ?? local.virtual) !== undefined,
         fixed: new Map(dependencies.map((need) => [need.name, ""])),
       },
-      needs: [dependencies, ...extra].flat().flatMap((need) => [...(ids.get(need.name) ?? [])]),
+      needs: [dependencies, ...extra].flat().map((need) => need.name),
       ...(registry === undefined ? other : indexed(name, version, registry, files, folder)),
     });
   });
   // What a version needs depends on the Python versions and systems that it is for, and on what people override.
   const { members: _, ...overrides } = manifest;
-  return { entries, settings: JSON.stringify([settings, overrides]) };
+  return { entries, named, settings: JSON.stringify([settings, overrides]) };
 }
 
 const fileOf = (address: string) => address.replace(/^.*\//s, "").replace(/%2b/gi, "+");
