@@ -48,7 +48,7 @@ export function bunLock(text: string, folder: string): Lock {
   });
   const rows = Object.entries(packages).map(([key, [id, ...rest]]): NodePackage => {
     const [, name = "", ref = ""] = idForm.exec(id) ?? refuse("a package with an unusual name");
-    if (key.length > 300) refuse("a package with a long key");
+    if (key.length > 300 || key.split("/").length > 30) refuse("a package with a long key");
     const infos = rest.filter((part) => typeof part === "object");
     const common = { id: key, used: /(?:@[^/]+\/)?[^/]+$/.exec(key)?.[0] ?? key, name, version: ref };
     const found = locatedAt(

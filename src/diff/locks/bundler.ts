@@ -73,6 +73,6 @@ function sourceOf(kind: string, fields: Map<string, Set<string>>, folder: string
   const found = kind === "GEM" ? remotes.map(plainAddress) : [null];
   if (remote === "" || found.includes(null)) return strange(`${kind} ${remotes.join(" and ")}`);
   // With several of them, any one may have the gem.
-  const names = found.map((one) => (one?.host === "rubygems.org" ? DEFAULT : `${one?.host}${one?.path}`));
-  return { kind: "registry", places: [names.toSorted().join(" or ")] };
+  const places = found.map((one) => (one?.host === "rubygems.org" ? DEFAULT : `${one?.host}${one?.path}`));
+  return { kind: "registry", places };
 }

@@ -98,7 +98,6 @@ function compared(now: Lock, then: Lock | null, text: string): LockReading {
   const moved = base === null ? null : movedTo(now, base);
   const stray = strayIn(now, then);
   const isSame = now.settings === then?.settings;
-  const lineOf = lineFinder(text);
   const rules = (entry: LockEntry) => [
     (base?.faults.get(entry.name)?.has(entry.fault) === true ? null : faultOf("address", entry.fault)) ??
       (base && placeFault(entry, base, moved)),
@@ -113,8 +112,9 @@ function compared(now: Lock, then: Lock | null, text: string): LockReading {
   const unique = new Map(
     faults.map((fault) => [`${idOf(fault.entry)} ${fault.one.text}`, fault] as const).reverse(),
   );
+  const lines = linesOf(text, new Set(faults.map(({ entry }) => entry.line)));
   const shown = [...unique.values()].reverse().map(({ entry, one: { what, text, place } }) => ({
-    ...{ line: lineOf(entry.line), entry: plainly(idOf(entry).trim()), what, text: plainly(text) },
+    ...{ line: lines.get(entry.line) ?? 1, entry: plainly(idOf(entry).trim()), what, text: plainly(text) },
     ...(place === undefined ? {} : { place: plainly(place) }),
   }));
   return { kind: "read", faults: shown, neutral: neutralOf(now, base, moved) };
@@ -133,7 +133,8 @@ function movedTo(now: Lock, base: Facts): string | null {
   const places = new Set(fetched.flatMap((entry) => entry.places));
   const [only = ""] = places;
   const moved = new Set(fetched.map(({ name }) => name).filter((name) => base.places.has(name)));
-  return places.size === 1 && !base.sources.has(only) && moved.size > 1 ? only : null;
+  const isSafe = only === DEFAULT || !/^http:| /.test(only);
+  return places.size === 1 && isSafe && !base.sources.has(only) && moved.size > 1 ? only : null;
 }
 
 function placeFault(entry: LockEntry, base: Facts, moved: string | null): Fault | null {
@@ -252,25 +253,19 @@ function neutralOf(now: Lock, base: Facts | null, moved: string | null): string 
     : null;
 }
 
-/** Finds the line with which an entry begins; the text is only split if one is asked for. */
-function lineFinder(text: string): (wanted: string) => number {
-  let lines: Map<string, number> | undefined;
-  const keysOf = (line: string, next = "") => [
-    ...[
-      `${line}\n${next.trim()}`,
-      line,
-      line.replace(/^['"](.*)['"]:$/, "$1:"),
-      line.replace(/ \[".*$/, " ["),
-    ],
-  ];
-  return (wanted) => {
-    const all = lines === undefined ? text.split("\n") : [];
-    // The first line that has a key counts, so it is set last.
-    lines ??= new Map(
-      all
-        .flatMap((line, at) => keysOf(line.trim(), all[at + 1]).map((key) => [key, at + 1] as const))
-        .reverse(),
-    );
-    return lines.get(wanted) ?? lines.get(wanted.split("\n")[0] ?? "") ?? 1;
-  };
+/** The lines, 1-indexed, on which entries begin. */
+function linesOf(text: string, wanted: ReadonlySet<string>): Map<string, number> {
+  const found = new Map<string, number>();
+  let last = "";
+  for (const [at, line] of (wanted.size === 0 ? [] : text.split("\n")).entries()) {
+    const trimmed = line.trim();
+    const bare = /^['"].*['"]:$/.test(trimmed)
+      ? `${trimmed.slice(1, -2)}:`
+      : trimmed.replace(/ \[".*$/, " [");
+    for (const key of [trimmed, bare]) if (wanted.has(key) && !found.has(key)) found.set(key, at + 1);
+    const both = `${last}\n${trimmed}`;
+    if (wanted.has(both) && !found.has(both)) found.set(both, at);
+    last = trimmed;
+  }
+  return found;
 }

@@ -106,8 +106,8 @@ function localPart(place: string, one: Package, isOwn: boolean, folder: string):
 /** No tool writes other places, and each folder of one is looked at. */
 function checkPlace(place: string, used: string, name: string): void {
   const isUsual =
-    place.length < 500 &&
-    place.split("/").length < 50 &&
+    place.length < 300 &&
+    place.split("node_modules").length < 16 &&
     (place === "" || posix.normalize(place) === place) &&
     !/\\|^\/|\/$/.test(place);
   const isNamed =

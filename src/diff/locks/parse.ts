@@ -29,7 +29,8 @@ export function json(text: string): unknown {
     if (found === "{" || found === "[") open.push(new Set());
     else if (found === "}" || found === "]") open.pop();
     else if (colon !== undefined) {
-      const key: unknown = JSON.parse(found.slice(0, -colon.length));
+      const written = found.slice(0, -colon.length);
+      const key: unknown = written.includes("\\") ? JSON.parse(written) : written.slice(1, -1);
       if (open.at(-1)?.has(key) === true) refuse("a key twice in one object");
       open.at(-1)?.add(key);
     }
