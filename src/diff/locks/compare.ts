@@ -7,7 +7,7 @@ import { goSum } from "./go.ts";
 import { DEFAULT, groupOf, HERE, type Lock, type LockEntry } from "./lock.ts";
 import { npmLock } from "./npm.ts";
 import { NotRead, plainText } from "./parse.ts";
-import { hostOf } from "./place.ts";
+import { hostOf, STRANGE } from "./place.ts";
 import { pnpmLock } from "./pnpm.ts";
 import { pipfileLock, poetryLock, uvLock } from "./python.ts";
 import { yarnLock } from "./yarn.ts";
@@ -61,7 +61,9 @@ export function compareLocks(path: string, before: string | null, after: string)
   }
 }
 
-const idOf = ({ name, version }: LockEntry) => `${name} ${version}`;
+/** A repository has the same version at many commits. */
+const idOf = ({ name, version, commit }: LockEntry) =>
+  `${name} ${version}${commit === null ? "" : ` ${commit}`}`;
 const scopeOf = (name: string) => /^@[^/]+\//.exec(name)?.[0] ?? "";
 /** A registry counts as a whole; on a host of repositories, a new package has a new repository. */
 const sourcesOf = ({ kind, places }: LockEntry) => (kind === "registry" ? places : places.map(hostOf));
@@ -99,7 +101,7 @@ function compared(now: Lock, then: Lock | null, text: string): LockReading {
   const stray = strayIn(now, then);
   const isSame = now.settings === then?.settings;
   const rules = (entry: LockEntry) => [
-    (base?.faults.get(entry.name)?.has(entry.fault) === true ? null : faultOf("address", entry.fault)) ??
+    (wasStrange(entry, base) ? null : faultOf("address", entry.fault)) ??
       (base && placeFault(entry, base, moved)),
     base && hashFault(entry, base),
     base && isSame ? needsFault(entry, base) : null,
@@ -118,6 +120,13 @@ function compared(now: Lock, then: Lock | null, text: string): LockReading {
     ...(place === undefined ? {} : { place: plainly(place) }),
   }));
   return { kind: "read", faults: shown, neutral: neutralOf(now, base, moved) };
+}
+
+/** Whether it had this fault before, or any other one at the same place: some registries have addresses of their own. */
+function wasStrange({ name, fault, places }: LockEntry, base: Facts | null): boolean {
+  const known = base?.faults.get(name) ?? new Set();
+  const isHere = places.every((place) => base?.places.get(name)?.has(place) === true);
+  return known.has(fault) || (isHere && [...known].some((one) => one?.startsWith(STRANGE) === true));
 }
 
 const faultOf = (what: LockFault["what"], text: string | null): Fault | null =>

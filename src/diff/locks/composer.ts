@@ -30,10 +30,14 @@ export function composerLock(text: string, folder: string): Lock {
     const facts = Object.entries({ ...rest, source: source?.type, dist: dist?.type });
     return entryOf({
       ...{ id: name, name, version, line: `"name": "${name}",`, ...sourceOf(source, dist, folder) },
-      hashes: groupOf([
-        ["source commit", commit],
-        [sum === "" ? "archive none" : "archive sha1", sum],
-      ]),
+      // The hash of a folder changes with its files, which are reviewed.
+      hashes:
+        dist?.type === "path"
+          ? new Map()
+          : groupOf([
+              ["source commit", commit],
+              [sum === "" ? "archive none" : "archive sha1", sum],
+            ]),
       fixed: new Map(
         facts
           .filter(([key]) => ` ${effects} source dist `.includes(` ${key} `))

@@ -1,6 +1,6 @@
 import { DEFAULT, entryOf, groupOf, type LockEntry } from "./lock.ts";
 import { refuse } from "./parse.ts";
-import { fileAt, fileIn, plainAddress, repositoryAt, type Source } from "./place.ts";
+import { fileAt, fileIn, plainAddress, repositoryAt, type Source, STRANGE } from "./place.ts";
 
 /** A package of npm's registry, for all tools that install them. */
 export interface NodePackage extends Pick<LockEntry, "id" | "name" | "version" | "line"> {
@@ -67,7 +67,7 @@ function sourceOf(
   const repository = gitLike.test(address) ? repositoryAt(address) : null;
   const isAsked = (range: string) =>
     range === address || (repository !== null && repositoryAt(range)?.places[0] === repository.places[0]);
-  const fault = `has an address that is not of its name and version (${address})`;
+  const fault = `${STRANGE} that is not of its name and version (${address})`;
   return { ...(repository ?? fileAt(address)), ...(asked?.some(isAsked) === false ? { fault } : {}) };
 }
 

@@ -11,7 +11,7 @@ const Package = closed(
     ...{ ...maybe("name version resolved integrity"), link: Flag, inBundle: Flag },
     ...fields("peerDependencies dependencies optionalDependencies devDependencies", Texts),
   },
-  "dev optional devOptional peer extraneous engines os cpu libc bin license licenses funding deprecated hasInstallScript hasShrinkwrap workspaces peerDependenciesMeta bundleDependencies bundledDependencies",
+  "dev optional devOptional peer extraneous acceptDependencies ideallyInert engines os cpu libc bin license licenses funding deprecated hasInstallScript hasShrinkwrap workspaces peerDependenciesMeta bundleDependencies bundledDependencies",
 );
 type Package = z.infer<typeof Package>;
 const Anything = z.unknown().optional();

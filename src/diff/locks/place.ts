@@ -39,9 +39,12 @@ export function fileAt(address: string): Source {
   };
 }
 
+/** How faults of addresses begin. */
+export const STRANGE = "has an address";
+
 export const strange = (address: string): Source => ({
   ...{ kind: "address", places: [address] },
-  fault: `has an address of a form that no tool writes (${address})`,
+  fault: `${STRANGE} of a form that no tool writes (${address})`,
 });
 
 export const hostOf = (place: string): string => /^(?:http:\/\/)?[^/]*/.exec(place)?.[0] ?? "";

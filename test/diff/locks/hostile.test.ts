@@ -363,6 +363,29 @@ describe("a package of a repository", () => {
   });
 });
 
+describe("a package of a registry with addresses of its own", () => {
+  const at = (file: string) =>
+    JSON.stringify({
+      lockfileVersion: 3,
+      packages: {
+        "": { dependencies: { a: "1" } },
+        "node_modules/a": {
+          version: file,
+          resolved: `https://npm.corp.example/files/${file}`,
+          integrity: hash,
+        },
+      },
+    });
+  it("may be updated, and its address is a fault only when it is new", () => {
+    const faults = (before: string | null, after: string) => compareLocks("package-lock.json", before, after);
+    expect(faults(null, at("1.0.0"))).toMatchObject({ faults: [{ what: "address" }] });
+    expect(faults(at("1.0.0"), at("1.0.1"))).toMatchObject({ faults: [] });
+    expect(faults(at("1.0.0"), at("1.0.1").replace("corp", "evil"))).toMatchObject({
+      faults: [{ what: "address" }],
+    });
+  });
+});
+
 describe("packages of a private registry", () => {
   const at = (host: string, scope = host) =>
     JSON.stringify({

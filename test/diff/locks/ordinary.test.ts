@@ -64,7 +64,7 @@ const decisive: Record<string, RegExp[]> = {
   cargo: [/source = "registry\+https:\/\/([^"]*)"/g, /checksum = "(\w*)"/g],
   go: [/h1:(\S*)=/g],
   gem: [/remote: https:\/\/(\S*)\//g],
-  composer: [/"url": "https:\/\/([^"]*)"/g, /"reference": "(\w{40})"/g],
+  composer: [/"url": "https:\/\/([^"]*)"/g, /"reference": "(\w{40})",/g],
 };
 
 describe("a lock file in which a value that decides what is installed", () => {

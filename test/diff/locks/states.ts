@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A lock file that a tool wrote, again and again while people changed the project. */
+/** A lock file that a tool (`by` in its fixture) wrote, again and again while people changed the project. */
 export interface Written {
   tool: string;
   path: string;
