@@ -1,0 +1,280 @@
+import { posix } from "node:path";
+import { bunLock } from "./bun.ts";
+import { bundlerLock } from "./bundler.ts";
+import { cargoLock } from "./cargo.ts";
+import { composerLock } from "./composer.ts";
+import { goSum } from "./go.ts";
+import { DEFAULT, groupOf, HERE, type Lock, type LockEntry } from "./lock.ts";
+import { npmLock } from "./npm.ts";
+import { NotRead, plainText } from "./parse.ts";
+import { hostOf, STRANGE } from "./place.ts";
+import { pnpmLock } from "./pnpm.ts";
+import { pipfileLock, poetryLock, uvLock } from "./python.ts";
+import { yarnLock } from "./yarn.ts";
+
+/** What no tool writes, or only for somebody who wants another program to be installed. */
+export interface LockFault {
+  /** Where the entry begins, 1-indexed; 1 if that is not known. */
+  line: number;
+  /** Name and version. */
+  entry: string;
+  /** `address`: it contradicts the entry. `host`: it is new. `name`: the package was from elsewhere. */
+  what: "address" | "host" | "name" | "hash" | "needs" | "unreachable";
+  /** What the entry does, as the end of a sentence, without any character that could be markup. */
+  text: string;
+  /** The place, for `host` and `name`. */
+  place?: string;
+}
+
+export type LockReading =
+  | { kind: "unread"; reason: string }
+  /** `neutral`: what changed and is no fault, although nobody has read it. */
+  | { kind: "read"; faults: LockFault[]; neutral: string | null };
+
+type Reader = (text: string, folder: string) => Lock;
+
+const readers: Record<string, Reader> = {
+  ...{ "package-lock.json": npmLock, "npm-shrinkwrap.json": npmLock, "pnpm-lock.yaml": pnpmLock },
+  ...{ "yarn.lock": yarnLock, "bun.lock": bunLock, "composer.lock": composerLock, "cargo.lock": cargoLock },
+  ...{ "uv.lock": uvLock, "poetry.lock": poetryLock, "pipfile.lock": pipfileLock },
+  ...{ "gemfile.lock": bundlerLock, "gems.locked": bundlerLock, "go.sum": goSum, "go.work.sum": goSum },
+};
+
+/** Reasons of lock files that are not read: their format is unknown, or its reader does not understand all of one. */
+export const UNREADABLE_LOCK = "lock file that cannot be read";
+export const NO_PARSER = "lock file in a format that is not read";
+
+/**
+ * Reads both states of a lock file whole and compares each package: where it comes from, its hashes, what it depends on, and whether anything
+ * needs it. `before` is null for a new file, whose places are only named.
+ */
+export function compareLocks(path: string, before: string | null, after: string): LockReading {
+  const name = posix.basename(path).toLowerCase();
+  const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
+  if (read === undefined) return { kind: "unread", reason: NO_PARSER };
+  const parse = (text: string) => read(plainText(text), posix.dirname(path));
+  try {
+    return compared(parse(after), before === null ? null : parse(before), after);
+  } catch (error) {
+    if (!(error instanceof NotRead)) throw error;
+    return { kind: "unread", reason: `${UNREADABLE_LOCK} (${error.message})` };
+  }
+}
+
+/** A repository has the same version at many commits. */
+const idOf = ({ name, version, commit }: LockEntry) =>
+  `${name} ${version}${commit === null ? "" : ` ${commit}`}`;
+const scopeOf = (name: string) => /^@[^/]+\//.exec(name)?.[0] ?? "";
+/** A registry counts as a whole; on a host of repositories, a new package has a new repository. */
+const sourcesOf = ({ kind, places }: LockEntry) => (kind === "registry" ? places : places.map(hostOf));
+
+/** The facts of the base. Keys are names of packages, with their version for what belongs to a version. */
+function factsOf({ entries }: Lock) {
+  const group = <T>(pairs: (entry: LockEntry) => Iterable<readonly [key: string, value: T]>) =>
+    groupOf(entries.flatMap((entry) => [...pairs(entry)]));
+  const hashed = entries.filter(({ hashes }) => hashes.size > 0);
+  return {
+    versions: new Set(entries.map(idOf)),
+    sources: new Set(entries.flatMap(sourcesOf)),
+    places: group(({ name, places }) => places.map((place) => [name, place])),
+    scopes: group(({ name, places }) => places.map((place) => [scopeOf(name), place])),
+    faults: group(({ name, fault }) => [[name, fault]]),
+    commits: group(({ name, commit }) => [[name, commit]]),
+    facts: group((entry) => [...entry.fixed].map(([key, value]) => [`${idOf(entry)} ${key}`, value])),
+    artefacts: group((entry) => [...entry.hashes.keys()].map((key) => [idOf(entry), key])),
+    hashes: group((entry) =>
+      [...entry.hashes].flatMap(([key, all]) =>
+        [...all].map((hash) => [`${idOf(entry)} ${key}`, hash] as const),
+      ),
+    ),
+    hashed: new Set(hashed.map(({ name }) => name)),
+    hashedIds: new Set(hashed.map(({ id }) => id)),
+  };
+}
+
+type Facts = ReturnType<typeof factsOf>;
+type Fault = Pick<LockFault, "what" | "text" | "place">;
+
+function compared(now: Lock, then: Lock | null, text: string): LockReading {
+  const base = then === null ? null : factsOf(then);
+  const moved = base === null ? null : movedTo(now, base);
+  const stray = strayIn(now, then);
+  const isSame = now.settings === then?.settings;
+  const rules = (entry: LockEntry) => [
+    (wasStrange(entry, base) ? null : faultOf("address", entry.fault)) ??
+      (base && placeFault(entry, base, moved)),
+    base && hashFault(entry, base),
+    base && isSame ? needsFault(entry, base) : null,
+    stray.has(entry.id) && base?.versions.has(idOf(entry)) !== true ? unneeded : null,
+  ];
+  const faults = now.entries.flatMap((entry) =>
+    rules(entry).flatMap((one) => (one === null ? [] : [{ entry, one }])),
+  );
+  // The second version of npm's format has everything twice.
+  const unique = new Map(
+    faults.map((fault) => [`${idOf(fault.entry)} ${fault.one.text}`, fault] as const).reverse(),
+  );
+  const lines = linesOf(text, new Set(faults.map(({ entry }) => entry.line)));
+  const shown = [...unique.values()].reverse().map(({ entry, one: { what, text, place } }) => ({
+    ...{ line: lines.get(entry.line) ?? 1, entry: plainly(idOf(entry).trim()), what, text: plainly(text) },
+    ...(place === undefined ? {} : { place: plainly(place) }),
+  }));
+  return { kind: "read", faults: shown, neutral: neutralOf(now, base, moved) };
+}
+
+/** Whether it had this fault before, or any other one at the same place: some registries have addresses of their own. */
+function wasStrange({ name, fault, places }: LockEntry, base: Facts | null): boolean {
+  const known = base?.faults.get(name) ?? new Set();
+  const isHere = places.every((place) => base?.places.get(name)?.has(place) === true);
+  return known.has(fault) || (isHere && [...known].some((one) => one?.startsWith(STRANGE) === true));
+}
+
+const faultOf = (what: LockFault["what"], text: string | null): Fault | null =>
+  text === null ? null : { what, text };
+const unneeded = faultOf("unreachable", "is needed by nothing");
+
+/** Text that stands for itself wherever it is shown: names of hosts, packages and folders use few characters. */
+const plainly = (text: string) => text.slice(0, 200).replace(/[^\w ./:@,()+#~=-]/g, "?");
+
+/** The one new registry that now has all packages, of which at least two were elsewhere; null if there is none. */
+function movedTo(now: Lock, base: Facts): string | null {
+  const fetched = now.entries.filter(({ kind, places }) => kind === "registry" && places.length > 0);
+  const places = new Set(fetched.flatMap((entry) => entry.places));
+  const [only = ""] = places;
+  const moved = new Set(fetched.map(({ name }) => name).filter((name) => base.places.has(name)));
+  const isSafe = only === DEFAULT || !/^http:| /.test(only);
+  return places.size === 1 && isSafe && !base.sources.has(only) && moved.size > 1 ? only : null;
+}
+
+function placeFault(entry: LockEntry, base: Facts, moved: string | null): Fault | null {
+  const { name, places } = entry;
+  const known = base.places.get(name);
+  const scope = scopeOf(name);
+  const inScope = scope === "" ? undefined : base.scopes.get(scope);
+  const sources = sourcesOf(entry);
+  const fresh = places.find((place, at) => {
+    if (place === moved || known?.has(place) === true) return false;
+    if (known !== undefined) return true;
+    const isTaken = entry.kind === "registry" && inScope?.has(place) === false;
+    return place !== HERE && (isTaken || !base.sources.has(sources[at] ?? place));
+  });
+  if (fresh === undefined) return null;
+  const before = [...(known ?? inScope ?? [])].slice(0, 3).join(", ");
+  const was = known === undefined && before !== "" ? `other packages of ${scope} came` : "it came";
+  const text = before === "" ? "nothing came from there before" : `${was} from ${before}`;
+  return {
+    what: base.sources.has(fresh) || fresh === HERE ? "name" : "host",
+    place: fresh,
+    text: `comes from ${fresh}, and ${text}`,
+  };
+}
+
+const strengths = ["none", "md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
+
+/** The strongest algorithm of each artefact; Yarn's kinds of archives have numbers. */
+function strengthsOf(keys: Iterable<string>): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const key of keys) {
+    const [artefact = "", algorithm = ""] = key.split(" ");
+    const strength = strengths.includes(algorithm)
+      ? strengths.indexOf(algorithm)
+      : Number.parseInt(algorithm, 10) || 0;
+    found.set(artefact, Math.max(found.get(artefact) ?? 0, strength));
+  }
+  return found;
+}
+
+function hashFault(entry: LockEntry, base: Facts): Fault | null {
+  const { name, kind, hashes } = entry;
+  const id = idOf(entry);
+  const fault = (text: string) => ({ what: "hash", text }) as const;
+  const keys = base.artefacts.get(id);
+  const hadHash = keys !== undefined && (kind !== "folder" || base.hashedIds.has(entry.id));
+  const isUpdate = kind === "registry" && base.hashed.has(name) && !base.versions.has(id);
+  if (hashes.size === 0) return hadHash || isUpdate ? fault("has no hash any more") : null;
+  if (keys === undefined) return null;
+  const isOther = [...hashes].some(([key, now]) => {
+    const known = base.hashes.get(`${id} ${key}`);
+    return known !== undefined && [...now].some((hash) => !known.has(hash));
+  });
+  if (isOther) return fault("has another hash than the same version had before");
+  const before = strengthsOf(keys);
+  const now = [...strengthsOf(hashes.keys())];
+  if (!now.some(([artefact]) => before.has(artefact)))
+    return fault("has none of the hashes that the same version had before");
+  const isWeaker = now.some(([artefact, strength]) => strength < (before.get(artefact) ?? 0));
+  return isWeaker ? fault("only has a hash of a weaker kind than before") : null;
+}
+
+function needsFault(entry: LockEntry, base: Facts): Fault | null {
+  if (entry.kind === "folder" || !base.versions.has(idOf(entry))) return null;
+  const other = [...entry.fixed].find(
+    ([key, value]) => base.facts.get(`${idOf(entry)} ${key}`)?.has(value) !== true,
+  );
+  return faultOf(
+    "needs",
+    other === undefined ? null : `asks for another ${other[0]} than the same version did before`,
+  );
+}
+
+/** The ids of entries that the roots do not reach; none if the format has no roots. */
+function strayIn(now: Lock, then: Lock | null): ReadonlySet<string> {
+  const hasRoots = [now, then].some((lock) => lock?.entries.some(({ isRoot }) => isRoot));
+  if (!hasRoots || now.entries.every(({ needs }) => needs === null)) return new Set();
+  const byId = new Map(now.entries.map((entry) => [entry.id, entry]));
+  const stray = new Set(byId.keys());
+  // What is in the repository is reviewed, needed or not.
+  const open = now.entries.filter(({ isRoot, places }) => isRoot || places.includes(HERE));
+  for (const { id } of open) stray.delete(id);
+  // Many may need the same name of many, so each name is followed once.
+  const followed = new Set<string>();
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    for (const need of one.needs ?? []) {
+      if (followed.has(need)) continue;
+      followed.add(need);
+      const next = [...(now.named?.get(need) ?? [need])].filter((id) => stray.delete(id));
+      open.push(...next.flatMap((id) => byId.get(id) ?? []));
+    }
+  }
+  return stray;
+}
+
+const most = 3;
+
+function neutralOf(now: Lock, base: Facts | null, moved: string | null): string | null {
+  if (moved !== null) return `lock file whose packages all come from another registry (${plainly(moved)})`;
+  if (base === null) {
+    // Composer has a repository for each package.
+    const named = now.entries.filter(({ kind, commit }) => kind !== "repository" || commit !== null);
+    const places = new Set(named.flatMap(sourcesOf).filter((place) => place !== DEFAULT && place !== HERE));
+    const rest = places.size > most ? ` and ${places.size - most} more` : "";
+    return places.size === 0
+      ? null
+      : `new lock file with packages from other places (${plainly([...places].slice(0, most).join(", "))}${rest})`;
+  }
+  const isOther = ({ name, commit }: LockEntry) =>
+    commit !== null && base.commits.get(name)?.has(commit) !== true;
+  if (now.entries.some(isOther)) return "lock file with a package at another commit";
+  const isBare = ({ kind, hashes, name }: LockEntry) =>
+    kind === "registry" && hashes.size === 0 && !base.places.has(name);
+  return base.hashed.size > 0 && now.entries.some(isBare)
+    ? "lock file with a new package without a hash"
+    : null;
+}
+
+/** The lines, 1-indexed, on which entries begin. */
+function linesOf(text: string, wanted: ReadonlySet<string>): Map<string, number> {
+  const found = new Map<string, number>();
+  let last = "";
+  for (const [at, line] of (wanted.size === 0 ? [] : text.split("\n")).entries()) {
+    const trimmed = line.trim();
+    const bare = /^['"].*['"]:$/.test(trimmed)
+      ? `${trimmed.slice(1, -2)}:`
+      : trimmed.replace(/ \[".*$/, " [");
+    for (const key of [trimmed, bare]) if (wanted.has(key) && !found.has(key)) found.set(key, at + 1);
+    const both = `${last}\n${trimmed}`;
+    if (wanted.has(both) && !found.has(both)) found.set(both, at);
+    last = trimmed;
+  }
+  return found;
+}

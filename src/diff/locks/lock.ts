@@ -1,0 +1,57 @@
+/** A package as a lock file has it. Which facts there are depends on the format; a missing one is no fault. */
+export interface LockEntry {
+  /** Unique in its file. */
+  id: string;
+  /** The package whose code is installed, whatever name it is used under. */
+  name: string;
+  version: string;
+  /** What `places` are: a registry counts as a whole, of repositories and addresses only the host does if a package is new. */
+  kind: "registry" | "repository" | "address" | "folder";
+  /** Where its code may come from. */
+  places: readonly string[];
+  /** How address, name and version contradict each other; null if they do not. */
+  fault: string | null;
+  /** Hashes that are accepted, by artefact and algorithm with a space between. */
+  hashes: ReadonlyMap<string, ReadonlySet<string>>;
+  /** What is the same wherever this version is installed: its dependencies, or what the tool does with it. */
+  fixed: ReadonlyMap<string, string>;
+  /** The entries that it may need, by id or by a key of `named`; null if the format does not say. */
+  needs: readonly string[] | null;
+  /** Whether the project itself asks for it, or it is the project. */
+  isRoot: boolean;
+  /** The commit of a repository. */
+  commit: string | null;
+  /** One or two whole lines, trimmed, with which it begins. */
+  line: string;
+}
+
+/** A lock file that was read whole. */
+export interface Lock {
+  entries: LockEntry[];
+  /** The ids that a need may mean, if needs are no ids. */
+  named?: ReadonlyMap<string, ReadonlySet<string>>;
+  /** What else `fixed` depends on: it is only compared between files in which this is equal. */
+  settings?: string;
+}
+
+/** The registry that a tool asks unless something else is configured. Tools name it in several ways, or not at all. */
+export const DEFAULT = "the default registry";
+/** The place of packages whose code is part of the repository, and reviewed like the rest of it. */
+export const HERE = "this repository";
+
+const usual: Omit<LockEntry, "id" | "name" | "version" | "line"> = {
+  ...{ kind: "registry", places: [DEFAULT], fault: null, hashes: new Map(), fixed: new Map() },
+  ...{ needs: null, isRoot: false, commit: null },
+};
+
+/** An entry, of which the format says only this. */
+export const entryOf = (
+  entry: Pick<LockEntry, "id" | "name" | "version" | "line"> & Partial<LockEntry>,
+): LockEntry => ({ ...usual, ...entry });
+
+/** The values of each key. */
+export function groupOf<T>(pairs: Iterable<readonly [key: string, value: T]>): Map<string, Set<T>> {
+  const groups = new Map<string, Set<T>>();
+  for (const [key, value] of pairs) groups.set(key, (groups.get(key) ?? new Set()).add(value));
+  return groups;
+}

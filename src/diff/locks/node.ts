@@ -1,0 +1,105 @@
+import { DEFAULT, entryOf, groupOf, type LockEntry } from "./lock.ts";
+import { refuse } from "./parse.ts";
+import { fileAt, fileIn, plainAddress, repositoryAt, type Source, STRANGE } from "./place.ts";
+
+/** A package of npm's registry, for all tools that install them. */
+export interface NodePackage extends Pick<LockEntry, "id" | "name" | "version" | "line"> {
+  /** The name under which it is used. Default: its own. */
+  used?: string;
+  /** Default, or null: the tool computes it from name and version. */
+  address?: string | null;
+  integrity?: string | undefined;
+  links?: readonly Link[];
+  /** What manifests ask for. Default: what the links to it say. */
+  asked?: readonly string[];
+  /** Anything that the other fields do not decide. */
+  more?: Partial<LockEntry>;
+}
+
+interface Link {
+  used: string;
+  /** What is asked for; pnpm only has what is found. */
+  range: string;
+  /** Whether the same version may have another one, or none. */
+  varies?: boolean;
+  to: string | undefined;
+}
+
+/** @param isWhole whether the file says all that manifests ask for @param folder the folder of the lock file */
+export function nodeEntries(packages: readonly NodePackage[], isWhole: boolean, folder: string): LockEntry[] {
+  const links = packages.flatMap((one) => one.links ?? []);
+  const asked = groupOf(links.map(({ to = "", range }) => [to, range]));
+  return packages.map((one) => {
+    const { id, name, version, line, links = [], integrity, more } = one;
+    const ranges = one.asked ?? (isWhole ? [...(asked.get(id) ?? [])] : null);
+    return entryOf({
+      ...{
+        id,
+        name,
+        version,
+        line,
+        hashes: integrityOf(integrity),
+        needs: links.flatMap(({ to }) => to ?? []),
+      },
+      fixed: new Map(links.filter(({ varies }) => varies !== true).map(({ used, range }) => [used, range])),
+      ...(more?.places === undefined ? sourceOf(one, ranges, folder) : {}),
+      ...more,
+    });
+  });
+}
+
+const gitLike =
+  /^(?:git|ssh)|\.git(?:#|$)|^https:\/\/(?:codeload\.)?github\.com\/|^(?:(?:github|gitlab|bitbucket):)?[\w.-]+\/[\w.-]+(?:#|$)/;
+const localAddress = /^(?:file|link|portal):(?!\/\/)/;
+
+/** The source of a package, and whether it is the one that was asked for. `asked` is null if that is not known. */
+function sourceOf(
+  { name, used = name, version, address = null }: NodePackage,
+  asked: readonly string[] | null,
+  folder: string,
+): Source {
+  const usual: Source = { kind: "registry", places: [DEFAULT] };
+  const isNamed = used === name || asked?.some((range) => `${range}@`.startsWith(`npm:${name}@`)) !== false;
+  if (!isNamed) return { ...usual, fault: `is installed as ${used}, which no manifest says` };
+  const registry = address === null ? DEFAULT : registryOf(address, name, version);
+  if (address === null || registry !== null) return { ...usual, places: [registry ?? DEFAULT] };
+  if (localAddress.test(address)) return fileIn(folder, address.replace(localAddress, ""));
+  const repository = gitLike.test(address) ? repositoryAt(address) : null;
+  const isAsked = (range: string) =>
+    range === address || (repository !== null && repositoryAt(range)?.places[0] === repository.places[0]);
+  const fault = `${STRANGE} that is not of its name and version (${address})`;
+  return { ...(repository ?? fileAt(address)), ...(asked?.some(isAsked) === false ? { fault } : {}) };
+}
+
+const defaults = new Set(["registry.npmjs.org", "registry.yarnpkg.com"]);
+
+/** The registry that has exactly this package and version at an address; null if that is none. */
+function registryOf(address: string, name: string, version: string): string | null {
+  const { host = "", path = "" } = plainAddress(address) ?? {};
+  const bare = name.replace(/^.*\//, "");
+  const [number = ""] = version.split("+");
+  const usual = `/${name}/-/${bare}-${number}.tgz`;
+  if (defaults.has(host)) return path === usual ? DEFAULT : null;
+  const others = [
+    `${name}/-/${name}-${number}`,
+    `${name}/${number}/${bare}-${number}`,
+    `${name}/-/${number}/${bare}-${number}`,
+  ];
+  const end = [usual, ...others.map((other) => `/${other}.tgz`)].find((one) => path.endsWith(one));
+  if (end !== undefined) return host + path.slice(0, -end.length);
+  // GitHub ends with a digest; JSR has the number of its own format before the name.
+  if (path.startsWith(`/download/${name}/${number}/`) && /\/[\da-f]{40,64}$/.test(path))
+    return `${host}/download`;
+  return host === "npm.jsr.io" && path.endsWith(`/${name}/${number}.tgz`) ? host : null;
+}
+
+const integrityForm = /^(md5|sha1|sha256|sha384|sha512)-([A-Za-z\d+/]+={0,2})$/;
+
+/** Hashes in the format of subresource integrity. */
+export const integrityOf = (text = ""): Map<string, Set<string>> =>
+  groupOf(
+    (text.match(/\S+/g) ?? []).map((word) => {
+      const [, algorithm = "", hash = ""] = integrityForm.exec(word) ?? refuse("a hash of an unknown form");
+      return [`package ${algorithm}`, hash];
+    }),
+  );

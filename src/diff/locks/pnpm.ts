@@ -1,0 +1,112 @@
+import { posix } from "node:path";
+import { z } from "zod";
+import { HERE, type Lock } from "./lock.ts";
+import { type NodePackage, nodeEntries } from "./node.ts";
+import { closed, dict, fields, maybe, refuse, shaped, Text, Texts, yaml } from "./parse.ts";
+import { fileIn } from "./place.ts";
+
+const Resolution = closed(maybe("integrity tarball directory repo commit"), "type gitHosted path");
+const links = fields("dependencies optionalDependencies", Texts);
+const Package = closed(
+  {
+    ...{ resolution: Resolution, ...maybe("version"), ...links },
+    ...fields("peerDependencies peerDependenciesMeta", dict(z.unknown()).default({})),
+  },
+  "id name engines os cpu libc deprecated hasBin transitivePeerDependencies bundledDependencies requiresBuild prepare patched dev optional",
+);
+const Asked = dict(closed({ specifier: Text, version: Text })).default({});
+const asked = fields("dependencies devDependencies optionalDependencies", Asked);
+const File = closed(
+  {
+    ...{ lockfileVersion: z.enum(["6.0", "6.1", "9.0"]), overrides: Texts, ...asked },
+    ...{ ...maybe("packageExtensionsChecksum pnpmfileChecksum"), packages: dict(Package).default({}) },
+    catalogs: dict(Asked).default({}),
+    importers: dict(closed(asked, "dependenciesMeta publishDirectory")).optional(),
+    snapshots: dict(closed(links, "optional transitivePeerDependencies patched")).optional(),
+  },
+  "settings time patchedDependencies ignoredOptionalDependencies onlyBuiltDependencies neverBuiltDependencies",
+);
+
+/** The name, the version or address, and the peers of a key; before version 9 most begin with a slash. */
+const keyForm = /^\/?((?:@[\w.~-]+\/)?[\w.~-]+)@([^\s()\\]+)((?:\(.*)?)$/;
+const numbered = /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/;
+
+/** Reads `pnpm-lock.yaml` of versions 6 and 9. */
+export function pnpmLock(text: string, folder: string): Lock {
+  const file = shaped(File, yaml(text));
+  const { packages, snapshots = packages } = file;
+  const partsOf = (key: string) => keyForm.exec(key) ?? refuse("a package with an unusual key");
+  const idOf = (used: string, ref: string) =>
+    [`${used}@${ref}`, `/${used}@${ref}`, ref].find((one) => Object.hasOwn(snapshots, one)) ??
+    (ref.startsWith("link:") ? undefined : refuse("a reference to a package that it does not have"));
+  const left = new Set(Object.keys(packages));
+  const rows = Object.entries(snapshots).map(([key, { dependencies, optionalDependencies }]) => {
+    const [, name = "", ref = "", suffix = ""] = partsOf(key);
+    const held = snapshots === packages ? key : key.slice(0, key.length - suffix.length);
+    const found =
+      (Object.hasOwn(packages, held) ? packages[held] : undefined) ?? refuse("a package without its facts");
+    left.delete(held);
+    const peers = { ...found.peerDependencies, ...found.peerDependenciesMeta };
+    const links = Object.entries({ ...dependencies, ...optionalDependencies }).map(([used, version]) => {
+      const to = idOf(used, version);
+      const range = to === undefined ? HERE : (partsOf(to)[1] ?? "");
+      return { used, range, varies: Object.hasOwn(peers, used), to };
+    });
+    const declared = Object.keys(peers).map((used) => ({ used, range: "a peer", to: undefined }));
+    const line = `${key}:`;
+    return { id: key, name, line, links: [...links, ...declared], ...locatedAt(ref, found, folder) };
+  });
+  if (left.size > 0) refuse("a package without its dependencies");
+  const linked = asksOf(file, new Map(rows.map((row) => [row.id, row])), idOf, folder);
+  const settings = JSON.stringify([file.packageExtensionsChecksum, file.pnpmfileChecksum]);
+  return { entries: nodeEntries([...rows, ...linked], false, folder), settings };
+}
+
+/** Marks what projects ask for. @returns the folders that they ask for */
+function asksOf(
+  file: z.infer<typeof File>,
+  rows: ReadonlyMap<string, NodePackage>,
+  idOf: (used: string, ref: string) => string | undefined,
+  folder: string,
+): NodePackage[] {
+  const { importers = { ".": file }, overrides, catalogs } = file;
+  const asks = Object.entries(importers).flatMap(
+    ([at, { dependencies, devDependencies, optionalDependencies }]) =>
+      Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies }).map(([used, one]) => ({
+        at,
+        used,
+        ...one,
+      })),
+  );
+  return asks.flatMap(({ at, used, specifier, version }) => {
+    const row = rows.get(idOf(used, version) ?? "");
+    const local = { isRoot: true, ...fileIn(folder, posix.join(at, version.replace(/^link:/, ""))) };
+    if (row === undefined)
+      return [{ id: `${at} ${used}`, name: used, version: "", line: `${used}:`, more: local }];
+    const ranges = [
+      specifier,
+      overrides[used],
+      ...Object.values(catalogs).map((one) => one[used]?.specifier),
+    ];
+    const isSaid = row.name === used || ranges.some((range) => `${range}@`.startsWith(`npm:${row.name}@`));
+    const fault = { fault: `is installed as ${used}, which no manifest says` };
+    row.more = { ...row.more, isRoot: true, ...(isSaid ? {} : fault) };
+    return [];
+  });
+}
+
+/** @param ref the version, or the address, in the key of a package: only this was asked for */
+function locatedAt(ref: string, { resolution, version = ref }: z.infer<typeof Package>, folder: string) {
+  const { integrity, tarball, directory, repo, commit = "" } = resolution;
+  const said =
+    repo === undefined ? (directory === undefined ? tarball : `file:${directory}`) : `${repo}#${commit}`;
+  const local = directory === undefined ? {} : fileIn(folder, directory);
+  if (numbered.test(ref)) {
+    const fault = said === tarball ? {} : { fault: "has an address, and its key a version" };
+    return { version: ref, address: tarball ?? null, integrity, asked: [], more: { ...local, ...fault } };
+  }
+  const fault = [ref, ref.replace(/^git\+/, "")].includes(said ?? ref)
+    ? {}
+    : { fault: "has another address than its key says" };
+  return { version, address: said ?? ref, integrity, asked: [ref], more: { ...local, ...fault } };
+}
