@@ -169,6 +169,7 @@ export const holdsSecret = (finding: Pick<Finding, "source">): boolean =>
 /** Analyzers whose findings are certain: for these, a program is more reliable than any model. */
 const certainAnalyzers = [
   "secrets",
+  "lock-files",
   "merge-markers",
   "hidden-characters",
   "hiding-attributes",

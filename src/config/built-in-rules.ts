@@ -61,6 +61,7 @@ export const builtInRules: ReadonlySet<string> = new Set([
   "js-sql-injection",
   "js-stateful-regex",
   "js-typeof-typo",
+  "lock-files",
   "merge-markers",
   "own-rules",
   "parse-errors",

@@ -10,7 +10,7 @@ export function faultyRepo(more: Record<string, Content | null> = {}): GitRepo {
   repo.branch("topic");
   repo.commit("Count what was seen", {
     "cart.py": "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n",
-    "package-lock.json": '{ "lockfileVersion": 3 }\n',
+    "package-lock.json": '{ "lockfileVersion": 3, "packages": {} }\n',
   });
   return repo;
 }

@@ -139,7 +139,7 @@ describe("an organisation's policy", () => {
   it("keeps one rule, also under the names of its analyzer and without it", () => {
     const config = join(
       { rules: { "secrets/generic": { off: ["fixtures/"] } } },
-      { rules: { github: "off", "secrets/github-token": "off", secrets: "off", "py-eval": "off" } },
+      { rules: { "github-token": "off", "secrets/github-token": "off", secrets: "off", "py-eval": "off" } },
       ["rules.secrets"],
     );
     const isOff = createRuleSwitch(config);
@@ -149,7 +149,7 @@ describe("an organisation's policy", () => {
     expect(off("secrets/generic", "fixtures/a.ts")).toBe(true);
     expect(off("ast-grep/py-eval", "a.py")).toBe(true);
     expect(
-      createRuleSwitch(join({}, { rules: { secrets: "off" } }, ["rules.github"]))({
+      createRuleSwitch(join({}, { rules: { secrets: "off" } }, ["rules.github-token"]))({
         source: "secrets/github-token",
         path: "a",
       }),

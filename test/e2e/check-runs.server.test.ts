@@ -81,7 +81,7 @@ describe.concurrent("a pull request that must not be reviewed", patient, () => {
 describe.concurrent("a pull request in which nothing is reviewable", patient, () => {
   const change: Files = {
     "docs/a.md": "# A\n",
-    "package-lock.json": '{ "lockfileVersion": 3 }\n',
+    "package-lock.json": '{ "lockfileVersion": 3, "packages": {} }\n',
     "logo.png": Buffer.from(
       "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",
       "base64",

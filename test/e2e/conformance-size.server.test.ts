@@ -83,12 +83,12 @@ describe.runIf(long).concurrent("a pull request without a line to review", patie
     onPull(
       {
         base: {
-          "package-lock.json": "{}\n",
+          "package-lock.json": '{ "lockfileVersion": 2, "packages": {}, "dependencies": {} }\n',
           "logo.png": Buffer.from([0x89, 0x50, 0, 1]),
           "old.js": numbers(9),
         },
         head: {
-          "package-lock.json": '{ "lockfileVersion": 3 }\n',
+          "package-lock.json": '{ "lockfileVersion": 3, "packages": {} }\n',
           "logo.png": Buffer.from([0x89, 0x50, 0, 2]),
           "old.js": null,
           "new.js": numbers(9),

@@ -99,7 +99,11 @@ describe("the test in a comment of ours", () => {
     ["an invisible character", "const a\u200d = 1;\n", "it contains invisible characters"],
     ["what turns the direction of text", "// \u202e\n", "it contains invisible characters"],
     ["other line ends", "a();\r\n", "it contains invisible characters"],
-    ["a secret", "const key = 'ghp_0123456789abcdefghijklmnopqrstuvwxyzAB';\n", "what looks like a secret"],
+    [
+      "a secret",
+      "const key = 'ghp_" + "q7Zk39xPvLm2wRt0aB1cD3eF5gH6iJ8kL4nM';\n",
+      "what looks like a secret",
+    ],
     ["more than there is room for", "字".repeat(20_000), "it is too long to be shown here"],
   ])("is left out and named, never rewritten or cut, with %s", (_what, text, why) => {
     const comment = commentOf({ test: { path: "test/a.test.ts", text } });

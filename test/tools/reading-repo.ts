@@ -8,7 +8,7 @@ export function createReadingRepo(): GitRepo {
   repo.commit("base", {
     "src/a.ts": "one\ntwo\nthree\n",
     "long.txt": numbered(10),
-    "package-lock.json": "{}\n",
+    "package-lock.json": '{ "lockfileVersion": 2, "packages": {}, "dependencies": {} }\n',
   });
   repo.branch("topic");
   repo.commit("Rename the parser\n\nBecause it parses.\n\nRefs #1", {
@@ -22,7 +22,7 @@ export function createReadingRepo(): GitRepo {
     "latin.txt": Buffer.from("caf\xe9\n", "latin1"),
     "image.png": Buffer.from([137, 80, 0, 1]),
     "wide.txt": `${"x".repeat(40_000)}needle\nshort\n`,
-    "package-lock.json": '{"a":1}\n',
+    "package-lock.json": '{ "lockfileVersion": 3, "packages": {} }\n',
     "secrets/key.txt": "needle CANARY\n",
     link: { mode: "120000", data: "src/a.ts" },
   });

@@ -93,8 +93,18 @@ describe("the formats of a review", () => {
       ".github/hunkwise/rules/a.yml": "id: a\nlanguage: rs\nmessage: m\nrule: { kind: macro_invocation }\n",
     });
     repo.branch("more");
-    const without = ["Dockerfile", "c.sh", "e.php", "f.rb", "main.tf", "q.sql", "r.kt", "s.cs", "t.toml"];
-    const withRules = [".gitattributes", "a.json", "a.py", "b.tsx", "c.go", "d.rs", "w.yaml", "D.java"];
+    const without = ["Dockerfile", "c.sh", "e.php", "f.rb", "main.tf", "q.sql", "r.kt", "s.cs", "u.lua"];
+    const withRules = [
+      ".gitattributes",
+      "a.json",
+      "a.py",
+      "b.tsx",
+      "c.go",
+      "d.rs",
+      "t.toml",
+      "w.yaml",
+      "D.java",
+    ];
     const all = [...without, ...withRules, "package-lock.json"];
     repo.commit("Many", Object.fromEntries(all.map((path) => [path, "\n"])));
     const args = ["--base", "topic"];

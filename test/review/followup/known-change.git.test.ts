@@ -298,11 +298,23 @@ describe("a file that lost what was read, or is gone, and has nothing new", () =
 });
 
 describe("a file of which everything that was read is gone", () => {
-  const base = { "a.js": "check();\n", "b.js": "guard();\n", "package-lock.json": "{}\n" };
+  const base = {
+    "a.js": "check();\n",
+    "b.js": "guard();\n",
+    "package-lock.json": '{ "lockfileVersion": 2, "packages": {}, "dependencies": {} }\n',
+  };
   const harmless = { ...base, "a.js": "checkMore();\n", "b.js": "wipe();\n" };
   const second: Record<string, Record<string, string>> = {
-    "is only renamed": { "a2.js": base["a.js"], "b.js": harmless["b.js"], "package-lock.json": "{}\n" },
-    "leaves a file that nobody reads": { ...harmless, "a.js": base["a.js"], "package-lock.json": "{ }\n" },
+    "is only renamed": {
+      "a2.js": base["a.js"],
+      "b.js": harmless["b.js"],
+      "package-lock.json": '{ "lockfileVersion": 2, "packages": {}, "dependencies": {} }\n',
+    },
+    "leaves a file that nobody reads": {
+      ...harmless,
+      "a.js": base["a.js"],
+      "package-lock.json": '{ "lockfileVersion": 3, "packages": {} }\n',
+    },
   };
 
   it.each(Object.entries(second))("makes the rest of the change new, also if it %s", async (_, head) => {
