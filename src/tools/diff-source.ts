@@ -20,6 +20,7 @@ import {
   TOO_LARGE,
   TOO_LARGE_FOR_DIFF,
   unread,
+  WITHHELD,
 } from "../diff/filter.ts";
 import { isWholeImage } from "../diff/images.ts";
 import { lockSourceReason, UNREADABLE_LOCK } from "../diff/lock-sources.ts";
@@ -404,7 +405,8 @@ export function createDiffSource(
       knownFormat: () => knownFormat(workspace, change),
     };
     const filtered = await skipReason(change, word, unseen);
-    const withheld = filtered?.reason === NOT_SELECTED ? undefined : workspace.withheld.get(change.path);
+    const isDecided = filtered?.reason === NOT_SELECTED || filtered?.reason === WITHHELD;
+    const withheld = isDecided ? undefined : workspace.withheld.get(change.path);
     const hindered = unreadable ?? (hunks === 0 ? NOTHING_TO_SHOW : null);
     const diffBytes = bytes === 0 ? 0 : bytes + headingBytes(change);
     return {

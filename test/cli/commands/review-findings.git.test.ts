@@ -198,7 +198,7 @@ describe("review --findings", () => {
     }
     const { result } = await withModel([sarif([{ ruleId: "github" }], "secrets")], () => "There is none.");
     expect(result.findings).toEqual([]);
-    expect(result.dropped).toMatchObject([{ rule: "tool:secrets/github-token", reason: "There is none." }]);
+    expect(result.dropped).toMatchObject([{ rule: "tool:secrets/github", reason: "There is none." }]);
   });
 
   it("leaves a review complete whatever does not fit into a prompt, and crowds out no match of ours", async () => {
