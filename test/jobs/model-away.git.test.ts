@@ -12,7 +12,7 @@ const long = process.env.HUNKWISE_LONG === "1";
 
 const secrets = fiveSecrets();
 /** Five certain findings, and one that a model has to judge. */
-const changed = `${secrets.text}if (a == NaN) debugger;\n`;
+const changed = `${secrets.text.replace("import os", "let os;")}if (a == NaN) debugger;\n`;
 
 const passing = () =>
   new AppError("model_failed", "https://models.internal answered 500", { retryable: true });
