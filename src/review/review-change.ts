@@ -6,6 +6,7 @@ import { patternWarnings } from "../config/parse-config.ts";
 import { type Finding, holdsSecret, isCertain, isIssuedSecret, isOfOwnRule, toolOf } from "../finding.ts";
 import { isLiteral, secretFormsIn } from "../secrets/forms.ts";
 import { type TextRange, withoutRanges } from "../secrets/ranges.ts";
+import { formsInWhole } from "../secrets/redact.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
 import type { AnchorFile } from "./find/anchor.ts";
@@ -85,7 +86,7 @@ async function maskedIn(
 ): Promise<number[]> {
   const file = await workspace.readBlob(change.newOid).catch(() => null);
   if (!masking || file === null || file.binary) return [];
-  const forms = secretFormsIn(file.text);
+  const forms = await formsInWhole(file.text);
   if (forms.length === 0 && !masking.masks.holdsSecret(file.text)) return [];
   const { hunks } = await diffs.fileDiff(change, 0);
   const added = new Set(

@@ -12,7 +12,7 @@ import { pnpmLock } from "./pnpm.ts";
 import { pipfileLock, poetryLock, uvLock } from "./python.ts";
 import { yarnLock } from "./yarn.ts";
 
-/** What no tool writes, or only for somebody who wants another program to be installed. */
+/** An entry that a package manager only writes if somebody wants another program to be installed. */
 export interface LockFault {
   /** Where the entry begins, 1-indexed; 1 if that is not known. */
   line: number;
@@ -28,7 +28,7 @@ export interface LockFault {
 
 export type LockReading =
   | { kind: "unread"; reason: string }
-  /** `neutral`: what changed and is no fault, although nobody has read it. */
+  /** `neutral`: a change that is not a fault, but that nobody has read. */
   | { kind: "read"; faults: LockFault[]; neutral: string | null };
 
 type Reader = (text: string, folder: string) => Lock;
@@ -133,10 +133,10 @@ const faultOf = (what: LockFault["what"], text: string | null): Fault | null =>
   text === null ? null : { what, text };
 const unneeded = faultOf("unreachable", "is needed by nothing");
 
-/** Text that stands for itself wherever it is shown: names of hosts, packages and folders use few characters. */
+/** Text that is safe wherever it is shown: names of hosts, packages and folders use few characters. */
 const plainly = (text: string) => text.slice(0, 200).replace(/[^\w ./:@,()+#~=-]/g, "?");
 
-/** The one new registry that now has all packages, of which at least two were elsewhere; null if there is none. */
+/** The new registry, if all packages now come from it and at least two came from another one before; else null. */
 function movedTo(now: Lock, base: Facts): string | null {
   const fetched = now.entries.filter(({ kind, places }) => kind === "registry" && places.length > 0);
   const places = new Set(fetched.flatMap((entry) => entry.places));

@@ -44,7 +44,7 @@ const usual: Omit<LockEntry, "id" | "name" | "version" | "line"> = {
   ...{ needs: null, isRoot: false, commit: null },
 };
 
-/** An entry, of which the format says only this. */
+/** An entry with the usual value for each fact that its format leaves out. */
 export const entryOf = (
   entry: Pick<LockEntry, "id" | "name" | "version" | "line"> & Partial<LockEntry>,
 ): LockEntry => ({ ...usual, ...entry });
