@@ -318,7 +318,7 @@ A check is green only if everything that changed was read: the model was shown i
 | --- | --- |
 | \`paths.private\`, in any letter case and Unicode form, and \`paths.ignore\` | the base branch leaves it out. A file under another name that contains the text of a private file, was renamed from one, or moves to a private path is unread |
 | \`linguist-generated\` and \`linguist-vendored\` in \`.gitattributes\` **of the base branch**, as GitHub interprets them | the base branch leaves it out, except for files that other programs use automatically, such as workflows |
-| a lock file of npm, Yarn, pnpm, Bun, uv, Poetry, Pipenv, Cargo, Bundler, Composer or Go | a program reads all of it and compares each package with the base. Unread: it does not understand all of the file, or a package has an address that is not of its name and version, comes from another host, repository or registry than before, has another hash or none for the same version, asks for more than the same version did, or is needed by nothing. Neutral: packages that all move to one other registry, a new lock file with packages from other places than the tool's own registry, a package at another commit of the same repository, and a new package without a hash |
+| a lock file of npm, Yarn, pnpm, Bun, uv, Poetry, Pipenv, Cargo, Bundler, Composer or Go | a program reads all of it and compares each package with the base. A package is a [certain finding](analyzers.md) if it has an address that is not of its name and version, comes from another host, repository or registry than before, has another hash or none for the same version, asks for more than the same version did, or is needed by nothing. Unread: the program does not understand all of the file. Neutral: packages that all move to one other registry, a new lock file with packages from other places than the tool's own registry, a package at another commit of the same repository, and a new package without a hash |
 | any other lock file (\`flake.lock\`, \`deno.lock\`, \`bun.lockb\`) | neutral: no program here reads its format |
 | PNG, JPEG, GIF, WebP, AVIF and ICO images; \`.snap\` files that hold nothing but template literals; empty \`.gitkeep\`, \`.keep\`, \`py.typed\` and \`__init__.py\` | a program reads all of it. Extension and content must agree, before the change as well, nothing may follow the image, and the file may not be executable. The pixels of a PNG are decoded; of the other formats, the structure is read from the first byte to the last |
 | what its name or its header calls generated, vendored or a snapshot (\`vendor/\`, \`dist/\`, \`.min.js\`, \`.pb.go\`, \`@generated\` **on the base branch and at the head**) | the pull request chooses names, so these files are read like others, the smallest first, while they have at most 400 changed lines together or a quarter of the lines of the rest. The others are unread, and the summary has the line for \`paths.ignore\` that accepts them |
@@ -326,7 +326,7 @@ A check is green only if everything that changed was read: the model was shown i
 | a link within the repository; a submodule; other binary data; an empty file that other programs find by its path (\`CODEOWNERS\`) | neutral: nobody has read it |
 | a link that leads out of the repository; a binary file that is run or installed; text with NUL bytes or in UTF-16; more than ${MAX_REVIEWABLE_LINES.toLocaleString("en")} changed lines; lines or a path too long to be shown | unread: nobody has read it |
 
-Neutral files keep a check from being green, never make it red, and change no exit code. Unread ones count as a limit, so \`check.limit\` decides. A value that was hidden from the model because it may be a secret counts as a limit as well, unless it is a token with a form of its own that fills a quoted literal, or a finding reports it.
+Neutral files keep a check from being green, never make it red, and change no exit code. Unread ones count as a limit, so \`check.limit\` decides; so do a secret and a finding about a lock file until somebody with write access dismisses them. A value that was hidden from the model because it may be a secret counts as a limit as well, unless it is a token with a form of its own that fills a quoted literal, or a finding reports it.
 
 Attributes and headers that a pull request adds hide nothing: they count once they are merged. A renamed file is skipped only if it would be skipped under both names. There are two ways to have skipped files reviewed in any case:
 
@@ -474,7 +474,7 @@ const pages: Record<string, string> = {
   "docs/event.schema.json": `${JSON.stringify(eventSchema(), null, 2)}\n`,
   "docs/hunkwise.nested.schema.json": `${JSON.stringify(nestedConfigSchema(), null, 2)}\n`,
 };
-const builtIn = ["own-rules", ...createAnalyzers().map(({ name }) => name)];
+const builtIn = ["own-rules", "lock-files", ...createAnalyzers().map(({ name }) => name)];
 for (const language of ruleLanguages) {
   const rules = await ruleList(rulesFolder, language);
   pages[`rules/${language}.json`] = rules;

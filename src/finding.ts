@@ -162,6 +162,10 @@ export function atLeast(severity: Severity, threshold: Severity): boolean {
 /** Whether it is about a secret that has the form of its issuer. */
 export const isIssuedSecret = ({ source }: Pick<Finding, "source">): boolean => source.startsWith("secrets/");
 
+/** Whether a person must dismiss it before a check passes, whatever the threshold: a secret, or an entry of a lock file, which no model sees. */
+export const waitsForPerson = ({ source }: Pick<Finding, "source">): boolean =>
+  isIssuedSecret({ source }) || source.startsWith("lock-files/");
+
 /** Whether the anchored code contains a secret: then no report shows that code, and the finding itself quotes nothing. */
 export const holdsSecret = (finding: Pick<Finding, "source">): boolean =>
   isIssuedSecret(finding) || finding.source.startsWith("secret-values/");

@@ -9,7 +9,6 @@ import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
 import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
 import { ruleGrammarOf } from "./languages.ts";
 import { createDebuggerLeftoversAnalyzer, createFocusedTestsAnalyzer } from "./leftovers.ts";
-import { createLockFilesAnalyzer } from "./lock-files.ts";
 import { createMergeMarkersAnalyzer } from "./merge-markers.ts";
 import { loadRules } from "./rule-file.ts";
 import { createSecretsAnalyzer } from "./secrets.ts";
@@ -40,7 +39,6 @@ export function createAnalyzers(): Analyzer[] {
     createFocusedTestsAnalyzer(),
     createBrokenDataAnalyzer(),
     ...createBrokenCodeAnalyzers(),
-    createLockFilesAnalyzer(),
     createSecretsAnalyzer(),
     createAstGrepAnalyzer((language) => loadRules(rulesFolder, language)),
   ];

@@ -1,20 +1,37 @@
-import { hasLockName } from "../diff/lock-sources.ts";
-import { compareLocks } from "../diff/locks/compare.ts";
-import { lockFinding } from "../diff/locks/report.ts";
-import { type Analyzer, baseText, seamLines } from "./analyzer.ts";
+import type { LockFault } from "../diff/locks/compare.ts";
+import { type AnalyzedFile, type Diagnostic, seamLines } from "./analyzer.ts";
 
-/** Finds entries of a lock file that no package manager would write. A file that cannot be read counts as unread instead. */
-export const createLockFilesAnalyzer = (): Analyzer => ({
-  name: "lock-files",
-  readsEvery: true,
-  async analyze(file) {
-    if (!hasLockName(file.path)) return [];
-    const reading = compareLocks(file.path, baseText(file), file.text);
-    if (reading.kind === "unread" || reading.faults.length === 0) return [];
-    const { line, ...finding } = lockFinding(reading.faults);
-    // A fault that a removal causes is reported beside the removal.
-    const changed = [...file.addedLines, ...seamLines(file)].toSorted((a, b) => a - b);
-    const shown = changed.findLast((one) => one <= line) ?? changed[0] ?? line;
-    return [{ ...finding, path: file.path, line: shown, startLine: null, suggestion: null }];
-  },
-});
+/** Entries that a finding names. */
+const mostListed = 20;
+
+/**
+ * The one finding about a lock file. No text of the file can act in it.
+ *
+ * @param faults at least one
+ */
+export function lockDiagnostic(file: AnalyzedFile, faults: readonly LockFault[]): Diagnostic {
+  const entries = new Set(faults.map(({ entry }) => entry)).size;
+  const isOne = entries === 1;
+  const listed = faults
+    .slice(0, mostListed)
+    .map(({ entry, text, line }) => `- line ${line}: \`${entry}\` ${text}`);
+  const more = faults.length > mostListed ? [`- and ${faults.length - mostListed} more`] : [];
+  const first = Math.min(...faults.slice(0, mostListed).map(({ line }) => line));
+  // A fault that a removal causes is reported beside the removal.
+  const changed = [...file.addedLines, ...seamLines(file)].toSorted((a, b) => a - b);
+  return {
+    path: file.path,
+    line: changed.findLast((one) => one <= first) ?? changed[0] ?? first,
+    startLine: null,
+    severity: "critical",
+    category: "security",
+    source: "lock-files/entries",
+    title: `The lock file has ${isOne ? "an entry" : `${entries} entries`} that no package manager would write`,
+    body: [
+      `Compared with the base branch, ${isOne ? "this entry" : "each of these entries"} lets other code be installed under a known name, or code that nothing needs:`,
+      [...listed, ...more].join("\n"),
+      "Write the lock file again with the package manager, from the lock file of the base branch. If the change is intended, say so here.",
+    ].join("\n\n"),
+    suggestion: null,
+  };
+}

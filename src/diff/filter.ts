@@ -1,6 +1,7 @@
-import { BINARY_LOCK, hasLockName, lockAccount } from "./lock-sources.ts";
+import { type LockReading, NO_PARSER } from "./locks/compare.ts";
 import { type BaseWord, type Origin, saidByBase, skipByOrigin } from "./origin.ts";
 import { createPathMatcher, isPathTooLong } from "./paths.ts";
+import { hasLockName } from "./skipped-names.ts";
 import { isFoundByPath } from "./takes-effect.ts";
 import { EXECUTABLE, effectWithoutLines, type ListedChange } from "./without-lines.ts";
 
@@ -109,8 +110,8 @@ function skipBySize({ additions, deletions }: FilteredChange, paths: readonly st
 interface Unseen {
   /** For a file that git considers binary: why its text cannot be read, or null. */
   hiddenText(): Promise<string | null>;
-  /** For a lock file: a description of the unreviewed places of its packages, or null. */
-  lockSources(): Promise<string | null>;
+  /** For a lock file: what a program found in both of its states; null if it is gone. */
+  lock(): Promise<LockReading | null>;
   /** The format by which a program of ours has read the whole file; null if there is none. */
   knownFormat(): Promise<string | null>;
 }
@@ -162,7 +163,14 @@ export function createFilter(patterns: PathPatterns): Filter {
   };
 }
 
-const lockSkip = (reason: string): Skip => ({ reason, account: lockAccount(reason) });
+const BINARY_LOCK = "binary lock file";
+
+/** Faults of a lock file that was read are findings. */
+function lockSkip(reading: LockReading | null): Skip {
+  if (reading?.kind === "unread" && reading.reason !== NO_PARSER) return unread(reading.reason);
+  const reason = reading?.kind === "unread" ? reading.reason : (reading?.neutral ?? null);
+  return reason === null ? parsed("lock file") : { reason, account: "neutral" };
+}
 
 /** Whether it is a lock file before and after the change, and no program. */
 const isLock = ({ path, oldPath, newMode }: FilteredChange) =>
@@ -175,10 +183,7 @@ async function withLines(
   skips: readonly (Origin | null)[],
   size: Skip | null,
 ): Promise<Skip<Account | "named"> | null> {
-  if (isLock(change) && !skips.includes(null)) {
-    const sources = await unseen.lockSources();
-    return sources === null ? parsed("lock file") : lockSkip(sources);
-  }
+  if (isLock(change) && !skips.includes(null)) return lockSkip(await unseen.lock());
   const format = await unseen.knownFormat();
   const isTakenBack = format === "snapshot" && skips.includes(null);
   if (format !== null && !isTakenBack) return parsed(format);
@@ -219,8 +224,8 @@ async function withoutLines(
 /** A lock file at another path decides which packages are installed there. */
 async function movedLock(change: FilteredChange, unseen: Unseen): Promise<Skip | null> {
   if (!isLock(change)) return unread(NEW_LOCK);
-  const sources = await unseen.lockSources();
-  return sources === null ? null : lockSkip(sources);
+  const skip = lockSkip(await unseen.lock());
+  return skip.account === "parsed" ? null : skip;
 }
 
 async function binary(change: FilteredChange, unseen: Unseen, isLeftOut: boolean): Promise<Skip | null> {
@@ -229,7 +234,7 @@ async function binary(change: FilteredChange, unseen: Unseen, isLeftOut: boolean
   const hidden = newMode === EXECUTABLE ? null : await unseen.hiddenText();
   if (isLeftOut) return leftOut("binary");
   if (hidden !== null) return unread(hidden);
-  if (hasLockName(path)) return lockSkip(BINARY_LOCK);
+  if (hasLockName(path)) return { reason: BINARY_LOCK, account: "neutral" };
   const format = await unseen.knownFormat();
   return format === null ? effectWithoutLines(change) : parsed(format);
 }

@@ -1,5 +1,4 @@
-import { hasLockName } from "./lock-sources.ts";
-import { reasonByName } from "./skipped-names.ts";
+import { hasLockName, reasonByName } from "./skipped-names.ts";
 import { takesEffect } from "./takes-effect.ts";
 
 /** `left_out`: the base's attributes say so. `named`: only the name or the header, which the pull request chooses. */

@@ -1,3 +1,5 @@
+import { posix } from "node:path";
+
 /**
  * Names of files that are not reviewed line by line, with the reason for people. Tables, because every path of a change is looked up.
  *
@@ -23,6 +25,9 @@ const foldedLockFiles = new Set([...lockFiles].map((name) => name.toLowerCase())
 
 /** Whether a lower-case name is that of a lock file on a machine that ignores case. */
 export const isLockFile = (name: string): boolean => foldedLockFiles.has(name);
+
+/** Whether the last part of a path is the name of a lock file, in any case. */
+export const hasLockName = (path: string): boolean => isLockFile(posix.basename(path).toLowerCase());
 
 const folders = new Map([
   ...["node_modules", "bower_components", "jspm_packages", "elm-stuff"].map(

@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode, publicLine } from "../errors.ts";
-import { atLeast, type Finding, isIssuedSecret, type Severity } from "../finding.ts";
+import { atLeast, type Finding, type Severity, waitsForPerson } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
 import { mayHold, type OpenFinding } from "../ledger/entry.ts";
 import {
@@ -96,12 +96,10 @@ export function reviewConclusion(
   const open = [...found, ...earlier].filter((one) => counts(one) && mayHold(one));
   const blocking = [...found, ...earlier].filter((one) => isBlocking(one, policy));
   const outcome = outcomeOf(result);
-  // Even one in a test or an example waits for a person, whatever the threshold.
-  const hasSecret = [...found, ...earlier].some(
-    ({ source }) => source !== null && isIssuedSecret({ source }),
-  );
-  const isGreen = outcome === "complete" && open.length === 0 && blocking.length === 0 && !hasSecret;
-  const isLimited = isPartialBesidesNeutral(result) && !ourFaults.has(result.stop_reason);
+  // Even a secret in a test or an example.
+  const waits = [...found, ...earlier].some(({ source }) => source !== null && waitsForPerson({ source }));
+  const isGreen = outcome === "complete" && open.length === 0 && blocking.length === 0 && !waits;
+  const isLimited = waits || (isPartialBesidesNeutral(result) && !ourFaults.has(result.stop_reason));
   const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
   const conclusion = blocking.length > 0 || (open.length > 0 && policy.fail) ? "failure" : otherwise;
   const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };
@@ -113,7 +111,9 @@ export function reviewConclusion(
     result.refused === null ? "" : said(result.refused),
     blockingSentence(blocking),
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
-    hasSecret ? "A secret keeps this check from passing until somebody with write access dismisses it." : "",
+    waits
+      ? "This check waits until somebody with write access dismisses each secret, and each finding about a lock file."
+      : "",
     earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
     settledSentence(around),
     shownSentence(result),

@@ -23,7 +23,7 @@ import {
   WITHHELD,
 } from "../diff/filter.ts";
 import { isWholeImage } from "../diff/images.ts";
-import { lockSourceReason, UNREADABLE_LOCK } from "../diff/lock-sources.ts";
+import { compareLocks, type LockReading, UNREADABLE_LOCK } from "../diff/locks/compare.ts";
 import {
   type BaseWord,
   HEADER_BYTES,
@@ -156,17 +156,23 @@ async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Chang
 }
 
 /** Both states of a lock file are read completely, because a single line is enough for an attack. */
-async function lockSources(workspace: Workspace, change: Change): Promise<string | null> {
+async function readLock(workspace: Workspace, change: Change): Promise<LockReading | null> {
   const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
   const textOf = async (mode: string, oid: string) =>
     mode.startsWith("100") ? (await workspace.readBlob(oid)).text : null;
   try {
     const after = await textOf(newMode, newOid);
+    if (after === null) return null;
+    const isSameKind = posix.basename(oldPath ?? path) === posix.basename(path);
+    const reading = compareLocks(path, isSameKind ? await textOf(oldMode, oldOid) : null, after);
+    if (oldPath === null || reading.kind === "unread") return reading;
     // What was in use at another path is not in use here.
-    const before = oldPath === null ? await textOf(oldMode, oldOid) : null;
-    return after === null ? null : lockSourceReason(path, before, after);
+    const fresh = compareLocks(path, null, after);
+    return fresh.kind === "unread" || reading.neutral !== null
+      ? reading
+      : { ...reading, neutral: fresh.neutral };
   } catch (error) {
-    if (isTooLarge(error)) return UNREADABLE_LOCK;
+    if (isTooLarge(error)) return { kind: "unread", reason: UNREADABLE_LOCK };
     throw error;
   }
 }
@@ -368,6 +374,14 @@ export function createDiffSource(
   const { isPrivate = createPrivacy(patterns.private) } = patterns;
   let all: { of: readonly Change[]; files: Promise<ChangedFile[]> } | undefined;
   let warnings: readonly string[] = [];
+  const locks = new WeakMap<Change, ReturnType<typeof readLock>>();
+
+  /** Each lock file is compared once. */
+  function lockOf(change: Change): ReturnType<typeof readLock> {
+    const reading = locks.get(change) ?? readLock(workspace, change);
+    locks.set(change, reading);
+    return reading;
+  }
 
   /** Does not parse: a change of a thousand files is surveyed as a whole, but read file by file. */
   async function survey(change: Change, reading: Reading): Promise<Survey> {
@@ -401,7 +415,7 @@ export function createDiffSource(
     const word = (path: string) => base.of(change, path);
     const unseen = {
       hiddenText: () => hiddenText(workspace, change),
-      lockSources: () => lockSources(workspace, change),
+      lock: () => lockOf(change),
       knownFormat: () => knownFormat(workspace, change),
     };
     const filtered = await skipReason(change, word, unseen);
@@ -444,6 +458,10 @@ export function createDiffSource(
   const fileDiff = createDiffCache(workspace, keptLines);
   return {
     fileDiff,
+    async lockFaults(change) {
+      const reading = await lockOf(change);
+      return reading?.kind === "read" ? reading.faults : [];
+    },
     async shownDiff({ change, reading }) {
       if (reading === "line") return emptyDiff(change);
       return await fileDiff(change, reading === "whole" ? WHOLE : GITHUB_CONTEXT);

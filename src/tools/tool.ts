@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { FileDiff } from "../diff/file-diff.ts";
 import type { Account } from "../diff/filter.ts";
+import type { LockFault } from "../diff/locks/compare.ts";
 import type { CodeLocation, Evidence, Finding, Severity } from "../finding.ts";
 import type { Change, EditableWorkspace, Shas, Workspace } from "../git/workspace.ts";
 
@@ -37,6 +38,8 @@ export interface DiffSource {
   fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
   /** The hunks that a review of the file counts: of GitHub's diff, or one with all lines of the file; none for a file told in a line. */
   shownDiff(file: ChangedFile): Promise<FileDiff>;
+  /** The faults of a lock file that programs can read; none if they cannot. */
+  lockFaults(change: Change): Promise<readonly LockFault[]>;
   /** Warnings about the classification of files; complete after `files` has resolved. */
   warnings(): readonly string[];
 }

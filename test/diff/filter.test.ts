@@ -7,6 +7,7 @@ import {
   type PathPatterns,
   TEXT_AS_BINARY,
 } from "../../src/diff/filter.ts";
+import { NO_PARSER } from "../../src/diff/locks/compare.ts";
 import type { BaseWord } from "../../src/diff/origin.ts";
 
 const change = (path: string, over: Partial<FilteredChange> = {}): FilteredChange => ({
@@ -29,14 +30,16 @@ const base = (attributes: BaseWord["attributes"] | undefined, header = false): B
 });
 const silent = base(undefined);
 type Unseen = Parameters<ReturnType<typeof createFilter>>[2];
+/** What each query is to answer. */
+type Answers = { [Query in keyof Unseen]: Awaited<ReturnType<Unseen[Query]>> };
 const filterBy = (patterns: PathPatterns) => {
   const filter = createFilter(patterns);
   /** "account: reason"; null for a file that a model is to read. */
-  return async (one: FilteredChange, word = silent, unseen: { [Query in keyof Unseen]?: string } = {}) => {
-    const { hiddenText = null, lockSources = null, knownFormat = null } = unseen;
+  return async (one: FilteredChange, word = silent, unseen: Partial<Answers> = {}) => {
+    const { hiddenText = null, lock = null, knownFormat = null } = unseen;
     const skip = await filter(one, () => word, {
       hiddenText: async () => hiddenText,
-      lockSources: async () => lockSources,
+      lock: async () => lock,
       knownFormat: async () => knownFormat,
     });
     return skip && `${skip.account}: ${skip.reason}`;
@@ -51,13 +54,22 @@ const gone = { newMode: "000000", newOid: "0".repeat(40) };
 describe("createFilter", () => {
   it("says of a lock file what it does that nobody has read, also if the base calls it generated", async () => {
     const filter = filterBy(nothing);
-    const lockSources = "lock file with packages from a new place (evil.example)";
+    const lock = { kind: "unread", reason: "lock file that cannot be read" } as const;
     const generated = base({ generated: true, vendored: null });
     for (const word of [silent, generated])
-      expect(await filter(change("web/yarn.lock"), word, { lockSources })).toBe(`unread: ${lockSources}`);
-    const routine = { lockSources: "lock file with a package at another commit" };
-    expect(await filter(change("yarn.lock"), silent, routine)).toBe(`neutral: ${routine.lockSources}`);
-    expect(await filter(change("dist/a.js"), silent, { lockSources })).toBe("named: generated");
+      expect(await filter(change("web/yarn.lock"), word, { lock })).toBe(`unread: ${lock.reason}`);
+    const moved = {
+      kind: "read",
+      faults: [],
+      neutral: "lock file with a package at another commit",
+    } as const;
+    expect(await filter(change("yarn.lock"), silent, { lock: moved })).toBe(`neutral: ${moved.neutral}`);
+    const faults = [{ line: 1, entry: "a 1.0.0", what: "hash", text: "has another hash" }] as const;
+    const faulty = { ...moved, faults, neutral: null };
+    expect(await filter(change("yarn.lock"), silent, { lock: faulty })).toBe("parsed: lock file");
+    const unknown = { kind: "unread", reason: NO_PARSER } as const;
+    expect(await filter(change("flake.lock"), silent, { lock: unknown })).toBe(`neutral: ${NO_PARSER}`);
+    expect(await filter(change("dist/a.js"), silent, { lock })).toBe("named: generated");
     expect(await filter(change("bun.lockb", binary))).toBe("neutral: binary lock file");
     const renamed = (oldPath: string) => filter(change("web/yarn.lock", { oldPath, ...same }));
     expect(await renamed("notes.txt")).toBe("unread: renamed to the name of a lock file");

@@ -201,6 +201,42 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     ),
   );
 
+  it("calls no secret fixed that is in another file now, and reports it there", patient, () => {
+    const moved = `import os\n${line()}\n`;
+    const at = (path: string) => ({ base, head: { [path]: moved }, everyRole: denies });
+    return onApp(at("settings.py"), async (app) => {
+      await app.review();
+      await app.push({ "settings.py": "import os\n", "keys.py": moved });
+
+      expect(app.replies()).toEqual([
+        expect.stringMatching(/^No longer reported as of [0-9a-f]{12}: A secret of the same kind/),
+      ]);
+      expect(app.end()).toMatchObject({ check: "neutral", comments: [expect.anything(), "keys.py RIGHT 2"] });
+    });
+  });
+
+  it(
+    "is silent about a lock file: its entry keeps the check from green until it is dismissed",
+    patient,
+    () => {
+      const lock = (place: string) =>
+        JSON.stringify({
+          lockfileVersion: 3,
+          packages: { "node_modules/a": { version: "1.0.0", resolved: `https://${place}/a/-/a-1.0.0.tgz` } },
+        });
+      const files = { base: { "package-lock.json": lock("npm.example") }, everyRole: denies };
+      return onApp({ ...files, head: { "package-lock.json": lock("evil.example") } }, async (app) => {
+        await app.review();
+        expect(app.end()).toMatchObject({ check: "neutral", comments: ["package-lock.json RIGHT 1"] });
+        expect(app.bodies()[0]).toContain("comes from evil.example, and it came from npm.example");
+
+        app.people.react(app.threads()[0]!, "octocat", "-1");
+        await app.push({ "notes.txt": "one\n" });
+        expect(app.end().check).toBe("success");
+      });
+    },
+  );
+
   const line = () => fiveSecrets().text.split("\n")[2] ?? "";
   const silences: [string, (app: Case) => void][] = [
     ["dismissed", (app) => app.people.react(app.threads()[0]!, "octocat", "-1")],

@@ -36,15 +36,13 @@ export function bundlerLock(text: string, folder: string): Lock {
         ...one,
         line: one.id,
         isRoot: roots.has(one.name),
-        fixed: new Map(needs.map((name) => [name, ""])),
+        fixed: needs.map((name) => [name, ""]),
       },
       needs,
-      hashes: groupOf(
-        [...(sums.get(one.id) ?? "").matchAll(/(\w+)=(\w+)/g)].map(([, how, hash = ""]) => [
-          `gem ${how}`,
-          hash,
-        ]),
-      ),
+      hashes: [...(sums.get(one.id) ?? "").matchAll(/(\w+)=(\w+)/g)].map(([, how, hash = ""]) => [
+        `gem ${how}`,
+        hash,
+      ]),
     }),
   );
   return { entries, named };

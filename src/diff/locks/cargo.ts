@@ -36,7 +36,7 @@ export function cargoLock(text: string): Lock {
           isRoot: source === undefined || at >= packages.length,
           needs: dependencies,
         },
-        hashes: groupOf(checksum === undefined || checksum === "<none>" ? [] : [["crate sha256", checksum]]),
+        hashes: checksum === undefined || checksum === "<none>" ? [] : [["crate sha256", checksum]],
       }),
   );
   return { entries, named };

@@ -22,14 +22,12 @@ export interface LockFault {
   what: "address" | "host" | "name" | "hash" | "needs" | "unreachable";
   /** What the entry does, as the end of a sentence, without any character that could be markup. */
   text: string;
-  /** The place, for `host` and `name`. */
-  place?: string;
 }
 
 export type LockReading =
   | { kind: "unread"; reason: string }
   /** `neutral`: a change that is not a fault, but that nobody has read. */
-  | { kind: "read"; faults: LockFault[]; neutral: string | null };
+  | { kind: "read"; faults: readonly LockFault[]; neutral: string | null };
 
 type Reader = (text: string, folder: string) => Lock;
 
@@ -56,8 +54,8 @@ export function compareLocks(path: string, before: string | null, after: string)
   try {
     return compared(parse(after), before === null ? null : parse(before), after);
   } catch (error) {
-    if (!(error instanceof NotRead)) throw error;
-    return { kind: "unread", reason: `${UNREADABLE_LOCK} (${error.message})` };
+    const why = error instanceof NotRead ? ` (${error.message})` : "";
+    return { kind: "unread", reason: UNREADABLE_LOCK + why };
   }
 }
 
@@ -68,32 +66,37 @@ const scopeOf = (name: string) => /^@[^/]+\//.exec(name)?.[0] ?? "";
 /** A registry counts as a whole; on a host of repositories, a new package has a new repository. */
 const sourcesOf = ({ kind, places }: LockEntry) => (kind === "registry" ? places : places.map(hostOf));
 
-/** The facts of the base. Keys are names of packages, with their version for what belongs to a version. */
+/** Several texts as one: no text of the base has the character between them, so no text of the head can pretend to be two. */
+const joined = (...texts: string[]) => texts.join("\0");
+
+/** The facts of the base, each under the name of its package, with the version for what belongs to a version. */
 function factsOf({ entries }: Lock) {
-  const group = <T>(pairs: (entry: LockEntry) => Iterable<readonly [key: string, value: T]>) =>
-    groupOf(entries.flatMap((entry) => [...pairs(entry)]));
-  const hashed = entries.filter(({ hashes }) => hashes.size > 0);
+  const ids = entries.map(idOf);
+  const hashed = entries.filter(({ hashes }) => hashes.length > 0);
+  const all = <T>(facts: (entry: LockEntry, id: string) => T[]) =>
+    new Set(entries.flatMap((entry, at) => facts(entry, ids[at] ?? "")));
   return {
-    versions: new Set(entries.map(idOf)),
-    sources: new Set(entries.flatMap(sourcesOf)),
-    places: group(({ name, places }) => places.map((place) => [name, place])),
-    scopes: group(({ name, places }) => places.map((place) => [scopeOf(name), place])),
-    faults: group(({ name, fault }) => [[name, fault]]),
-    commits: group(({ name, commit }) => [[name, commit]]),
-    facts: group((entry) => [...entry.fixed].map(([key, value]) => [`${idOf(entry)} ${key}`, value])),
-    artefacts: group((entry) => [...entry.hashes.keys()].map((key) => [idOf(entry), key])),
-    hashes: group((entry) =>
-      [...entry.hashes].flatMap(([key, all]) =>
-        [...all].map((hash) => [`${idOf(entry)} ${key}`, hash] as const),
+    versions: new Set(ids),
+    /** Where a package, or a scope, came from. */
+    places: groupOf(
+      entries.flatMap(({ name, places }) =>
+        [name, scopeOf(name)].flatMap((key) => places.map((place) => [key, place] as const)),
       ),
     ),
+    sources: new Set(entries.flatMap(sourcesOf)),
+    faults: all(({ name, fault }) => (fault === null ? [] : [joined(name, fault)])),
+    strange: new Set(entries.filter(({ fault }) => fault?.startsWith(STRANGE)).map(({ name }) => name)),
+    commits: all(({ name, commit }) => (commit === null ? [] : [joined(name, commit)])),
+    fixed: all(({ fixed }, id) => fixed.map(([key, value]) => joined(id, key, value))),
+    artefacts: groupOf(hashed.flatMap((entry) => entry.hashes.map(([key]) => [idOf(entry), key] as const))),
+    hashes: all(({ hashes }, id) => hashes.map(([key, hash]) => joined(id, key, hash))),
     hashed: new Set(hashed.map(({ name }) => name)),
     hashedIds: new Set(hashed.map(({ id }) => id)),
   };
 }
 
 type Facts = ReturnType<typeof factsOf>;
-type Fault = Pick<LockFault, "what" | "text" | "place">;
+type Fault = Pick<LockFault, "what" | "text">;
 
 function compared(now: Lock, then: Lock | null, text: string): LockReading {
   const base = then === null ? null : factsOf(then);
@@ -115,18 +118,17 @@ function compared(now: Lock, then: Lock | null, text: string): LockReading {
     faults.map((fault) => [`${idOf(fault.entry)} ${fault.one.text}`, fault] as const).reverse(),
   );
   const lines = linesOf(text, new Set(faults.map(({ entry }) => entry.line)));
-  const shown = [...unique.values()].reverse().map(({ entry, one: { what, text, place } }) => ({
+  const shown = [...unique.values()].reverse().map(({ entry, one: { what, text } }) => ({
     ...{ line: lines.get(entry.line) ?? 1, entry: plainly(idOf(entry).trim()), what, text: plainly(text) },
-    ...(place === undefined ? {} : { place: plainly(place) }),
   }));
   return { kind: "read", faults: shown, neutral: neutralOf(now, base, moved) };
 }
 
 /** Whether it had this fault before, or any other one at the same place: some registries have addresses of their own. */
 function wasStrange({ name, fault, places }: LockEntry, base: Facts | null): boolean {
-  const known = base?.faults.get(name) ?? new Set();
-  const isHere = places.every((place) => base?.places.get(name)?.has(place) === true);
-  return known.has(fault) || (isHere && [...known].some((one) => one?.startsWith(STRANGE) === true));
+  if (fault === null || base === null) return false;
+  const isHere = places.every((place) => base.places.get(name)?.has(place) === true);
+  return base.faults.has(joined(name, fault)) || (isHere && base.strange.has(name));
 }
 
 const faultOf = (what: LockFault["what"], text: string | null): Fault | null =>
@@ -150,7 +152,7 @@ function placeFault(entry: LockEntry, base: Facts, moved: string | null): Fault 
   const { name, places } = entry;
   const known = base.places.get(name);
   const scope = scopeOf(name);
-  const inScope = scope === "" ? undefined : base.scopes.get(scope);
+  const inScope = scope === "" ? undefined : base.places.get(scope);
   const sources = sourcesOf(entry);
   const fresh = places.find((place, at) => {
     if (place === moved || known?.has(place) === true) return false;
@@ -164,7 +166,6 @@ function placeFault(entry: LockEntry, base: Facts, moved: string | null): Fault 
   const text = before === "" ? "nothing came from there before" : `${was} from ${before}`;
   return {
     what: base.sources.has(fresh) || fresh === HERE ? "name" : "host",
-    place: fresh,
     text: `comes from ${fresh}, and ${text}`,
   };
 }
@@ -191,15 +192,12 @@ function hashFault(entry: LockEntry, base: Facts): Fault | null {
   const keys = base.artefacts.get(id);
   const hadHash = keys !== undefined && (kind !== "folder" || base.hashedIds.has(entry.id));
   const isUpdate = kind === "registry" && base.hashed.has(name) && !base.versions.has(id);
-  if (hashes.size === 0) return hadHash || isUpdate ? fault("has no hash any more") : null;
+  if (hashes.length === 0) return hadHash || isUpdate ? fault("has no hash any more") : null;
   if (keys === undefined) return null;
-  const isOther = [...hashes].some(([key, now]) => {
-    const known = base.hashes.get(`${id} ${key}`);
-    return known !== undefined && [...now].some((hash) => !known.has(hash));
-  });
+  const isOther = hashes.some(([key, hash]) => keys.has(key) && !base.hashes.has(joined(id, key, hash)));
   if (isOther) return fault("has another hash than the same version had before");
   const before = strengthsOf(keys);
-  const now = [...strengthsOf(hashes.keys())];
+  const now = [...strengthsOf(hashes.map(([key]) => key))];
   if (!now.some(([artefact]) => before.has(artefact)))
     return fault("has none of the hashes that the same version had before");
   const isWeaker = now.some(([artefact, strength]) => strength < (before.get(artefact) ?? 0));
@@ -208,9 +206,8 @@ function hashFault(entry: LockEntry, base: Facts): Fault | null {
 
 function needsFault(entry: LockEntry, base: Facts): Fault | null {
   if (entry.kind === "folder" || !base.versions.has(idOf(entry))) return null;
-  const other = [...entry.fixed].find(
-    ([key, value]) => base.facts.get(`${idOf(entry)} ${key}`)?.has(value) !== true,
-  );
+  const id = idOf(entry);
+  const other = entry.fixed.find(([key, value]) => !base.fixed.has(joined(id, key, value)));
   return faultOf(
     "needs",
     other === undefined ? null : `asks for another ${other[0]} than the same version did before`,
@@ -252,11 +249,10 @@ function neutralOf(now: Lock, base: Facts | null, moved: string | null): string 
       ? null
       : `new lock file with packages from other places (${plainly([...places].slice(0, most).join(", "))}${rest})`;
   }
-  const isOther = ({ name, commit }: LockEntry) =>
-    commit !== null && base.commits.get(name)?.has(commit) !== true;
+  const isOther = ({ name, commit }: LockEntry) => commit !== null && !base.commits.has(joined(name, commit));
   if (now.entries.some(isOther)) return "lock file with a package at another commit";
   const isBare = ({ kind, hashes, name }: LockEntry) =>
-    kind === "registry" && hashes.size === 0 && !base.places.has(name);
+    kind === "registry" && hashes.length === 0 && !base.places.has(name);
   return base.hashed.size > 0 && now.entries.some(isBare)
     ? "lock file with a new package without a hash"
     : null;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { entryOf, groupOf, type Lock } from "./lock.ts";
+import { entryOf, type Lock } from "./lock.ts";
 import { closed, json, once, shaped, Text, Word } from "./parse.ts";
 import { fileAt, fileIn, repositoryAt, type Source, strange } from "./place.ts";
 
@@ -33,16 +33,14 @@ export function composerLock(text: string, folder: string): Lock {
       // The hash of a folder changes with its files, which are reviewed.
       hashes:
         dist?.type === "path"
-          ? new Map()
-          : groupOf([
+          ? []
+          : [
               ["source commit", commit],
               [sum === "" ? "archive none" : "archive sha1", sum],
-            ]),
-      fixed: new Map(
-        facts
-          .filter(([key]) => ` ${effects} source dist `.includes(` ${key} `))
-          .map(([key, value]) => [key, JSON.stringify(value)]),
-      ),
+            ],
+      fixed: facts
+        .filter(([key]) => ` ${effects} source dist `.includes(` ${key} `))
+        .map(([key, value]) => [key, JSON.stringify(value)]),
     });
   });
   return { entries };

@@ -14,7 +14,7 @@ export function goSum(text: string): Lock {
       name,
       version: version + manifest,
       line,
-      hashes: new Map([["module h1", new Set([hash])]]),
+      hashes: [["module h1", hash]],
     });
   });
   return { entries };

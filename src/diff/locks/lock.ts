@@ -1,3 +1,5 @@
+export type Pair = readonly [key: string, value: string];
+
 /** A package as a lock file has it. Which facts there are depends on the format; a missing one is no fault. */
 export interface LockEntry {
   /** Unique in its file. */
@@ -11,10 +13,10 @@ export interface LockEntry {
   places: readonly string[];
   /** How address, name and version contradict each other; null if they do not. */
   fault: string | null;
-  /** Hashes that are accepted, by artefact and algorithm with a space between. */
-  hashes: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Hashes that are accepted, each after its artefact and algorithm, with a space between these two. */
+  hashes: readonly Pair[];
   /** What is the same wherever this version is installed: its dependencies, or what the tool does with it. */
-  fixed: ReadonlyMap<string, string>;
+  fixed: readonly Pair[];
   /** The entries that it may need, by id or by a key of `named`; null if the format does not say. */
   needs: readonly string[] | null;
   /** Whether the project itself asks for it, or it is the project. */
@@ -40,7 +42,7 @@ export const DEFAULT = "the default registry";
 export const HERE = "this repository";
 
 const usual: Omit<LockEntry, "id" | "name" | "version" | "line"> = {
-  ...{ kind: "registry", places: [DEFAULT], fault: null, hashes: new Map(), fixed: new Map() },
+  ...{ kind: "registry", places: [DEFAULT], fault: null, hashes: [], fixed: [] },
   ...{ needs: null, isRoot: false, commit: null },
 };
 

@@ -1,4 +1,4 @@
-import { DEFAULT, entryOf, groupOf, type LockEntry } from "./lock.ts";
+import { DEFAULT, entryOf, groupOf, type LockEntry, type Pair } from "./lock.ts";
 import { refuse } from "./parse.ts";
 import { fileAt, fileIn, plainAddress, repositoryAt, type Source, STRANGE } from "./place.ts";
 
@@ -27,7 +27,7 @@ interface Link {
 
 /** @param isWhole whether the file says all that manifests ask for @param folder the folder of the lock file */
 export function nodeEntries(packages: readonly NodePackage[], isWhole: boolean, folder: string): LockEntry[] {
-  const links = packages.flatMap((one) => one.links ?? []);
+  const links = isWhole ? packages.flatMap((one) => one.links ?? []) : [];
   const asked = groupOf(links.map(({ to = "", range }) => [to, range]));
   return packages.map((one) => {
     const { id, name, version, line, links = [], integrity, more } = one;
@@ -41,7 +41,7 @@ export function nodeEntries(packages: readonly NodePackage[], isWhole: boolean, 
         hashes: integrityOf(integrity),
         needs: links.flatMap(({ to }) => to ?? []),
       },
-      fixed: new Map(links.filter(({ varies }) => varies !== true).map(({ used, range }) => [used, range])),
+      fixed: links.flatMap(({ used, range, varies }) => (varies === true ? [] : [[used, range] as const])),
       ...(more?.places === undefined ? sourceOf(one, ranges, folder) : {}),
       ...more,
     });
@@ -96,10 +96,8 @@ function registryOf(address: string, name: string, version: string): string | nu
 const integrityForm = /^(md5|sha1|sha256|sha384|sha512)-([A-Za-z\d+/]+={0,2})$/;
 
 /** Hashes in the format of subresource integrity. */
-export const integrityOf = (text = ""): Map<string, Set<string>> =>
-  groupOf(
-    (text.match(/\S+/g) ?? []).map((word) => {
-      const [, algorithm = "", hash = ""] = integrityForm.exec(word) ?? refuse("a hash of an unknown form");
-      return [`package ${algorithm}`, hash];
-    }),
-  );
+export const integrityOf = (text = ""): Pair[] =>
+  (text.match(/\S+/g) ?? []).map((word) => {
+    const [, algorithm = "", hash = ""] = integrityForm.exec(word) ?? refuse("a hash of an unknown form");
+    return [`package ${algorithm}`, hash];
+  });

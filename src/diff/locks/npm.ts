@@ -34,7 +34,7 @@ export function npmLock(text: string, folder: string): Lock {
   if (packages === undefined && lockfileVersion > 1) refuse("no packages");
   // Overrides change the ranges of what is there only for old versions of npm.
   const old = entriesOf(flat(dependencies), folder, "dependencies: ").map((one) =>
-    lockfileVersion === 2 ? { ...one, fixed: new Map() } : one,
+    lockfileVersion === 2 ? { ...one, fixed: [] } : one,
   );
   return { entries: [...entriesOf(packages ?? {}, folder, ""), ...old], settings: String(lockfileVersion) };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DEFAULT, entryOf, groupOf, type Lock } from "./lock.ts";
+import { DEFAULT, entryOf, groupOf, type Lock, type Pair } from "./lock.ts";
 import {
   closed,
   dict,
@@ -27,13 +27,11 @@ const folded = (name: string) => name.toLowerCase().replace(/[-_.]+/g, "-");
 const hashForm = /^(md5|sha(?:1|224|256|384|512)):([\da-f]+)$/;
 
 const hashesOf = (files: readonly Artefact[]) =>
-  groupOf(
-    files.map(({ file, hash = "md5:" }) => {
-      const [, kind = "none", digest = ""] =
-        hash === "md5:" ? [] : (hashForm.exec(hash) ?? refuse("a hash of an unknown form"));
-      return [`${file.replaceAll(" ", "?")} ${kind}`, digest] as const;
-    }),
-  );
+  files.map(({ file, hash = "md5:" }): Pair => {
+    const [, kind = "none", digest = ""] =
+      hash === "md5:" ? [] : (hashForm.exec(hash) ?? refuse("a hash of an unknown form"));
+    return [`${file.replaceAll(" ", "?")} ${kind}`, digest];
+  });
 
 /** An index of packages. */
 function indexAt(address: string): Source {
@@ -86,7 +84,7 @@ export function uvLock(text: string, folder: string): Lock {
       ...{ id, name: folded(name), version, line: lineOf(name, version), hashes: hashesOf(files) },
       ...{
         isRoot: (local.editable ?? local.virtual) !== undefined,
-        fixed: new Map(dependencies.map((need) => [need.name, ""])),
+        fixed: dependencies.map((need) => [need.name, ""]),
       },
       needs: [dependencies, ...extra].flat().map((need) => need.name),
       ...(registry === undefined ? other : indexed(name, version, registry, files, folder)),
@@ -176,7 +174,7 @@ export function poetryLock(text: string, folder: string): Lock {
         line: lineOf(name, version),
       },
       hashes: hashesOf([...files, ...(older.get(name) ?? [])]),
-      fixed: new Map(Object.keys(dependencies).map((need) => [folded(need), ""])),
+      fixed: Object.keys(dependencies).map((need) => [folded(need), ""]),
       ...(type === undefined ? {} : /^(?:file|directory)$/.test(type) ? fileIn(folder, url) : far),
     });
   });

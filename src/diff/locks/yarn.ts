@@ -157,7 +157,7 @@ function hashOf({ checksum = "", conditions }: z.infer<typeof Entry>, cacheKey: 
     /^(?:(\w{1,5})\/)?(\w+)$/.exec(checksum) ?? refuse("a hash of an unknown form");
   // Old ones stay until a package is fetched again, and Yarn does not compare any others.
   if (Number.parseInt(kind, 10) > Number.parseInt(cacheKey, 10)) refuse("a hash of an unknown kind");
-  return { hashes: groupOf([[`archive ${kind}`, hash]]) };
+  return { hashes: [[`archive ${kind}`, hash]] };
 }
 
 /** What a resolution names: `left-pad@npm:1.3.0`, `core@workspace:packages/core`. */

@@ -1,9 +1,11 @@
 import { createHmac } from "node:crypto";
 import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyzer.ts";
+import { lockDiagnostic } from "../../analyzers/lock-files.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced } from "../../config/repo-config.ts";
 import { isPrivateReason, NOT_SELECTED } from "../../diff/filter.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
+import { hasLockName } from "../../diff/skipped-names.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { type Finding, holdsSecret, isCertain } from "../../finding.ts";
 import type { Change, Workspace } from "../../git/workspace.ts";
@@ -73,6 +75,9 @@ export async function runAnalyzers(
     ({ change, reading }) => reading !== "line" && change.type !== "deleted" && !withheld.has(change.path),
   );
   const scanned = present.filter(isOnlyScanned);
+  const add = (findings: readonly Finding[]) => {
+    for (const finding of findings) (isOff(finding) ? all.silenced : all.findings).push(finding);
+  };
   for (const [some, using] of [
     [present.filter(({ reviewable }) => reviewable), analyzers],
     [scanned, readers],
@@ -81,11 +86,17 @@ export async function runAnalyzers(
       const batch = some.slice(at, at + BATCH);
       const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
       const found = await analyzeChange(readable, { signal, timeLimit, analyzers: using, onCrash });
-      for (const finding of await findingsOf(found.diagnostics, readable, idOf))
-        (isOff(finding) ? all.silenced : all.findings).push(finding);
+      add(await findingsOf(found.diagnostics, readable, idOf));
       if (using === analyzers)
         all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
     }
+  for (const one of present.filter(hasLockLines)) {
+    const faults = await deps.diffs.lockFaults(one.change);
+    if (faults.length === 0) continue;
+    const [file] = await analyzedFiles([one], deps.workspace, deps.diffs);
+    if (file === undefined) all.unfinished.push({ path: one.change.path, analyzers: ["lock-files"] });
+    else add(await findingsOf([lockDiagnostic(file, faults)], [file], idOf));
+  }
   const isUncommitted = ({ change: { path }, skipReason }: ChangedFile) =>
     withheld.has(path) && skipReason !== NOT_SELECTED;
   for (const { change } of files.filter(isUncommitted)) {
@@ -97,13 +108,15 @@ export async function runAnalyzers(
   return all;
 }
 
+const isOpen = ({ skipReason, change: { newMode } }: ChangedFile) =>
+  newMode.startsWith("100") && skipReason !== NOT_SELECTED && !isPrivateReason(skipReason);
+
 /** Whether nobody reviews a file, but programs may look at it. What is too large for that counts as unread already, or is left out. */
-const isOnlyScanned = ({ reviewable, skipReason, change: { additions, newMode } }: ChangedFile) =>
-  !reviewable &&
-  newMode.startsWith("100") &&
-  (additions ?? 0) > 0 &&
-  skipReason !== NOT_SELECTED &&
-  !isPrivateReason(skipReason);
+const isOnlyScanned = (file: ChangedFile) =>
+  !file.reviewable && (file.change.additions ?? 0) > 0 && isOpen(file);
+
+const hasLockLines = (file: ChangedFile) =>
+  hasLockName(file.change.path) && file.change.additions !== null && isOpen(file);
 
 /** Characters of a part; analyzers leave longer texts out. */
 const PART = 500_000;

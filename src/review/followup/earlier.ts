@@ -143,7 +143,7 @@ async function anchoredNow({ anchorFile, known }: Reading, finding: Finding): Pr
 export interface FollowedChange extends CheckedChange {
   input: Pick<ReviewRun["input"], "pull" | "history">;
   deps: CheckedChange["deps"] & { isPrivate(path: string): boolean };
-  analysis: Pick<AnalyzerFindings, "silenced" | "unfinished">;
+  analysis: AnalyzerFindings;
 }
 
 /** The findings of earlier reviews of a pull request. */

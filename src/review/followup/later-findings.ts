@@ -1,7 +1,14 @@
 import pMap from "p-map";
 import { blockingRules, namedRules } from "../../config/named-rules.ts";
 import { AppError } from "../../errors.ts";
-import { type Finding, isCertain, isUndisputed, type Severity, worstFirst } from "../../finding.ts";
+import {
+  type Finding,
+  holdsSecret,
+  isCertain,
+  isUndisputed,
+  type Severity,
+  worstFirst,
+} from "../../finding.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { fingerprintIn, isSameFinding } from "../find/fingerprint.ts";
 import { textOfRule } from "../named-rules.ts";
@@ -58,9 +65,14 @@ async function resolvePriorFindings(
 ): Promise<ResolvedFindings> {
   const left = earlier.carried.filter((one) => !repeats.replaced.has(one));
   const repeated = new Set(repeats.posted.values());
+  const known = new Set([...repeats.posted.keys(), ...repeats.carried.keys()].map(({ id }) => id));
+  const secrets = change.analysis.findings.filter((one) => holdsSecret(one) && !known.has(one.id));
+  const isMoved = ({ source }: PriorFinding) => secrets.some((one) => one.source === source);
   const told = new Map(
     unrepeated(earlier, repeats, left).flatMap((one) => {
       const state = whatRulesTell(one, change, earlier, judged);
+      if (state?.state === "fixed" && isMoved(one))
+        return [[one, { state: "withdrawn" as const, reason: MOVED }]];
       return state ? [[one, state]] : [];
     }),
   );
@@ -149,6 +161,7 @@ const isNewAndSkipped = ({ change, reviewable }: ChangedFile) =>
 
 const SWITCHED_OFF = "The configuration of the base branch switches this rule off.";
 const OUT_OF_CHANGE = "The file is no longer part of the change.";
+const MOVED = "A secret of the same kind is now at another place, which has a comment of its own.";
 const NOT_FOUND = "The rule no longer matches.";
 
 /** If something cannot be read, the next review re-checks. */

@@ -14,7 +14,13 @@ function unread(texts: readonly string[], portionBytes: number) {
   const facts = { reading: "hunks" as const, totalHunks: texts.length, diffBytes: 0, changes };
   const files = [{ change, ...facts, reviewable: true, skipReason: null, account: null }];
   const [fileDiff, shownDiff] = [async () => diff, async () => diff];
-  const diffs = { fileDiff, shownDiff, files: async () => files, warnings: () => [] };
+  const diffs = {
+    fileDiff,
+    shownDiff,
+    files: async () => files,
+    warnings: () => [],
+    lockFaults: async () => [],
+  };
   return { coverage, hunks: createUnreadHunks({ files, diffs, coverage, portionBytes }) };
 }
 

@@ -1,16 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  BINARY_LOCK,
-  hasLockName,
-  lockAccount,
-  lockSourceReason,
-  NEW_SOURCE,
-  UNREADABLE_LOCK,
-} from "../../src/diff/lock-sources.ts";
-import { compareLocks, NO_PARSER } from "../../src/diff/locks/compare.ts";
-import { lockFinding } from "../../src/diff/locks/report.ts";
+import { lockDiagnostic } from "../../../src/analyzers/lock-files.ts";
+import { compareLocks, NO_PARSER, UNREADABLE_LOCK } from "../../../src/diff/locks/compare.ts";
+import { hasLockName } from "../../../src/diff/skipped-names.ts";
 
 const hash = `sha512-${"A".repeat(86)}==`;
 /** A package-lock.json with packages by name and address. */
@@ -31,46 +24,34 @@ const at = (host: string, ...names: string[]) =>
   npm(Object.fromEntries(names.map((name) => [name, `https://${host}/${name}/-/${name}-1.0.0.tgz`])));
 const before = at("npm.example", "a", "b");
 const of = (after: string, path = "web/package-lock.json", then: string | null = before) =>
-  lockSourceReason(path, then, after);
+  compareLocks(path, then, after);
+const read = { kind: "read", faults: [], neutral: null };
+/** Where the faults of a lock file are, with their words. */
+const faultsOf = (reading: ReturnType<typeof of>) =>
+  reading.kind === "read" ? reading.faults.map(({ entry, text }) => `${entry} ${text}`) : reading.reason;
 
 describe("a changed lock file", () => {
-  it("without a fault counts as read", () => {
-    expect(of(at("npm.example", "a", "b", "c"))).toBeNull();
-  });
-
-  it("with packages from elsewhere is unread and names up to three places", () => {
-    const evil = Object.fromEntries(
-      [..."bcdef"].map((name) => [name, `https://${name}.example/${name}/-/${name}-1.0.0.tgz`]),
-    );
-    const reason = of(npm({ a: "https://npm.example/a/-/a-1.0.0.tgz", ...evil }));
-    expect(reason).toBe(`${NEW_SOURCE} (b.example, c.example, d.example and 2 more)`);
-    expect(lockAccount(reason ?? "")).toBe("unread");
+  it("without a fault is read", () => {
+    expect(of(at("npm.example", "a", "b", "c"))).toEqual(read);
   });
 
   it("with an archive of the change, or code that nobody reads, names its path", () => {
-    expect(of(npm({ c: "file:./assets/c.tgz" }))).toBe(`${NEW_SOURCE} (file:web/assets/c.tgz)`);
-    expect(of(npm({ c: "file:src/../vendor/c" }))).toBe(`${NEW_SOURCE} (file:web/vendor/c)`);
-    expect(of(npm({ c: "file:src/c" }))).toBeNull();
-  });
-
-  it("with another fault names the packages", () => {
-    const reason = of(before.replace(hash, hash.replace("AA", "BB")));
-    expect(reason).toBe("lock file with entries that contradict it or its base (a 1.0.0)");
-    expect(lockAccount(reason ?? "")).toBe("unread");
+    const from = (place: string) => [`c 1.0.0 comes from ${place}, and nothing came from there before`];
+    expect(faultsOf(of(npm({ c: "file:./assets/c.tgz" })))).toEqual(from("file:web/assets/c.tgz"));
+    expect(faultsOf(of(npm({ c: "file:src/../vendor/c" })))).toEqual(from("file:web/vendor/c"));
+    expect(faultsOf(of(npm({ c: "file:src/c" })))).toEqual([]);
   });
 
   it("is unread if either state of it is not understood", () => {
     const broken = `${before},`;
-    expect(of(broken)).toBe(`${UNREADABLE_LOCK} (it has a fault in its JSON)`);
-    expect(of(before, "package-lock.json", broken)).toBe(of(broken));
-    expect(lockAccount(of(broken) ?? "")).toBe("unread");
+    expect(of(broken)).toEqual({ kind: "unread", reason: `${UNREADABLE_LOCK} (it has a fault in its JSON)` });
+    expect(of(before, "package-lock.json", broken)).toEqual(of(broken));
   });
 
-  it("of a format without a reader, a binary one and a move to one other registry are neutral", () => {
-    expect(of("{}", "flake.lock", "{}")).toBe(NO_PARSER);
-    const moved = of(at("corp.example", "a", "b"));
-    expect(moved).toBe("lock file whose packages all come from another registry (corp.example)");
-    for (const reason of [NO_PARSER, BINARY_LOCK, moved ?? ""]) expect(lockAccount(reason)).toBe("neutral");
+  it("of a format without a reader is unread, and one that moves to one other registry says so", () => {
+    expect(of("{}", "flake.lock", "{}")).toEqual({ kind: "unread", reason: NO_PARSER });
+    const neutral = "lock file whose packages all come from another registry (corp.example)";
+    expect(of(at("corp.example", "a", "b"))).toEqual({ ...read, neutral });
   });
 
   it("is known by its name in any case", () => {
@@ -83,13 +64,13 @@ describe("a changed lock file", () => {
   });
 
   it("of this repository has nothing new against itself", () => {
-    const text = readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8");
-    expect(lockSourceReason("package-lock.json", text, text)).toBeNull();
+    const text = readFileSync(join(import.meta.dirname, "../../../package-lock.json"), "utf8");
+    expect(compareLocks("package-lock.json", text, text)).toEqual(read);
   });
 
   it("is named with few signs, whatever stands in it", () => {
-    const reason = of(npm({ c: "https://a.example/`|*[x](https://b/)\u200b" }));
-    expect(reason).toMatch(/^[\w ()./:,@?-]+$/);
+    const reading = of(npm({ c: "https://a.example/`|*[x](https://b/)\u200b" }));
+    expect(faultsOf(reading)).toEqual([expect.stringMatching(/^[\w ()./:,@?-]+$/)]);
   });
 
   // Each of them once took time that grew with the square of the length.
@@ -113,7 +94,7 @@ describe("a changed lock file", () => {
     ["Gemfile.lock", `GIT\n  remote: ${"https://a".repeat(100_000)}\n  specs:\n    a (1)\n`],
   ])("of hostile size is compared in linear time: %s", (path, text) => {
     const started = performance.now();
-    lockSourceReason(path, null, text);
+    compareLocks(path, null, text);
     expect(performance.now() - started > 30_000).toBe(false);
   });
 });
@@ -128,7 +109,9 @@ describe("the finding about a lock file", () => {
 
   it("lists twenty entries with their lines, and counts the rest", () => {
     const faults = reading.kind === "read" ? reading.faults : [];
-    const found = lockFinding(faults);
+    const diff = { path: "package-lock.json", oldPath: null, header: [], hunks: [] };
+    const file = { path: diff.path, text: "", addedLines: new Set([1]), diff };
+    const found = lockDiagnostic(file, faults);
     expect(found).toMatchObject({
       severity: "critical",
       line: 1,
