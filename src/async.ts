@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from "node:timers/promises";
 /**
  * Rejects as soon as the signal fires. The work itself goes on, because others may wait for it too.
  *
@@ -25,4 +26,17 @@ export async function within<T, Late>(
   const { promise, resolve } = Promise.withResolvers<Late>();
   const timer = setTimeout(() => resolve(otherwise()), milliseconds);
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}
+
+/** The results for all items, in order, with a pause for other work after some hundred of them. */
+export async function flatMapWithPauses<T, R>(
+  items: readonly T[],
+  read: (item: T) => readonly R[],
+): Promise<R[]> {
+  const found: R[] = [];
+  for (const [at, item] of items.entries()) {
+    if (at % 500 === 499) await nextTick();
+    for (const one of read(item)) found.push(one);
+  }
+  return found;
 }

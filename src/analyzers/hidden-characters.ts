@@ -1,4 +1,5 @@
 import { setImmediate as nextTick } from "node:timers/promises";
+import { flatMapWithPauses } from "../async.ts";
 import { grammarOf } from "../code/languages.ts";
 import { parseText } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
@@ -99,7 +100,7 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
           ? [{ kind: end.ends === "comment" ? "comment-ends" : "line-ends", line, text, at: end.at }]
           : [];
       });
-      const pieces = piecesOf(file, lines, (line) => ends.has(line));
+      const pieces = await piecesOf(file, lines, (line) => ends.has(line));
       const asked: number[] = [];
       for (const { text, start } of pieces) {
         asked.push(...askedIn(text).map((at) => start + at));
@@ -116,16 +117,16 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
 }
 
 /** A long line is read in pieces, which each end before a character of ASCII. */
-const piece = /.{1,20000}(?=[ -~]|$)|.{1,20000}/gsv;
+const piece = /.{1,8000}(?=[ -~]|$)|.{1,8000}/gsv;
 
 /** The lines that are not plain, without a byte order mark, and without line ends where these are already reported. */
-function piecesOf(
+async function piecesOf(
   { text: whole }: AnalyzedFile,
   lines: readonly AddedLine[],
   isEnded: (line: number) => boolean,
 ) {
   const starts = [0, ...lineEnds(whole).map((end) => end + 1)];
-  return lines.flatMap(({ line, text }) => {
+  return await flatMapWithPauses(lines, ({ line, text }) => {
     if (!/[^\t\f -~]/.test(text)) return [];
     const rest = isEnded(line) ? text.replace(/[\x85\u2028\u2029]/g, " ") : text;
     const read = line === 1 ? rest.replace(/^\ufeff/, " ") : rest;

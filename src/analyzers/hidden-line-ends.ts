@@ -1,3 +1,4 @@
+import { flatMapWithPauses } from "../async.ts";
 import { extensionOf } from "../code/languages.ts";
 import { type AddedLine, type AnalyzedFile, lineEnds } from "./analyzer.ts";
 import { kindsOfText, type TextKind } from "./hidden-places.ts";
@@ -17,7 +18,6 @@ const hash = /#/y;
 
 /**
  * Only languages whose definition or compiler says so; all of them treat a line feed, with or without a carriage return before it, as one
- * line end. In Go, Rust, Ruby and shells a carriage return without a line feed is white space, and only a line feed ends a line.
  * line end. In Go, Rust, Ruby and shells a lone carriage return is white space, and nothing else but a line feed ends a line.
  *
  * - ECMAScript, and TypeScript's scanner: ECMA-262, 12.3 "Line Terminators". Since ES2019 strings may hold U+2028 and U+2029.
@@ -80,7 +80,7 @@ export async function hiddenLineEnds(
   const terminators = lineTerminatorsOf(file.path);
   if (!terminators) return [];
   const characters = isOldMac(file.text) ? terminators.characters.replace("\\r", "") : terminators.characters;
-  const candidates = characters === "" ? [] : lineEndsIn(file.text, lines, characters);
+  const candidates = characters === "" ? [] : await lineEndsIn(file.text, lines, characters);
   if (candidates.length === 0) return [];
   const placeAt = await kindsOfText(
     file,
@@ -102,10 +102,10 @@ export async function hiddenLineEnds(
 const isOldMac = (text: string) => !/\n./s.test(text) && text.split("\r", 4).length > 3;
 
 /** Line ends between two things in a line, in order. Linear in the length of the lines. */
-function lineEndsIn(text: string, lines: readonly AddedLine[], characters: string): LineEnd[] {
+async function lineEndsIn(text: string, lines: readonly AddedLine[], characters: string): Promise<LineEnd[]> {
   const pattern = new RegExp(`[${characters}][\\s\\x85]*`, "g");
   const ends = lineEnds(text);
-  return lines.flatMap(({ line, text: row }) => {
+  return await flatMapWithPauses(lines, ({ line, text: row }) => {
     const start = line === 1 ? 0 : (ends[line - 2] ?? 0) + 1;
     const first = row.search(/[^\s\x85]/);
     return [...row.matchAll(pattern)]
