@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import { type FoundSecret, secretFormsIn } from "./forms.ts";
 import { liveSecretsIn } from "./live-secrets.ts";
 import { type TextRange, valuesIn, withoutRanges } from "./ranges.ts";
@@ -27,15 +28,21 @@ export async function redactLines(text: string): Promise<string> {
 
 /** Registered secrets and those with a form, in a text of any length and in no order. Ranges may overlap. */
 export async function secretsIn(text: string): Promise<TextRange[]> {
-  const ranges: TextRange[] = [];
-  for await (const { piece, at } of eachPiece(text)) ranges.push(...moved(knownSecretsIn(piece), at));
+  const ranges: TextRange[] = [...(await formsInWhole(text))];
+  for await (const { piece, at } of eachPiece(text)) ranges.push(...moved(liveSecretsIn(piece), at));
   return ranges;
 }
 
+/** Texts of this many characters in all: the files of a review are searched for findings, and again for masks. */
+const recent = new LRUCache<string, readonly FoundSecret[]>({ maxSize: 8_000_000 });
+
 /** Like `secretFormsIn`, for a text of any length. The same secret may be found twice. */
-export async function formsInWhole(text: string): Promise<FoundSecret[]> {
+export async function formsInWhole(text: string): Promise<readonly FoundSecret[]> {
+  const known = recent.get(text);
+  if (known !== undefined) return known;
   const found: FoundSecret[] = [];
   for await (const { piece, at } of eachPiece(text)) found.push(...moved(secretFormsIn(piece), at));
+  recent.set(text, found, { size: text.length + 1 });
   return found;
 }
 
