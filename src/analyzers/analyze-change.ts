@@ -48,7 +48,7 @@ export function createAnalyzers(): Analyzer[] {
 export const hasRules = (path: string): boolean =>
   ruleGrammarOf(path) !== null || dataFormatOf(path) !== null || /(?:^|\/)\.gitattributes$/.test(path);
 
-/** Characters. Larger files are data or generated. */
+/** Characters, for analyzers that do not read every file. Larger files are data or generated. */
 const maximumCharacters = 1_000_000;
 /** Time limit for all analyzers of one file together. */
 const millisecondsPerFile = 5_000;
@@ -91,13 +91,11 @@ export async function analyzeChange(
   const unfinished: UnfinishedFile[] = [];
   for (const file of files) {
     signal.throwIfAborted();
-    if (!isReadable(file)) {
-      unfinished.push({ path: file.path, analyzers: analyzers.map(({ name }) => name) });
-      continue;
-    }
-    const one = await analyzeFile(file, all);
+    const using = analyzers.filter(({ readsEvery }) => readsEvery || isReadable(file));
+    const one = await analyzeFile(file, { ...all, analyzers: using });
     candidates.push(one.candidates);
-    if (one.missing.length > 0) unfinished.push({ path: file.path, analyzers: one.missing });
+    const missing = analyzers.filter((each) => !using.includes(each) || one.missing.includes(each.name));
+    if (missing.length > 0) unfinished.push({ path: file.path, analyzers: missing.map(({ name }) => name) });
   }
   signal.throwIfAborted();
   return { diagnostics: withoutRepetitions(candidates.flat()).sort(byPlace), unfinished };

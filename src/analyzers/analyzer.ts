@@ -32,7 +32,7 @@ export interface Diagnostic {
 /** No network, no repository code, no file system except its own rules. */
 export interface Analyzer {
   name: string;
-  /** Whether it also checks changed files that are not reviewed: vendored, generated and ignored files, and lock files. */
+  /** Whether it also checks changed files that are not reviewed (vendored, generated and ignored files, lock files), of any size. */
   readsEvery?: true;
   /** Loads everything that the first file needs. */
   prepare?(): Promise<unknown>;

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { analyzeChange, createAnalyzers } from "../../src/analyzers/analyze-change.ts";
 import type { Analyzer, Diagnostic } from "../../src/analyzers/analyzer.ts";
+import { fiveSecrets } from "../attacks/five-secrets.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
@@ -136,13 +137,12 @@ describe("the analysis of a change", () => {
   it.each([
     ["a file of more than a million characters", `debugger;\n${"x\n".repeat(600_000)}`],
     ["a file with a NUL", "debugger;\n\0\n"],
-  ])("leaves out %s, and says so", async (_, text) => {
-    const { diagnostics, unfinished } = await analyzeChange([wholeFile("a.ts", text)], {
-      signal,
-      analyzers,
-    });
-    expect(diagnostics).toEqual([]);
-    expect(unfinished).toEqual([{ path: "a.ts", analyzers: analyzers.map(({ name }) => name) }]);
+  ])("looks for secrets alone in %s, and names what it leaves out", async (_, text) => {
+    const file = wholeFile("a.ts", text + (fiveSecrets().text.split("\n")[2] ?? ""));
+    const { diagnostics, unfinished } = await analyzeChange([file], { signal, analyzers });
+    expect(diagnostics).toMatchObject([{ source: "secrets/github-token" }]);
+    const others = analyzers.map(({ name }) => name).filter((name) => name !== "secrets");
+    expect(unfinished).toEqual([{ path: "a.ts", analyzers: others }]);
   });
 
   it("finds nothing in an empty file", async () => {

@@ -87,8 +87,9 @@ export async function runAnalyzers(
       const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
       const found = await analyzeChange(readable, { signal, timeLimit, analyzers: using, onCrash });
       add(await findingsOf(found.diagnostics, readable, idOf));
-      if (using === analyzers)
-        all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
+      // Of the others, only what a program has read may make a check green.
+      const counted = batch.filter(({ reviewable, account }) => reviewable || account === "parsed");
+      all.unfinished.push(...inOrder(counted, [...unread(batch, readable), ...found.unfinished]));
     }
   for (const one of present.filter(hasLockLines)) {
     const faults = await deps.diffs.lockFaults(one.change);
@@ -118,38 +119,13 @@ const isOnlyScanned = (file: ChangedFile) =>
 const hasLockLines = (file: ChangedFile) =>
   hasLockName(file.change.path) && file.change.additions !== null && isOpen(file);
 
-/** Characters of a part; analyzers leave longer texts out. */
-const PART = 500_000;
-
-/** Scans a file of any size and kind in parts, in which every line counts as added: it was not part of the repository before. */
+/** Scans a file of any size and kind, in which every line counts as added: it was not part of the repository before. */
 async function scanWhole({ path, newOid, newMode }: Change, workspace: Workspace, options: ScanOptions) {
   const blob = newMode.startsWith("100") ? await workspace.readBlob(newOid).catch(nullIfTooLarge) : null;
-  const text = blob?.text.replaceAll("\0", " ") ?? "";
-  const diff = { path, oldPath: null, header: [], hunks: [] };
-  const diagnostics: Diagnostic[] = [];
-  const unfinished: UnfinishedFile[] = [];
-  let line = 0;
-  for (let start = 0; start < text.length; ) {
-    const end = text.length - start <= PART ? text.length : text.lastIndexOf("\n", start + PART) + 1;
-    // A line that is too long for one part is cut.
-    const part = text.slice(start, end > start ? end : start + PART);
-    start += part.length;
-    const lines = part.split("\n").length;
-    const addedLines = new Set(Array.from({ length: lines }, (_, at) => at + 1));
-    const found = await analyzeChange([{ path, text: part, addedLines, diff }], options);
-    const [before, moved] = [line, (one: number | null) => (one === null ? null : one + before)];
-    diagnostics.push(
-      ...found.diagnostics.map((one) => ({
-        ...one,
-        line: one.line + before,
-        startLine: moved(one.startLine),
-        ...(one.extent && { extent: { start: one.extent.start + before, end: one.extent.end + before } }),
-      })),
-    );
-    unfinished.push(...found.unfinished);
-    line += lines - 1;
-  }
-  return { diagnostics, unfinished, file: { path, text, addedLines: new Set<number>(), diff } };
+  const text = blob?.text ?? "";
+  const addedLines = new Set(Array.from(splitLines(text), (_, at) => at + 1));
+  const file = { path, text, addedLines, diff: { path, oldPath: null, header: [], hunks: [] } };
+  return { ...(await analyzeChange([file], options)), file };
 }
 
 type ScanOptions = Parameters<typeof analyzeChange>[1];
