@@ -160,14 +160,20 @@ async function readLock(workspace: Workspace, change: Change): Promise<LockReadi
   const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
   const textOf = async (mode: string, oid: string) =>
     mode.startsWith("100") ? (await workspace.readBlob(oid)).text : null;
+  const manifest = async (ref: "head" | "merge_base") => {
+    const entry = (await workspace.tree(ref)).get(posix.join(posix.dirname(path), "package.json"));
+    return (entry && (await textOf(entry.mode, entry.oid))) ?? "";
+  };
   try {
     const after = await textOf(newMode, newOid);
     if (after === null) return null;
     const isSameKind = posix.basename(oldPath ?? path) === posix.basename(path);
-    const reading = compareLocks(path, isSameKind ? await textOf(oldMode, oldOid) : null, after);
+    const before = isSameKind ? await textOf(oldMode, oldOid) : null;
+    const manifests = [await manifest("merge_base"), await manifest("head")] as const;
+    const reading = compareLocks(path, before, after, manifests);
     if (oldPath === null || reading.kind === "unread") return reading;
     // What was in use at another path is not in use here.
-    const fresh = compareLocks(path, null, after);
+    const fresh = compareLocks(path, null, after, manifests);
     return fresh.kind === "unread" || reading.neutral !== null
       ? reading
       : { ...reading, neutral: fresh.neutral };

@@ -1,11 +1,14 @@
 import { z } from "zod";
-import type { Lock } from "./lock.ts";
+import type { Lock, Surroundings } from "./lock.ts";
 import { type NodePackage, nodeEntries } from "./node.ts";
 import { closed, dict, fields, jsonWithCommas, maybe, refuse, shaped, Text, Texts } from "./parse.ts";
 import { fileIn } from "./place.ts";
 
 const links = fields("peerDependencies dependencies optionalDependencies devDependencies", Texts);
-const Info = closed(links, "optionalPeers bin binDir os cpu libc bundled hasInstallScript");
+const Info = closed(
+  { ...links, bin: z.unknown().optional() },
+  "optionalPeers binDir os cpu libc bundled hasInstallScript",
+);
 const Workspace = closed({ ...maybe("name"), ...links }, "version optionalPeers bin binDir");
 const File = closed(
   {
@@ -20,7 +23,8 @@ const File = closed(
 );
 
 /** Reads `bun.lock`. A package is found by the longest part of its user's key, as in nested folders. */
-export function bunLock(text: string, folder: string): Lock {
+export function bunLock(text: string, around: Surroundings): Lock {
+  const { folder } = around;
   const { packages, workspaces, overrides } = shaped(File, jsonWithCommas(text));
   const linksOf = (key: string, info: Partial<z.infer<typeof Info>> = {}) => {
     const { peerDependencies, dependencies, optionalDependencies, devDependencies } = info;
@@ -58,9 +62,15 @@ export function bunLock(text: string, folder: string): Lock {
       folder,
     );
     if (infos.length > 1) refuse("a package of an unknown form");
-    return { ...common, line: `${JSON.stringify(key)}: [`, links: linksOf(key, infos[0]), ...found };
+    return {
+      ...common,
+      line: `${JSON.stringify(key)}: [`,
+      bin: infos[0]?.bin,
+      links: linksOf(key, infos[0]),
+      ...found,
+    };
   });
-  return { entries: nodeEntries([...projects, ...rows], true, folder) };
+  return { entries: nodeEntries([...projects, ...rows], true, around) };
 }
 
 const idForm = /^((?:@[\w.~-]+\/)?[\w.~-]+)@(.+)$/;

@@ -1,4 +1,4 @@
-import { DEFAULT, entryOf, groupOf, type Lock, type LockEntry } from "./lock.ts";
+import { DEFAULT, entryOf, groupOf, type Lock, type LockEntry, type Surroundings } from "./lock.ts";
 import { once, refuse } from "./parse.ts";
 import { fileIn, plainAddress, repositoryAt, type Source, strange } from "./place.ts";
 
@@ -13,7 +13,7 @@ const forms: Record<string, RegExp> = {
 };
 
 /** Reads `Gemfile.lock` and `gems.locked`. */
-export function bundlerLock(text: string, folder: string): Lock {
+export function bundlerLock(text: string, { folder }: Surroundings): Lock {
   const sections = text.split(/\n(?=\S)/).map((section) => {
     const [kind = "", ...lines] = section.split("\n");
     const form = (Object.hasOwn(forms, kind) ? forms[kind] : undefined) ?? refuse("an unknown section");
@@ -63,6 +63,7 @@ function specsOf(kind: string, found: readonly string[][], folder: string) {
 }
 
 function sourceOf(kind: string, fields: Map<string, Set<string>>, folder: string): Source {
+  if (kind === "PLUGIN SOURCE") refuse("packages of a plugin");
   const remotes = [...(fields.get("remote") ?? [])];
   const [remote = "", ...more] = remotes;
   if (kind === "PATH" && more.length === 0) return fileIn(folder, remote);
@@ -71,6 +72,8 @@ function sourceOf(kind: string, fields: Map<string, Set<string>>, folder: string
   const found = kind === "GEM" ? remotes.map(plainAddress) : [null];
   if (remote === "" || found.includes(null)) return strange(`${kind} ${remotes.join(" and ")}`);
   // With several of them, any one may have the gem.
-  const places = found.map((one) => (one?.host === "rubygems.org" ? DEFAULT : `${one?.host}${one?.path}`));
+  const places = found.map((one) =>
+    one?.host === "rubygems.org" && one.path === "" ? DEFAULT : `${one?.host}${one?.path}`,
+  );
   return { kind: "registry", places };
 }

@@ -1,13 +1,16 @@
 import { z } from "zod";
-import { DEFAULT, entryOf, groupOf, HERE, type Lock } from "./lock.ts";
-import { closed, dict, listOf, maybe, once, shaped, Text, toml, Word } from "./parse.ts";
+import { DEFAULT, entryOf, groupOf, type Lock } from "./lock.ts";
+import { closed, dict, listOf, maybe, once, refuse, shaped, Text, toml, Word } from "./parse.ts";
 import { plainAddress, repositoryAt, type Source, strange } from "./place.ts";
 
 const Hash = Text.regex(/^(?:[\da-f]{64}|<none>)$/).optional();
-const Package = closed(
-  { name: Word, version: Word, ...maybe("source"), checksum: Hash, dependencies: listOf(Text) },
-  "replace",
-);
+const Package = closed({
+  name: Word,
+  version: Word,
+  ...maybe("source replace"),
+  checksum: Hash,
+  dependencies: listOf(Text),
+});
 const File = closed(
   {
     ...{ version: z.literal([3, 4]).optional(), package: z.array(Package), metadata: dict(Hash).default({}) },
@@ -16,7 +19,7 @@ const File = closed(
   "root",
 );
 
-/** Reads `Cargo.lock` of all versions. Packages without a source are in the repository, in folders that manifests name. */
+/** Reads `Cargo.lock` of all versions. Packages without a source are in the repository; Cargo only takes them from where manifests say. */
 export function cargoLock(text: string): Lock {
   const { package: packages, metadata, patch } = shaped(File, toml(text));
   const all = [...packages, ...patch.unused].map((one) => {
@@ -28,17 +31,20 @@ export function cargoLock(text: string): Lock {
   const named = groupOf(
     all.flatMap(({ id, name, bare }) => [name, bare, id].map((key) => [key, id] as const)),
   );
-  const entries = all.map(
-    ({ id, name, version, source, dependencies, checksum = metadata[`checksum ${id}`] }, at) =>
-      entryOf({
-        ...{ id, name, version, line: `name = "${name}"\nversion = "${version}"`, ...sourceOf(source) },
-        ...{
-          isRoot: source === undefined || at >= packages.length,
-          needs: dependencies,
-        },
-        hashes: checksum === undefined || checksum === "<none>" ? [] : [["crate sha256", checksum]],
-      }),
-  );
+  const entries = all.map(({ id, name, version, source, dependencies, replace, checksum: own }, at) => {
+    const listed = metadata[`checksum ${id}`];
+    const checksum =
+      own !== undefined && listed !== undefined ? refuse("two hashes of one package") : (own ?? listed);
+    return entryOf({
+      ...{ id, name, version, line: `name = "${name}"\nversion = "${version}"`, ...sourceOf(source) },
+      ...{
+        isRoot: source === undefined || at >= packages.length,
+        needs: [...dependencies, ...(replace === undefined ? [] : [replace])],
+      },
+      hashes: checksum === undefined || checksum === "<none>" ? [] : [["crate sha256", checksum]],
+      fixed: replace === undefined ? [] : [["replacement", replace]],
+    });
+  });
   return { entries, named };
 }
 
@@ -51,7 +57,7 @@ const sourceForm =
   /^(registry|sparse|git)\+([^?#]*)(?:\?((?:branch|tag|rev)=[\w./%+-]+))?(?:#([\da-f]{40,64}))?$/;
 
 function sourceOf(source: string | undefined): Source {
-  if (source === undefined) return { kind: "folder", places: [HERE] };
+  if (source === undefined) return { kind: "folder", places: [] };
   if (cratesIo.has(source)) return { kind: "registry", places: [DEFAULT] };
   const [, kind, address = "", asked = "", commit = ""] = sourceForm.exec(source) ?? [];
   const plain = plainAddress(address);

@@ -4,10 +4,10 @@ import { bundlerLock } from "./bundler.ts";
 import { cargoLock } from "./cargo.ts";
 import { composerLock } from "./composer.ts";
 import { goSum } from "./go.ts";
-import { DEFAULT, groupOf, HERE, type Lock, type LockEntry } from "./lock.ts";
+import { DEFAULT, groupOf, HERE, type Lock, type LockEntry, type Pair, type Surroundings } from "./lock.ts";
 import { npmLock } from "./npm.ts";
 import { NotRead, plainText } from "./parse.ts";
-import { hostOf, STRANGE } from "./place.ts";
+import { hostOf, PYPI_FILES, STRANGE } from "./place.ts";
 import { pnpmLock } from "./pnpm.ts";
 import { pipfileLock, poetryLock, uvLock } from "./python.ts";
 import { yarnLock } from "./yarn.ts";
@@ -29,7 +29,7 @@ export type LockReading =
   /** `neutral`: a change that is not a fault, but that nobody has read. */
   | { kind: "read"; faults: readonly LockFault[]; neutral: string | null };
 
-type Reader = (text: string, folder: string) => Lock;
+type Reader = (text: string, around: Surroundings) => Lock;
 
 const readers: Record<string, Reader> = {
   ...{ "package-lock.json": npmLock, "npm-shrinkwrap.json": npmLock, "pnpm-lock.yaml": pnpmLock },
@@ -44,15 +44,25 @@ export const NO_PARSER = "lock file in a format that is not read";
 
 /**
  * Reads both states of a lock file whole and compares each package: where it comes from, its hashes, what it depends on, and whether anything
- * needs it. `before` is null for a new file, whose places are only named.
+ * needs it.
+ *
+ * @param before null for a new file, whose places are only named
+ * @param manifests the texts of `package.json` in its folder, before and after the change
  */
-export function compareLocks(path: string, before: string | null, after: string): LockReading {
+export function compareLocks(
+  path: string,
+  before: string | null,
+  after: string,
+  manifests: readonly [before: string, after: string] = ["", ""],
+): LockReading {
   const name = posix.basename(path).toLowerCase();
   const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
   if (read === undefined) return { kind: "unread", reason: NO_PARSER };
-  const parse = (text: string) => read(plainText(text), posix.dirname(path));
+  const parse = (text: string, manifest: string) =>
+    read(plainText(text), { folder: posix.dirname(path), manifest });
   try {
-    return compared(parse(after), before === null ? null : parse(before), after);
+    const now = parse(after, manifests[1]);
+    return compared(now, before === null ? null : parse(before, manifests[0]), after);
   } catch (error) {
     const why = error instanceof NotRead ? ` (${error.message})` : "";
     return { kind: "unread", reason: UNREADABLE_LOCK + why };
@@ -72,7 +82,7 @@ const joined = (...texts: string[]) => texts.join("\0");
 /** The facts of the base, each under the name of its package, with the version for what belongs to a version. */
 function factsOf({ entries }: Lock) {
   const ids = entries.map(idOf);
-  const hashed = entries.filter(({ hashes }) => hashes.length > 0);
+  const hashed = entries.filter(({ hashes }) => hashes.some(isHash));
   const all = <T>(facts: (entry: LockEntry, id: string) => T[]) =>
     new Set(entries.flatMap((entry, at) => facts(entry, ids[at] ?? "")));
   return {
@@ -103,12 +113,13 @@ function compared(now: Lock, then: Lock | null, text: string): LockReading {
   const moved = base === null ? null : movedTo(now, base);
   const stray = strayIn(now, then);
   const isSame = now.settings === then?.settings;
+  const isStray = (entry: LockEntry) => stray.has(entry.id) && base?.versions.has(idOf(entry)) !== true;
   const rules = (entry: LockEntry) => [
     (wasStrange(entry, base) ? null : faultOf("address", entry.fault)) ??
       (base && placeFault(entry, base, moved)),
     base && hashFault(entry, base),
     base && isSame ? needsFault(entry, base) : null,
-    stray.has(entry.id) && base?.versions.has(idOf(entry)) !== true ? unneeded : null,
+    isStray(entry) && now.isOpen !== true ? unneeded : null,
   ];
   const faults = now.entries.flatMap((entry) =>
     rules(entry).flatMap((one) => (one === null ? [] : [{ entry, one }])),
@@ -121,7 +132,11 @@ function compared(now: Lock, then: Lock | null, text: string): LockReading {
   const shown = [...unique.values()].reverse().map(({ entry, one: { what, text } }) => ({
     ...{ line: lines.get(entry.line) ?? 1, entry: plainly(idOf(entry).trim()), what, text: plainly(text) },
   }));
-  return { kind: "read", faults: shown, neutral: neutralOf(now, base, moved) };
+  return {
+    kind: "read",
+    faults: shown,
+    neutral: neutralOf(now, base, moved) ?? (now.entries.some(isStray) ? STRAY : null),
+  };
 }
 
 /** Whether it had this fault before, or any other one at the same place: some registries have addresses of their own. */
@@ -133,6 +148,7 @@ function wasStrange({ name, fault, places }: LockEntry, base: Facts | null): boo
 
 const faultOf = (what: LockFault["what"], text: string | null): Fault | null =>
   text === null ? null : { what, text };
+const STRAY = "lock file with a package that nothing in it needs";
 const unneeded = faultOf("unreachable", "is needed by nothing");
 
 /** Text that is safe wherever it is shown: names of hosts, packages and folders use few characters. */
@@ -141,7 +157,7 @@ const plainly = (text: string) => text.slice(0, 200).replace(/[^\w ./:@,()+#~=-]
 /** The new registry, if all packages now come from it and at least two came from another one before; else null. */
 function movedTo(now: Lock, base: Facts): string | null {
   const fetched = now.entries.filter(({ kind, places }) => kind === "registry" && places.length > 0);
-  const places = new Set(fetched.flatMap((entry) => entry.places));
+  const places = new Set(fetched.flatMap((entry) => entry.places).filter((place) => place !== PYPI_FILES));
   const [only = ""] = places;
   const moved = new Set(fetched.map(({ name }) => name).filter((name) => base.places.has(name)));
   const isSafe = only === DEFAULT || !/^http:| /.test(only);
@@ -155,7 +171,8 @@ function placeFault(entry: LockEntry, base: Facts, moved: string | null): Fault 
   const inScope = scope === "" ? undefined : base.places.get(scope);
   const sources = sourcesOf(entry);
   const fresh = places.find((place, at) => {
-    if (place === moved || known?.has(place) === true) return false;
+    const isMoved = place === moved || (moved !== null && place === PYPI_FILES && known?.has(DEFAULT));
+    if (isMoved || known?.has(place) === true) return false;
     if (known !== undefined) return true;
     const isTaken = entry.kind === "registry" && inScope?.has(place) === false;
     return place !== HERE && (isTaken || !base.sources.has(sources[at] ?? place));
@@ -169,6 +186,8 @@ function placeFault(entry: LockEntry, base: Facts, moved: string | null): Fault 
     text: `comes from ${fresh}, and ${text}`,
   };
 }
+
+const isHash = ([key]: Pair) => !key.endsWith(" none");
 
 const strengths = ["none", "md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
 
@@ -192,12 +211,17 @@ function hashFault(entry: LockEntry, base: Facts): Fault | null {
   const keys = base.artefacts.get(id);
   const hadHash = keys !== undefined && (kind !== "folder" || base.hashedIds.has(entry.id));
   const isUpdate = kind === "registry" && base.hashed.has(name) && !base.versions.has(id);
-  if (hashes.length === 0) return hadHash || isUpdate ? fault("has no hash any more") : null;
-  if (keys === undefined) return null;
+  const isBare = hashes.length === 0 || (kind === "registry" && !hashes.every(isHash));
+  if (isBare && (hadHash || isUpdate)) return fault("has no hash any more");
+  if (hashes.length === 0) return null;
+  // The files of a folder are reviewed.
+  if (keys === undefined || entry.places[0] === HERE) return null;
   const isOther = hashes.some(([key, hash]) => keys.has(key) && !base.hashes.has(joined(id, key, hash)));
   if (isOther) return fault("has another hash than the same version had before");
   const before = strengthsOf(keys);
   const now = [...strengthsOf(hashes.map(([key]) => key))];
+  // Yarn hashes its own archives since its second version.
+  if (now[0]?.[0] === "archive" && before.has("package")) return null;
   if (!now.some(([artefact]) => before.has(artefact)))
     return fault("has none of the hashes that the same version had before");
   const isWeaker = now.some(([artefact, strength]) => strength < (before.get(artefact) ?? 0));
@@ -216,12 +240,17 @@ function needsFault(entry: LockEntry, base: Facts): Fault | null {
 
 /** The ids of entries that the roots do not reach; none if the format has no roots. */
 function strayIn(now: Lock, then: Lock | null): ReadonlySet<string> {
-  const hasRoots = [now, then].some((lock) => lock?.entries.some(({ isRoot }) => isRoot));
+  // The same manifest asks for the same packages.
+  const isSameManifest = now.manifest !== undefined && now.manifest === then?.manifest;
+  const known = new Set(isSameManifest ? then?.entries.map(({ name }) => name) : []);
+  const hasRoots = known.size > 0 || [now, then].some((lock) => lock?.entries.some(({ isRoot }) => isRoot));
   if (!hasRoots || now.entries.every(({ needs }) => needs === null)) return new Set();
   const byId = new Map(now.entries.map((entry) => [entry.id, entry]));
   const stray = new Set(byId.keys());
   // What is in the repository is reviewed, needed or not.
-  const open = now.entries.filter(({ isRoot, places }) => isRoot || places.includes(HERE));
+  const open = now.entries.filter(
+    ({ isRoot, places, name }) => isRoot || known.has(name) || places.includes(HERE),
+  );
   for (const { id } of open) stray.delete(id);
   // Many may need the same name of many, so each name is followed once.
   const followed = new Set<string>();
@@ -251,6 +280,9 @@ function neutralOf(now: Lock, base: Facts | null, moved: string | null): string 
   }
   const isOther = ({ name, commit }: LockEntry) => commit !== null && !base.commits.has(joined(name, commit));
   if (now.entries.some(isOther)) return "lock file with a package at another commit";
+  const isHere = ({ kind, places, name }: LockEntry) =>
+    kind === "folder" && places.length === 0 && base.places.has(name);
+  if (now.entries.some(isHere)) return "lock file with a package that is in the repository now";
   const isBare = ({ kind, hashes, name }: LockEntry) =>
     kind === "registry" && hashes.length === 0 && !base.places.has(name);
   return base.hashed.size > 0 && now.entries.some(isBare)

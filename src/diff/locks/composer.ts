@@ -1,27 +1,42 @@
 import { z } from "zod";
-import { entryOf, type Lock } from "./lock.ts";
-import { closed, json, once, shaped, Text, Word } from "./parse.ts";
-import { fileAt, fileIn, repositoryAt, type Source, strange } from "./place.ts";
+import { entryOf, groupOf, type Lock, type Surroundings } from "./lock.ts";
+import { closed, dict, fields, json, maybe, once, shaped, Text, Word } from "./parse.ts";
+import { exactFileAt, fileIn, repositoryAt, type Source, strange } from "./place.ts";
 
 const Reference = Text.nullish().transform((text) => text ?? "");
 const From = closed({ type: Text, url: Text, reference: Reference, shasum: Reference });
 /** What Composer does with a package; the same version always has the same. */
 const effects =
   "require replace provide conflict bin type extra autoload include-path target-dir php-ext transport-options";
+const Links = dict(Text).or(z.array(z.unknown())).optional();
+const Name = Text.regex(/^[\w-]+(?:\.[\w-]+)*\/[\w-]+(?:\.[\w-]+)*$/).transform((name) => name.toLowerCase());
 const Package = closed(
-  { name: Word, version: Word, source: From.optional(), dist: From.optional() },
-  `${effects} require-dev suggest autoload-dev notification-url license authors description homepage keywords support funding time default-branch abandoned archive installation-source non-feature-branches scripts`,
+  {
+    name: Name,
+    version: Word,
+    ...fields("require replace provide", Links),
+    source: From.optional(),
+    dist: From.optional(),
+  },
+  `${effects.replace("require replace provide ", "")} require-dev suggest autoload-dev notification-url license authors description homepage keywords support funding time default-branch abandoned archive installation-source non-feature-branches scripts`,
 );
 const File = closed(
-  { packages: z.array(Package), "packages-dev": z.array(Package).nullish() },
-  "_readme content-hash hash aliases minimum-stability stability-flags prefer-stable prefer-lowest platform platform-dev platform-overrides plugin-api-version",
+  { packages: z.array(Package), "packages-dev": z.array(Package).nullish(), ...maybe("content-hash") },
+  "_readme hash aliases minimum-stability stability-flags prefer-stable prefer-lowest platform platform-dev platform-overrides plugin-api-version",
 );
 
 /** Reads `composer.lock`. A package has a repository and an archive of one of its commits. */
-export function composerLock(text: string, folder: string): Lock {
+export function composerLock(text: string, { folder }: Surroundings): Lock {
   const file = shaped(File, json(text));
   const all = [...file.packages, ...(file["packages-dev"] ?? [])];
   once(all.map(({ name }) => name));
+  const namesIn = (links: z.infer<typeof Links>) =>
+    Object.keys(links ?? {}).map((name) => name.toLowerCase());
+  const named = groupOf(
+    all.flatMap(({ name, replace, provide }) =>
+      [name, ...namesIn(replace), ...namesIn(provide)].map((one) => [one, name] as const),
+    ),
+  );
   const entries = all.map(({ name, version: written, source, dist, ...rest }) => {
     const commit = source?.reference ?? dist?.reference ?? "";
     // Branches move, so each of their commits is a version.
@@ -38,12 +53,13 @@ export function composerLock(text: string, folder: string): Lock {
               ["source commit", commit],
               [sum === "" ? "archive none" : "archive sha1", sum],
             ],
+      needs: namesIn(rest.require),
       fixed: facts
         .filter(([key]) => ` ${effects} source dist `.includes(` ${key} `))
         .map(([key, value]) => [key, JSON.stringify(value)]),
     });
   });
-  return { entries };
+  return { entries, named, manifest: file["content-hash"] };
 }
 
 type From = z.infer<typeof From>;
@@ -58,12 +74,17 @@ function sourceOf(source: From | undefined, dist: From | undefined, folder: stri
   const form = archives.map((one) => one.exec(dist?.url ?? "")).find((one) => one !== null);
   const [, host, path = "", commit = dist?.reference] = form ?? [];
   const named = { places: [`${host}/${path.replaceAll("%2F", "/")}`.toLowerCase()], fault: null };
-  const archive = dist === undefined ? { places: [] } : form === undefined ? fileAt(dist.url) : named;
+  const archive = dist === undefined ? { places: [] } : form === undefined ? exactFileAt(dist.url) : named;
   const repository =
     source === undefined ? { places: [] } : (repositoryAt(source.url) ?? strange(source.url));
-  const commits = new Set([commit, dist?.reference, dist === undefined ? undefined : source?.reference]);
+  // Elsewhere, the reference of an archive can be anything.
+  const commits = new Set([commit, ...(form === undefined ? [] : [dist?.reference, source?.reference])]);
   commits.delete(undefined);
+  const isOther = form !== undefined && source !== undefined && repository.places[0] !== archive.places[0];
   const faults = [archive, repository].map((one: Partial<Source>) => one.fault);
-  const fault = commits.size > 1 ? "has an archive of another commit" : (faults.find(Boolean) ?? null);
+  const fault =
+    commits.size > 1 || isOther
+      ? "has an archive of another commit or repository"
+      : (faults.find(Boolean) ?? null);
   return { kind: "repository", places: [...new Set([...repository.places, ...archive.places])], fault };
 }

@@ -27,13 +27,24 @@ export interface LockEntry {
   line: string;
 }
 
+/** What decides of the meaning of a lock file besides its text. */
+export interface Surroundings {
+  folder: string;
+  /** The text of `package.json` in the same folder; empty if there is none. */
+  manifest: string;
+}
+
 /** A lock file that was read whole. */
 export interface Lock {
   entries: LockEntry[];
   /** The ids that a need may mean, if needs are no ids. */
   named?: ReadonlyMap<string, ReadonlySet<string>>;
+  /** What identifies the content of the manifest, if entries say what they need and not whether the project asks for them. */
+  manifest?: string | undefined;
+  /** Whether other files may add needs, such as Yarn's package extensions. */
+  isOpen?: true;
   /** What else `fixed` depends on: it is only compared between files in which this is equal. */
-  settings?: string;
+  settings?: string | undefined;
 }
 
 /** The registry that a tool asks unless something else is configured. Tools name it in several ways, or not at all. */

@@ -1,4 +1,5 @@
-import { DEFAULT, entryOf, groupOf, type LockEntry, type Pair } from "./lock.ts";
+import { posix } from "node:path";
+import { DEFAULT, entryOf, groupOf, type LockEntry, type Pair, type Surroundings } from "./lock.ts";
 import { refuse } from "./parse.ts";
 import { fileAt, fileIn, plainAddress, repositoryAt, type Source, STRANGE } from "./place.ts";
 
@@ -9,6 +10,8 @@ export interface NodePackage extends Pick<LockEntry, "id" | "name" | "version" |
   /** Default, or null: the tool computes it from name and version. */
   address?: string | null;
   integrity?: string | undefined;
+  /** The commands that it installs: files by name, or the one that is called like it. */
+  bin?: unknown;
   links?: readonly Link[];
   /** What manifests ask for. Default: what the links to it say. */
   asked?: readonly string[];
@@ -26,12 +29,17 @@ interface Link {
 }
 
 /** @param isWhole whether the file says all that manifests ask for @param folder the folder of the lock file */
-export function nodeEntries(packages: readonly NodePackage[], isWhole: boolean, folder: string): LockEntry[] {
-  const links = isWhole ? packages.flatMap((one) => one.links ?? []) : [];
+export function nodeEntries(
+  packages: readonly NodePackage[],
+  isWhole: boolean,
+  { folder, manifest }: Surroundings,
+): LockEntry[] {
+  const links = packages.flatMap((one) => one.links ?? []);
   const asked = groupOf(links.map(({ to = "", range }) => [to, range]));
   return packages.map((one) => {
     const { id, name, version, line, links = [], integrity, more } = one;
-    const ranges = one.asked ?? (isWhole ? [...(asked.get(id) ?? [])] : null);
+    const ranges = one.asked ?? [...(asked.get(id) ?? [])];
+    const misnamed = nameFault(one, ranges, manifest);
     return entryOf({
       ...{
         id,
@@ -41,8 +49,11 @@ export function nodeEntries(packages: readonly NodePackage[], isWhole: boolean, 
         hashes: integrityOf(integrity),
         needs: links.flatMap(({ to }) => to ?? []),
       },
-      fixed: links.flatMap(({ used, range, varies }) => (varies === true ? [] : [[used, range] as const])),
-      ...(more?.places === undefined ? sourceOf(one, ranges, folder) : {}),
+      fixed: commandsOf(one).concat(
+        links.flatMap(({ used, range, varies }) => (varies === true ? [] : [[used, range] as const])),
+      ),
+      ...(more?.places === undefined ? sourceOf(one, one.asked || isWhole ? ranges : null, folder) : {}),
+      ...misnamed,
       ...more,
     });
   });
@@ -52,15 +63,35 @@ const gitLike =
   /^(?:git|ssh)|\.git(?:#|$)|^https:\/\/(?:codeload\.)?github\.com\/|^(?:(?:github|gitlab|bitbucket):)?[\w.-]+\/[\w.-]+(?:#|$)/;
 const localAddress = /^(?:file|link|portal):(?!\/\/)/;
 
+const commandsOf = ({ name, bin }: NodePackage): Pair[] => {
+  const files = typeof bin === "string" ? { [name.replace(/^.*\//, "")]: bin } : bin;
+  return Object.entries(files ?? {}).map(([command, file]) => [
+    `command ${command}`,
+    posix.normalize(String(file)),
+  ]);
+};
+
+const aliasForm = /^npm:((?:@[^/]+\/)?[^@]+)@/;
+
+/** A package has another name than its user only where a range, or an override in the manifest, says so; and then it has that one. */
+function nameFault(
+  { name, used = name }: NodePackage,
+  asked: readonly string[],
+  manifest: string,
+): Pick<LockEntry, "fault"> | null {
+  const aliases = new Set(asked.flatMap((range) => aliasForm.exec(range)?.[1] ?? []));
+  const isSaid = aliases.has(name) || manifest.includes(`"npm:${name}@`);
+  if (isSaid || (name === used && aliases.size === 0)) return null;
+  return { fault: `is installed as ${used}, which no manifest says` };
+}
+
 /** The source of a package, and whether it is the one that was asked for. `asked` is null if that is not known. */
 function sourceOf(
-  { name, used = name, version, address = null }: NodePackage,
+  { name, version, address = null }: NodePackage,
   asked: readonly string[] | null,
   folder: string,
 ): Source {
   const usual: Source = { kind: "registry", places: [DEFAULT] };
-  const isNamed = used === name || asked?.some((range) => `${range}@`.startsWith(`npm:${name}@`)) !== false;
-  if (!isNamed) return { ...usual, fault: `is installed as ${used}, which no manifest says` };
   const registry = address === null ? DEFAULT : registryOf(address, name, version);
   if (address === null || registry !== null) return { ...usual, places: [registry ?? DEFAULT] };
   if (localAddress.test(address)) return fileIn(folder, address.replace(localAddress, ""));

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { z } from "zod";
-import { HERE, type Lock, type LockEntry } from "./lock.ts";
+import { HERE, type Lock, type LockEntry, type Surroundings } from "./lock.ts";
 import { type NodePackage, nodeEntries } from "./node.ts";
 import { closed, dict, fields, json, maybe, refuse, shaped, Text, Texts } from "./parse.ts";
 import { fileIn } from "./place.ts";
@@ -8,10 +8,15 @@ import { fileIn } from "./place.ts";
 const Flag = z.boolean().optional();
 const Package = closed(
   {
-    ...{ ...maybe("name version resolved integrity"), link: Flag, inBundle: Flag },
+    ...{
+      ...maybe("name version resolved integrity"),
+      link: Flag,
+      inBundle: Flag,
+      bin: z.unknown().optional(),
+    },
     ...fields("peerDependencies dependencies optionalDependencies devDependencies", Texts),
   },
-  "dev optional devOptional peer extraneous acceptDependencies ideallyInert engines os cpu libc bin license licenses funding deprecated hasInstallScript hasShrinkwrap workspaces peerDependenciesMeta bundleDependencies bundledDependencies",
+  "dev optional devOptional peer extraneous acceptDependencies ideallyInert engines os cpu libc license licenses funding deprecated hasInstallScript hasShrinkwrap workspaces peerDependenciesMeta bundleDependencies bundledDependencies",
 );
 type Package = z.infer<typeof Package>;
 const Anything = z.unknown().optional();
@@ -29,14 +34,17 @@ const File = closed(
 );
 
 /** Reads `package-lock.json` and `npm-shrinkwrap.json`. Their second version has all packages twice. */
-export function npmLock(text: string, folder: string): Lock {
+export function npmLock(text: string, around: Surroundings): Lock {
   const { packages, dependencies = {}, lockfileVersion } = shaped(File, json(text));
   if (packages === undefined && lockfileVersion > 1) refuse("no packages");
   // Overrides change the ranges of what is there only for old versions of npm.
-  const old = entriesOf(flat(dependencies), folder, "dependencies: ").map((one) =>
+  const old = entriesOf(flat(dependencies), around, "dependencies: ", packages).map((one) =>
     lockfileVersion === 2 ? { ...one, fixed: [] } : one,
   );
-  return { entries: [...entriesOf(packages ?? {}, folder, ""), ...old], settings: String(lockfileVersion) };
+  return {
+    entries: [...entriesOf(packages ?? {}, around, "", {}), ...old],
+    settings: String(lockfileVersion),
+  };
 }
 
 /** The entries of the format before under the keys of the newer one. */
@@ -67,10 +75,16 @@ function flat(dependencies: unknown): Record<string, Package> {
 
 const nameForm = /^(?:@[\w.~-]+\/)?[\w~-][\w.~-]*$/;
 
-function entriesOf(packages: Record<string, Package>, folder: string, section: string): LockEntry[] {
+/** @param twins the packages of the other section, in which the project's manifest tells its aliases */
+function entriesOf(
+  packages: Record<string, Package>,
+  around: Surroundings,
+  section: string,
+  twins: Record<string, Package> = {},
+): LockEntry[] {
   const rows = Object.entries(packages).map(([place, one]): NodePackage => {
     const used = place.replace(/^.*node_modules\//s, "");
-    const { name = used, version = "", resolved: address = null, integrity, link } = one;
+    const { name = used, version = "", resolved: address = null, integrity, link, bin } = one;
     checkPlace(place, used, name);
     const { peerDependencies, dependencies, optionalDependencies, devDependencies } = one;
     const ranges = [peerDependencies, dependencies, optionalDependencies, devDependencies].flatMap(
@@ -81,18 +95,20 @@ function entriesOf(packages: Record<string, Package>, folder: string, section: s
       range,
       to: lookUp(packages, place, used, section),
     }));
+    const isOwnName = used === place || twins[place]?.name === name;
     const target = { used: "", range: "", to: section + (address ?? "") };
     return {
-      ...{ id: section + place, used, name, version, address, integrity },
+      ...{ id: section + place, name, version, address, integrity, bin },
       ...{
         line: `${JSON.stringify(section === "" ? place : used)}: {`,
         links: link === true ? [target] : links,
       },
-      more: localPart(place, one, used === place, folder),
+      used: isOwnName ? name : used,
+      more: localPart(place, one, used === place, around.folder),
     };
   });
   // Without the project itself, nobody knows all that is asked for.
-  return nodeEntries(rows, packages[""] !== undefined, folder);
+  return nodeEntries(rows, packages[""] !== undefined, around);
 }
 
 /** What decides of a package that is in the repository, or in the archive of the package that needs it. */

@@ -39,6 +39,16 @@ export function fileAt(address: string): Source {
   };
 }
 
+/** Where the files of pypi.org are, also those that other indexes list. */
+export const PYPI_FILES = "files.pythonhosted.org";
+
+/** The same with its path, in which versions and hashes do not count: that of another package is another place. */
+export function exactFileAt(address: string): Source {
+  const { host = "", path = "" } = plainAddress(address) ?? {};
+  const pattern = path.replace(/(?<![A-Za-z\d])(?:[\da-f]{7,}|v?\d[\w.+-]*)/g, "*");
+  return host === "" ? strange(address) : { kind: "address", places: [host + pattern] };
+}
+
 /** How faults of addresses begin. */
 export const STRANGE = "has an address";
 
@@ -77,12 +87,15 @@ export function repositoryAt(address: string): (Source & { places: [string]; com
 /** Files that package managers unpack. */
 const packed = /\.(?:tgz|tar(?:\.\w+)?|zip|whl|egg|gem|nupkg|crate|jar)$/i;
 
-/** Code in the repository is reviewed, unless it is in an archive, in a skipped folder, or outside. It is relative to `folder`. */
+/** Code in the repository is reviewed, unless it is in an archive, in a skipped folder, or outside. Archives count by their folder. It is relative to `folder`. */
 export function fileIn(folder: string, written: string): Source {
   const path = posix.join(folder, written).replace(/(.)\/+$/, "$1");
   const isOut = /^\.\.(?:\/|$)/.test(path) || /^[/~]|[\\%:?#]/.test(written);
   const isRead = !isOut && !packed.test(path) && reasonByName(`${path}/x`) === null;
   return isRead
     ? { kind: "folder", places: [HERE] }
-    : { kind: "address", places: [`file:${isOut ? written : path}`] };
+    : {
+        kind: "address",
+        places: [`file:${isOut ? written : packed.test(path) ? `${posix.dirname(path)}/` : path}`],
+      };
 }

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import { z } from "zod";
-import { HERE, type Lock } from "./lock.ts";
+import { HERE, type Lock, type Surroundings } from "./lock.ts";
 import { type NodePackage, nodeEntries } from "./node.ts";
-import { closed, dict, fields, maybe, refuse, shaped, Text, Texts, yaml } from "./parse.ts";
+import { closed, dict, fields, listOf, maybe, refuse, shaped, Text, Texts, yaml } from "./parse.ts";
 import { fileIn } from "./place.ts";
 
 const Resolution = closed(maybe("integrity tarball directory repo commit"), "type gitHosted path");
@@ -19,12 +19,13 @@ const asked = fields("dependencies devDependencies optionalDependencies", Asked)
 const File = closed(
   {
     ...{ lockfileVersion: z.enum(["6.0", "6.1", "9.0"]), overrides: Texts, ...asked },
-    ...{ ...maybe("packageExtensionsChecksum pnpmfileChecksum"), packages: dict(Package).default({}) },
+    ...maybe("packageExtensionsChecksum pnpmfileChecksum"),
+    ...{ ignoredOptionalDependencies: listOf(Text), packages: dict(Package).default({}) },
     catalogs: dict(Asked).default({}),
     importers: dict(closed(asked, "dependenciesMeta publishDirectory")).optional(),
     snapshots: dict(closed(links, "optional transitivePeerDependencies patched")).optional(),
   },
-  "settings time patchedDependencies ignoredOptionalDependencies onlyBuiltDependencies neverBuiltDependencies",
+  "settings time patchedDependencies onlyBuiltDependencies neverBuiltDependencies",
 );
 
 /** The name, the version or address, and the peers of a key; before version 9 most begin with a slash. */
@@ -32,7 +33,8 @@ const keyForm = /^\/?((?:@[\w.~-]+\/)?[\w.~-]+)@([^\s()\\]+)((?:\(.*)?)$/;
 const numbered = /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/;
 
 /** Reads `pnpm-lock.yaml` of versions 6 and 9. */
-export function pnpmLock(text: string, folder: string): Lock {
+export function pnpmLock(text: string, around: Surroundings): Lock {
+  const { folder } = around;
   const file = shaped(File, yaml(text));
   const { packages, snapshots = packages } = file;
   const partsOf = (key: string) => keyForm.exec(key) ?? refuse("a package with an unusual key");
@@ -40,6 +42,15 @@ export function pnpmLock(text: string, folder: string): Lock {
     [`${used}@${ref}`, `/${used}@${ref}`, ref].find((one) => Object.hasOwn(snapshots, one)) ??
     (ref.startsWith("link:") ? undefined : refuse("a reference to a package that it does not have"));
   const left = new Set(Object.keys(packages));
+  const asks = asksIn(file);
+  const isAlias = (specifier: string) => specifier.startsWith("npm:");
+  const overridden = Object.entries(file.overrides)
+    .filter(([, one]) => isAlias(one))
+    .map(([one]) => one);
+  const aliases = new Set([
+    ...asks.filter((one) => isAlias(one.specifier)).map(({ used }) => used),
+    ...overridden,
+  ]);
   const rows = Object.entries(snapshots).map(([key, { dependencies, optionalDependencies }]) => {
     const [, name = "", ref = "", suffix = ""] = partsOf(key);
     const held = snapshots === packages ? key : key.slice(0, key.length - suffix.length);
@@ -53,24 +64,28 @@ export function pnpmLock(text: string, folder: string): Lock {
       return { used, range, varies: Object.hasOwn(peers, used), to };
     });
     const declared = Object.keys(peers).map((used) => ({ used, range: "a peer", to: undefined }));
-    const line = `${key}:`;
-    return { id: key, name, line, links: [...links, ...declared], ...locatedAt(ref, found, folder) };
+    const given = links.find(({ used, range, varies }) => varies && range !== used && !aliases.has(used));
+    const located = locatedAt(ref, found, folder);
+    const more =
+      given === undefined
+        ? located.more
+        : { fault: `gets ${given.range} as ${given.used}, which no manifest says` };
+    return { id: key, name, line: `${key}:`, links: [...links, ...declared], ...located, more };
   });
   if (left.size > 0) refuse("a package without its dependencies");
-  const linked = asksOf(file, new Map(rows.map((row) => [row.id, row])), idOf, folder);
-  const settings = JSON.stringify([file.packageExtensionsChecksum, file.pnpmfileChecksum]);
-  return { entries: nodeEntries([...rows, ...linked], false, folder), settings };
+  const linked = asksOf(asks, file, new Map(rows.map((row) => [row.id, row])), idOf, folder);
+  // pnpm compares these with the manifest before it installs anything.
+  const { packageExtensionsChecksum, pnpmfileChecksum, ignoredOptionalDependencies, overrides } = file;
+  const settings = JSON.stringify([
+    ...[packageExtensionsChecksum, pnpmfileChecksum, ignoredOptionalDependencies],
+    overrides,
+  ]);
+  return { entries: nodeEntries([...rows, ...linked], false, around), settings };
 }
 
-/** Marks what projects ask for. @returns the folders that they ask for */
-function asksOf(
-  file: z.infer<typeof File>,
-  rows: ReadonlyMap<string, NodePackage>,
-  idOf: (used: string, ref: string) => string | undefined,
-  folder: string,
-): NodePackage[] {
-  const { importers = { ".": file }, overrides, catalogs } = file;
-  const asks = Object.entries(importers).flatMap(
+/** What each project asks for. */
+const asksIn = ({ importers, ...file }: z.infer<typeof File>) =>
+  Object.entries(importers ?? { ".": file }).flatMap(
     ([at, { dependencies, devDependencies, optionalDependencies }]) =>
       Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies }).map(([used, one]) => ({
         at,
@@ -78,6 +93,15 @@ function asksOf(
         ...one,
       })),
   );
+
+/** Marks what projects ask for. @returns the folders that they ask for */
+function asksOf(
+  asks: ReturnType<typeof asksIn>,
+  { overrides, catalogs }: z.infer<typeof File>,
+  rows: ReadonlyMap<string, NodePackage>,
+  idOf: (used: string, ref: string) => string | undefined,
+  folder: string,
+): NodePackage[] {
   return asks.flatMap(({ at, used, specifier, version }) => {
     const row = rows.get(idOf(used, version) ?? "");
     const local = { isRoot: true, ...fileIn(folder, posix.join(at, version.replace(/^link:/, ""))) };
@@ -88,7 +112,11 @@ function asksOf(
       overrides[used],
       ...Object.values(catalogs).map((one) => one[used]?.specifier),
     ];
-    const isSaid = row.name === used || ranges.some((range) => `${range}@`.startsWith(`npm:${row.name}@`));
+    const said = ranges.filter((range) => range?.startsWith("npm:"));
+    const isSaid =
+      said.length === 0
+        ? row.name === used
+        : said.some((range) => `${range}@`.startsWith(`npm:${row.name}@`));
     const fault = { fault: `is installed as ${used}, which no manifest says` };
     row.more = { ...row.more, isRoot: true, ...(isSaid ? {} : fault) };
     return [];
@@ -102,7 +130,8 @@ function locatedAt(ref: string, { resolution, version = ref }: z.infer<typeof Pa
     repo === undefined ? (directory === undefined ? tarball : `file:${directory}`) : `${repo}#${commit}`;
   const local = directory === undefined ? {} : fileIn(folder, directory);
   if (numbered.test(ref)) {
-    const fault = said === tarball ? {} : { fault: "has an address, and its key a version" };
+    const isSame = said === tarball && version === ref;
+    const fault = isSame ? {} : { fault: "has an address or a version of its own, beside that of its key" };
     return { version: ref, address: tarball ?? null, integrity, asked: [], more: { ...local, ...fault } };
   }
   const fault = [ref, ref.replace(/^git\+/, "")].includes(said ?? ref)

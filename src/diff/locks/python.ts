@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DEFAULT, entryOf, groupOf, type Lock, type Pair } from "./lock.ts";
+import { DEFAULT, entryOf, groupOf, type Lock, type Pair, type Surroundings } from "./lock.ts";
 import {
   closed,
   dict,
@@ -14,11 +14,22 @@ import {
   toml,
   Word,
 } from "./parse.ts";
-import { fileAt, fileIn, hostOf, plainAddress, repositoryAt, type Source, strange } from "./place.ts";
+import {
+  exactFileAt,
+  fileAt,
+  fileIn,
+  hostOf,
+  PYPI_FILES,
+  plainAddress,
+  repositoryAt,
+  type Source,
+  strange,
+} from "./place.ts";
 
 interface Artefact {
   file: string;
   url?: string | undefined;
+  path?: string | undefined;
   hash?: string | undefined;
 }
 
@@ -63,7 +74,7 @@ const UvLock = closed(
 );
 
 /** Reads `uv.lock`. */
-export function uvLock(text: string, folder: string): Lock {
+export function uvLock(text: string, { folder }: Surroundings): Lock {
   const { package: found, manifest, ...settings } = shaped(UvLock, toml(text));
   const packages = found.map((one) => ({ ...one, id: JSON.stringify([one.name, one.version, one.source]) }));
   once(packages.map(({ id }) => id));
@@ -79,7 +90,7 @@ export function uvLock(text: string, folder: string): Lock {
     const { registry, git, url, ...local } = source;
     const [at = "", more] = Object.values(source).filter((one) => typeof one === "string");
     if (more !== undefined || at === "") refuse("a package without a source, or with several");
-    const other = git === undefined ? (url === undefined ? fileIn(folder, at) : fileAt(at)) : gitAt(at);
+    const other = git === undefined ? (url === undefined ? fileIn(folder, at) : exactFileAt(at)) : gitAt(at);
     return entryOf({
       ...{ id, name: folded(name), version, line: lineOf(name, version), hashes: hashesOf(files) },
       ...{
@@ -108,8 +119,10 @@ function indexed(
   // An index can be a folder of archives.
   const source = index.includes(":") ? indexAt(index) : fileIn(folder, `${index}/x.whl`);
   const [place = ""] = source.places;
-  const host = place === DEFAULT ? "files.pythonhosted.org" : hostOf(place);
-  const found = files.map(({ url }) => (url === undefined ? source : fileAt(url)));
+  const host = place === DEFAULT ? PYPI_FILES : hostOf(place);
+  const found = files.map(({ url, path }) =>
+    url === undefined ? (path === undefined ? source : fileIn(folder, path)) : fileAt(url),
+  );
   const other = files.find(({ file }) => !isOf(file, name, version));
   const named = other === undefined ? undefined : `has a file of another name or version (${other.file})`;
   const fault = [source, ...found].find((one) => one.fault)?.fault ?? named;
@@ -127,17 +140,18 @@ const numbers = (text: string) => {
     .join(".")
     .replace(/(?:\.0)+$/, "");
 };
-const fileForm =
-  /^([\w.-]+?)-(?:(\d[^-]*|\d+!\d[^-]*)-[\w.+-]+\.(?:whl|egg)|(\d[\w.+!-]*)\.(?:tar\.\w+|tgz|zip))$/;
+const packed = /\.(?:whl|egg|tar\.\w+|tgz|zip)$/;
 
 /** Whether a wheel or an archive has the name and, in whatever notation, the version of its package. */
 function isOf(file: string, name: string, version: string): boolean {
-  // A name may end with a number, so it is compared as a whole.
-  const isShort = file.length < 300;
-  const rest =
-    isShort && folded(file.slice(0, name.length)) === folded(name) ? `x${file.slice(name.length)}` : "";
-  const [, , wheel, archive = wheel] = fileForm.exec(rest) ?? [];
-  return archive !== undefined && numbers(archive) === numbers(version);
+  const stem = file.length < 300 ? file.replace(packed, "") : file;
+  const isBuilt = /\.(?:whl|egg)$/.test(file);
+  // A name may have hyphens, and so may a version.
+  return [...stem.matchAll(/-/g)].some(({ index }) => {
+    const rest = stem.slice(index + 1);
+    const written = isBuilt ? rest.replace(/-.*/, "") : rest;
+    return folded(stem.slice(0, index)) === folded(name) && numbers(written) === numbers(version);
+  });
 }
 
 const PoetryFiles = listOf(z.strictObject({ file: Text, hash: Text }));
@@ -154,18 +168,19 @@ const PoetryPackage = closed(
   "description optional python-versions groups category markers marker extras develop",
 );
 const PoetryMetadata = closed(
-  { files: dict(PoetryFiles).default({}) },
-  "lock-version python-versions content-hash hashes",
+  { files: dict(PoetryFiles).default({}), ...maybe("content-hash") },
+  "lock-version python-versions hashes",
 );
 const PoetryLock = closed({ package: listOf(PoetryPackage), metadata: PoetryMetadata }, "extras");
 
 /** Reads `poetry.lock`, also of versions that have all files at the end. */
-export function poetryLock(text: string, folder: string): Lock {
+export function poetryLock(text: string, { folder }: Surroundings): Lock {
   const { package: packages, metadata } = shaped(PoetryLock, toml(text));
   const older = new Map(Object.entries(metadata.files));
   const entries = packages.map(({ name, version, files, source, dependencies }) => {
     const { type, url = "", resolved_reference: commit = "" } = source ?? {};
-    const far = type === "legacy" ? indexAt(url) : type === "git" ? { ...gitAt(url), commit } : fileAt(url);
+    const far =
+      type === "legacy" ? indexAt(url) : type === "git" ? { ...gitAt(url), commit } : exactFileAt(url);
     return entryOf({
       ...{
         id: JSON.stringify([name, version, source]),
@@ -175,11 +190,14 @@ export function poetryLock(text: string, folder: string): Lock {
       },
       hashes: hashesOf([...files, ...(older.get(name) ?? [])]),
       fixed: Object.keys(dependencies).map((need) => [folded(need), ""]),
+      needs: Object.keys(dependencies).map(folded),
       ...(type === undefined ? {} : /^(?:file|directory)$/.test(type) ? fileIn(folder, url) : far),
     });
   });
   once(entries.map(({ id }) => id));
-  return { entries };
+  // What a version needs depends on the extras and the Python versions of the manifest, of which this is the hash.
+  const manifest = metadata["content-hash"];
+  return { entries, named: groupOf(entries.map(({ name, id }) => [name, id])), settings: manifest, manifest };
 }
 
 const PipSource = closed({ name: Text, url: Text, verify_ssl: z.boolean() });
@@ -187,18 +205,21 @@ const PipMeta = closed({ sources: z.array(PipSource) }, "hash pipfile-spec requi
 const PipPackage = closed(
   {
     ...{ version: Text.regex(/^==[\w.!+-]+$/).default("=="), hashes: listOf(Text), ref: Text.default("") },
-    ...maybe("index git path file"),
+    ...{ ...maybe("index git path file"), subdirectory: Word.optional() },
   },
-  "markers extras editable subdirectory",
+  "markers extras editable",
 );
 
 /** Reads `Pipfile.lock`. People name its groups. */
-export function pipfileLock(text: string, folder: string): Lock {
+export function pipfileLock(text: string, { folder }: Surroundings): Lock {
+  // Pipenv writes requirements of pip, line by line, and all kinds of text go into them.
+  if (/\\(?:[nrtbfv]|u[01])/.test(text)) refuse("an escaped line end");
   const { _meta, ...groups } = shaped(dict(z.unknown()), json(text));
   const { sources } = shaped(PipMeta, _meta);
   once(sources.map(({ name }) => name));
   const entries = Object.entries(groups).flatMap(([group, all]) =>
     Object.entries(shaped(dict(PipPackage), all)).map(([name, one]) => {
+      if (!/^[\w.-]+(?:\[[\w,.-]+\])?$/.test(name)) refuse("a package with an unusual name");
       const version = one.version.slice(2);
       // The hashes are those of files without names.
       const hashes = hashesOf(one.hashes.map((hash) => ({ file: hash.replace(/^\w+:/, ""), hash })));
@@ -226,10 +247,11 @@ function pipSource(
   if ([git, path, file].filter((direct) => direct !== undefined).length > 1)
     refuse("a package with several sources");
   if (git !== undefined) return { ...gitAt(git), commit: ref };
-  if (file?.includes("://") === true) return fileAt(file);
+  if (file?.includes("://") === true) return exactFileAt(file);
   const local = path ?? file;
   if (local !== undefined) return fileIn(folder, local);
+  // Variables of the environment may log in.
   return source.verify_ssl
-    ? indexAt(source.url)
+    ? indexAt(source.url.replace(/\/\/\$\{\w+\}(?::\$\{\w+\})?@/, "//"))
     : { kind: "registry", places: [`${source.url} without verification`] };
 }

@@ -1,23 +1,29 @@
 import { z } from "zod";
-import { DEFAULT, groupOf, type Lock, type LockEntry } from "./lock.ts";
+import { DEFAULT, groupOf, type Lock, type LockEntry, type Surroundings } from "./lock.ts";
 import { type NodePackage, nodeEntries } from "./node.ts";
 import { closed, dict, fields, maybe, once, refuse, shaped, Text, Texts, yaml } from "./parse.ts";
 import { fileIn, strange } from "./place.ts";
 
 /** Reads `yarn.lock` of Yarn 1, which has a format of its own, and of later versions, which is YAML. */
-export const yarnLock = (text: string, folder: string): Lock =>
-  /^__metadata:$/m.test(text) ? modern(text, folder) : classic(text, folder);
+export const yarnLock = (text: string, around: Surroundings): Lock =>
+  /^__metadata:$/m.test(text) ? modern(text, around) : classic(text, around);
 
 const nameAt = String.raw`((?:@[\w.~-]+\/)?[\w.~-]+)@`;
 const patternForm = new RegExp(`^${nameAt}(.*)$`);
 const aliasForm = new RegExp(`^npm:${nameAt}`);
 
 /** What the patterns of a key ask for: `left-pad@^1.0.0`, `pad@npm:left-pad@^1.0.0`. They must all ask for the same package. */
-function asksOf(patterns: readonly string[]): { name: string; asked: string[]; more: Partial<LockEntry> } {
+function asksOf(
+  patterns: readonly string[],
+  manifest: string,
+): { name: string; asked: string[]; more: Partial<LockEntry> } {
   const parts = patterns.map(
     (pattern) => patternForm.exec(pattern) ?? refuse("a package with an unusual name"),
   );
-  const names = new Set(parts.map(([, used = "", range = ""]) => aliasForm.exec(range)?.[1] ?? used));
+  const all = new Set(parts.map(([, used = "", range = ""]) => aliasForm.exec(range)?.[1] ?? used));
+  // A resolution of the manifest.
+  const said = new Set([...all].filter((one) => manifest.includes(`"npm:${one}@`)));
+  const names = said.size === 1 ? said : all;
   const [name = refuse("a package without a name")] = names;
   const more = names.size > 1 ? { fault: `stands for several packages (${[...names].join(", ")})` } : {};
   return { name, asked: parts.map(([, , range = ""]) => range), more };
@@ -60,14 +66,14 @@ function blockOf(text: string): Block | null {
   return { line, patterns: (line.slice(0, -1).match(words) ?? []).map(unquoted), fields };
 }
 
-function classic(text: string, folder: string): Lock {
+function classic(text: string, around: Surroundings): Lock {
   const blocks = text.split(/\n(?=\S)/).flatMap((block) => blockOf(block) ?? []);
   once(blocks.flatMap(({ patterns }) => patterns));
   const rows = blocks.map(({ line, patterns, fields }): NodePackage => {
-    const { name, asked, more } = asksOf(patterns);
+    const { name, asked, more } = asksOf(patterns, around.manifest);
     const version = fields.get("version") ?? refuse("a package without a version");
     const resolved = fields.get("resolved") ?? "";
-    const [, file, sha1] = /^(https?:.*\/[^/]*(?<!\.git))#([\da-f]{1,40})$/.exec(resolved) ?? [];
+    const [, file, sha1] = /^((?:https?|file):.*\/[^/]*(?<!\.git))#([\da-f]{1,40})$/.exec(resolved) ?? [];
     const links = [...fields].flatMap(([key, range]) =>
       key.startsWith(" ") ? [{ used: key.slice(1), range, to: undefined }] : [],
     );
@@ -84,10 +90,10 @@ function classic(text: string, folder: string): Lock {
       },
       ...{ address: file ?? (resolved === "" ? null : resolved) },
       integrity: `${fields.get("integrity") ?? ""} ${file === undefined ? "" : `sha1-${sha1}`}`,
-      more: { needs: null, ...(local === undefined ? {} : fileIn(folder, local)), ...more },
+      more: { needs: null, ...(local === undefined ? {} : fileIn(around.folder, local)), ...more },
     };
   });
-  return { entries: nodeEntries(rows, false, folder) };
+  return { entries: nodeEntries(rows, false, around) };
 }
 
 const Entry = closed(
@@ -98,9 +104,9 @@ const Entry = closed(
       ...maybe("checksum conditions"),
       linkType: z.enum(["hard", "soft"]),
     },
-    ...fields("dependencies optionalDependencies peerDependencies", Texts),
+    ...fields("dependencies optionalDependencies peerDependencies bin", Texts),
   },
-  "dependenciesMeta peerDependenciesMeta bin languageName",
+  "dependenciesMeta peerDependenciesMeta languageName",
 );
 const Metadata = closed({ version: Text, cacheKey: Text.default("") });
 
@@ -112,7 +118,7 @@ function namesOf(pattern: string): string[] {
   return of === "" ? [pattern, bare] : [pattern, bare, `${of}@npm:${range}`, `${of}@${range}`];
 }
 
-function modern(text: string, folder: string): Lock {
+function modern(text: string, around: Surroundings): Lock {
   const { __metadata, ...rest } = shaped(dict(z.unknown()), yaml(text));
   const { version: settings, cacheKey } = shaped(Metadata, __metadata);
   const all = Object.entries(shaped(dict(Entry), rest));
@@ -122,10 +128,13 @@ function modern(text: string, folder: string): Lock {
     patterns.flatMap(({ key, pattern }) => namesOf(pattern).map((name) => [name, key] as const)),
   );
   const find = (...names: string[]) => names.flatMap((name) => [...(ids.get(name) ?? [])]);
+  const byName = groupOf(patterns.map(({ key, pattern }) => [pattern.replace(/(?!^)@.*/, ""), key] as const));
   const linksOf = (ranges: Record<string, string>, varies: boolean) =>
     Object.entries(ranges).flatMap(([used, written]) => {
       const range = written.replace(/^npm:(?!.+@)/, "");
-      return [...find(`${used}@${written}`, `${used}@npm:${written}`), undefined].map((to) => ({
+      const exact = find(`${used}@${written}`, `${used}@npm:${written}`);
+      // Resolutions and catalogs put other ranges into the keys.
+      return [...(exact.length > 0 ? exact : (byName.get(used) ?? [])), undefined].map((to) => ({
         used,
         range,
         varies,
@@ -133,21 +142,27 @@ function modern(text: string, folder: string): Lock {
       }));
     });
   const rows = all.map(([key, entry]): NodePackage => {
-    const { name, asked, more } = asksOf(key.split(", "));
+    const { name, asked, more } = asksOf(key.split(", "), around.manifest);
     const { dependencies, optionalDependencies, peerDependencies, linkType } = entry;
     const [, patched = ""] = /^[^#]*@patch:(.*?)#/.exec(key) ?? [];
     const inner = find(patched.replace("npm%3A", "npm:"), patched.replace(/@(?!.*@)/, "@npm:"));
     return {
-      ...{ id: key, name, line: `"${key}":`, asked: asked.map((range) => range.replace("#commit=", "#")) },
+      ...{
+        id: key,
+        name,
+        line: `"${key}":`,
+        bin: entry.bin,
+        asked: asked.map((range) => range.replace("#commit=", "#")),
+      },
       links: [
         ...linksOf({ ...dependencies, ...optionalDependencies }, linkType === "soft"),
         ...linksOf(peerDependencies, false),
         ...inner.map((to) => ({ used: "", range: "", varies: true, to })),
       ],
-      ...resolved(name, entry, asked, folder, { ...hashOf(entry, cacheKey), ...more }),
+      ...resolved(name, entry, asked, around.folder, { ...hashOf(entry, cacheKey), ...more }),
     };
   });
-  return { entries: nodeEntries(rows, false, folder), settings };
+  return { entries: nodeEntries(rows, false, around), settings, isOpen: true };
 }
 
 function hashOf({ checksum = "", conditions }: z.infer<typeof Entry>, cacheKey: string): Partial<LockEntry> {
@@ -188,7 +203,9 @@ function resolved(
   const isRead = (path: string) =>
     /^builtin<compat\/[\w-]+>$/.test(path) || fileIn(folder, path.replace(/^~\//, "")).kind === "folder";
   const isOwn = patches.split("&").every((patch) => isRead(patch.replace(/^(?:optional!|~(?!\/))*/, "")));
-  const isAsked = of === `${name}@npm%3A${version}` && asked.every((range) => range.startsWith("patch:"));
+  const isAsked =
+    of === `${name}@npm%3A${version}` &&
+    asked.every((range) => range.startsWith("patch:") && range.replace(/::.*/, "").split("#")[1] === patches);
   const fault = {
     fault: "is a patch that nobody asks for, of another package, or outside of the reviewed code",
   };

@@ -118,6 +118,13 @@ describe("an entry of package-lock.json", () => {
 
   it.each<Edit>([
     [
+      "an alias dropped",
+      /(node_modules\/pad": \{\n).*\n(.*\n).*\/left-pad-(.*)/,
+      `$1$2      "resolved": "${registry}/pad/-/pad-$3`,
+      "address",
+    ],
+    ["another command", /(node_modules\/ms": \{)/, '$1 "bin": { "node": "index.js" },', "needs"],
+    [
       "twice the same key",
       '"node_modules/debug": {',
       '"node_modules/debug": {"version": "1.0.0", ',
@@ -140,6 +147,13 @@ describe("an entry of package-lock.json", () => {
 
 const edits: Record<string, Edit[]> = {
   pnpm: [
+    ["a version beside that of the key", /( {2}ms@2\.\d\.\d:\n.*\n)/, "$1    version: 2.0.0\n", "address"],
+    [
+      "another package for a peer",
+      /(react-dom@19\.0\.0\(.*:\n {4}dependencies:\n {6}react: ).*/,
+      "$1left-pad@1.3.0",
+      "address",
+    ],
     ["a tarball", /(debug@4\S*\n\s*resolution: \{)/, "$1tarball: https://evil.example/x.tgz, ", "address"],
     [
       "a tarball without a protocol",
@@ -169,6 +183,8 @@ const edits: Record<string, Edit[]> = {
     ["a link to unread code", /( {6}debug:\n.*\n {8}version: ).*/, "$1link:vendor/x", "host"],
   ],
   bun: [
+    ["an alias dropped", '["left-pad@1.3.0"', '["pad@1.3.0"', "address"],
+    ["another command", /("ms": \["ms@[\d.]+", "", \{)\}/, '$1 "bin": { "node": "index.js" } }', "needs"],
     ["another package", '"debug@4.4.0"', '"evil@4.4.0"', "address"],
     ["another registry", '"debug@4.4.0", ""', '"debug@4.4.0", "https://evil.example/"', "host"],
     ["another address", '"debug@4.4.0", ""', `"debug@4.4.0", "${registry}/evil/-/evil-4.4.0.tgz"`, "address"],
@@ -195,6 +211,12 @@ const edits: Record<string, Edit[]> = {
     ["a carriage return", "\ndebug@4.4.0:", "\rdebug@4.4.0:", "unread"],
   ],
   yarn4: [
+    [
+      "a file in place of a patch of Yarn's own",
+      /(resolution: .*#)optional!builtin<.*?>/,
+      "$1./evil.patch",
+      "address",
+    ],
     ["another package", '"debug@npm:4.4.0"\n', '"evil@npm:4.4.0"\n', "address"],
     [
       "an address",
@@ -216,6 +238,7 @@ const edits: Record<string, Edit[]> = {
     ["a patch", '"debug@npm:4.4.0"\n', '"debug@patch:debug@npm%3A4.4.0#./x.patch::hash=abc"\n', "address"],
   ],
   uv: [
+    ["a file whose name only begins like the package", "/six-1.17.0-py2", "/six_evil-1.17.0-py2", "address"],
     [
       "an address",
       /(name = "idna"\n.*\n)source.*/,
@@ -238,6 +261,12 @@ const edits: Record<string, Edit[]> = {
     ["a name twice", 'name = "idna"\n', 'name = "idna"\nname = "evil"\n', "unread"],
   ],
   poetry: [
+    [
+      "a package that nothing needs, for the same manifest",
+      /$/,
+      `\n[[package]]\nname = "evil"\nversion = "1.0"\nfiles = [{file = "evil-1.0.tar.gz", hash = "sha256:${hex}"}]\n`,
+      "unreachable",
+    ],
     ["another index", /(name = "idna"[\s\S]*?url = ")[^"]*/, "$1https://evil.example/simple", "host"],
     ["another hash", /(name = "idna"[\s\S]*?sha256:)\w*/, `$1${hex}`, "hash"],
     ["no hash", /(name = "idna"[\s\S]*?)files = \[[\s\S]*?\n\]/, "$1files = []", "hash"],
@@ -245,7 +274,19 @@ const edits: Record<string, Edit[]> = {
   cargo: [
     ["another index", /(name = "itoa"\n.*\n)source.*/, '$1source = "sparse+https://evil.example/"', "host"],
     ["an odd index", /(name = "itoa"\n.*\nsource = ".*)"/, '$1?x"', "address"],
-    ["no source", /(name = "itoa"\n.*\n)source.*/, "$1", "name"],
+    ["no source", /(name = "itoa"\n.*\n)source.*/, "$1", "neutral"],
+    [
+      "a replacement",
+      'name = "itoa"',
+      'name = "itoa"\nreplace = "itoa 1.0.11 (git+https://evil.example/x)"',
+      "needs",
+    ],
+    [
+      "a hash at two places",
+      /$/,
+      '\n[metadata]\n"checksum itoa 1.0.11 (registry+https://github.com/rust-lang/crates.io-index)" = "<none>"\n',
+      "unread",
+    ],
     ["another hash", /(name = "itoa"[\s\S]*?checksum = ")\w*/, `$1${hex}`, "hash"],
     ["no hash", /(name = "itoa"[\s\S]*?)checksum = .*\n/, "$1", "hash"],
     ["a stray package", /$/, '\n[[package]]\nname = "evil"\nversion = "1.0.0"\n', "nothing"],
@@ -273,7 +314,7 @@ const edits: Record<string, Edit[]> = {
       "a plugin",
       "PLATFORMS",
       "PLUGIN SOURCE\n  remote: https://evil.example\n  type: x\n  specs:\n    x (1)\n\nPLATFORMS",
-      "address",
+      "unread",
     ],
     ["a stray gem", "    tiltt (2.0.11)\n", "    tiltt (2.0.11)\n    evil (1.0)\n", "unreachable"],
     ["another need", "      tiltt\n", "      tiltt\n      nokogirii\n", "needs"],
@@ -282,8 +323,15 @@ const edits: Record<string, Edit[]> = {
     ["an unknown section", /$/, "\nEVIL\n  x\n", "unread"],
   ],
   composer: [
-    ["another repository", "github.com/monolog/monolog.git", "github.com/evil/monolog.git", "host"],
-    ["another archive", "repos/monolog/monolog", "repos/evil/monolog", "host"],
+    [
+      "a package that nothing needs, for the same manifest",
+      '"packages": [',
+      `"packages": [{"name": "monolog/evil", "version": "1.0.0", "dist": {"type": "zip", "url": "https://api.github.com/repos/monolog/evil/zipball/${sha}", "reference": "${sha}", "shasum": ""}},`,
+      "unreachable",
+    ],
+    ["a name that leads up", '"name": "monolog/monolog"', '"name": "monolog/../monolog"', "unread"],
+    ["another repository", "github.com/monolog/monolog.git", "github.com/evil/monolog.git", "address"],
+    ["another archive", "repos/monolog/monolog", "repos/evil/monolog", "address"],
     ["an archive of another commit", /zipball\/\w{40}/, `zipball/${sha}`, "address"],
     ["a mirror", '"type": "zip",', '"type": "zip", "mirrors": [{"url": "https://evil.example"}],', "unread"],
     ["code that always runs", '"autoload": {', '"autoload": {"files": ["x.php"],', "needs"],
@@ -326,6 +374,11 @@ describe("a lock file of Pipenv", () => {
     ],
     ["unread code", (requests) => Object.assign(requests, { path: "./vendor/x" }), "host"],
     ["other hashes", (requests) => Object.assign(requests, { hashes: [`sha256:${hex}`] }), "hash"],
+    [
+      "a second requirement",
+      (requests) => Object.assign(requests, { markers: "a\nevil @ https://x" }),
+      "unread",
+    ],
   ])("with %s is found", (_, edit, wanted) => {
     const found = foundIn("pipenv", (text) => {
       const json = JSON.parse(text) as {
