@@ -1,5 +1,6 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import { hasRules } from "../analyzers/analyze-change.ts";
+import { lineAt, lineEnds } from "../analyzers/analyzer.ts";
 import { grammarOf } from "../code/languages.ts";
 import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
@@ -94,21 +95,21 @@ async function maskedIn(
   );
   const isIssued = ({ start, end }: TextRange) =>
     forms.some((form) => form.isIssued && form.start <= start && end <= form.end);
+  const ends = lineEnds(file.text);
+  const byLine = Map.groupBy(told, ({ line }) => line);
   const firsts = (await masking.masks.secretsIn(file.text)).flatMap((range) => {
-    const lines = linesOf(file.text, range);
+    const lines = linesOf(ends, range);
     const first = reading === "whole" && !isIssued(range) ? lines[0] : lines.find((line) => added.has(line));
-    const isTold = told.some(
-      ({ line, isIssued: is }) => lines.includes(line) && (is || isLiteral(change.path, file.text, range)),
-    );
+    const here = lines.flatMap((line) => byLine.get(line) ?? []);
+    const isTold = here.some(({ isIssued: is }) => is || isLiteral(change.path, file.text, range));
     return first === undefined || isTold ? [] : [first];
   });
   return [...new Set(firsts)];
 }
 
-function linesOf(text: string, { start, end }: TextRange): number[] {
-  const first = text.slice(0, start).split("\n").length;
-  const count = text.slice(start, end).split("\n").length;
-  return Array.from({ length: count }, (_, at) => first + at);
+function linesOf(ends: readonly number[], { start, end }: TextRange): number[] {
+  const first = lineAt(ends, start);
+  return Array.from({ length: lineAt(ends, end) - first + 1 }, (_, at) => first + at);
 }
 
 /** Opens the graph and lists the trees while the diff is read. Later steps await them and report their errors. */

@@ -87,9 +87,10 @@ export async function runAnalyzers(
       const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
       const found = await analyzeChange(readable, { signal, timeLimit, analyzers: using, onCrash });
       add(await findingsOf(found.diagnostics, readable, idOf));
-      // Of the others, only what a program has read may make a check green.
+      // What is too large is unread already, or left out by the base.
       const counted = batch.filter(({ reviewable, account }) => reviewable || account === "parsed");
-      all.unfinished.push(...inOrder(counted, [...unread(batch, readable), ...found.unfinished]));
+      const missing = timeLimit.aborted ? batch : counted;
+      all.unfinished.push(...inOrder(batch, [...unread(missing, readable), ...found.unfinished]));
     }
   for (const one of present.filter(hasLockLines)) {
     const faults = await deps.diffs.lockFaults(one.change);
