@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, appendFile, copyFile, lstat, readFile, realpath, stat, utimes } from "node:fs/promises";
+import { access, appendFile, copyFile, lstat, realpath, stat, utimes } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import pMap from "p-map";
 import { SUBMODULE_EDITED } from "../diff/without-lines.ts";
@@ -9,16 +9,16 @@ import { BINARY_PROBE_BYTES, looksBinary, splitRecords } from "../text/decode.ts
 import { fileStart } from "./confined-file.ts";
 import { decodeName } from "./names.ts";
 import { MAX_BLOB_BYTES } from "./object-workspace.ts";
-import { type Git, runGit } from "./run-git.ts";
-import { type CopiedIndex, copyIndex, type LocalRepository, submodulesIn } from "./work-tree.ts";
-
-/** Where the configuration of the person at this machine is; it names what they ignore everywhere. */
-export interface UserHome {
-  /** HOME */
-  home: string;
-  /** XDG_CONFIG_HOME, or its default. */
-  configHome: string;
-}
+import type { Git } from "./run-git.ts";
+import {
+  type CopiedIndex,
+  copyIndex,
+  type LocalRepository,
+  type OnIndex,
+  onIndex,
+  submodulesIn,
+  type UserHome,
+} from "./work-tree.ts";
 
 /** A path of a work tree that a capture treats in a special way. `path` is a key, as everywhere in this folder. */
 export interface PathReason {
@@ -44,7 +44,6 @@ export interface Capture {
 }
 
 const NUL = Buffer.from([0]);
-const TIMEOUT_MS = 600_000;
 const SUBMODULE = "160000";
 
 /** Maximum bytes of all captured files together: 1 GB. They are copied. */
@@ -63,10 +62,7 @@ export async function openForCapture(
   source: LocalRepository,
   { indexDir, headSha, user, stampOf, reports = [] }: CapturePlace,
 ): Promise<ForCapture> {
-  const [index, config] = await Promise.all([
-    copyIndex(git, source, indexDir, headSha, { orEmpty: true }),
-    usersConfig(git, source, user),
-  ]);
+  const index = await copyIndex(git, source, { indexDir, headSha, capturedBy: user });
   if (index === null) throw new AppError("usage", "A bare repository has no working tree");
   const own = ["exclude", "attributes"].map((name) =>
     copyFile(join(source.commonDir, "info", name), join(indexDir, "info", name)).catch(() => {}),
@@ -74,7 +70,7 @@ export async function openForCapture(
   await Promise.all(own);
   const ignored = await Promise.all(reports.map((path) => patternOf(path, source.workTree ?? "")));
   await appendFile(join(indexDir, "info", "exclude"), ignored.join(""));
-  return { index: { ...index, config: [...config, ...ours] }, headSha, stampOf };
+  return { index: { ...index, config: [...index.config, ...ours] }, headSha, stampOf };
 }
 
 interface CapturePlace {
@@ -110,57 +106,6 @@ const ours: [string, string][] = [
   // Otherwise a second git would store the objects of a small pack again.
   ["fastimport.unpackLimit", "0"],
 ];
-
-const usersKeys = "^core\\.(filemode|autocrlf|eol|ignorecase|excludesfile|attributesfile)$";
-const mayHaveKeys = /filemode|autocrlf|eol|ignorecase|excludesfile|attributesfile|include/i;
-/** The keys that name a file. */
-const fileKeys: Record<string, string> = {
-  "core.excludesfile": "core.excludesFile",
-  "core.attributesfile": "core.attributesFile",
-};
-
-/** The user's settings that decide which files are ignored and which bytes are stored, from the weakest to the strongest file. */
-async function usersConfig(
-  git: Git,
-  { commonDir, gitDir }: LocalRepository,
-  user: UserHome | null,
-): Promise<[string, string][]> {
-  const global = user ? [join(user.configHome, "git", "config"), join(user.home, ".gitconfig")] : [];
-  const files = await Promise.all([
-    // Where such a file is, the home exists; there git expands `~` in the files that it includes.
-    ...global.map((file) => readKeys({ ...git, emptyHome: user?.home ?? "" }, gitDir, file, ["--includes"])),
-    ...[join(commonDir, "config"), join(gitDir, "config.worktree")].map((file) =>
-      readKeys(git, gitDir, file, []),
-    ),
-  ]);
-  const config: [string, string][] = user
-    ? [
-        ["core.excludesFile", join(user.configHome, "git", "ignore")],
-        ["core.attributesFile", join(user.configHome, "git", "attributes")],
-      ]
-    : [];
-  for (const [key, value] of files.flat()) {
-    const fileKey = fileKeys[key];
-    if (fileKey !== undefined) {
-      const path = user ? value.replace(/^~(?=\/)/, user.home) : value;
-      if (isAbsolute(path)) config.push([fileKey, path]);
-    } else if (/^[a-z]+$/i.test(value)) config.push([key, value]);
-  }
-  return config;
-}
-
-async function readKeys(git: Git, gitDir: string, file: string, args: readonly string[]) {
-  if (!mayHaveKeys.test(await readFile(file, "latin1").catch(() => ""))) return [];
-  const { stdout } = await runGit({
-    ...{ git, gitDir, what: "read the configuration", expectedExits: [0, 1, 128] },
-    args: ["config", "--file", file, ...args, "-z", "--get-regexp", usersKeys],
-  });
-  // "KEY<line feed>VALUE"; a key without a value is true.
-  return splitRecords(stdout).map((record): [string, string] => {
-    const [key = "", ...value] = record.toString("utf8").split("\n");
-    return [key, value.length === 0 ? "true" : value.join("\n")];
-  });
-}
 
 /** What git says about a path that is not as in HEAD. */
 interface Entry {
@@ -468,24 +413,7 @@ async function filtersOf({ index }: ForCapture, entries: readonly Entry[]): Prom
   return found;
 }
 
-interface IndexWrite {
-  /** In the folder of the index. */
-  indexFile: string;
-  input?: Buffer | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-async function onIndex(
-  { git, indexDir, workTree, config }: CopiedIndex,
-  what: string,
-  args: readonly string[],
-  { indexFile = "index", ...more }: Partial<IndexWrite> = {},
-): Promise<Buffer> {
-  const place = { git, gitDir: indexDir, workTree, config, indexFile: join(indexDir, indexFile) };
-  return (await runGit({ ...place, ...more, what, args, timeoutMs: TIMEOUT_MS })).stdout;
-}
-
-const write = (index: CopiedIndex, args: readonly string[], input: readonly Buffer[], to: IndexWrite) =>
+const write = (index: CopiedIndex, args: readonly string[], input: readonly Buffer[], to: OnIndex) =>
   onIndex(index, "change the index", ["update-index", "-z", ...args], {
     ...to,
     input: Buffer.concat(input),
@@ -496,7 +424,7 @@ async function update(
   index: CopiedIndex,
   options: readonly string[],
   names: readonly Buffer[],
-  to: IndexWrite,
+  to: OnIndex,
 ): Promise<Buffer[]> {
   if (names.length === 0) return [];
   const input = names.flatMap((name) => [name, NUL]);
@@ -599,14 +527,11 @@ async function importCommit(
     ...lines.filter((line) => line.startsWith("M")),
   ];
   const head = `commit refs/heads/captured\nmark :1\n${person}\ndata ${message.length}\n${message}`;
-  const script = `${before}${head}from ${parent ?? ":2"}\n${sorted.join("")}\nget-mark :1\n`;
-  const [first, commit = first] = await fastImport(
-    scratch,
-    parent === null ? `${script}get-mark :2\n` : script,
-    signal,
-  );
-  const tree = (await onScratch(scratch, ["rev-parse", "--verify", `${first}^{tree}`], { signal })).trim();
-  return { commit: first ?? "", tree, parent: parent ?? commit ?? "" };
+  const asks = `get-mark :1\nls :1 \n${parent === null ? "get-mark :2\n" : ""}`;
+  const script = `${before}${head}from ${parent ?? ":2"}\n${sorted.join("")}\n${asks}`;
+  const [commit = "", root = "", empty = ""] = await fastImport(scratch, script, signal);
+  // "040000 tree OID<tab>"
+  return { commit, tree: root.slice("040000 tree ".length).trim(), parent: parent ?? empty };
 }
 
 const EMPTY_COMMIT = "commit refs/heads/empty\nmark :2\ncommitter Nobody <> 0 +0000\ndata 0\n\n";
@@ -622,26 +547,11 @@ async function fastImport(
   script: string,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
-  const input = Buffer.from(script, "latin1");
-  return (await onScratch(scratch, ["fast-import", "--quiet", "--force"], { input, signal }))
-    .trim()
+  const asked = { input: Buffer.from(script, "latin1"), signal };
+  const args = ["fast-import", "--quiet", "--force"];
+  return (await onIndex({ ...scratch, config: ours }, "store the working tree", args, asked))
+    .toString("latin1")
     .split("\n");
-}
-
-async function onScratch(
-  { git, indexDir }: Scratch,
-  args: readonly string[],
-  more: { input?: Buffer; signal?: AbortSignal | undefined },
-): Promise<string> {
-  const command = {
-    git,
-    gitDir: indexDir,
-    config: ours,
-    what: "store the working tree",
-    args,
-    timeoutMs: TIMEOUT_MS,
-  };
-  return (await runGit({ ...command, ...more })).stdout.toString("latin1");
 }
 
 /** A name (as Latin-1) in the quoting that `fast-import` reads. */

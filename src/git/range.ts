@@ -13,14 +13,20 @@ import {
   emptyTree,
   indexStamp,
   openForCapture,
-  type UserHome,
   workTreeStamp,
 } from "./capture.ts";
 import { requireComparable } from "./compare-trees.ts";
 import { decodeName } from "./names.ts";
 import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
-import { type CopiedIndex, copyIndex, isDirty, type LocalRepository, lendWorkTree } from "./work-tree.ts";
+import {
+  type CopiedIndex,
+  copyIndex,
+  isDirty,
+  type LocalRepository,
+  lendWorkTree,
+  type UserHome,
+} from "./work-tree.ts";
 import type { RevisionPlace, Shas } from "./workspace.ts";
 
 /** Only the caller of the command line decides which repository is read, so its owner does not matter. */
@@ -768,7 +774,9 @@ async function headFiles(
   { checkedOut, headSha, known }: HeadFilesOptions,
 ): Promise<{ dirty: boolean; files: RevisionPlace["files"] }> {
   const copy = async () =>
-    checkedOut === null ? null : await copyIndex(git, source, join(folder, "index.git"), checkedOut);
+    checkedOut === null
+      ? null
+      : await copyIndex(git, source, { indexDir: join(folder, "index.git"), headSha: checkedOut });
   const index = known ?? (await copy());
   if (checkedOut === null || index === null) return { dirty: false, files: { kind: "objects" } };
   const compared = { git, gitDir: index.indexDir, signal };

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { copyFile, lstat, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { splitNul, splitRecords } from "../text/decode.ts";
 import { decodeName } from "./names.ts";
 import { blobSizes } from "./object-listing.ts";
@@ -27,58 +27,92 @@ export interface CopiedIndex {
   config: [string, string][];
 }
 
-/**
- * Copies the index of a work tree. Null if there is no work tree, or nothing was ever added to it.
- *
- * @param indexDir a folder that does not exist yet
- *
- * @param headSha the checked out commit; null if there is none
- *
- * @param options with `orEmpty`, a missing index is copied as an empty one
- */
+/** Where the configuration of the person at this machine is; it names what they ignore everywhere. */
+export interface UserHome {
+  /** HOME */
+  home: string;
+  /** XDG_CONFIG_HOME, or its default. */
+  configHome: string;
+}
+
+interface CopyOptions {
+  /** A folder that does not exist yet. */
+  indexDir: string;
+  /** The checked out commit; null if there is none. */
+  headSha: string | null;
+  /** For a capture: a missing index is copied as an empty one, and files are ignored and stored as by this user's own git. */
+  capturedBy?: UserHome | null;
+}
+
+/** Copies the index of a work tree. Null if there is no work tree, or nothing was ever added to it. */
 export async function copyIndex(
   git: Git,
   source: LocalRepository,
-  indexDir: string,
-  headSha: string | null,
-  { orEmpty = false }: { orEmpty?: boolean } = {},
+  { indexDir, headSha, capturedBy }: CopyOptions,
 ): Promise<CopiedIndex | null> {
   const { workTree } = source;
   if (workTree === null) return null;
   const indexStats = await stat(source.indexFile).catch(() => undefined);
-  if (indexStats === undefined && !orEmpty) return null;
+  if (indexStats === undefined && capturedBy === undefined) return null;
   await createScratchRepository(indexDir, source, { headSha, attributes: false });
-  if (indexStats === undefined) return { git, source, workTree, indexDir, config: [] };
-  const copies = (await readdir(source.gitDir)).filter((name) => name.startsWith("sharedindex."));
+  const copy = { git, source, workTree, indexDir, config: await harmlessConfig(git, source, capturedBy) };
+  if (indexStats === undefined) return copy;
+  const shared = (await readdir(source.gitDir)).filter((name) => name.startsWith("sharedindex."));
   await Promise.all([
     copyFile(source.indexFile, join(indexDir, "index")),
-    ...copies.map((name) => copyFile(join(source.gitDir, name), join(indexDir, name))),
+    ...shared.map((name) => copyFile(join(source.gitDir, name), join(indexDir, name))),
   ]);
   // git trusts an entry only if it is older than the index; rounding down makes it check twice, never too rarely.
   const seconds = Math.floor(indexStats.mtimeMs / 1000);
   await utimes(join(indexDir, "index"), seconds, seconds);
-  return { git, source, workTree, indexDir, config: await harmlessConfig(git, source) };
+  return copy;
 }
 
-/** Keys of the repository's configuration that affect file comparison and cannot run anything. */
-const harmless = "^core\\.(filemode|autocrlf|eol|ignorecase)$";
+/** Keys that decide how files are compared; and those that name a file, which decides what is ignored and which bytes are stored. */
+const [comparing, naming] = ["filemode|autocrlf|eol|ignorecase", "excludesfile|attributesfile"];
 /** Whether a configuration may contain one of them with a value that is not git's default. */
-const mayMatter = /autocrlf|eol|ignorecase|filemode(?!\s*=\s*true\s*$)/im;
+const mayMatter = /autocrlf|eol|ignorecase|excludesfile|attributesfile|include|filemode(?!\s*=\s*true\s*$)/im;
 
-async function harmlessConfig(git: Git, source: LocalRepository): Promise<[string, string][]> {
-  const file = join(source.commonDir, "config");
-  if (!mayMatter.test(await readFile(file, "latin1").catch(() => ""))) return [];
-  const { stdout } = await runGit({
-    ...{ git, gitDir: source.gitDir, what: "read the configuration", expectedExits: [0, 1, 128] },
-    args: ["config", "--file", file, "--get-regexp", harmless],
-  });
-  const pairs = stdout
-    .toString("latin1")
-    .split("\n")
-    .map((line) => line.split(" "));
-  return pairs.flatMap(([key, value]): [string, string][] =>
-    key && value && /^[a-z]+$/i.test(value) ? [[key, value]] : [],
-  );
+/** The settings of a repository that cannot run anything, from the weakest to the strongest file; for a capture also the user's. */
+async function harmlessConfig(
+  git: Git,
+  { commonDir, gitDir }: LocalRepository,
+  user: UserHome | null | undefined,
+): Promise<[string, string][]> {
+  const global = user ? [join(user.configHome, "git", "config"), join(user.home, ".gitconfig")] : [];
+  const files = [...global, join(commonDir, "config"), join(gitDir, "config.worktree")];
+  const texts = await Promise.all(files.map((file) => readFile(file, "latin1").catch(() => "")));
+  const keys = `^core\\.(${user === undefined ? comparing : `${comparing}|${naming}`})$`;
+  const read = async (file: string, at: number) => {
+    if (texts[at] === "") return [];
+    // Where the user has such a file, the home exists; there git expands `~` in the files that it includes.
+    const isGlobal = at < global.length;
+    const { stdout } = await runGit({
+      ...{ git: { ...git, emptyHome: isGlobal && user ? user.home : git.emptyHome }, gitDir },
+      ...{ what: "read the configuration", expectedExits: [0, 1, 128] },
+      args: ["config", "--file", file, ...(isGlobal ? ["--includes"] : []), "-z", "--get-regexp", keys],
+    });
+    return splitRecords(stdout);
+  };
+  const records = texts.some((text) => mayMatter.test(text))
+    ? (await Promise.all(files.map(read))).flat()
+    : [];
+  const config: [string, string][] = user
+    ? [
+        ["core.excludesfile", join(user.configHome, "git", "ignore")],
+        ["core.attributesfile", join(user.configHome, "git", "attributes")],
+      ]
+    : [];
+  for (const record of records) {
+    // "KEY<line feed>VALUE"; a key without a value is true.
+    const [key = "", ...lines] = record.toString("utf8").split("\n");
+    const value = (lines.length === 0 ? "true" : lines.join("\n")).replace(
+      /^~(?=\/)/,
+      () => user?.home ?? "~",
+    );
+    if (key.endsWith("sfile") ? isAbsolute(value) : /^[a-z]+$/i.test(value)) config.push([key, value]);
+  }
+  return config;
 }
 
 /** Whether tracked files of the work tree differ from its HEAD, staged or not. */
@@ -87,12 +121,26 @@ export async function isDirty(index: CopiedIndex): Promise<boolean> {
   return (await onIndex(index, "status", ["status", ...args])).length > 0;
 }
 
-const onIndex = async (
-  { git, indexDir, workTree, config }: Pick<CopiedIndex, "git" | "indexDir" | "workTree" | "config">,
+export interface OnIndex {
+  /** In the folder of the index; default: the copy. */
+  indexFile?: string;
+  input?: Buffer;
+  signal?: AbortSignal | undefined;
+}
+
+/** Runs git with a copied index, or in its folder alone. */
+export async function onIndex(
+  { git, indexDir, ...more }: Pick<CopiedIndex, "git" | "indexDir" | "config"> & { workTree?: string },
   what: string,
   args: readonly string[],
-  signal?: AbortSignal,
-) => (await runGit({ git, gitDir: indexDir, workTree, config, what, args, signal })).stdout;
+  { indexFile = "index", ...asked }: OnIndex = {},
+): Promise<Buffer> {
+  const { workTree, config } = more;
+  const place = { git, gitDir: indexDir, workTree, config, indexFile: join(indexDir, indexFile) };
+  return (await runGit({ ...place, ...asked, what, args, timeoutMs: TIMEOUT_MS })).stdout;
+}
+
+const TIMEOUT_MS = 600_000;
 
 /**
  * The files of a work tree that differ from a commit now: edited, removed, added or of another type, committed or not. git compares sizes
@@ -115,7 +163,7 @@ export async function differingFiles(
     "--",
   ];
   const index = { git, indexDir, config, workTree: root };
-  return splitNul(await onIndex(index, "compare the work tree", ["diff", ...args], signal), decodeName);
+  return splitNul(await onIndex(index, "compare the work tree", ["diff", ...args], { signal }), decodeName);
 }
 
 /** With more differing files, reading everything from git is as fast. */
@@ -137,7 +185,7 @@ export async function lendWorkTree(
   if (process.platform === "win32" || convertsByConfig(config)) return null;
   const [listing, untracked, differing] = await Promise.all([
     listIndex(index, signal),
-    onIndex(index, "list untracked files", ["ls-files", "-z", "--others", "--directory"], signal),
+    onIndex(index, "list untracked files", ["ls-files", "-z", "--others", "--directory"], { signal }),
     isHead().then((is) => (is ? [] : differingFiles(git, { root, indexDir, config }, sha, signal))),
   ]);
   if (listing === null || differing.length > MOST_DIFFERING) return null;
@@ -167,14 +215,14 @@ const regularFile = /\0H 100\d{3} (?<oid>[0-9a-f]+) 0\t(?<name>[^\0]+)/y;
 
 /** The entries of an index, as Latin-1. Null if one has a flag that hides its changes from git, or is in conflict. */
 async function listIndex(index: CopiedIndex, signal?: AbortSignal): Promise<string | null> {
-  const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-v", "--stage"], signal);
+  const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-v", "--stage"], { signal });
   const listing = `\0${listed.toString("latin1")}`;
   return unusual.test(listing) ? null : listing;
 }
 
 /** The names of all submodules of an index. */
 export async function submodulesIn(index: CopiedIndex, signal?: AbortSignal): Promise<Buffer[]> {
-  const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-t", "--stage"], signal);
+  const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-t", "--stage"], { signal });
   return entriesOf(`\0${listed.toString("latin1")}`, submodule).map(({ name }) => name);
 }
 
