@@ -37,7 +37,9 @@ export function dataFormatOf(path: string): DataFormat | null {
 /** Null if the text parses, and for templates and very large or deep files. */
 async function firstError(format: DataFormat, path: string, text: string): Promise<DataError | null> {
   const reading = await readData(format, path, text);
-  return reading?.error && !templated.test(text) ? reading.error : null;
+  // An expression of a workflow is part of a value.
+  const read = format === "YAML" ? text.replace(/\$\{\{(?!\s*#)/g, "") : text;
+  return reading?.error && !templated.test(read) ? reading.error : null;
 }
 
 /** The first error of a text, even of a template; null for very large and very deep files. */

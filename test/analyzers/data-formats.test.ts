@@ -86,6 +86,7 @@ describe("broken YAML", () => {
     ["an open bracket", "a: [1, 2\nb: 3\n", 2, /./],
     ["a value with a colon", "title: a: b\n", 1, /colon/],
     ["an open quote", 'a: "x\nb: 1\n', 2, /./],
+    ["a tab below an expression of a workflow", "a: \x24{{ b }}\nc:\n\td: 1\n", 3, /tab/],
   ])("with %s is found at its line", async (_, text, line, message) => {
     const found = await find(".github/workflows/ci.yml", text);
     expect(found).toMatchObject([{ line, source: "broken-data/yaml" }]);
