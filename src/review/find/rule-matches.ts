@@ -4,6 +4,7 @@ import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyze
 import { lockDiagnostic } from "../../analyzers/lock-files.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced } from "../../config/repo-config.ts";
 import { isPrivateReason, NOT_SELECTED } from "../../diff/filter.ts";
+import { PROBED_BYTES, readsAsText } from "../../diff/origin.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
 import { hasLockName } from "../../diff/skipped-names.ts";
 import { AppError, errorLine } from "../../errors.ts";
@@ -101,13 +102,22 @@ export async function runAnalyzers(
   }
   const isUncommitted = ({ change: { path }, skipReason }: ChangedFile) =>
     withheld.has(path) && skipReason !== NOT_SELECTED;
-  for (const { change } of files.filter(isUncommitted)) {
+  const hidden = await Promise.all(files.map((one) => isHiddenText(one, deps.workspace)));
+  for (const { change } of files.filter((one, at) => isUncommitted(one) || hidden[at])) {
     const scan = { signal, timeLimit, analyzers: readers, onCrash };
     const { diagnostics, unfinished, file } = await scanWhole(change, deps.workspace, scan);
-    all.findings.push(...(await findingsOf(diagnostics, [file], idOf)));
+    add(await findingsOf(diagnostics, [file], idOf));
     all.unfinished.push(...unfinished.slice(0, 1));
   }
   return all;
+}
+
+/** Whether a file is a text of which git shows no line, because it has a NUL. */
+async function isHiddenText(file: ChangedFile, workspace: Workspace): Promise<boolean> {
+  const { path, additions } = file.change;
+  if (additions !== null || !isOpen(file)) return false;
+  const start = await workspace.headStart(path, PROBED_BYTES).catch(() => null);
+  return start !== null && readsAsText(path, start);
 }
 
 const isOpen = ({ skipReason, change: { newMode } }: ChangedFile) =>
