@@ -10,6 +10,7 @@ import {
   unfinishedWarning,
 } from "../../../src/review/find/rule-matches.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
+import { fiveSecrets } from "../../attacks/five-secrets.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 
@@ -185,4 +186,30 @@ describe("the id of a secret", () => {
     expect(await idOf(newKey())).not.toBe(first);
     expect(await idOf(one, "another key")).not.toBe(first);
   });
+});
+
+it("a secret is found in each changed file that nobody reviews, and names those that ran out of time", async () => {
+  using repo = GitRepo.create();
+  repo.commit("before", { ".gitattributes": "gen/** linguist-generated\n" });
+  repo.git("tag", "base");
+  const token = fiveSecrets().values[1] ?? "";
+  const paths = ["docs/a.md", "flake.lock", "gen/a.js", "gen/nul.js", "vendor/a.js"];
+  repo.commit(
+    "after",
+    Object.fromEntries(paths.map((path) => [path, `a = "${token}"\n${path.includes("nul") ? "\0" : ""}`])),
+  );
+  using placed = await placeOf(repo, "base");
+  await using workspace = openWorkspace(placed.place);
+  const diffs = createDiffSource(workspace, { ignore: ["docs/**"], private: [] });
+  const search = async (timeLimit: AbortSignal) => {
+    const { signal } = new AbortController();
+    return await runAnalyzers(await diffs.files(), { workspace, diffs, signal, timeLimit, progress() {} });
+  };
+
+  const { findings, unfinished } = await search(AbortSignal.timeout(60_000));
+  expect(new Set(findings.map(({ path }) => path))).toEqual(new Set(paths));
+  expect(unfinished).toEqual([]);
+
+  const late = await search(AbortSignal.abort());
+  expect(new Set(late.unfinished.map(({ path }) => path))).toEqual(new Set(paths));
 });
