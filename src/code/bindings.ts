@@ -1,8 +1,7 @@
 import { isGo, isPython } from "./imports.ts";
-import type { Binding, Import } from "./source.ts";
+import type { Binding, Definition, Import } from "./source.ts";
 import { findOn, type Tree, textOfNode, wholeText } from "./tree.ts";
 
-const scriptKinds = ["import_statement", "export_statement", "variable_declarator", "assignment_expression"];
 const pythonKinds = ["import_statement", "import_from_statement"];
 const goKinds = ["import_spec"];
 
@@ -16,11 +15,11 @@ const MAX_BINDINGS = 5_000;
 /**
  * The imports and exports of JavaScript, Python and Go by their names.
  *
- * @param isTop whether a line is in no function
+ * @param definitions those on the top level: an object of names offers what the names mean
  */
-export function bindingsOf(tree: Tree, isTop: (line: number) => boolean): Binding[] {
+export function bindingsOf(tree: Tree, definitions: readonly Definition[]): Binding[] {
   const isIn = { python: isPython(tree.path), go: isGo(tree.path) };
-  const kinds = isIn.python ? pythonKinds : isIn.go ? goKinds : scriptKinds;
+  const kinds = isIn.python ? pythonKinds : isIn.go ? goKinds : scriptKindsIn(tree.text);
   const found = findOn(tree, kinds, wholeText).flatMap((node) => {
     const line = tree.index.lineAt(node.extent.from);
     const text = textOfNode(tree, node).slice(0, MAX_STATEMENT);
@@ -28,11 +27,19 @@ export function bindingsOf(tree: Tree, isTop: (line: number) => boolean): Bindin
     if (isIn.go) return goImport(text, line);
     if (node.kind === "import_statement") return scriptImports(text, line);
     if (node.kind === "export_statement") return scriptExports(text, line);
-    if (node.kind === "assignment_expression") return moduleExports(text, line);
-    return [...loadedNames(text, line), ...(isTop(line) ? objectMembers(text, line) : [])];
+    return node.kind === "assignment_expression" ? moduleExports(text, line) : loadedNames(text, line);
   });
-  return found.slice(0, MAX_BINDINGS);
+  const objects =
+    isIn.python || isIn.go ? [] : definitions.flatMap((one) => objectMembers(one, tree.index.lines));
+  return [...found, ...objects].slice(0, MAX_BINDINGS);
 }
+
+/** The kinds of nodes that may bind names in this text. */
+const scriptKindsIn = (text: string): string[] => [
+  ...["import_statement", "export_statement"],
+  ...(/\b(?:require|import)\(/.test(text) ? ["variable_declarator"] : []),
+  ...(text.includes("exports") ? ["assignment_expression"] : []),
+];
 
 /** A list of names without comments. Strings are not read: a list of names has none. */
 function withoutComments(text: string): string {
@@ -159,10 +166,18 @@ function moduleExports(statement: string, line: number): Binding[] {
 }
 
 /** The members of an object literal that are names: `const api = { a, b: c, ...d }`. Its functions are definitions. */
-function objectMembers(declarator: string, line: number): Binding[] {
-  const [, owner, value] = /^([\p{L}_$][\p{L}\p{N}_$]*)[^={]{0,200}=\s*(\{[\s\S]*)$/u.exec(declarator) ?? [];
-  return owner === undefined || value === undefined ? [] : members(value, `${owner}.`, line);
+function objectMembers({ name, kind, start, end }: Definition, lines: readonly string[]): Binding[] {
+  if (kind !== "constant" && kind !== "variable") return [];
+  const text = lines
+    .slice(start - 1, end)
+    .join("\n")
+    .slice(0, MAX_STATEMENT);
+  const [, declared, value = ""] = objectOf.exec(text) ?? [];
+  return declared === name ? members(value, `${name}.`, start) : [];
 }
+
+const objectOf =
+  /^\s*(?:export\s+)?(?:const|let|var)\s+([\p{L}_$][\p{L}\p{N}_$]*)[^={]{0,200}=\s*(\{[\s\S]*)$/u;
 
 function members(value: string, prefix: string, line: number): Binding[] {
   const end = value.lastIndexOf("}");

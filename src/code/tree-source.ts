@@ -331,7 +331,10 @@ class TreeSource implements Source {
     this.#scopes = once(() => new Scopes(this.definitions, tree.index.lines.length));
     this.#bindings = once(() =>
       isScript(tree.path) || isPython(tree.path) || isGo(tree.path)
-        ? bindingsOf(tree, (line) => this.#scopes().at(line) === null)
+        ? bindingsOf(
+            tree,
+            this.definitions.filter((one) => this.#scopes().at(one.start) === null),
+          )
         : bindingsOfImports(this.imports),
     );
   }
@@ -571,6 +574,11 @@ class Variables {
     this.#defined = new Set([...named.map(({ name }) => name), ...bindings.map(({ local }) => local)]);
   }
 
+  /** Whether the file defines or imports a name. */
+  isDefined(name: string): boolean {
+    return this.#defined.has(name);
+  }
+
   /** Declares a name, unless it is that of a definition or of an import on this line. */
   declare({ name, line, node }: NameAt): void {
     if (this.#defining.has(`${line} ${name}`)) return;
@@ -632,28 +640,64 @@ const members = /^(?:private_)?(?:property|field)_identifier$/;
 const shorthand = "shorthand_property_identifier_pattern";
 
 function usesOf(tree: Tree, variables: Variables, table: SlotTable): Use[] {
-  const { shape } = tree;
+  const { shape, text } = tree;
   const kinds = shape.baseCall ? [...shape.identifiers, shape.baseCall] : shape.identifiers;
   const names = findOn(tree, kinds, wholeText)
     .slice(0, maximumNames)
-    .map((node) => ({
-      node,
-      name: textOfNode(tree, node),
-      line: lineOf(tree, node),
-      place: placeOf(node, table),
-    }));
-  for (const one of names) if (declaresVariable(one, tree)) variables.declare(one);
-  return names.flatMap((one) =>
-    one.node.kind === shape.baseCall ? baseCall(one, tree) : useOf(one, variables, tree),
-  );
+    .map((node): NameAt => {
+      const { from, to } = node.extent;
+      const name = text.slice(from, to);
+      return { node, name, line: tree.index.lineAt(from), place: once(() => placeOf(node, table)) };
+    });
+  // In JavaScript and Python, what a file neither defines nor imports is a variable, or not of the repository.
+  const isClosed = (isScript(tree.path) || isPython(tree.path)) && !variables.isDefined("*");
+  const objects = new Set(names.filter((one) => hasMember(one, tree)).map(({ name }) => name));
+  // Such a variable only matters if a member of it is used, because its type may be declared.
+  const mayMatter = (one: NameAt) =>
+    !isClosed || (!hasMember(one, tree) && (objects.has(one.name) || variables.isDefined(one.name)));
+  for (const one of names)
+    if (!isAfterDot(one, tree) && mayMatter(one) && declaresVariable(one, tree)) variables.declare(one);
+  return names.flatMap((one) => {
+    if (one.name === shape.baseCall) return baseCall(one, tree);
+    if (isAfterDot(one, tree)) return readOf(one, variables, tree) ?? useOf(one, variables, tree);
+    return isClosed && !variables.isDefined(one.name) ? [] : useOf(one, variables, tree);
+  });
 }
 
-/** A name in the code, and its place. */
+/** A name in the code, and its place, which takes several queries. */
 interface NameAt {
   node: CachedNode;
   name: string;
   line: number;
-  place: NameRole;
+  place: () => NameRole;
+}
+
+/** Whether a member, an element or a result of what a name means follows. */
+const hasMember = ({ node }: NameAt, { text }: Tree): boolean =>
+  /^(?:[.!([]|\?\.)/.test(text.slice(node.extent.to, node.extent.to + 2));
+
+/** Whether a name is that of a member, by the signs before it; `...name` is none. */
+function isAfterDot({ node }: NameAt, { text }: Tree): boolean {
+  const { from } = node.extent;
+  return text[from - 1] === "." && text[from - 2] !== ".";
+}
+
+/** Signs after a name that is called or set, or may be: the nodes around decide. */
+const maybeCalled = /^\s*(?:[({[<`]|\?\.[(<]|=(?![=>]))/;
+
+/** The read of a member of a module, a class or a constant, by the text alone; undefined if the nodes around must decide. */
+function readOf(one: NameAt, variables: Variables, { path, text }: Tree): Use[] | undefined {
+  const { node, name, line } = one;
+  const { from, to } = node.extent;
+  if (!(isScript(path) || isPython(path) || isGo(path)) || maybeCalled.test(text.slice(to, to + 20)))
+    return undefined;
+  const receiver = pathBefore(text, from) ?? "";
+  // A decorator, or an element of JSX, is called.
+  if (receiver !== "" && "@<".includes(text[from - receiver.length - 2] ?? " ")) return undefined;
+  const root = rootOf.exec(receiver)?.[1] ?? "";
+  const isFollowed = root !== "" && !ownNames.has(root) && variables.declaring(root, one) === undefined;
+  const role = node.kind.endsWith("type_identifier") ? "type" : "read";
+  return isFollowed ? [{ name, line, role, receiver, variable: null }] : [];
 }
 
 /** `super(…)` calls a member that every class has. */
@@ -665,7 +709,8 @@ function baseCall({ node, name, line }: NameAt, { text }: Tree): Use[] {
 
 /** The use that a name is; none for declarations, imports, variables, and members of what is not followed. */
 function useOf(one: NameAt, variables: Variables, tree: Tree): Use[] {
-  const { node, name, line, place } = one;
+  const { node, name, line } = one;
+  const place = one.place();
   const isInTokens = isCallInTokens(node, tree);
   const role = isInTokens ? "call" : place.slot === "shorthand" ? "read" : roleOf(place, tree.text);
   if ((role !== "call" && role !== "read" && role !== "type") || node.kind === shorthand) return [];
@@ -685,7 +730,7 @@ function useOf(one: NameAt, variables: Variables, tree: Tree): Use[] {
 
 /** The text before the name of a member; null if it belongs to no object. */
 function objectOf({ node, place }: NameAt, isCalled: boolean, tree: Tree): string | null {
-  const before = isCalled ? receiverOfCall(tree, node, place) : pathBefore(tree.text, node.extent.from);
+  const before = isCalled ? receiverOfCall(tree, node, place()) : pathBefore(tree.text, node.extent.from);
   // In PHP, the name of a variable is without its sign.
   return before !== null && tree.path.endsWith(".php") ? before.replace(/^\$/, "") : before;
 }
@@ -697,13 +742,14 @@ const rootOf = /^[(*&\s]*(?:await\s+)?[(*&]*(?:new\s+)?([\p{L}_$][\p{L}\p{N}_$]*
 const isCallInTokens = ({ parent, extent }: CachedNode, { shape, text }: Tree): boolean =>
   shape.tokenTree !== undefined && text[extent.to] === "(" && parent?.kind === shape.tokenTree;
 
-function declaresVariable({ node: { kind, parent }, place }: NameAt, { shape, text }: Tree): boolean {
-  if (kind === shorthand) return true;
-  if (place.isMember || members.test(kind)) return false;
-  const role = roleOf(place, text);
-  if (role === "definition" || place.slot === "parameter") return true;
-  if (role !== "write" || !isVariable(place)) return false;
-  return shape.assignmentDeclares === true || /assignment_pattern$/.test(parent?.kind ?? "");
+function declaresVariable({ node, place }: NameAt, { shape, text }: Tree): boolean {
+  if (node.kind === shorthand) return true;
+  if (members.test(node.kind)) return false;
+  const role = roleOf(place(), text);
+  if (place().isMember) return false;
+  if (role === "definition" || place().slot === "parameter") return true;
+  if (role !== "write" || !isVariable(place())) return false;
+  return shape.assignmentDeclares === true || /assignment_pattern$/.test(node.parent?.kind ?? "");
 }
 
 /** The names and dots before a name; null if there is no dot before it, empty if something else than a name is before a dot. */
@@ -711,7 +757,7 @@ function pathBefore(text: string, end: number): string | null {
   const steps: string[] = [];
   let at = end;
   for (;;) {
-    const sign = /(?:\?\.|\.|::|->)$/.exec(text.slice(Math.max(0, at - 2), at))?.[0];
+    const sign = /(?:\?\.|(?<!\.)\.|::|->)$/.exec(text.slice(Math.max(0, at - 2), at))?.[0];
     if (sign === undefined) break;
     const name = /[\p{L}\p{N}_$]{1,100}$/u.exec(
       text.slice(Math.max(0, at - sign.length - 100), at - sign.length),
