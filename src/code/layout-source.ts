@@ -1,3 +1,4 @@
+import { bindingsOfImports } from "./bindings.ts";
 import { hasImports, importsOf } from "./imports.ts";
 import { extensionOf } from "./languages.ts";
 import {
@@ -86,6 +87,7 @@ export function outlineByLayout(text: string): Definition[] {
       signatureEnd: at + 1,
       container: inner ? outer.name : null,
       exported: !/\b(private|local|fileprivate|defp)\b/.test(line.slice(0, longestHead)),
+      type: null,
     };
     definitions.push(definition);
     open.push({ definition, indent });
@@ -237,6 +239,8 @@ export function createLayoutSource(path: string, text: string): Source {
       );
     },
     literals: (start, end) => tellingLiterals(within(lines(), start, end).flatMap((line) => line.literals)),
+    uses: () => calls().map((call) => ({ ...call, role: "call", variable: null })),
+    bindings: () => bindingsOfImports(imports()),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type CodeFile, isRun, isType, type ParsedFile } from "./code-file.ts";
+import { isTypeName, notTypes, wordsDeclaring } from "./declared-types.ts";
 import { familyOf, folderOf } from "./imports.ts";
 import { type Definition, definitionsAt, type Reference } from "./source.ts";
 
@@ -274,15 +275,6 @@ interface ReceiverType {
   isCertain: boolean;
 }
 
-const MAX_CHARACTERS = 300;
-
-const builtin =
-  /^(?:str|string|int|integer|long|short|byte|bytes|bool|boolean|float|double|char|number|list|dict|set|tuple|frozenset|map|error|List|Map|Set|Array|String|Integer|Number|Promise|Buffer|Path|File|Date|RegExp)$/;
-/** Type names that say nothing: type parameters, and general types. */
-const vague = /^(?:[A-Z]\d?|Object|Any|AnyObject|Self|Optional|Union|None|Some|Ok|Err|Box|Rc|Arc)$/;
-const notTypes =
-  /^(?:return|const|let|var|val|new|in|of|as|is|not|and|or|if|else|await|async|yield|throw|case|typeof|delete|import|from|static|final|private|public|protected|readonly|mut|ref|del|with|for|while|func|def|fn|void|unknown|any|auto|go|defer|range)$/;
-
 const knownTypes = new WeakMap<NameUse, ReceiverType>();
 
 /** The type of a use's receiver. It is the same for each of the targets that the use is compared with. */
@@ -292,39 +284,16 @@ function receiverType(receiver: string, use: NameUse): ReceiverType {
   return type;
 }
 
-/** The words that declare a variable's type, as far as the text of a function shows. */
 function declaredType(receiver: string, { file, around }: NameUse): ReceiverType {
-  const names = new Set<string>();
   const name = /([\p{L}_$][\p{L}\p{N}_$]*)\)?$/u.exec(receiver)?.[1];
-  if (name === undefined || receiver.endsWith(")") || around === null || !isRun(around))
-    return { names, isCertain: false };
-  const isOfOwn = receiver !== name;
-  const escaped = name.replaceAll("$", "\\$");
-  const declares = [
-    // `name: Type`, `name: &mut Type`, `name *Type`
-    new RegExp(`(?<![\\w$.])${escaped}\\??(?:\\s*:\\s*|\\s+\\*?)(?:&|\\*|mut\\s+)*["']?([\\w$.]+)`),
-    // `Type name`, `Type<Other> *name`
-    new RegExp(`([\\w$]+)(?:<[^<>]*>)?(?:\\s+|\\s*[*&]+\\s*)${escaped}\\s*(?:[,;)=]|$)`),
-    // `name = new Type(`, `name := &Type{`; a function of Go may begin with a capital as well
-    new RegExp(
-      `(?<![\\w$])${escaped}\\s*:?=\\s*&?(?:new\\s+)?([\\w$.]+)\\s*${/\.(?:go|cs)$/.test(file.path) ? "\\{" : "[({]"}`,
-    ),
-  ];
-  const last = Math.min(around.end, around.start + MAX_SEARCHED);
   // Members of the object itself are declared elsewhere.
-  for (let line = around.start; line <= last && !isOfOwn; line++) {
-    const text = (file.lines[line - 1] ?? "").slice(0, MAX_CHARACTERS);
-    if (!text.includes(name)) continue;
-    for (const pattern of declares) {
-      const word = pattern.exec(text)?.[1]?.split(".").at(-1);
-      if (word && !notTypes.test(word)) names.add(word);
-    }
-  }
-  return { names, isCertain: [...names].some(isTypeName) };
+  if (name === undefined || receiver !== name || around === null || !isRun(around))
+    return { names: new Set(), isCertain: false };
+  const { start, end } = around;
+  const words = [...wordsDeclaring(name, { path: file.path, lines: file.lines, start, end })];
+  const names = words.map((word) => word.split(".").at(-1) ?? "").filter((word) => !notTypes.test(word));
+  return { names: new Set(names), isCertain: names.some(isTypeName) };
 }
-
-/** Whether a word looks like the name of a type. */
-const isTypeName = (word: string) => !vague.test(word) && (builtin.test(word) || /^[A-Z][a-z]/.test(word));
 
 /** How near two files are, from 0.6 in different corners of the repository to 1 for the same file. */
 export function closeness(a: string, b: string): number {

@@ -4,7 +4,7 @@ import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from ".
 import { createLayoutSource } from "./layout-source.ts";
 import { shapes } from "./shapes/all-shapes.ts";
 import { once, type Source } from "./source.ts";
-import { CachedNode, extentOf, indexLines, type Located, locateKinds } from "./tree.ts";
+import { CachedNode, extentOf, indexLines } from "./tree.ts";
 import { createTreeSource } from "./tree-source.ts";
 
 /** A syntax tree takes up to 200 bytes for each character of dense code: a larger file takes too much memory. */
@@ -113,8 +113,6 @@ export interface ParsedText {
 export interface ParsedTree {
   /** The name of its grammar in ast-grep. */
   dialect: string;
-  /** Nodes of the additional kinds, among others. */
-  located(): readonly Located[];
   /** First and last line, from 1, of each top-level statement and comment. */
   statements(): { start: number; end: number }[];
   /** Whether the parser understood the whole text and inserted nothing. */
@@ -139,7 +137,7 @@ export function parseText(path: string, text: string): Promise<ParsedText | null
   const key = keyOf(path, text);
   const known = recent.get(key);
   if (known) return known;
-  const parsed = parseAnew(path, text, () => []);
+  const parsed = readText(path, text);
   recent.set(key, parsed, { size: bytesOfTree(text) });
   return parsed;
 }
@@ -151,21 +149,11 @@ const bytesOfTree = (text: string) =>
 
 /** Like {@link parseSource}, for a text that is needed only once: it does not displace those that are needed again. */
 export async function parseOnce(path: string, text: string): Promise<Source | null> {
-  const parsed = await (recent.get(keyOf(path, text)) ?? parseAnew(path, text, () => []));
+  const parsed = await (recent.get(keyOf(path, text)) ?? readText(path, text));
   return parsed?.source ?? null;
 }
 
-/**
- * Like {@link parseText}, but keeps nothing.
- *
- * @param beside additional kinds of nodes, by dialect: they are found together with those of the definitions, because each returned node
- *   costs as much as parsing some words
- */
-export async function parseAnew(
-  path: string,
-  text: string,
-  beside: (dialect: string) => readonly string[],
-): Promise<ParsedText | null> {
+async function readText(path: string, text: string): Promise<ParsedText | null> {
   if (text.includes("\0") || !isWorthParsing(text)) return null;
   const grammar = grammarFor(path, text);
   const byLayout = () => ({ source: createLayoutSource(path, text), tree: null });
@@ -174,16 +162,9 @@ export async function parseAnew(
   const root = new CachedNode((await astGrep.parseAsync(grammar.dialect, text)).root());
   if (isDeep(root, text)) return byLayout();
   const hasKind = kindsOf(grammar.dialect, astGrep.kind);
-  const { dialect, language } = grammar;
-  const shape = shapes[language];
-  const asked = beside(dialect);
-  const all = new Set([...asked, ...Object.keys(shape.definitions)].filter(hasKind));
-  const located = once(() => locateKinds(root.node, all));
+  const shape = shapes[grammar.language];
   const index = indexLines(text);
-  const source = createTreeSource({
-    ...{ path, text, root, index, shape, hasKind },
-    located: asked.length > 0 ? located : undefined,
-  });
+  const source = createTreeSource({ path, text, root, index, shape, hasKind });
   const statements = () =>
     root.children.map(({ extent: { from, to } }) => ({
       start: index.lineAt(from),
@@ -195,7 +176,7 @@ export async function parseAnew(
     const node = fault();
     return node && index.lineAt(extentOf(node).from);
   };
-  return { source, tree: { dialect, located, statements, isSound, faultLine } };
+  return { source, tree: { dialect: grammar.dialect, statements, isSound, faultLine } };
 }
 
 /** Known kinds, by dialect: each query of the parser costs as much as parsing a word. */

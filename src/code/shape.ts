@@ -79,6 +79,10 @@ export interface Shape {
   slots: Readonly<Record<string, Slot>>;
   /** The kind of a macro's arguments. */
   tokenTree?: string;
+  /** Whether an assignment declares a variable of the function around. */
+  assignmentDeclares?: true;
+  /** The kind of the word that, if it is called, calls the constructor of the base class. */
+  baseCall?: string;
 }
 
 export const textOf = (node: SgNode | null | undefined): string => (node ? shortText(node.text()) : "");

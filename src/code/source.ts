@@ -32,6 +32,8 @@ export interface Definition {
   container: string | null;
   /** Whether other files can see it, as far as this file shows. */
   exported: boolean;
+  /** The name of the declared type of a field, a variable or a constant, of a function's result, or of what a type is another name for. */
+  type: string | null;
 }
 
 export interface Call {
@@ -51,6 +53,33 @@ export interface Reference {
   role: ReferenceRole;
   /** Of a call, the text before the name, as in {@link Call}. */
   receiver?: string | null;
+}
+
+/** A use of a name that may be defined elsewhere: no use of a local variable. */
+export interface Use {
+  name: string;
+  line: number;
+  role: "call" | "read" | "type";
+  /** The text before the name of a member; null if it belongs to no object. */
+  receiver: string | null;
+  /** If the receiver begins with a local variable, the word that declares its type, empty if none does. Null for other receivers. */
+  variable: string | null;
+}
+
+/** A name that a file takes from a module, or offers to other files. */
+export interface Binding {
+  /** Empty for the file itself. */
+  specifier: string;
+  /** The name in that module: "*" for the whole module, "default", "" if no name is taken. */
+  imported: string;
+  /**
+   * The name in this file. For what is offered also `export=` for a module that is one value (CommonJS), and `object.name` or `object.*` for
+   * members of an object of this file.
+   */
+  local: string;
+  line: number;
+  /** Whether it is only offered to others: the name means nothing in this file. */
+  reexport: boolean;
 }
 
 export interface Import {
@@ -77,6 +106,10 @@ export interface Source {
   readNames(startLine: number, endLine: number, among?: ReadonlySet<string>): Set<string>;
   /** The text of string literals of 3 to 60 characters. */
   literals(startLine: number, endLine: number): string[];
+  /** Uses of names that the functions around do not declare as variables. Without a parser, only calls. */
+  uses(): Use[];
+  /** The names that the file takes from modules, and those that it offers under another name or for another module. */
+  bindings(): Binding[];
 }
 
 /** Computes a value once, on first use. */

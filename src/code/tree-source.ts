@@ -1,7 +1,10 @@
 import type { SgNode } from "@ast-grep/napi";
-import { importsOf } from "./imports.ts";
-import type { FoundDefinition, Shape, Slot } from "./shape.ts";
+import { bindingsOf, bindingsOfImports } from "./bindings.ts";
+import { isTypeName, typeNameOf, wordsDeclaring } from "./declared-types.ts";
+import { importsOf, isGo, isPython, isScript } from "./imports.ts";
+import { type FoundDefinition, firstField, type Shape, type Slot } from "./shape.ts";
 import {
+  type Binding,
   type Call,
   type Definition,
   type DefinitionKind,
@@ -13,6 +16,7 @@ import {
   type Source,
   shortText,
   tellingLiterals,
+  type Use,
   within,
 } from "./source.ts";
 import {
@@ -22,7 +26,6 @@ import {
   extentOf,
   findDefining,
   findOn,
-  isHeaded,
   type LineIndex,
   type LineRange,
   type Located,
@@ -42,6 +45,8 @@ interface Candidate {
   /** Start and end index of the node itself. */
   at: number;
   to: number;
+  /** The name of the type that it declares. */
+  type: string | null;
 }
 
 /** The definitions in nodes of the right kinds, each after the one around it. */
@@ -91,6 +96,7 @@ function define(one: Candidate, found: FoundDefinition, outer: Definition | null
     signatureEnd: Math.min(end, index.lineAt(lastInk(index.text, from, headEnd))),
     container: found.container ?? (isMember ? outer.name : null),
     exported: kind !== "test" && isOwn && isSeen,
+    type: typedKinds.includes(kind) ? one.type : null,
   };
 }
 
@@ -114,8 +120,23 @@ function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape)
     around.push({ isRun: runs.includes(first.kind), to: own.to });
     const { from, to } = reachOf(own, index, shape);
     const [start, end] = [index.lineAt(from), index.lineAt(Math.max(from, to - 1))];
-    return [{ found, start, end, from, at: own.from, to }];
+    return [{ found, start, end, from, at: own.from, to, type: writtenType(own.node, index) }];
   });
+}
+
+const typedKinds: readonly DefinitionKind[] = ["function", "method", "constant", "variable", "field", "type"];
+/** The fields of a node, or of the function that is its value, that have a written type. */
+const typeFields = ["return_type", "result", "returns", "type"];
+
+function writtenType(node: SgNode, { text }: LineIndex): string | null {
+  const value = node.field("value");
+  // `type Name = Type` of TypeScript has the type as its value.
+  const isAlias = node.kind() === "type_alias_declaration";
+  const isRun = value !== null && /function/.test(String(value.kind()));
+  const written = isAlias ? value : firstField(isRun ? value : node, typeFields);
+  if (!written) return null;
+  const { from, to } = extentOf(written);
+  return typeNameOf(text.slice(from, to));
 }
 
 /** The text before the name; the whole head if it does not contain the name. */
@@ -299,12 +320,23 @@ class TreeSource implements Source {
   readonly #table: SlotTable;
   readonly #definitions: () => Definition[];
   readonly #imports: () => Import[];
+  readonly #scopes: () => Scopes;
+  readonly #bindings: () => Binding[];
 
   constructor(tree: Tree) {
     this.#tree = tree;
     this.#table = slotTableOf(tree.shape);
-    this.#definitions = once(() => findDefinitions(definingNodes(tree), tree.index, tree.shape));
+    this.#definitions = once(() => findDefinitions(findDefining(tree).map(locate), tree.index, tree.shape));
     this.#imports = once(() => importsOf(tree.path, tree.text));
+    this.#scopes = once(() => new Scopes(this.definitions, tree.index.lines.length));
+    this.#bindings = once(() =>
+      isScript(tree.path) || isPython(tree.path) || isGo(tree.path)
+        ? bindingsOf(
+            tree,
+            this.definitions.filter((one) => this.#scopes().at(one.start) === null),
+          )
+        : bindingsOfImports(this.imports),
+    );
   }
 
   get definitions(): Definition[] {
@@ -337,15 +369,18 @@ class TreeSource implements Source {
     const literals = found.map((node) => ({ line: lineOf(tree, node), text: textOfNode(tree, node) }));
     return tellingLiterals(within(literals, start, end).map(({ text }) => text));
   }
-}
 
-function definingNodes(tree: Tree): readonly Located[] {
-  const { shape, text, located } = tree;
-  if (!located) return findDefining(tree).map(locate);
-  return located().filter(({ kind, from, to }) => {
-    const head = shape.heads?.[kind];
-    return shape.definitions[kind] !== undefined && (head === undefined || isHeaded(text, head, from, to));
-  });
+  uses(): Use[] {
+    return usesOf(
+      this.#tree,
+      new Variables(this.#scopes(), this.#tree, this.definitions, this.bindings()),
+      this.#table,
+    );
+  }
+
+  bindings(): Binding[] {
+    return this.#bindings();
+  }
 }
 
 const lineOf = ({ index }: Tree, { extent }: CachedNode) => index.lineAt(extent.from);
@@ -478,3 +513,258 @@ function readNames(
 
 const keys: readonly Slot[] = ["key", "keyword"];
 const isVariable = ({ slot, isMember }: NameRole) => !isMember && !keys.includes(slot);
+
+/** The functions around the lines of a file. */
+class Scopes {
+  readonly #innermost: (Definition | null)[];
+  readonly #outer = new Map<Definition, Definition | null>();
+
+  constructor(definitions: readonly Definition[], lines: number) {
+    this.#innermost = new Array<Definition | null>(lines + 2).fill(null);
+    for (const one of definitions) {
+      if (!runs.includes(one.kind) && one.kind !== "macro") continue;
+      this.#outer.set(one, this.at(one.start));
+      this.#innermost.fill(one, one.start, Math.min(one.end, lines) + 1);
+    }
+  }
+
+  /** The innermost function, method or test around a line. */
+  at(line: number): Definition | null {
+    return this.#innermost[line] ?? null;
+  }
+
+  outer(one: Definition): Definition | null {
+    return this.#outer.get(one) ?? null;
+  }
+}
+
+/** Variables of one name that hide a definition or an import in a part of a file; more of them hide nothing. */
+const maximumHiding = 200;
+
+/** Nodes within which a variable is known. */
+const blocks =
+  /block$|function|method|func_literal|lambda|closure|^for_|^if_|switch|case$|^catch|comprehension|^generator_expression$/;
+const functions = /function|method|lambda|comprehension|^generator_expression$/;
+
+/** The variables of a file. Those with the name of a definition or an import are known in their block, others in the function around. */
+class Variables {
+  readonly #scopes: Scopes;
+  readonly #tree: Tree;
+  /** Lines with names of definitions and imports. */
+  readonly #defining: ReadonlySet<string>;
+  readonly #defined: ReadonlySet<string>;
+  readonly #hiding = new Map<string, Extent[]>();
+  /** Null is the file itself. */
+  readonly #names = new Map<Definition | null, Set<string>>();
+  readonly #types = new Map<Definition, Map<string, string>>();
+
+  constructor(scopes: Scopes, tree: Tree, definitions: readonly Definition[], bindings: readonly Binding[]) {
+    this.#scopes = scopes;
+    this.#tree = tree;
+    this.#defining = new Set([
+      ...bindings.map(({ local, line }) => `${line} ${local}`),
+      ...definitions.flatMap(({ name, start, signatureEnd }) =>
+        Array.from(
+          { length: Math.min(signatureEnd - start, longestHeadLines) + 1 },
+          (_, at) => `${start + at} ${name}`,
+        ),
+      ),
+    ]);
+    const named = definitions.filter(({ container }) => container === null);
+    this.#defined = new Set([...named.map(({ name }) => name), ...bindings.map(({ local }) => local)]);
+  }
+
+  /** Whether the file defines or imports a name. */
+  isDefined(name: string): boolean {
+    return this.#defined.has(name);
+  }
+
+  /** Declares a name, unless it is that of a definition or of an import on this line. */
+  declare({ name, line, node }: NameAt): void {
+    if (this.#defining.has(`${line} ${name}`)) return;
+    if (this.#defined.has(name)) {
+      const hiding = this.#hiding.get(name) ?? [];
+      if (hiding.length < maximumHiding) hiding.push(this.#blockAround(node));
+      this.#hiding.set(name, hiding);
+      return;
+    }
+    const scope = this.#scopes.at(line);
+    const names = this.#names.get(scope) ?? new Set();
+    this.#names.set(scope, names.add(name));
+  }
+
+  #blockAround(node: CachedNode): Extent {
+    const kinds = this.#tree.shape.assignmentDeclares ? functions : blocks;
+    let around = node.parent;
+    for (let level = 0; around && level < maximumLevels && !kinds.test(around.kind); level++)
+      around = around.parent;
+    return (around ?? this.#tree.root).extent;
+  }
+
+  /** The function around a name that declares a variable so called; null for the file, undefined if the name is none of a variable. */
+  declaring(name: string, { line, node }: NameAt): Definition | null | undefined {
+    const { from } = node.extent;
+    if (this.#defined.has(name)) {
+      const isHidden = this.#hiding.get(name)?.some((one) => one.from <= from && from < one.to);
+      return isHidden ? this.#scopes.at(line) : undefined;
+    }
+    for (let scope = this.#scopes.at(line); scope; scope = this.#scopes.outer(scope))
+      if (this.#names.get(scope)?.has(name)) return scope;
+    return this.#names.get(null)?.has(name) ? null : undefined;
+  }
+
+  /** The name that declares the type of a variable; empty if none does. */
+  typeOf(name: string, scope: Definition | null): string {
+    if (scope === null) return "";
+    const types = this.#types.get(scope) ?? new Map<string, string>();
+    this.#types.set(scope, types);
+    let type = types.get(name);
+    if (type === undefined) {
+      const { path, index } = this.#tree;
+      const { start, end } = scope;
+      const words = [...wordsDeclaring(name, { path, lines: index.lines, start, end })];
+      type = words.find((word) => isTypeName(word.split(".").at(-1) ?? "")) ?? words[0] ?? "";
+      types.set(name, type);
+    }
+    return type;
+  }
+}
+
+/** Lines of a head on which the name of a definition may be. */
+const longestHeadLines = 20;
+/** Maximum names of a file whose uses are read: each one is asked for the nodes around it. */
+const maximumNames = 60_000;
+/** Kinds of names that belong to an object. */
+const members = /^(?:private_)?(?:property|field)_identifier$/;
+/** `{ name } = …` declares a variable and reads a member of an object that is not followed. */
+const shorthand = "shorthand_property_identifier_pattern";
+
+function usesOf(tree: Tree, variables: Variables, table: SlotTable): Use[] {
+  const { shape, text } = tree;
+  const kinds = shape.baseCall ? [...shape.identifiers, shape.baseCall] : shape.identifiers;
+  const names = findOn(tree, kinds, wholeText)
+    .slice(0, maximumNames)
+    .map((node): NameAt => {
+      const { from, to } = node.extent;
+      const name = text.slice(from, to);
+      return { node, name, line: tree.index.lineAt(from), place: once(() => placeOf(node, table)) };
+    });
+  // In JavaScript and Python, what a file neither defines nor imports is a variable, or not of the repository.
+  const isClosed = (isScript(tree.path) || isPython(tree.path)) && !variables.isDefined("*");
+  const objects = new Set(names.filter((one) => hasMember(one, tree)).map(({ name }) => name));
+  // Such a variable only matters if a member of it is used, because its type may be declared.
+  const mayMatter = (one: NameAt) =>
+    !isClosed || (!hasMember(one, tree) && (objects.has(one.name) || variables.isDefined(one.name)));
+  for (const one of names)
+    if (!isAfterDot(one, tree) && mayMatter(one) && declaresVariable(one, tree)) variables.declare(one);
+  return names.flatMap((one) => {
+    if (one.name === shape.baseCall) return baseCall(one, tree);
+    if (isAfterDot(one, tree)) return readOf(one, variables, tree) ?? useOf(one, variables, tree);
+    return isClosed && !variables.isDefined(one.name) ? [] : useOf(one, variables, tree);
+  });
+}
+
+/** A name in the code, and its place, which takes several queries. */
+interface NameAt {
+  node: CachedNode;
+  name: string;
+  line: number;
+  place: () => NameRole;
+}
+
+/** Whether a member, an element or a result of what a name means follows. */
+const hasMember = ({ node }: NameAt, { text }: Tree): boolean =>
+  /^(?:[.!([]|\?\.)/.test(text.slice(node.extent.to, node.extent.to + 2));
+
+/** Whether a name is that of a member, by the signs before it; `...name` is none. */
+function isAfterDot({ node }: NameAt, { text }: Tree): boolean {
+  const { from } = node.extent;
+  return text[from - 1] === "." && text[from - 2] !== ".";
+}
+
+/** Signs after a name that is called or set, or may be: the nodes around decide. */
+const maybeCalled = /^\s*(?:[({[<`]|\?\.[(<]|=(?![=>]))/;
+
+/** The read of a member of a module, a class or a constant, by the text alone; undefined if the nodes around must decide. */
+function readOf(one: NameAt, variables: Variables, { path, text }: Tree): Use[] | undefined {
+  const { node, name, line } = one;
+  const { from, to } = node.extent;
+  if (!(isScript(path) || isPython(path) || isGo(path)) || maybeCalled.test(text.slice(to, to + 20)))
+    return undefined;
+  const receiver = pathBefore(text, from) ?? "";
+  // A decorator, or an element of JSX, is called.
+  if (receiver !== "" && "@<".includes(text[from - receiver.length - 2] ?? " ")) return undefined;
+  const root = rootOf.exec(receiver)?.[1] ?? "";
+  const isFollowed = root !== "" && !ownNames.has(root) && variables.declaring(root, one) === undefined;
+  const role = node.kind.endsWith("type_identifier") ? "type" : "read";
+  return isFollowed ? [{ name, line, role, receiver, variable: null }] : [];
+}
+
+/** `super(…)` calls a member that every class has. */
+function baseCall({ node, name, line }: NameAt, { text }: Tree): Use[] {
+  const { to } = node.extent;
+  const isCalled = /^\s*\(/.test(text.slice(to, to + 20));
+  return isCalled ? [{ name: "constructor", line, role: "call", receiver: name, variable: null }] : [];
+}
+
+/** The use that a name is; none for declarations, imports, variables, and members of what is not followed. */
+function useOf(one: NameAt, variables: Variables, tree: Tree): Use[] {
+  const { node, name, line } = one;
+  const place = one.place();
+  const isInTokens = isCallInTokens(node, tree);
+  const role = isInTokens ? "call" : place.slot === "shorthand" ? "read" : roleOf(place, tree.text);
+  if ((role !== "call" && role !== "read" && role !== "type") || node.kind === shorthand) return [];
+  const receiver = objectOf(one, role === "call" && !isInTokens, tree);
+  if (receiver === null) {
+    const isVariable = place.isMember || variables.declaring(name, one) !== undefined;
+    return isVariable ? [] : [{ name, line, role, receiver, variable: null }];
+  }
+  const root = rootOf.exec(receiver)?.[1] ?? "";
+  const isOwn = ownNames.has(root);
+  const scope = isOwn ? undefined : variables.declaring(root, one);
+  const variable = scope === undefined ? null : variables.typeOf(root, scope);
+  // What a read of a member of a variable or of the own object means is not followed.
+  const isFollowed = role === "call" || !(isOwn || root === "" || scope !== undefined);
+  return isFollowed ? [{ name, line, role, receiver, variable }] : [];
+}
+
+/** The text before the name of a member; null if it belongs to no object. */
+function objectOf({ node, place }: NameAt, isCalled: boolean, tree: Tree): string | null {
+  const before = isCalled ? receiverOfCall(tree, node, place()) : pathBefore(tree.text, node.extent.from);
+  // In PHP, the name of a variable is without its sign.
+  return before !== null && tree.path.endsWith(".php") ? before.replace(/^\$/, "") : before;
+}
+
+/** The name that an expression begins with. */
+const rootOf = /^[(*&\s]*(?:await\s+)?[(*&]*(?:new\s+)?([\p{L}_$][\p{L}\p{N}_$]*)/u;
+
+/** A macro's arguments are tokens, as in {@link callsInTokens}. */
+const isCallInTokens = ({ parent, extent }: CachedNode, { shape, text }: Tree): boolean =>
+  shape.tokenTree !== undefined && text[extent.to] === "(" && parent?.kind === shape.tokenTree;
+
+function declaresVariable({ node, place }: NameAt, { shape, text }: Tree): boolean {
+  if (node.kind === shorthand) return true;
+  if (members.test(node.kind)) return false;
+  const role = roleOf(place(), text);
+  if (place().isMember) return false;
+  if (role === "definition" || place().slot === "parameter") return true;
+  if (role !== "write" || !isVariable(place())) return false;
+  return shape.assignmentDeclares === true || /assignment_pattern$/.test(node.parent?.kind ?? "");
+}
+
+/** The names and dots before a name; null if there is no dot before it, empty if something else than a name is before a dot. */
+function pathBefore(text: string, end: number): string | null {
+  const steps: string[] = [];
+  let at = end;
+  for (;;) {
+    const sign = /(?:\?\.|(?<!\.)\.|::|->)$/.exec(text.slice(Math.max(0, at - 2), at))?.[0];
+    if (sign === undefined) break;
+    const name = /[\p{L}\p{N}_$]{1,100}$/u.exec(
+      text.slice(Math.max(0, at - sign.length - 100), at - sign.length),
+    )?.[0];
+    if (name === undefined || steps.length >= longestPath) return "";
+    steps.unshift(name);
+    at -= sign.length + name.length;
+  }
+  return at === end ? null : steps.join(".");
+}

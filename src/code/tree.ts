@@ -79,15 +79,9 @@ export interface Tree {
   index: LineIndex;
   /** Whether the tree's dialect has nodes of a kind; a search for others is an error. */
   hasKind(kind: string): boolean;
-  /** Nodes of the kinds of all definitions, if they are also found for another purpose. */
-  located?: (() => readonly Located[]) | undefined;
 }
 
 export const locate = (node: SgNode): Located => ({ node, kind: String(node.kind()), ...extentOf(node) });
-
-/** Nodes of these kinds in text order, each before those within it. */
-export const locateKinds = (root: SgNode, kinds: Iterable<string>): Located[] =>
-  root.findAll(selectorOf(kinds)).map(locate);
 
 const selectorOf = (kinds: Iterable<string>) => ({ rule: { kind: [...kinds].join(",") } });
 
@@ -187,13 +181,6 @@ export const textOfNode = ({ text }: Pick<Tree, "text">, { extent }: CachedNode)
 
 /** Whether a text contains what an expression for the beginning of a node matches: most texts do not, and no node is read then. */
 const mayBegin = (text: string, head: string) => new RegExp(head.replace(/^\^/, ""), "m").test(text);
-
-/** Maximum characters at the beginning of a node that are matched. */
-const longestHead = 200;
-
-/** Whether the beginning of a node matches an expression. */
-export const isHeaded = (text: string, head: string, from: number, to: number): boolean =>
-  new RegExp(head, "u").test(text.slice(from, Math.min(to, from + longestHead)));
 
 /** The lines of a text, 1-indexed. */
 export interface LineIndex {

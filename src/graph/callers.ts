@@ -1,5 +1,6 @@
 import { familyOf, folderOf, isPython, isScript, type Modules } from "../code/imports.ts";
-import type { FactRole } from "./facts.ts";
+import { constructors } from "../code/names.ts";
+import type { Use } from "../code/source.ts";
 import type { CallSite, SymbolLocation } from "./graph.ts";
 import type { Meaning, Names, Value, Values } from "./names.ts";
 import { type DefinitionAt, type HeadFacts, type ImportAt, type ReferenceAt, stemOf } from "./store.ts";
@@ -12,7 +13,7 @@ const certainties = {
   /** The file itself defines it. */
   own: 1,
   imported: 0.97,
-  /** The receiver's type is known. */
+  /** The receiver is a module or a class, or its type is declared. */
   typed: 0.92,
   /** The type is known, but another class may override the method. */
   dispatched: 0.6,
@@ -22,19 +23,8 @@ const certainties = {
   known: 0.5,
 } as const;
 
-const constructors: ReadonlySet<string> = new Set([
-  "constructor",
-  "__init__",
-  "__new__",
-  "initialize",
-  "__construct",
-]);
-
 /** If a name has this many places, some may have been left out (`HeadFacts`). */
 const MANY = 2_000;
-
-/** Maximum subclasses that are followed. */
-const MAX_SUBCLASSES = 200;
 
 interface Resolvers {
   head: HeadFacts;
@@ -92,12 +82,16 @@ export class Callers {
     const sites = new CallSites(least, this.#head);
     const certaintyOf = (reference: ReferenceAt) => this.#certaintyOf(reference, target);
     sites.add(this.#references(names, "call", of.path), certaintyOf);
-    // A base class's constructor is called as the class in JavaScript, and as the method in Python.
-    if (isScript(of.path) && of.kind === "class")
-      sites.add(this.#references(names, "super", of.path), certaintyOf);
-    if (isPython(of.path) && method.name === "__init__")
-      sites.add(this.#references(this.#subclassNames(of, method), "super", of.path), (reference) =>
-        this.#certaintyOfInit(reference, method),
+    // A subclass calls the constructor by a word, not by the name of the class.
+    const byWord =
+      isScript(of.path) && of.kind === "class"
+        ? "constructor"
+        : isPython(of.path) && method.name === "__init__"
+          ? "__init__"
+          : null;
+    if (byWord !== null)
+      sites.add(this.#references(new Set([byWord]), "call", of.path), (reference) =>
+        this.#certaintyOfBase(reference, target),
       );
     return sites.sorted();
   }
@@ -115,24 +109,18 @@ export class Callers {
   }
 
   /** The definition that a call means, if the code shows it; null if it is unknown or not in the repository. */
-  calleeOf({ path, name, via, hint }: ReferenceAt): { of: DefinitionAt; certainty: number } | null {
-    if (via === "own") {
-      const of = this.#head.definitionsIn(path)[Number(hint)];
-      return of ? { of, certainty: certainties.own } : null;
-    }
-    if (via === "member") {
-      const object = this.#values.valueOf(path, hint ?? "?");
-      if (object.kind === "unknown" || object.kind === "foreign") return null;
-      const member = this.#memberOf(object, name);
+  calleeOf(reference: ReferenceAt): { of: DefinitionAt; certainty: number } | null {
+    if (reference.receiver !== null) {
+      const member = this.#memberOf(this.#values.receiverOf(reference), reference.name);
       return member.kind === "definition" ? { of: member.of, certainty: certainties.typed } : null;
     }
-    const meaning = this.#names.meaningOf(path, name);
+    const meaning = this.#names.meaningAt(reference, reference.name);
     const [of] = meaning.kind === "definitions" ? meaning.found : [];
     if (!of || meaning.kind !== "definitions") return null;
-    return { of, certainty: certainties.imported * meaning.certainty };
+    return { of, certainty: certaintyOf(meaning, reference) };
   }
 
-  #references(names: ReadonlySet<string>, role: FactRole, path: string): ReferenceAt[] {
+  #references(names: ReadonlySet<string>, role: Use["role"], path: string): ReferenceAt[] {
     const found = [...names].flatMap((name) => this.#head.referencesTo(name, role));
     if (found.length < MANY) return found;
     // Some places of such a common name were left out. Those in its own file are always included.
@@ -179,60 +167,25 @@ export class Callers {
     );
   }
 
-  /** Names of a class, and of its subclasses that inherit this method. */
-  #subclassNames(owner: DefinitionAt, method: DefinitionAt): Set<string> {
-    const found = new Set<string>();
-    const open = [owner];
-    const seen = new Set([keyOf(owner)]);
-    for (let one = open.pop(); one && seen.size < MAX_SUBCLASSES; one = open.pop()) {
-      for (const name of this.#callNames(one)) {
-        found.add(name);
-        for (const subclass of this.#classesNaming(name)) {
-          if (seen.has(keyOf(subclass))) continue;
-          seen.add(keyOf(subclass));
-          const [own] = this.#values.membersOf(subclass, method.name).found;
-          if (own && keyOf(own) === keyOf(method)) open.push(subclass);
-        }
-      }
-    }
-    return found;
-  }
-
-  /** Classes that have a name in their head. */
-  #classesNaming(name: string): DefinitionAt[] {
-    return this.#head.referencesTo(name, "read").flatMap(({ path, line, within }) => {
-      const around = within === null ? undefined : this.#head.definitionsIn(path)[within];
-      return around?.kind === "class" && line <= around.signatureEnd ? [around] : [];
-    });
-  }
-
-  /** `super().__init__()`, `Base.__init__(self)`: recorded under the class that has or inherits the method. */
-  #certaintyOfInit(reference: ReferenceAt, method: DefinitionAt): number {
-    const callee = this.calleeOf(reference);
-    if (callee?.of.kind !== "class") return 0;
-    const { found } = this.#values.membersOf(callee.of, method.name);
-    return found.some((one) => keyOf(one) === keyOf(method)) ? certainties.typed : 0;
+  /** `super(…)`, `super().__init__()`, `Base.__init__(self)`: the constructor that the base class has or inherits, or the base class. */
+  #certaintyOfBase(reference: ReferenceAt, { keys }: Target): number {
+    const value = this.#values.receiverOf(reference);
+    if (value.kind !== "instance" && value.kind !== "definition") return 0;
+    const { found } = this.#values.membersOf(value.of, reference.name);
+    return [value.of, ...found].some((one) => keys.has(keyOf(one))) ? certainties.typed : 0;
   }
 
   /** How certain a reference means the target; 0 if it means something else. */
   #certaintyOf(reference: ReferenceAt, target: Target): number {
-    const { path, name, via, hint } = reference;
-    if (familyOf(path) !== familyOf(target.of.path)) return 0;
-    if (via === "own") {
-      const own = this.#head.definitionsIn(path)[Number(hint)];
-      return own && target.keys.has(keyOf(own)) ? certainties.own : 0;
-    }
-    if (via === "member") return this.#certaintyOfMember(reference, target);
-    const meaning = this.#names.meaningOf(path, name);
+    if (familyOf(reference.path) !== familyOf(target.of.path)) return 0;
+    if (reference.receiver !== null) return this.#certaintyOfMember(reference, target);
+    const meaning = this.#names.meaningAt(reference, reference.name);
     if (meaning.kind !== "definitions" || !meaning.found.some((one) => target.keys.has(keyOf(one)))) return 0;
-    return certainties.imported * meaning.certainty;
+    return certaintyOf(meaning, reference);
   }
 
   #certaintyOfMember(reference: ReferenceAt, { keys, of }: Target): number {
-    const { path, name, hint } = reference;
-    const object = this.#values.valueOf(path, hint ?? "?");
-    if (object.kind === "foreign") return 0;
-    const member = object.kind === "unknown" ? object : this.#memberOf(object, name);
+    const member = this.#memberOf(this.#values.receiverOf(reference), reference.name);
     if (member.kind === "foreign") return 0;
     if (member.kind !== "definition") return this.#guess(reference, of);
     if (keys.has(keyOf(member.of))) return certainties.typed;
@@ -250,12 +203,11 @@ export class Callers {
     const owner = this.#head
       .definitionsIn(method.path)
       .find((one) => one.name === method.container && one.end >= method.end);
-    return (owner?.supers ?? []).some((parent) => {
-      const value = this.#values.valueOf(method.path, `:${parent}`);
-      if (value.kind !== "instance") return false;
-      const { found } = this.#values.membersOf(value.of, method.name);
-      return found.some((one) => keyOf(one) === keyOf(other));
-    });
+    return (owner ? this.#values.supersOf(owner) : []).some(
+      (parent) =>
+        parent !== null &&
+        this.#values.membersOf(parent, method.name).found.some((one) => keyOf(one) === keyOf(other)),
+    );
   }
 
   /** The receiver is unknown: the fewer members have the name, the likelier it is this one. */
@@ -277,6 +229,10 @@ export class Callers {
       .some(({ specifier }) => specifier !== "" && this.#modules.resolve(path, specifier).includes(other));
   }
 }
+
+/** How certain a plain name means its definition: the file itself has it, or it is imported or found by a rule of the language. */
+const certaintyOf = ({ found, certainty }: Meaning & { kind: "definitions" }, { path }: ReferenceAt) =>
+  found.some((one) => one.path === path) ? certainties.own : certainties.imported * certainty;
 
 /** Overloads are next to their implementation. */
 const isNextTo = (a: DefinitionAt, b: DefinitionAt) =>

@@ -1,6 +1,7 @@
+import { isTypeName } from "../code/declared-types.ts";
 import { familyOf, folderOf, isGo, isPython, isScript, type Modules } from "../code/imports.ts";
-import type { DefinitionAt, HeadFacts, ImportAt } from "./store.ts";
-import { type Parts, parseTypeExpression, type Step } from "./type-expression.ts";
+import { ownObject } from "../code/names.ts";
+import type { DefinitionAt, HeadFacts, ImportAt, ReferenceAt } from "./store.ts";
 
 /** What a name means: definitions, whole modules, or something outside of the repository (`foreign`). */
 export type Meaning =
@@ -15,6 +16,13 @@ const unknown = { kind: "unknown" } as const;
 const definitions = (found: readonly DefinitionAt[], certainty = 1): Meaning =>
   found.length > 0 ? { kind: "definitions", found, certainty } : unknown;
 
+/** Whether a definition is called by its name alone. */
+const isNamed = ({ kind, container }: DefinitionAt) =>
+  container === null && kind !== "test" && kind !== "section";
+
+/** A place in a file: the number of the definition around it, null outside of all. */
+type Place = Pick<ReferenceAt, "path" | "within">;
+
 /** Files through which a name is followed. */
 const MAX_DEPTH = 8;
 
@@ -23,10 +31,37 @@ export class Names {
   readonly #head: HeadFacts;
   readonly #modules: Modules;
   readonly #known = new Map<string, Meaning>();
+  readonly #inner = new Map<string, ReadonlyMap<number, Meaning>>();
 
   constructor(head: HeadFacts, modules: Modules) {
     this.#head = head;
     this.#modules = modules;
+  }
+
+  /** What a name means at a place of a file: the innermost definition or import around it counts. */
+  meaningAt({ path, within }: Place, name: string): Meaning {
+    const inner = this.#innerMeanings(path, name);
+    const all = inner.size === 0 ? [] : this.#head.definitionsIn(path);
+    for (let at = within; at !== null && inner.size > 0; at = all[at]?.outer ?? null) {
+      const meaning = inner.get(at);
+      if (meaning) return meaning;
+    }
+    return this.meaningOf(path, name);
+  }
+
+  /** What a name means within the definitions of a file, by their numbers. */
+  #innerMeanings(path: string, name: string): ReadonlyMap<number, Meaning> {
+    const key = `${path}\0${name}`;
+    const known = this.#inner.get(key);
+    if (known) return known;
+    const found = new Map<number, Meaning>();
+    this.#inner.set(key, found);
+    for (const one of this.#head.importsIn(path))
+      if (one.local === name && one.within !== null) found.set(one.within, this.#imported(path, one, 0));
+    const named = this.#head.definitionsIn(path).filter((one) => one.name === name && isNamed(one));
+    for (const [outer, own] of Map.groupBy(named, (one) => one.outer))
+      if (outer !== null) found.set(outer, definitions(own));
+    return found;
   }
 
   /** What a name means on the top level of a file. */
@@ -41,7 +76,9 @@ export class Names {
   }
 
   #find(path: string, name: string, depth: number): Meaning {
-    const imported = this.#head.importsIn(path).filter((one) => one.local === name && !one.reexport);
+    const imported = this.#head
+      .importsIn(path)
+      .filter((one) => one.local === name && !one.reexport && one.within === null);
     // `const name = require("…")` is also a variable, but means the module.
     const own = this.ownTop(path, name).filter(
       ({ start, end }) => !imported.some(({ line }) => start <= line && line <= end),
@@ -61,11 +98,8 @@ export class Names {
   /** Definitions of a name on the top level of a file, or of a namespace in it. */
   ownTop(path: string, name: string): DefinitionAt[] {
     const all = this.#head.definitionsIn(path);
-    const isTop = ({ outer, container }: DefinitionAt) =>
-      container === null && (outer === null || all[outer]?.kind === "module");
-    return all.filter(
-      (one) => one.name === name && one.kind !== "test" && one.kind !== "section" && isTop(one),
-    );
+    const isTop = ({ outer }: DefinitionAt) => outer === null || all[outer]?.kind === "module";
+    return all.filter((one) => one.name === name && isNamed(one) && isTop(one));
   }
 
   #imported(path: string, one: ImportAt, depth: number): Meaning {
@@ -186,40 +220,46 @@ export class Names {
   }
 }
 
-/** The value of an expression, as far as it can be followed. */
+/** What an expression is, as far as names and declared types say. */
 export type Value =
   /** An object of a class, an interface or a type. */
   | { kind: "instance"; of: DefinitionAt }
   /** The class, function, method, field or constant itself. */
   | { kind: "definition"; of: DefinitionAt }
   | { kind: "modules"; paths: readonly string[] }
-  | { kind: "collection"; of: Value }
-  /** A method of a collection, by its result. */
-  | { kind: "method"; returns: Value }
   /** Not part of the repository. */
   | { kind: "foreign" }
   | { kind: "unknown" };
 
-/** Steps and definitions through which an expression is followed. */
+/** Types through which an expression is followed. */
 const MAX_STEPS = 10;
+/** Types whose members are searched for one name. */
+const MAX_SUPERS = 20;
 
 /** If a type and a constant have the same name, the constant is the value. */
-function valueIn(found: readonly DefinitionAt[]): Value {
+function valueIn(meaning: Meaning): Value {
+  if (meaning.kind !== "definitions") return meaning;
+  const { found } = meaning;
   const of = found.find(({ kind }) => kind !== "interface" && kind !== "type") ?? found[0];
   return of ? { kind: "definition", of } : unknown;
 }
 
 const types: readonly string[] = ["class", "interface", "type", "extension"];
-const ofElements = /^(?:find|findLast|at|pop|shift|get|next|popleft|setdefault)$/;
-const ofCollections =
-  /^(?:filter|slice|toSorted|sort|toReversed|reverse|concat|values|copy|union|difference|items|splice|with)$/;
 
-/** Follows type expressions through the files of the head. */
+/** A literal: a string, a list or a number. */
+const literal = /^(?:[rbfuRBFU]{0,2}["'`]|[[{\d])/;
+const root =
+  /^[(*&\s]{0,9}(?:await\s+)?[(*&]{0,9}(?:(?:require|import)\(\s*["'`]([^"'`\n]{1,500})["'`]\s*\)|(?:new\s+)?([\p{L}_$][\p{L}\p{N}_$]*))/u;
+const step = /\s*(?:[!?]?\.|::|->|\\)\s*([#\p{L}_$][\p{L}\p{N}_$]*)|\s*[({]|[)!]/uy;
+const base = /^(?:super|base|parent)$/;
+
+/** Follows the objects before names through names and declared types. */
 export class Values {
   readonly #head: HeadFacts;
   readonly #names: Names;
   readonly #modules: Modules;
   readonly #known = new Map<string, Value>();
+  readonly #knownTypes = new Map<string, Value>();
 
   constructor(head: HeadFacts, names: Names, modules: Modules) {
     this.#head = head;
@@ -227,141 +267,137 @@ export class Values {
     this.#modules = modules;
   }
 
-  /** What a type expression of a file evaluates to. */
-  valueOf(path: string, expression: string, depth = 0): Value {
-    const key = `${path}\0${expression}`;
+  /** What the object is whose member a reference names. */
+  receiverOf({ path, receiver, variable, within }: ReferenceAt): Value {
+    const key = `${path}\0${within}\0${variable}\0${receiver}`;
     const known = this.#known.get(key);
     if (known) return known;
-    if (depth > MAX_STEPS) return unknown;
-    // A cycle ends here.
-    this.#known.set(key, unknown);
-    const parts = parseTypeExpression(expression);
-    let value = this.#baseOf(path, parts);
-    for (const step of parts.steps) value = this.#follow(value, step, depth + 1);
+    const value = this.#read({ path, within }, receiver ?? "", variable);
     this.#known.set(key, value);
     return value;
   }
 
-  #baseOf(path: string, { base, name }: Parts): Value {
-    if (base === "unknown" || name === "") return unknown;
-    if (name === "builtin") return foreign;
-    if (base === "parent") return this.#parentOf(path, name);
-    const meaning = this.#meaningOf(path, name);
-    if (meaning.kind !== "definitions")
-      return base === "instance" && meaning.kind === "modules" ? unknown : meaning;
-    if (base === "value") return valueIn(meaning.found);
-    const type = meaning.found.find(({ kind }) => types.includes(kind));
-    return type ? { kind: "instance", of: type } : unknown;
-  }
-
-  /** `a::b` is the member b of a. */
-  #meaningOf(path: string, name: string): Meaning {
-    const [head = "", ...rest] = name.split("::");
-    // A type parameter can be anything.
-    const isParameter = rest.length === 0 && /^(?:[A-Z]\d?|T[A-Z][a-z]\w*)$/.test(head);
-    if (isParameter && this.#names.ownTop(path, head).length === 0) return { kind: "unknown" };
-    let meaning = this.#names.meaningOf(path, head);
-    if (meaning.kind === "foreign" || meaning.kind === "unknown") {
-      // A class within a function or a test.
-      const inner = this.#head
-        .definitionsIn(path)
-        .filter((one) => one.name === head && types.includes(one.kind));
-      if (inner.length > 0) meaning = { kind: "definitions", found: inner, certainty: 1 };
+  #read(place: Place, receiver: string, variable: string | null): Value {
+    if (literal.test(receiver)) return foreign;
+    const [head = "", specifier, name = ""] = root.exec(receiver) ?? [];
+    if (head === "") return unknown;
+    let value =
+      specifier === undefined ? this.#rootOf(place, name, variable) : this.#module(place, specifier);
+    // `super()` and `cls()` are objects of the class that the words mean.
+    let isWord = base.test(name) || name === "cls";
+    for (let at = head.length; at < receiver.length; ) {
+      step.lastIndex = at;
+      const next = step.exec(receiver);
+      if (!next) return unknown;
+      at = step.lastIndex;
+      const sign = next[0].trim();
+      if (next[1] !== undefined) value = this.memberOf(value, next[1]);
+      else if (sign === "(" || sign === "{") {
+        at = afterBracket(receiver, at);
+        if (!isWord) value = this.#resultOf(value);
+      }
+      isWord = false;
     }
-    for (const next of rest) {
-      if (meaning.kind === "modules") meaning = this.#names.exportedOf(meaning.paths, next);
-      else if (meaning.kind === "definitions") {
-        const found = meaning.found.flatMap((one) => this.membersOf(one, next).found);
-        meaning = found.length > 0 ? { kind: "definitions", found, certainty: 1 } : { kind: "unknown" };
-      } else return meaning;
+    return value;
+  }
+
+  #module({ path }: Place, specifier: string): Value {
+    const paths = this.#modules.resolve(path, specifier);
+    return paths.length === 0 ? foreign : { kind: "modules", paths };
+  }
+
+  #rootOf(place: Place, name: string, variable: string | null): Value {
+    if (variable !== null) return this.#typed(place, variable);
+    const value = valueIn(this.#names.meaningAt(place, name));
+    const isKnown = value.kind === "definition" || value.kind === "modules";
+    const owner = !isKnown && (ownObject.test(name) || base.test(name)) ? this.#ownerAt(place) : undefined;
+    if (!owner) return value;
+    const [parent] = owner.supers;
+    if (!base.test(name)) return { kind: "instance", of: owner };
+    return parent === undefined ? unknown : this.#typed(placeOf(owner), parent);
+  }
+
+  /** The class around a place. A method of Go, or of a block that extends a type, names it. */
+  #ownerAt({ path, within }: Place): DefinitionAt | undefined {
+    const all = this.#head.definitionsIn(path);
+    for (let at = within; at !== null; at = all[at]?.outer ?? null) {
+      const one = all[at];
+      if (!one) return undefined;
+      if (one.kind === "class" || one.kind === "interface") return one;
+      const container = one.container;
+      const owner = all.find(({ name, kind }) => name === container && types.includes(kind));
+      if (container !== null && owner) return owner;
     }
-    return meaning;
+    return undefined;
   }
 
-  #parentOf(path: string, name: string): Value {
-    const own = this.#meaningOf(path, name);
-    const [of] = own.kind === "definitions" ? own.found : [];
-    const [parent] = of?.supers ?? [];
-    return of && parent ? this.valueOf(of.path, `:${parent}`) : unknown;
+  /** An object of the type, or the result of the function, with a name. */
+  #typed(place: Place, written: string, depth = 0): Value {
+    if (written === "" || depth > MAX_STEPS) return unknown;
+    const key = `${place.path}\0${place.within}\0${written}`;
+    const known = this.#knownTypes.get(key);
+    if (known) return known;
+    // A cycle ends here.
+    this.#knownTypes.set(key, unknown);
+    const value = this.#evaluate(place, written, depth);
+    this.#knownTypes.set(key, value);
+    return value;
   }
 
-  #follow(value: Value, step: Step, depth: number): Value {
-    if (value.kind === "unknown" || value.kind === "foreign") return value;
-    switch (step.kind) {
-      case "collection":
-        return { kind: "collection", of: value };
-      case "element":
-        return this.#elementOf(value, depth);
-      case "call":
-        return this.#returnOf(value, depth);
-      case "member":
-        return this.memberOf(value, step.name, depth);
-    }
+  #evaluate(place: Place, written: string, depth: number): Value {
+    const [head = "", ...rest] = written.split(/\.|::/);
+    let value = this.#rootOf(place, head, null);
+    for (const name of rest) value = this.memberOf(value, name, depth + 1);
+    if (value.kind === "definition") return this.#resultOf(value, depth + 1);
+    if (value.kind === "instance") return value;
+    // A word that is not imported and looks like no type may be anything.
+    const isType = rest.length === 0 ? isTypeName(head) : this.#isImported(place.path, head);
+    return value.kind === "foreign" && isType ? foreign : unknown;
   }
 
-  #elementOf(value: Value, depth: number): Value {
-    const isNamed = value.kind === "instance" && value.of.kind === "type";
-    const own = value.kind === "definition" || isNamed ? this.#contentOf(value.of, depth) : value;
-    return own.kind === "collection" ? own.of : own.kind === "foreign" ? foreign : unknown;
+  #isImported(path: string, name: string): boolean {
+    return this.#head.importsIn(path).some(({ local }) => local === name);
   }
 
-  #returnOf(value: Value, depth: number): Value {
-    if (value.kind === "method") return value.returns;
+  /** What a call returns: an object of a class. */
+  #resultOf(value: Value, depth = 0): Value {
+    if (value.kind === "foreign") return foreign;
     if (value.kind !== "definition") return unknown;
     const { of } = value;
     if (types.includes(of.kind)) return { kind: "instance", of };
-    const held = this.#contentOf(of, depth);
-    if (of.kind === "function" || of.kind === "method") return held;
-    return held.kind === "definition" ? this.#returnOf(held, depth + 1) : unknown;
+    return of.kind === "function" || of.kind === "method" ? this.#contentOf(of, depth) : unknown;
   }
 
-  /** The value of a constant or a field, and what a function returns. */
+  /** The value of a constant or a field, and what a function returns, by the declared type. */
   #contentOf(of: DefinitionAt, depth: number): Value {
-    return of.type === null ? unknown : this.valueOf(of.path, of.type, depth + 1);
+    return of.type === null ? unknown : this.#typed(placeOf(of), of.type, depth + 1);
   }
 
   /** A member of a value. Methods and fields are definitions. */
   memberOf(value: Value, name: string, depth = 0): Value {
-    switch (value.kind) {
-      case "collection":
-        if (ofElements.test(name)) return { kind: "method", returns: value.of };
-        return ofCollections.test(name) ? { kind: "method", returns: value } : foreign;
-      case "modules": {
-        const meaning = this.#names.exportedOf(value.paths, name);
-        return meaning.kind === "definitions" ? valueIn(meaning.found) : meaning;
-      }
-      case "instance":
-      case "definition":
-        return this.#memberOfDefinition(value, name, depth);
-      default:
-        return value.kind === "foreign" ? foreign : unknown;
-    }
-  }
-
-  #memberOfDefinition(value: Value & { of: DefinitionAt }, name: string, depth: number): Value {
-    const { found, isOpen } = this.membersOf(value.of, name);
-    const [of] = found;
-    if (of) return { kind: "definition", of };
+    if (value.kind === "modules") return valueIn(this.#names.exportedOf(value.paths, name));
+    if (value.kind !== "instance" && value.kind !== "definition") return value;
+    const { of } = value;
+    const { found, isOpen } = this.membersOf(of, name);
+    const [own] = found;
+    if (own) return { kind: "definition", of: own };
     if (depth > MAX_STEPS) return unknown;
     // Go: an embedded type is also a field of that name.
-    const embedded = isGo(value.of.path) && value.of.supers.find((one) => one.split("::").at(-1) === name);
-    if (embedded) return this.valueOf(value.of.path, `:${embedded}`, depth + 1);
-    const held = this.#literalMember(value, name);
-    if (held.kind !== "unknown") return held;
-    if (value.kind === "definition" && !types.includes(value.of.kind)) {
-      const held = this.#contentOf(value.of, depth);
-      return held.kind === "unknown" ? unknown : this.memberOf(held, name, depth + 1);
-    }
-    if (value.of.kind === "type" && value.of.type !== null)
-      return this.memberOf(this.#contentOf(value.of, depth), name, depth + 1);
+    const embedded = isGo(of.path) && of.supers.find((one) => one.split(".").at(-1) === name);
+    if (embedded) return this.#typed(placeOf(of), embedded, depth + 1);
+    if (value.kind === "definition" && !types.includes(of.kind))
+      return this.#memberOfConstant(of, name, depth);
+    if (of.kind === "type" && of.type !== null)
+      return this.memberOf(this.#contentOf(of, depth), name, depth + 1);
     return isOpen ? unknown : foreign;
   }
 
-  /** A member of an object literal that consists of names. */
-  #literalMember({ kind, of }: Value & { of: DefinitionAt }, name: string): Value {
-    if (kind !== "definition") return unknown;
-    const meaning = this.#names.memberOf({ kind: "definitions", found: [of], certainty: 1 }, name);
-    return meaning.kind === "definitions" ? valueIn(meaning.found) : meaning;
+  /** A member of an object literal that consists of names, or of an object of the declared type. */
+  #memberOfConstant(of: DefinitionAt, name: string, depth: number): Value {
+    const held = this.#names.memberOf({ kind: "definitions", found: [of], certainty: 1 }, name);
+    if (held.kind !== "unknown") return valueIn(held);
+    const content = of.kind === "function" || of.kind === "method" ? unknown : this.#contentOf(of, depth);
+    return content.kind === "unknown" ? unknown : this.memberOf(content, name, depth + 1);
   }
 
   /** Members of a name: its own, else the inherited ones. `isOpen`: a supertype is unknown, so there may be others. */
@@ -371,22 +407,29 @@ export class Values {
     seen = new Set<string>(),
   ): { found: DefinitionAt[]; isOpen: boolean } {
     const key = `${owner.path}\0${owner.seq}`;
-    if (seen.has(key) || seen.size > 20) return { found: [], isOpen: true };
+    if (seen.has(key) || seen.size > MAX_SUPERS) return { found: [], isOpen: true };
     seen.add(key);
     const own = this.#ownMembers(owner, name);
     if (own.length > 0) return { found: own, isOpen: false };
     let isOpen = false;
-    for (const parent of owner.supers) {
-      const value = this.valueOf(owner.path, `:${parent}`);
-      if (value.kind !== "instance") {
+    for (const parent of this.supersOf(owner)) {
+      if (parent === null) {
         isOpen = true;
         continue;
       }
-      const inherited = this.membersOf(value.of, name, seen);
+      const inherited = this.membersOf(parent, name, seen);
       if (inherited.found.length > 0) return inherited;
       isOpen ||= inherited.isOpen;
     }
     return { found: [], isOpen };
+  }
+
+  /** The types that a type extends, implements or embeds; null for one that is not in the repository. */
+  supersOf(owner: DefinitionAt): (DefinitionAt | null)[] {
+    return owner.supers.map((one) => {
+      const value = this.#typed(placeOf(owner), one);
+      return value.kind === "instance" ? value.of : null;
+    });
   }
 
   #ownMembers(owner: DefinitionAt, name: string): DefinitionAt[] {
@@ -403,4 +446,18 @@ export class Values {
       .filter((one) => owner.kind === "module" && one.outer === owner.seq && one.name === name);
     return inModule.length > 0 ? inModule : all;
   }
+}
+
+/** The place at which the names in the head of a definition mean something. */
+const placeOf = ({ path, outer }: DefinitionAt): Place => ({ path, within: outer });
+
+/** The index after the bracket that closes the one before an index. */
+function afterBracket(text: string, from: number): number {
+  let depth = 1;
+  for (let at = from; at < text.length; at++) {
+    if ("([{".includes(text[at] as string)) depth += 1;
+    else if (")]}".includes(text[at] as string)) depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return text.length;
 }

@@ -1,9 +1,9 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { BlobFacts, DefinitionFact, Via } from "./facts.ts";
+import type { BlobFacts, DefinitionFact, ImportFact, ReferenceFact } from "./facts.ts";
 import { partsOf, wordsOf } from "./words.ts";
 
 /** The version of the extracted facts. An index of another version is built again. */
-export const EXTRACTOR_VERSION = 2;
+export const EXTRACTOR_VERSION = 3;
 
 /**
  * The facts of a blob only depend on its text and on the kind of its file name, so they are computed once and are valid for each
@@ -12,19 +12,19 @@ export const EXTRACTOR_VERSION = 2;
 const tables = {
   /** `kind` is the grammar's dialect, or another kind of file (`kindOf`); `lines` is 0 if nothing is known of the text. */
   blob: "id INTEGER PRIMARY KEY, oid TEXT NOT NULL, kind TEXT NOT NULL, lines INTEGER NOT NULL, package TEXT, UNIQUE (oid, kind)",
-  /** Symbols, and the sections of documents (`kind` = 'section'). `type` is a type expression, see `type-expression.ts`. */
+  /** Symbols, and the sections of documents (`kind` = 'section'). */
   definition:
     "blob INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, container TEXT, " +
     "start INTEGER NOT NULL, finish INTEGER NOT NULL, signature INTEGER NOT NULL, doc INTEGER NOT NULL, " +
     "exported INTEGER NOT NULL, outer INTEGER, type TEXT, supers TEXT, excerpt TEXT NOT NULL, PRIMARY KEY (blob, seq)",
-  /** Uses of names that are not bound to local variables. `via` says what they are bound to, see `facts.ts`. */
+  /** Uses of names that are no local variables. `variable` is the word that declares the type of the receiver, see `Use`. */
   reference:
     "blob INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, line INTEGER NOT NULL, role TEXT NOT NULL, " +
-    "via TEXT NOT NULL, hint TEXT, within INTEGER, PRIMARY KEY (blob, seq)",
+    "receiver TEXT, variable TEXT, within INTEGER, PRIMARY KEY (blob, seq)",
   /** `again` is 1 for a re-export; `stem` is the last word of the specifier (`stemOf`). */
   import:
     "blob INTEGER NOT NULL, seq INTEGER NOT NULL, specifier TEXT NOT NULL, imported TEXT NOT NULL, local TEXT NOT NULL, " +
-    "line INTEGER NOT NULL, again INTEGER NOT NULL, stem TEXT NOT NULL, PRIMARY KEY (blob, seq)",
+    "line INTEGER NOT NULL, again INTEGER NOT NULL, within INTEGER, stem TEXT NOT NULL, PRIMARY KEY (blob, seq)",
 } as const;
 
 const indexes = {
@@ -129,7 +129,7 @@ export class FactWriter {
       blob: insert("blob", 5),
       definition: insert("definition", 14),
       reference: insert("reference", 8),
-      import: insert("import", 8),
+      import: insert("import", 9),
     };
     this.#words = database.prepare(
       `INSERT INTO ${this.#table("words")} (rowid, name, text) VALUES (?, ?, ?)`,
@@ -175,11 +175,13 @@ export class FactWriter {
       this.#words.run(blob * 2 ** SEQ_BITS + seq, wordsOf(fullName(one)), one.text);
     }
     for (const [seq, one] of facts?.references.entries() ?? [])
-      this.#into.reference.run(...[blob, seq, one.name, one.line, one.role, one.via, one.hint, one.within]);
+      this.#into.reference.run(
+        ...[blob, seq, one.name, one.line, one.role, one.receiver, one.variable, one.within],
+      );
     for (const [seq, one] of facts?.imports.entries() ?? [])
       this.#into.import.run(
         ...[blob, seq, one.specifier, one.imported, one.local, one.line],
-        ...[Number(one.reexport), stemOf(one.specifier)],
+        ...[Number(one.reexport), one.within, stemOf(one.specifier)],
       );
   }
 }
@@ -238,23 +240,12 @@ export interface DefinitionAt extends Omit<DefinitionFact, "kind" | "supers" | "
   supers: readonly string[];
 }
 
-export interface ReferenceAt {
+export interface ReferenceAt extends ReferenceFact {
   path: string;
-  name: string;
-  line: number;
-  role: string;
-  via: Via;
-  hint: string | null;
-  within: number | null;
 }
 
-export interface ImportAt {
+export interface ImportAt extends ImportFact {
   path: string;
-  specifier: string;
-  imported: string;
-  local: string;
-  line: number;
-  reexport: boolean;
 }
 
 type Row = Record<string, SQLOutputValue>;
@@ -413,9 +404,9 @@ const referenceOf = (row: Row, path: string): ReferenceAt => ({
   path,
   name: String(row.name),
   line: Number(row.line),
-  role: String(row.role),
-  via: String(row.via) as Via,
-  hint: textOrNull(row.hint),
+  role: String(row.role) as ReferenceAt["role"],
+  receiver: textOrNull(row.receiver),
+  variable: textOrNull(row.variable),
   within: numberOrNull(row.within),
 });
 
@@ -426,4 +417,5 @@ const importOf = (row: Row, path: string): ImportAt => ({
   local: String(row.local),
   line: Number(row.line),
   reexport: Boolean(row.again),
+  within: numberOrNull(row.within),
 });

@@ -132,7 +132,7 @@ export const graphRagQuery = defineTool<Input, GraphAnswer>({
   title: "Ask the knowledge graph",
   description:
     "Asks what the repository knows at head: who calls a function and from where, where a type or a constant is used, which tests " +
-    "touch it, what a file imports, documents, commits and earlier findings about it. Calls are followed through imports and types; `sure` below 100 % means a guess.",
+    "touch it, what a file imports, documents, commits and earlier findings about it. Calls are followed through imports and declared types; `sure` below 100 % means a guess.",
   returns:
     "`{nodes, edges}`: `nodes` are files, symbols, commits, documents and findings with `id`, `kind`, `name`, `path`, `startLine`, `endLine`, `excerpt`, `score`, best first; `edges` say how two nodes are connected (`defines`, `calls`, `references`, `imports`, `tests`, `documents`, `changed`, `about`) with `from`, `to`, `line` and `certainty` (0.5 to 1; less certain edges are left out).",
   example: { query: "who calls parseRange?", k: 5 },

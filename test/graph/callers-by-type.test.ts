@@ -28,7 +28,7 @@ class Four(One):
   expect(callersOf(graph, "Base")).toEqual([]);
 });
 
-it("resolves Python names to imports of their function, and a variable called cls to its value", async () => {
+it("resolves Python names to imports of their function, and to classes within it", async () => {
   using graph = await openTexts({
     "inner.py": "def page():\n    pass\n\nclass Box:\n    def fill(self):\n        pass\n",
     "outer.py": `def page():
@@ -36,11 +36,9 @@ it("resolves Python names to imports of their function, and a variable called cl
     page()
 
 class Case:
-    kind: type["Box"]
     def check(self):
         from inner import Box
-        cls = Box
-        cls().fill()
+        Box().fill()
     def other(self):
         class Local(Box2):
             def nap(self):
@@ -51,12 +49,12 @@ page()
 `,
   });
   expect(callersOf(graph, "page", "inner.py")).toEqual(["outer.py:3"]);
-  expect(callersOf(graph, "page", "outer.py")).toEqual(["outer.py:17"]);
-  expect(callersOf(graph, "fill")).toEqual(["outer.py:10"]);
-  expect(callersOf(graph, "nap")).toEqual(["outer.py:15"]);
+  expect(callersOf(graph, "page", "outer.py")).toEqual(["outer.py:15"]);
+  expect(callersOf(graph, "fill")).toEqual(["outer.py:8"]);
+  expect(callersOf(graph, "nap")).toEqual(["outer.py:13"]);
 });
 
-it("finds Go methods of embedded types, test tables and named lists, and by type", async () => {
+it("finds Go methods of embedded types and by type, and those that no other type has on any variable", async () => {
   using graph = await openTexts({
     "go.mod": "module example.com/app\n",
     "a.go": `package app
@@ -108,4 +106,48 @@ func TestRun() {
   expect(callersOf(graph, "Go")).toEqual(["a.go:13", "a.go:15", "a.go:18", "a_test.go:12", "a_test.go:8"]);
   expect(callersOf(graph, "Reset")).toEqual(["a.go:20", "a.go:23", "a_test.go:14"]);
   expect(callersOf(graph, "pick")).toEqual(["a.go:25"]);
+});
+
+it("finds Go calls through aliases of packages, named results and generic functions, and not those of a variable", async () => {
+  using graph = await openTexts({
+    "go.mod": "module example.org/shop/v2\n",
+    "shop.go": `package shop
+
+import m "example.org/shop/v2/money"
+
+type Cart struct{}
+
+func New() *Cart { return &Cart{} }
+
+func (c *Cart) Total() (sum m.Money) {
+	sum.Plus(nil)
+	if New := m.Of(1); New != nil {
+		New()
+	}
+	m.Map[int, Cart](nil)
+	New().Total()
+	return
+}
+`,
+    "money/money.go": `package money
+
+type Money struct{}
+
+func (m *Money) Plus(o *Money) {}
+func Of(cents int) func() { return nil }
+func Map[A, B any](a []A) []B { return nil }
+func show() string { return text() }
+`,
+    "money/text_linux.go": 'package money\n\nfunc text() string { return "" }\n',
+    "money/text_windows.go": 'package money\n\nfunc text() string { return "" }\n',
+    "other/other.go": "package other\n\ntype Sum struct{}\n\nfunc (s Sum) Plus() {}\n",
+  });
+  expect(callersOf(graph, "Plus", "money/money.go")).toEqual(["shop.go:10"]);
+  expect(callersOf(graph, "Plus", "other/other.go")).toEqual([]);
+  expect(callersOf(graph, "Of")).toEqual(["shop.go:11"]);
+  expect(callersOf(graph, "New")).toEqual(["shop.go:15"]);
+  expect(callersOf(graph, "Map")).toEqual(["shop.go:14"]);
+  expect(callersOf(graph, "Total")).toEqual(["shop.go:15"]);
+  for (const path of ["money/text_linux.go", "money/text_windows.go"])
+    expect(callersOf(graph, "text", path)).toEqual(["money/money.go:8"]);
 });

@@ -23,7 +23,7 @@ describe("callers in TypeScript", () => {
     expect(callersOf(graph, "format", "web/format.ts")).toEqual(["web/format.ts:3"]);
   });
 
-  it("of a method are found through the types of parameters, fields and results", () => {
+  it("of a method are found through the declared types of parameters, fields and results", () => {
     expect(callersOf(graph, "persist", "web/store.ts")).toEqual([
       "web/uses-store.ts:14",
       "web/uses-store.ts:4",
@@ -54,7 +54,7 @@ describe("callers in TypeScript", () => {
 });
 
 describe("callers in Python", () => {
-  it("are found through modules, packages, other names and results of functions", () => {
+  it("are found through modules, packages and other names, and on every value if only one type has the method", () => {
     expect(callersOf(graph, "helper")).toEqual(["app.py:10", "app.py:11", "app.py:12"]);
     expect(callersOf(graph, "fetch_row")).toEqual(["pkg/store.py:12"]);
   });
@@ -78,17 +78,20 @@ describe("callers in Go", () => {
     expect(callersOf(graph, "NewVault")).toEqual(["cmd/main.go:6", "vault/more.go:4"]);
   });
 
-  it("of a method are found through composite literals, results, ranges and chains", () => {
-    expect(callersOf(graph, "Load")).toEqual([
-      "cmd/main.go:10",
-      "cmd/main.go:12",
-      "cmd/main.go:8",
-      "vault/more.go:5",
-    ]);
+  it("of a method are certain where a result is declared, and likely on every value if only one type has the method", () => {
+    const [symbol] = graph.symbols("Load");
+    expect(graph.callers(symbol!).map(({ path, line, certainty }) => [`${path}:${line}`, certainty])).toEqual(
+      [
+        ["cmd/main.go:12", 0.92],
+        ["cmd/main.go:8", 0.65],
+        ["cmd/main.go:10", 0.65],
+        ["vault/more.go:5", 0.65],
+      ],
+    );
   });
 });
 
-describe("callers in a language without a walk of its own", () => {
+describe("callers in a language whose imports name no names", () => {
   it("are more certain in the same file than in the same folder", () => {
     const [symbol] = graph.symbols("weigh_all");
     expect(graph.callers(symbol!).map(({ path, certainty }) => [path, Math.round(certainty * 100)])).toEqual([

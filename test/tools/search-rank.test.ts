@@ -27,6 +27,7 @@ describe("what a line does with a name", () => {
   const definition: Definition = {
     ...{ name: "parse", kind: "function", container: null, exported: true },
     ...{ start: 3, docStart: 2, signatureEnd: 3, end: 5 },
+    type: null,
   };
   it.each<[string, number, string, Definition[] | undefined, LineRole]>([
     ["is to define it, as parsing confirms", 3, "  parse(text) {", [definition], "defines"],

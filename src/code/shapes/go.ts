@@ -65,6 +65,9 @@ export const go: Shape = {
   identifiers: ["identifier", "field_identifier", "type_identifier", "package_identifier"],
   slots: {
     "call_expression.function": "call",
+    // `name[Type](value)`: a generic function.
+    "type_conversion_expression.type": "call",
+    "generic_type.type": "through",
     "selector_expression.field": "member",
     "qualified_type.name": "through",
     "parenthesized_expression.#0": "through",
@@ -81,6 +84,7 @@ export const go: Shape = {
     "type_parameter_declaration>identifier": "definition",
     "short_var_declaration.left": "definition",
     "range_clause.left": "definition",
+    "type_switch_statement.alias": "definition",
     "expression_list.*": "through",
     "assignment_statement.left": "write",
     "inc_statement.#0": "write",

@@ -166,6 +166,7 @@ export const javascript: Shape = {
     const defaults = [...text.matchAll(/\bexport\s+default\s+([\w$]+)/g)].map((match) => match[1] ?? "");
     return new Set([...names, ...defaults]);
   },
+  baseCall: "super",
   identifiers: [
     "identifier",
     "property_identifier",

@@ -37,6 +37,7 @@ export const php: Shape = {
   attributes: [],
   lineComment: /^(\/\/|#(?!\[))/,
   isExported: ({ head, inInterface }) => inInterface || !/\b(private|protected)\b/.test(head),
+  assignmentDeclares: true,
   identifiers: ["name"],
   slots: {
     "function_call_expression.function": "call",

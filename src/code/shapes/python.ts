@@ -37,6 +37,7 @@ export const python: Shape = {
   attributes: [],
   lineComment: /^#/,
   isExported: ({ name }) => !name.startsWith("_") || /^__\w+__$/.test(name),
+  assignmentDeclares: true,
   identifiers: ["identifier"],
   slots: {
     "call.function": "call",

@@ -41,6 +41,7 @@ export const ruby: Shape = {
   attributes: [],
   lineComment: /^#/,
   isExported: ({ name }) => !name.startsWith("_"),
+  assignmentDeclares: true,
   identifiers: [
     "identifier",
     "constant",

@@ -11,9 +11,7 @@ import {
   sampleCalled,
   sampleUncalled,
 } from "./agreement.ts";
-import { createGoOracle } from "./go-oracle.ts";
 import { openGraphFinder } from "./graph-finder.ts";
-import { typesInGo } from "./marked-go.ts";
 import { methodsInPython, namesInPython } from "./marked-python.ts";
 import { filesBelow } from "./own-files.ts";
 import { createPythonOracle } from "./python-oracle.ts";
@@ -68,7 +66,6 @@ describe("callers that the graph finds", () => {
   it.each([
     ["names in Python", namesInPython, createPythonOracle],
     ["methods in Python", methodsInPython, createPythonOracle],
-    ["types in Go", typesInGo, createGoOracle],
   ] as const)("are those that a parser of its own finds for %s", async (_, texts, create) => {
     const files = new Map(Object.entries(texts));
     const oracle = create(files);
@@ -93,7 +90,6 @@ const pythonFolder = sourcesOf(
   "HUNKWISE_ORACLE_PYTHON",
   pythonPlaces.map((name) => join("/usr/lib", name)),
 );
-const goFolder = sourcesOf("HUNKWISE_ORACLE_GO", ["/usr/local/go/src", "/usr/lib/go/src"]);
 
 /** Tests of tests, and what is a program of its own. */
 const beside =
@@ -124,15 +120,6 @@ describe.skipIf(!isLong)("callers of two hundred symbols", () => {
     async () => {
       const files = sourcesBelow(pythonFolder ?? "", /\.py$/);
       await expectAgreement("Python", files, createPythonOracle, SAMPLE);
-    },
-    600_000,
-  );
-
-  it.skipIf(!goFolder)(
-    "are those that a parser of its own finds in Go's library",
-    async () => {
-      const files = sourcesBelow(goFolder ?? "", /\.go$|^go\.mod$/);
-      await expectAgreement("Go", files, createGoOracle, SAMPLE);
     },
     600_000,
   );

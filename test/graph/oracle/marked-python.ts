@@ -74,9 +74,8 @@ def decorated(x):
     if x:
         y = Base(x)  #= calls Base
     y.step()
-    with y as z, open("f") as f:
+    with y as z:
         z.step()
-        f.help()
     return [Helper() for Helper in x]
 `,
 };
