@@ -148,8 +148,7 @@ async function contextOf(file: AnalyzedFile, wanted: readonly number[]): Promise
     const isText = programByLanguage.test(path) && (await parseText(path, text))?.tree?.isSound() === true;
     return { isText, isTest, kindAt };
   }
-  const isText = [translated, byLanguage].some((kind) => kind.test(path));
-  return { isText, isTest: recorded.test(path) || (isTest && grammarOf(path) === null) };
+  return { isText: translated.test(path) || byLanguage.test(path), isTest: isTest || recorded.test(path) };
 }
 
 interface FoundLine {

@@ -47,15 +47,11 @@ const languages: readonly (LineTerminators & { extensions: string })[] = [
 ];
 
 /** In other languages, only a line feed ends a line. */
+const others: LineTerminators = { characters: "", comment: /(?!)/y, isData: false };
+
 function lineTerminatorsOf(path: string): LineTerminators {
   const extension = extensionOf(path);
-  return (
-    languages.find(({ extensions }) => extensions.split(" ").includes(extension)) ?? {
-      characters: "",
-      comment: /(?!)/y,
-      isData: false,
-    }
-  );
+  return languages.find(({ extensions }) => extensions.split(" ").includes(extension)) ?? others;
 }
 
 /** Data of programs that may have carriage returns. */
@@ -95,7 +91,7 @@ export async function hiddenLineEnds(
   const isCode = isOfCode(file.path);
   const candidates = await lineEndsIn(file.text, lines, terminators.characters, isCode);
   const places = candidates.flatMap(({ place }) => [place - 1, place]);
-  const placeAt = places.length > 0 && terminators.characters !== "" ? await kindsOfText(file, places) : null;
+  const placeAt = places.length > 0 && terminators !== others ? await kindsOfText(file, places) : null;
   const found = new Map<number, HiddenLineEnd>();
   const comments = new Map<number, number>();
   for (const one of candidates) {
