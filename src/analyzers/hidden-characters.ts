@@ -184,9 +184,9 @@ function named(lines: readonly FoundLine[]): string {
 
 /** The line around the hidden characters, with everything invisible escaped; beside a secret, also one that they split, only the escapes. */
 function shown(found: FoundLine): string {
-  const { kind, text, at } = found;
+  const { kind, text, at, word } = found;
   const around = text.slice(Math.max(0, at - SECRET), at + SECRET);
-  const read = [around, around.replace(unseen, "").replaceAll("\r", "")];
+  const read = [around, around.replace(unseen, "").replaceAll("\r", ""), word?.looksLike ?? ""];
   const start = Math.max(0, at - SHOWN_BEFORE);
   const part = escapeInvisible(text.slice(start, start + SHOWN).toWellFormed()).trim();
   const whole = kind === "look-alikes" ? spelledWord(found) : part;
