@@ -4,6 +4,7 @@ import { grammarOf } from "../code/languages.ts";
 import { parseText } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
 import type { Severity } from "../finding.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
 import {
@@ -19,10 +20,11 @@ import {
   hiddenIn,
   type LineContext,
   type MixedWord,
+  unseen,
   type HiddenKind as WithinLine,
 } from "./hidden-in-line.ts";
 import { hiddenLineEnds } from "./hidden-line-ends.ts";
-import { kindsOfText } from "./hidden-places.ts";
+import { byLanguage, kindsOfProse, kindsOfText, prose, recorded, translated } from "./hidden-places.ts";
 
 type HiddenKind = WithinLine | "comment-ends" | "line-ends";
 
@@ -62,30 +64,24 @@ const wordings: Record<HiddenKind, Wording> = {
   "line-ends": {
     severity: "medium",
     title: "A hidden character ends a line of code",
-    body: "The character shown below ends a line for the compiler, but viewers show a single line. A statement may end there, for example after `return`. Use a line feed.",
+    body: "Some programs end the line at the character shown below, and others do not: a statement may end there, for example after `return`, and a terminal shows only what follows a carriage return. Use a line feed.",
   },
 };
 
-const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|html?|tex|org)$/i;
-const translated = /\.(?:po|pot|xlf|xliff|arb|strings|resx|ftl|srt|vtt|csv|tsv)$/i;
-/** Paths of texts in one language: `locales/fa.json`, `values-iw/strings.xml`. They are data, which forms no names. */
-const byLanguage =
-  /(?:^|\/)(?:_?locales?|i18n|l10n|lang|translations?)\/.*\.(?:json|ya?ml|properties|toml|xml|ini)$|\/values-[\w-]+\/[^/]*\.xml$/i;
 /** Paths of programs whose strings are such texts: `i18n/ar-EG.ts`. */
 const programByLanguage =
   /(?:^|\/)(?:_?locales?|i18n|l10n|lang|translations?)\/(?:.*\/)?[a-z]{2,3}(?:[-_][a-z]{2,4})*\.\w{1,4}$/i;
-/** Recordings of terminals, and snapshots of what a program wrote to one. */
-const recorded = /\.(?:cast|ans|ansi|snap)$/i;
 
-/** Maximum characters shown of a line, and how many of them before the hidden ones. */
+/** Maximum characters shown of a line, how many of them before the hidden ones, and those of a secret on either side. */
 const SHOWN = 160;
 const SHOWN_BEFORE = 40;
-/** Maximum further lines that are named. */
-const MORE = 10;
+const SECRET = 8_000;
+/** Maximum findings of a kind in a file, and maximum further lines that the last one names. */
+const MOST = 10;
 
 /**
  * Finds characters that a reader of a diff cannot see: text that is shown in another order, characters without ink, letters that look like
- * others, line ends that no viewer shows, sequences that a terminal obeys. One finding for each kind and file. In code, each such character
+ * others, line ends that no viewer shows, sequences that a terminal obeys. One finding for each kind and line. In code, each such character
  * counts; in strings, comments and text, those that nothing there needs.
  */
 export function createHiddenCharactersAnalyzer(): Analyzer {
@@ -111,7 +107,9 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
         found.push(...hiddenIn(text, context, start).map((one) => ({ line, text, ...one })));
         await nextTick();
       }
-      return [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap((same) => toDiagnostic(file, same));
+      const firsts = new Map(found.toReversed().map((one) => [`${one.kind} ${one.line}`, one])).values();
+      const kinds = Map.groupBy([...firsts].reverse(), ({ kind }) => kind).values();
+      return [...kinds].flatMap((same) => toDiagnostics(file, same));
     },
   };
 }
@@ -138,18 +136,19 @@ async function piecesOf(
 
 /**
  * What is ordinary in a file. A program that its parser does not read to the end is no translation, because a part of it may only look
- * like a string.
+ * like a string. All of one without a tree counts as code.
  */
 async function contextOf(file: AnalyzedFile, wanted: readonly number[]): Promise<LineContext> {
   const { path, text } = file;
-  const kindAt = await kindsOfText(file, wanted);
   const isTest = isTestFile(path);
+  const kindAt =
+    (await kindsOfText(file, wanted)) ??
+    (grammarOf(path) ? () => "code" as const : prose.test(path) ? kindsOfProse(text) : null);
   if (kindAt) {
     const isText = programByLanguage.test(path) && (await parseText(path, text))?.tree?.isSound() === true;
     return { isText, isTest, kindAt };
   }
-  const isText = [prose, translated, byLanguage].some((kind) => kind.test(path));
-  return { isText, isTest: recorded.test(path) || (isTest && grammarOf(path) === null) };
+  return { isText: translated.test(path) || byLanguage.test(path), isTest: isTest || recorded.test(path) };
 }
 
 interface FoundLine {
@@ -161,37 +160,38 @@ interface FoundLine {
   word?: MixedWord | undefined;
 }
 
-function toDiagnostic(file: AnalyzedFile, [first, ...others]: FoundLine[]): Diagnostic[] {
-  if (!first) return [];
-  const { kind } = first;
-  const { severity, title, body } = wordings[kind];
-  const more = others.length === 0 ? "" : `\n\nThe same applies to ${named(others)}.`;
-  return [
-    {
-      path: file.path,
-      line: first.line,
-      startLine: null,
-      severity,
-      category: "security",
-      title,
-      body: `${body}\n\n${fence(kind === "look-alikes" ? spelledWord(first) : shown(first), "text")}${more}`,
-      suggestion: null,
+/** One for each line, so that a dismissal is about one line; the last one also stands for the others. */
+function toDiagnostics({ path }: AnalyzedFile, found: readonly FoundLine[]): Diagnostic[] {
+  return found.slice(0, MOST).map((one, at) => {
+    const { kind, line } = one;
+    const { severity, title, body } = wordings[kind];
+    const others = at === MOST - 1 ? found.slice(MOST) : [];
+    const more = others.length === 0 ? "" : `\n\nThe same applies to ${named(others)}.`;
+    const text = `${body}\n\n${fence(shown(one), "text")}${more}`;
+    return {
+      ...{ path, line, startLine: null, severity, category: "security", title, body: text, suggestion: null },
       source: `hidden-characters/${kind}`,
-    },
-  ];
+      extent: { start: line, end: others.at(-1)?.line ?? line },
+    };
+  });
 }
 
 function named(lines: readonly FoundLine[]): string {
-  const numbers = lines.slice(0, MORE).map(({ line }) => line);
+  const numbers = lines.slice(0, MOST).map(({ line }) => line);
   const rest = lines.length - numbers.length;
   return `line${lines.length > 1 ? "s" : ""} ${numbers.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
-/** The line around the hidden characters, with everything invisible escaped. */
-function shown({ text, at }: FoundLine): string {
+/** The line around the hidden characters, with everything invisible escaped; beside a secret, also one that they split, only the escapes. */
+function shown(found: FoundLine): string {
+  const { kind, text, at, word } = found;
+  const around = text.slice(Math.max(0, at - SECRET), at + SECRET);
+  const read = [around, around.replace(unseen, "").replaceAll("\r", ""), word?.looksLike ?? ""];
   const start = Math.max(0, at - SHOWN_BEFORE);
-  const part = text.slice(start, start + SHOWN).toWellFormed();
-  return escapeInvisible(part).trim();
+  const part = escapeInvisible(text.slice(start, start + SHOWN).toWellFormed()).trim();
+  const whole = kind === "look-alikes" ? spelledWord(found) : part;
+  const isPublic = read.every((one) => withoutSecrets(one) === one);
+  return isPublic ? whole : (whole.match(/\\u\{[\dA-F]+\}|\u240D/g) ?? []).join(" ");
 }
 
 function spelledWord({ word }: FoundLine): string {

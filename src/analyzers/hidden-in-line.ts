@@ -80,13 +80,15 @@ function placeOf(index: number, { isText, isTest, kindAt }: LineContext): Place 
 }
 
 /** Characters without ink: ignorable, format and control characters, separators; and U+2800, which no property tells. */
-const unseen = /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]--[\t\n\f\r]]/gv;
+export const unseen = /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]--[\t\n\f\r]]/gv;
 
 const emoji =
-  "(?:(?=\\p{Emoji})\\p{RGI_Emoji}|\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|[\\uFE0E\\uFE0F])?)";
-/** Letters without capitals, and their marks: their scripts need joiners, or have no spaces. Not those of Chinese, Japanese and Korean. */
+  "(?:\\u{1F3F4}[\\u{E0030}-\\u{E0039}\\u{E0061}-\\u{E007A}]{3,6}\\u{E007F}|(?=\\p{Emoji})\\p{RGI_Emoji}|\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|[\\uFE0E\\uFE0F])?)";
+/** Letters without capitals, and of Adlam, and their marks: they need joiners, or have no spaces. Not those of Chinese, Japanese and Korean. */
 const joined =
-  "[[\\p{Lo}\\p{M}]--[\\p{DI}\\p{Ideographic}\\p{scx=Latn}\\p{sc=Zinh}\\p{sc=Hang}\\p{sc=Hira}\\p{sc=Kana}]]";
+  "[[\\p{Lo}\\p{M}\\p{sc=Adlm}]--[\\p{DI}\\p{Ideographic}\\p{scx=Latn}\\p{sc=Zinh}\\p{sc=Hang}\\p{sc=Hira}\\p{sc=Kana}]]";
+const formatted = "[[\\p{Lo}\\p{N}]--\\p{ASCII}]";
+const format = "[[\\p{Cf}--\\p{DI}]--[\\uFFF9-\\uFFFB]]";
 const jamo = "[[\\u1100-\\u11ff\\ua960-\\ua97f\\ud7b0-\\ud7ff]--\\p{DI}]";
 
 /** Text in which such characters are needed. */
@@ -96,12 +98,14 @@ const needed = new RegExp(
     // A selector chooses a form of a symbol, a Chinese character or a Mongolian letter.
     "(?<=[[\\p{S}\\p{P}]--\\p{ASCII}])[\\uFE00-\\uFE0F]|(?<=\\p{Ideographic})\\p{VS}|(?<=\\p{sc=Mong})[\\u180B-\\u180F]",
     `(?<=${joined})[\\u200B-\\u200D]|[\\u200B-\\u200D](?=${joined})`,
+    // It keeps the order of points.
+    "(?<=\\p{sc=Hebr})\\u034F",
     // It keeps a name from being a mention.
     "(?<=[@#])\\u200B",
     // Old Hangul syllables without a first consonant or a vowel.
     `(?<=${jamo})[\\u115F\\u1160]|[\\u115F\\u1160](?=${jamo})`,
-    // Format characters with ink, such as the Arabic sign of a year.
-    "[[\\p{Cf}--\\p{DI}]--[\\uFFF9-\\uFFFB]]",
+    // Format characters with ink beside what they format, such as the Arabic sign of a year.
+    `(?<=${formatted})${format}|${format}(?=${formatted})`,
     "(?<!\\u2800)\\u2800*[\\u2801-\\u28FF][\\u2800-\\u28FF]*",
   ].join("|"),
   "gv",
@@ -116,22 +120,27 @@ const ordinaryInText =
 /** This many may encode a text. */
 const run = /\p{DI}{8}/v;
 
-/** ESC and CSI, after which a terminal erases, moves or disguises what it has shown (ECMA-48). */
+/**
+ * ESC and the C1 controls that begin a sequence, with which a terminal erases, moves or disguises what it has shown (ECMA-48). Wrongly decoded
+ * text has these controls behind others, except CSI, which needs no end.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const terminal = /[\x1b\x9b]/;
+const terminal = /[\x1b\x9b]|(?<![\x80-\xff\u20ac])[\x90\x98\x9d-\x9f]|\x9d(?=\d{1,4};)/y;
 const bidirectional = /\p{Bidi_Control}/u;
 const splitWord = /[\w$]\p{Bidi_Control}+[\w$]/u;
 const tag = /[\u{e0000}-\u{e007f}]/u;
 
 /** Letters of scripts that are written from right to left. */
-const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+const rightToLeft =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
 /** The opening character of a stretch that is not shown in its real order, the stretch, and its closing character (CVE-2021-42574). */
 const stretch =
   /[\u202a\u202b\u202d\u202e]([^\u202a-\u202e\u2066-\u2069]*)\u202c?|[\u2066-\u2068]([^\u202a-\u202e\u2066-\u2069]*)\u2069?/g;
 const override = /^[\u202d\u202e]/;
+const closed = /[\u202c\u2069]$/;
 /** Characters of code that a phrase within a stretch does not need. */
-const codeSign = /["'`;{}=*/#\\]/;
+const codeSign = /["'`;{}()<>=*/#\\]/;
 
 /** The indices of a line about which {@link hiddenIn} asks, in order. */
 export function askedIn(line: string): number[] {
@@ -182,7 +191,8 @@ function kindsIn(line: string, placeAt: (at: number) => Place, isReordered: bool
   };
   return (character: string, at: number): "terminal" | "invisible" | null => {
     const place = placeAt(at);
-    if (terminal.test(character)) return place === "data" ? null : "terminal";
+    terminal.lastIndex = at;
+    if (terminal.test(line)) return place === "data" ? null : "terminal";
     // The finding about another order names it.
     if (isReordered && bidirectional.test(character)) return null;
     return isOrdinary(character, at, place) ? null : "invisible";
@@ -190,19 +200,24 @@ function kindsIn(line: string, placeAt: (at: number) => Place, isReordered: bool
 }
 
 /**
- * The index of control characters that suspiciously change the display order of a line; -1 if there are none. Around words of a
- * right-to-left language they are ordinary: in a literal if the stretch contains no code, in text anywhere in the line.
+ * The index of control characters that suspiciously change the display order of a line; -1 if there are none. In text they are ordinary if
+ * their stretch ends there, and an override beside a right-to-left language. In a literal, a stretch must end, hold no code and no override,
+ * and be words of such a language or stand between them.
  */
 function reordered(line: string, placeAt: (at: number) => Place): number {
+  // "x" for strings and comments with words of a right-to-left language outside of the stretches.
+  const around = line
+    .replace(stretch, (whole) => " ".repeat(whole.length))
+    .replace(/[^"'`]+/g, (part) => (rightToLeft.test(part) ? "x" : " ").repeat(part.length));
   for (const { 0: whole, 1: embedded, 2: isolated, index } of line.matchAll(stretch)) {
     const inner = embedded ?? isolated ?? "";
     const place = placeAt(index);
-    if (place === "code") return index;
-    const isHarmless =
-      place === "text"
-        ? !override.test(whole) || rightToLeft.test(line)
-        : !codeSign.test(inner) && rightToLeft.test(inner);
-    if (!isHarmless) return index;
+    const isText = place === "text";
+    const isForeign = rightToLeft.test(inner) && !/\p{Script=Latin}/u.test(inner);
+    const isOfWords = isText || (!codeSign.test(inner) && (isForeign || around[index] === "x"));
+    const ends = closed.test(whole) || (isText && placeAt(index + whole.length) === "text");
+    const mayOverride = isText && rightToLeft.test(line);
+    if (place === "code" || !isOfWords || !ends || (override.test(whole) && !mayOverride)) return index;
   }
   return -1;
 }

@@ -1,7 +1,8 @@
 import { flatMapWithPauses } from "../async.ts";
 import { extensionOf } from "../code/languages.ts";
+import { isTestFile } from "../code/test-file.ts";
 import { type AddedLine, type AnalyzedFile, lineEnds } from "./analyzer.ts";
-import { kindsOfText, type TextKind } from "./hidden-places.ts";
+import { byLanguage, kindsOfText, prose, recorded, type TextKind, translated } from "./hidden-places.ts";
 
 /** The characters that end a line in a language, besides a line feed. */
 interface LineTerminators {
@@ -18,7 +19,7 @@ const hash = /#/y;
 
 /**
  * Only languages whose definition or compiler says so; all of them treat a line feed, with or without a carriage return before it, as one
- * line end. In Go, Rust, Ruby and shells a lone carriage return is white space, and nothing else but a line feed ends a line.
+ * line end. In Go, Rust, Ruby and shells nothing else but a line feed ends a line.
  *
  * - ECMAScript, and TypeScript's scanner: ECMA-262, 12.3 "Line Terminators". Since ES2019 strings may hold U+2028 and U+2029.
  * - C#: ECMA-334, 6.3.2 "Line terminators".
@@ -31,7 +32,7 @@ const hash = /#/y;
  */
 const languages: readonly (LineTerminators & { extensions: string })[] = [
   {
-    extensions: "js jsx mjs cjs ts mts cts tsx",
+    extensions: "js jsx mjs cjs ts mts cts tsx vue svelte",
     ...{ characters: "\\r\\u2028\\u2029", comment: slashes, isData: false },
   },
   { extensions: "cs csx", characters: "\\r\\x85\\u2028\\u2029", comment: slashes, isData: false },
@@ -45,11 +46,20 @@ const languages: readonly (LineTerminators & { extensions: string })[] = [
   { extensions: "yml yaml", characters: "\\r\\x85\\u2028\\u2029", comment: /(?<!\S)#/y, isData: true },
 ];
 
-/** Undefined for languages in which only a line feed ends a line, and for unknown ones. */
-function lineTerminatorsOf(path: string): LineTerminators | undefined {
+/** In other languages, only a line feed ends a line. */
+const others: LineTerminators = { characters: "", comment: /(?!)/y, isData: false };
+
+function lineTerminatorsOf(path: string): LineTerminators {
   const extension = extensionOf(path);
-  return languages.find(({ extensions }) => extensions.split(" ").includes(extension));
+  return languages.find(({ extensions }) => extensions.split(" ").includes(extension)) ?? others;
 }
+
+/** Data of programs that may have carriage returns. */
+const data = /\.(?:json|jsonl|geojson|xml|svg|plist|ics|vcf|eml|rtf|pdf|e?ps|log|diff|patch|dat|lock)$/i;
+
+/** Nobody writes a lone carriage return in code, and a terminal shows only what follows it. */
+const isOfCode = (path: string) =>
+  !isTestFile(path) && ![prose, translated, byLanguage, recorded, data].some((kind) => kind.test(path));
 
 /** A character that ends a line for a compiler, but not for a reader. */
 interface HiddenLineEnd {
@@ -71,28 +81,25 @@ interface LineEnd extends Omit<HiddenLineEnd, "ends"> {
 
 /**
  * Finds where a comment or code ends in the middle of one of these lines, at most once per line. Strings and comments of several lines may
- * contain these characters. A text without line feeds comes from an old Macintosh: its carriage returns are ordinary line ends.
+ * contain these characters, except a carriage return in code. Other texts without line feeds come from an old Macintosh.
  */
 export async function hiddenLineEnds(
   file: Pick<AnalyzedFile, "path" | "text">,
   lines: readonly AddedLine[],
 ): Promise<HiddenLineEnd[]> {
   const terminators = lineTerminatorsOf(file.path);
-  if (!terminators) return [];
-  const characters = isOldMac(file.text) ? terminators.characters.replace("\\r", "") : terminators.characters;
-  const candidates = characters === "" ? [] : await lineEndsIn(file.text, lines, characters);
-  if (candidates.length === 0) return [];
-  const placeAt = await kindsOfText(
-    file,
-    candidates.flatMap(({ place }) => [place - 1, place]),
-  );
+  const isCode = isOfCode(file.path);
+  const candidates = await lineEndsIn(file.text, lines, terminators.characters, isCode);
+  const places = candidates.flatMap(({ place }) => [place - 1, place]);
+  const placeAt = places.length > 0 && terminators !== others ? await kindsOfText(file, places) : null;
   const found = new Map<number, HiddenLineEnd>();
   const comments = new Map<number, number>();
   for (const one of candidates) {
     if (found.has(one.line)) continue;
     const comment = comments.get(one.line) ?? (placeAt ? -1 : commentIn(one.text, terminators.comment));
     comments.set(one.line, comment);
-    const ends = placeAt ? endedAt(one, placeAt, terminators) : endedInLine(one, comment, terminators);
+    const told = placeAt ? endedAt(one, placeAt, terminators) : endedInLine(one, comment, terminators);
+    const ends = told ?? (isCode && one.text[one.at] === "\r" ? "code" : undefined);
     if (ends !== undefined) found.set(one.line, { ends, line: one.line, at: one.at });
   }
   return [...found.values()];
@@ -102,15 +109,23 @@ export async function hiddenLineEnds(
 const isOldMac = (text: string) => !/\n./s.test(text) && text.split("\r", 4).length > 3;
 
 /** Line ends between two things in a line, in order. Linear in the length of the lines. */
-async function lineEndsIn(text: string, lines: readonly AddedLine[], characters: string): Promise<LineEnd[]> {
+async function lineEndsIn(text: string, lines: readonly AddedLine[], known: string, isCode: boolean) {
+  const characters = isCode ? `\\r${known}` : isOldMac(text) ? known.replace("\\r", "") : known;
+  if (characters === "") return [];
   const pattern = new RegExp(`[${characters}][\\s\\x85]*`, "g");
   const ends = lineEnds(text);
   return await flatMapWithPauses(lines, ({ line, text: row }) => {
     const start = line === 1 ? 0 : (ends[line - 2] ?? 0) + 1;
     const first = row.search(/[^\s\x85]/);
-    return [...row.matchAll(pattern)]
-      .map(({ 0: run, index: at }) => ({ line, text: row, at, next: at + run.length, place: start + at }))
-      .filter(({ at, next }) => at > first && first >= 0 && next < row.length);
+    const found: LineEnd[] = [];
+    for (const { 0: run, index: at } of row.matchAll(pattern)) {
+      const next = at + run.length;
+      if (at <= first || first < 0 || (next === row.length && !/\r[^\r]/.test(run))) continue;
+      found.push({ line, text: row, at, next, place: start + at });
+      // Nothing behind it is told.
+      if (isCode && run.startsWith("\r")) break;
+    }
+    return found;
   });
 }
 

