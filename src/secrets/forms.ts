@@ -307,7 +307,10 @@ const isPublic = /(?:public[-_.]?key|[cx]srf|page|next|continuation|sync|cancell
 
 /** A quotation mark, also an escaped one. */
 const quote = "\\\\{0,3}[\"'`]";
-const value = "([^\\s\"'`,;(){}[\\]<>$\\\\&]{8,500})";
+/** Characters of a value, of which eight follow. */
+const valueCharacter = "[^\\s\"'`,;(){}[\\]<>$\\\\&]";
+const value = `(?=${valueCharacter}{8})`;
+const wholeValue = new RegExp(`${valueCharacter}{0,500}`, "y");
 /** What is between a name and its value. */
 const between = [
   // An assignment, a comparison or a field, also with a type.
@@ -354,27 +357,38 @@ function isSecretValue(name: string, found: string): boolean {
   return /^(?:pass|pwd)/i.test(name) && isMixed && looksRandom(found, fewestOfPassword);
 }
 
-/** Values that look random and belong to a name like `password`. Linear in the text's length. */
+/**
+ * Values that look random and belong to a name like `password`. A value ends where another name with a value begins in it, as in an address,
+ * so each character is judged once: linear in the text's length.
+ */
 function assignedSecretsIn(text: string): FoundSecret[] {
   if (!nameHints.test(text)) return [];
-  const all: FoundSecret[] = [];
-  for (const pattern of assignments) {
-    pattern.lastIndex = 0;
-    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-      const { 0: whole, 1: secret = "", index } = match;
-      const end = pattern.lastIndex;
-      const start = end - secret.length;
-      // An address may hold another name and its value.
-      pattern.lastIndex = start;
-      const isElement =
-        /^\s{0,60}<\//.test(text.slice(end, end + 64)) && /[>\s]/.test(text.charAt(start - 1));
-      if (goesOn.test(text.charAt(end)) && !isElement) continue;
-      if (isPublic.test(text.slice(Math.max(0, index - 16), index)) || !isSecretValue(whole, secret))
-        continue;
-      all.push({ kind: "secret value", isIssued: false, start, end });
-    }
-  }
-  return all;
+  return assignments.flatMap((pattern) => {
+    const all = [...text.matchAll(pattern)];
+    return all.flatMap((match, at) => {
+      const start = match.index + match[0].length;
+      return assignedAt(text, match, start, Math.min(start + 500, all[at + 1]?.index ?? text.length));
+    });
+  });
+}
+
+/** The value that begins at `start`, and not behind `limit`. */
+function assignedAt(text: string, { 0: name, index }: RegExpExecArray, start: number, limit: number) {
+  wholeValue.lastIndex = start;
+  const end = Math.min(limit, start + (wholeValue.exec(text)?.[0].length ?? 0));
+  const isElement = /^\s{0,60}<\//.test(text.slice(end, end + 64)) && /[>\s]/.test(text.charAt(start - 1));
+  if (goesOn.test(text.charAt(end)) && !isElement) return [];
+  const isNone = isPublic.test(text.slice(Math.max(0, index - 16), index));
+  if (isNone || !isSecretValue(name, text.slice(start, end))) return [];
+  return [{ kind: "secret value", isIssued: false, start, end: endOfQuoted(text, start, end) }];
+}
+
+/** A password in quotation marks may have any sign: it ends at the next one of them. */
+function endOfQuoted(text: string, start: number, end: number): number {
+  const mark = text.charAt(start - 1);
+  const [rest = ""] = text.slice(end, end + 200).split(mark, 1);
+  const isAll = /["'`]/.test(mark) && rest.length < 200 && !/\s/.test(rest);
+  return isAll ? end + rest.replace(/\\+$/, "").length : end;
 }
 
 /** The beginning of a key in PEM or PuTTY format. */
@@ -443,16 +457,27 @@ function issuedSecretsIn(text: string): FoundSecret[] {
   return [...privateKeysIn(text), ...known.flatMap((one) => placesOf(one, text))];
 }
 
-/** Formats in which a value without quotation marks is a text as well. */
+/** Formats of texts, and of data whose lines may hold commands as well: by the last extension, as `config.env.js` is code. */
+const prose = /(?<!(?:^|\/)cmakelists)\.(?:md|txt|netrc|npmrc)$/i;
 const data =
-  /(?:^|[./])(?:env|ya?ml|json[5c]?|toml|ini|cfg|conf|properties|xml|md|txt|netrc|npmrc)(?:\.[\w-]+)?$/i;
+  /\.(?:env|ya?ml|ini|cfg|conf|properties|xml)$|(?:^|\/)\.env[.-](?:local|dev|development|prod|production|stag(?:e|ing)|test|ci|example|sample)$/i;
 const plainValue = /^[\w+/=.:~-]+$/;
+/** What is around the value of `NAME=value` and `key: value`, if it is all of a line, and around that of an element. */
+const beforeWhole = /^\s{0,40}(?:- |export )?["']?[\w.-]{1,80}["']?[\t ]{0,40}[=:][\t ]{0,40}$|>$/;
+const afterWhole = /^(?:[\t ]{0,40}(?:#.*|\r)?$|<\/)/;
 
 /** Whether a place is certainly a value and no code: characters of a token, and all of a literal. */
 export function isLiteral(path: string, text: string, { start, end }: TextRange): boolean {
   const mark = /(["'`])(?:(?:bearer|token) )?$/i.exec(text.slice(Math.max(0, start - 8), start))?.[1];
   const isQuoted = mark !== undefined && mark === text.charAt(end);
-  return plainValue.test(text.slice(start, end)) && (isQuoted || data.test(path));
+  const before =
+    text
+      .slice(Math.max(0, start - 200), start)
+      .split("\n")
+      .at(-1) ?? "";
+  const after = text.slice(end, end + 200).split("\n", 1)[0] ?? "";
+  const isWhole = data.test(path) && beforeWhole.test(before) && afterWhole.test(after);
+  return plainValue.test(text.slice(start, end)) && (isQuoted || isWhole || prose.test(path));
 }
 
 function placesOf({ kind, isIssued, pattern, accept }: SecretForm, text: string): FoundSecret[] {
