@@ -1,4 +1,4 @@
-import { isPlaceholder, isWordLike, looksMixed, looksRandom, partsOfName } from "./randomness.ts";
+import { isOfWords, isPlaceholder, looksMixed, looksRandom, partsOfName } from "./randomness.ts";
 import type { TextRange } from "./ranges.ts";
 
 /** A secret in a text. */
@@ -29,22 +29,21 @@ const form = (
   kind: string,
   hints: string,
   pattern: RegExp,
-  accept: Accept = noPlaceholder,
+  accept: Accept = random,
   isIssued = true,
 ): SecretForm => ({ kind, hints: hints.split(" "), pattern, accept, isIssued });
 
 /** A form that other values have as well: a model or a person judges each. */
-const likely = (kind: string, hints: string, pattern: RegExp, accept: Accept = noPlaceholder) =>
+const likely = (kind: string, hints: string, pattern: RegExp, accept: Accept = random) =>
   form(kind, hints, pattern, accept, false);
 
 function noPlaceholder(found: string): boolean {
   return !isPlaceholder(found);
 }
 
-/** For forms of any length, with characters that names have as well. */
+/** Of every form of an issuer: its variable part is random. */
 function random(found: string): boolean {
-  const rest = found.replace(/^[a-z]+[-_.]/, "");
-  return noPlaceholder(found) && (!isWordLike(rest) || /^(?=.*\d)[A-Za-z\d]+$/.test(rest));
+  return noPlaceholder(found) && !isOfWords(found);
 }
 
 function randomWithDigit(found: string): boolean {
@@ -56,6 +55,10 @@ function isLogin(encoded: string): boolean {
   const decoded = Buffer.from(encoded, "base64").toString("latin1");
   const password = /^[\x20-\x39\x3b-\x7e]{0,100}:([\x20-\x7e]{6,})$/.exec(decoded)?.[1];
   return password !== undefined && !isMadeUp(password) && noPlaceholder(password);
+}
+
+function isKeyInBase64(encoded: string): boolean {
+  return Buffer.from(encoded.slice(0, 80), "base64").includes("PRIVATE KEY");
 }
 
 function looksLikePassword(value: string): boolean {
@@ -77,9 +80,8 @@ const codeHosts: SecretForm[] = [
   form("GitHub fine-grained token", "github_pat_", /(?<!\w)github_pat_\w{22,}/g),
   form(
     "GitLab token",
-    "glpat- gldt- glrt- glptt- glcbt- glsoat- glft- gloas- glimt- glagent- glffct-",
+    "glpat- gldt- glrt- glrtr- glptt- glcbt- glsoat- glft- gloas- glimt- glagent- glffct-",
     /(?<![\w-])gl(?:pat|dt|rt|rtr|ptt|cbt|soat|ft|oas|imt|agent|ffct)-[\w=-]{20,}(?:\.[\w-]+){0,3}/g,
-    random,
   ),
   form("GitLab runner token", "gr1348941", /(?<!\w)GR1348941[\w-]{20,}/g),
 ];
@@ -93,7 +95,7 @@ const clouds: SecretForm[] = [
   form(
     "AWS secret access key",
     "secret",
-    /(?<=secret[-_]?(?:access)?[-_]?key["']?\s{0,3}(?::=|=>|[:=])\s{0,3}["'`]?)(?!wJalrXUtnFEMI)[A-Za-z\d/+]{40}(?![\w/+=])/gi,
+    /(?<![A-Za-z\d/+])(?=[A-Za-z\d/+]{40})(?<=secret[-_.]?(?:access)?[-_]?key["'\]]{0,2}(?::\s?string)?\s{0,40}(?::=|=>|[:=>\s])\s{0,40}b?["'`]?)(?!wJalrXUtnFEMI)[A-Za-z\d/+]{40}(?![\w/+=])/gi,
     looksLikeAwsKey,
   ),
   likely("AWS secret access key", "aws", /(?<![\w/+.-])[A-Za-z\d/+]{40}(?![\w/+=.-])/g, looksLikeAwsKey),
@@ -119,7 +121,12 @@ const clouds: SecretForm[] = [
     "accountkey= accesskey=",
     /(?<=\b(?:AccountKey|SharedAccessKey)=)[\w/+]{40,}={0,2}/g,
   ),
-  form("Azure shared access signature", "sig=", /(?<=[?&;]sig=)[\w%/+.-]{40,}=?/g),
+  form(
+    "Azure shared access signature",
+    "sig",
+    /(?<=[?&;\s%]sig[=%]{1,3})(?<=\bs[evr][=%]{1,3}[^\n"'<>]{0,400})[\w%/+.-]{40,}=?/g,
+  ),
+  likely("signature of an address", "sig", /(?<=[?&;\s%]sig[=%]{1,3})[\w%/+.-]{40,}=?/g),
   form("Azure DevOps token", "azdo", /(?<!\w)\w{60,80}AZDO\w{4}(?!\w)/g),
   form("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", /(?<!\w)do[opr]_v1_[\da-f]{64}/g),
   form("Heroku key", "hrku-", /(?<![\w-])HRKU-[\w-]{36,}/g),
@@ -127,30 +134,34 @@ const clouds: SecretForm[] = [
   form("Tailscale key", "tskey-", /(?<![\w-])tskey-[a-z]+-[\w-]{20,}/g),
   form("Supabase key", "sbp_ sb_secret_", /(?<!\w)(?:sbp_[\da-f]{40}|sb_secret_[\w-]{24,})/g),
   form("PlanetScale key", "pscale_", /(?<!\w)pscale_(?:tkn|pw|oauth)_[\w=.-]{30,}/g),
-  form("Netlify or Render key", "nfp_ rnd_", /(?<!\w)(?:nfp|rnd)_[A-Za-z0-9]{24,}(?!\w)/g, randomWithDigit),
+  form("Netlify or Render key", "nfp_ rnd_", /(?<!\w)(?:nfp|rnd)_[A-Za-z0-9]{24,}(?!\w)/g),
 ];
 
 const messages: SecretForm[] = [
   form(
     "Slack token",
     "xox xapp-",
-    /(?<![\w-])(?:xox[abeoprs](?:\.xox[bp])?|xapp)-(?=[\w-]{20})(?:\w+-)*[A-Za-z\d]{10,}(?![\w-])/g,
-    randomWithDigit,
+    /(?<![\w-])(?:xoxd-[\w%/+=-]{40,}|(?:xox[abceoprs](?:\.xox[bp])?|xapp)-(?=[\w-]{20})(?:\w+-)*[A-Za-z\d]{10,}(?![\w-]))/g,
   ),
   form(
     "Slack webhook",
-    "hooks.slack.com",
-    /(?<=hooks\.slack\.com\/(?:services|workflows|triggers)\/)[\w/+-]{32,}/g,
+    "hooks.slack",
+    /(?<=hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/)[\w/+-]{32,}/g,
     randomWithDigit,
   ),
   form("Twilio key", "sk", /(?<!\w)SK[\da-f]{32}(?!\w)/g),
   form("SendGrid key", "sg.", /(?<![\w.-])SG\.[\w=-]{16,32}\.[\w=-]{30,64}/g, randomWithDigit),
   form("Mailgun key", "key-", /(?<![\w-])key-[\da-f]{32}(?!\w)/g),
-  form("Mailgun key", "-", /(?<![\w-])[\da-f]{32}-[\da-f]{8}-[\da-f]{8}(?![\w-])/g),
-  form("Mailchimp key", "-us", /(?<![\w-])[\da-f]{32}-us\d{1,2}(?!\w)/g),
+  form("Mailgun key", "-", /(?<![\w-])[\da-f]{32}-(?![\d-]{17})[\da-f]{8}-[\da-f]{8}(?![\w-])/g),
+  form(
+    "Mailchimp key",
+    "-us",
+    /(?<![\w-])[\da-f]{32}-us\d{1,2}(?!\w)(?<=(?:chimp|key)[^\n]{1,20}[\da-f]{32}-us\d{1,2})/gi,
+  ),
+  likely("Mailchimp key", "-us", /(?<![\w/-])[\da-f]{32}-us\d{1,2}(?![\w/])/g),
   form("Brevo key", "xkeysib- xsmtpsib-", /(?<![\w-])x(?:key|smtp)sib-[\da-f]{64}-\w{16}/g),
-  form("Telegram bot token", ":aa", /(?<![\w:])\d{8,10}:AA[\w-]{33}(?![\w-])/g),
-  likely("Discord bot token", ".", /(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,42}(?![\w-])/g, random),
+  form("Telegram bot token", ":aa", /(?:(?<![\w:])|(?<=\/bot))\d{8,10}:AA[\w-]{33}(?![\w-])/g),
+  likely("Discord bot token", ".", /(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,42}(?![\w-])/g),
   form(
     "Discord webhook",
     "/api/webhooks/",
@@ -160,7 +171,7 @@ const messages: SecretForm[] = [
 
 const money: SecretForm[] = [
   form("Stripe key", "k_live_ k_test_ k_prod_", /(?<!\w)[rs]k_(?:live|test|prod)_[A-Za-z\d]{16,}/g),
-  form("Stripe webhook secret", "whsec_", /(?<!\w)whsec_[\w/+]{24,}={0,2}/g, random),
+  form("Stripe webhook secret", "whsec_", /(?<!\w)whsec_[\w/+]{24,}={0,2}/g),
   form("Shopify token", "shp", /(?<!\w)shp(?:at|ca|pa|ss|tka)_[A-Za-z\d]{32,}/g),
   form("Square token", "eaaa sq0", /(?<![\w-])(?:EAAA[\w-]{60}|sq0(?:atp|csp|idp)-[\w-]{22,43})(?![\w-])/g),
 ];
@@ -171,11 +182,10 @@ const packages: SecretForm[] = [
     "npm registry password",
     ":_auth :_password",
     /(?<=:_(?:authToken|auth|password)=)"?[\w/+.-]{12,}={0,2}/g,
-    random,
   ),
   form("PyPI token", "pypi-ag", /(?<![\w-])pypi-Ag[\w-]{50,}/g),
   form("RubyGems key", "rubygems_", /(?<!\w)rubygems_[\da-f]{48}/g),
-  form("crates.io token", "cio", /(?<!\w)cio[A-Za-z\d]{32}(?!\w)/g, randomWithDigit),
+  form("crates.io token", "cio", /(?<!\w)cio[A-Za-z\d]{32}(?!\w)/g),
   form("Docker token", "dckr_", /(?<!\w)dckr_(?:pat|oat)_[\w-]{20,}/g),
   form("Docker login", '"auth"', /(?<="auth"\s{0,3}:\s{0,3}")[A-Za-z\d/+]{16,}={0,2}/g, isLogin),
   form("Artifactory key", "akcp", /(?<!\w)AKCp\w{60,}/g),
@@ -187,7 +197,6 @@ const models: SecretForm[] = [
     "Anthropic key",
     "sk-ant-",
     /(?<![\w-])sk-ant-(?:(?!api|admin)[a-z]{2,10}\d\d-[\w-]{24,}|(?:api|admin)\d\d-[\w-]{80,}AA(?![\w-]))/g,
-    random,
   ),
   likely("key of a model's provider", "sk-", /(?<![\w-])sk-[\w-]{16,}/g, randomWithDigit),
   form("Hugging Face token", "hf_ api_org_", /(?<!\w)(?:hf|api_org)_[A-Za-z]{34}(?!\w)/g),
@@ -196,7 +205,7 @@ const models: SecretForm[] = [
   form("Perplexity key", "pplx-", /(?<![\w-])pplx-[A-Za-z\d]{40,}/g),
   form("Replicate token", "r8_", /(?<!\w)r8_[A-Za-z\d]{37}(?!\w)/g),
   form("NVIDIA key", "nvapi-", /(?<![\w-])nvapi-[\w-]{50,}/g),
-  form("Fireworks key", "fw_", /(?<!\w)fw_[A-Za-z\d]{22,}(?!\w)/g, randomWithDigit),
+  form("Fireworks key", "fw_", /(?<![\w-])fw_[A-Za-z\d]{22,}(?!\w)/g),
   form("LangSmith key", "lsv2_", /(?<!\w)lsv2_(?:pt|sk)_[\da-f]{32}_[\da-f]{10}/g),
 ];
 
@@ -209,15 +218,15 @@ const operations: SecretForm[] = [
   ),
   form(
     "New Relic key",
-    "nrak- nrii- nrjs- nral",
-    /(?<![\w-])(?:NRAK-[A-Za-z\d]{27}|NR(?:II|JS|BR|SP)-[\w-]{19,32}|[\da-f]{36}NRAL)(?![\w-])/g,
+    "nrak- nrii- nrbr- nrsp- nral",
+    /(?<![\w-])(?:NRAK-[A-Za-z\d]{27}|NR(?:II|BR|SP)-[\w-]{19,32}|[\da-f]{36}NRAL)(?![\w-])/g,
   ),
   form(
     "Sentry token",
     "sntryu_ sntrys_ sntrya_ sntryi_",
     /(?<!\w)(?:sntryu_[\da-f]{64}|sntrys_eyJpYXQiO[\w/+]{10,}={0,2}_[\w/+]{43}|sntry[ai]_[\w/+=]{40,})(?![\w/+=])/g,
   ),
-  form("Vault token", "hvs. hvb. hvr.", /(?<![\w.-])hv[brs]\.[\w-]{24,}/g, random),
+  form("Vault token", "hvs. hvb. hvr.", /(?<![\w.-])hv[brs]\.[\w-]{24,}/g),
   likely("Vault token", "s.", /(?<![\w.-])s\.[A-Za-z\d]{24}(?![\w-])/g, randomWithDigit),
   form("Terraform token", ".atlasv1.", /(?<![\w.-])\w{14}\.atlasv1\.[\w-]{60,}/g),
   form("Pulumi token", "pul-", /(?<![\w-])pul-[\da-f]{40}(?!\w)/g),
@@ -240,7 +249,11 @@ const work: SecretForm[] = [
     randomWithDigit,
   ),
   form("Postman key", "pmak-", /(?<![\w-])PMAK-[\da-f]{24}-[\da-f]{34}/g),
-  form("Atlassian token", "atatt3 atctt3 atbb", /(?<!\w)AT(?:ATT|CTT)3[\w=-]{60,}(?:=[\dA-F]{8})?/g),
+  form(
+    "Atlassian token",
+    "atatt3 atctt3 atbb",
+    /(?<!\w)(?:AT(?:ATT|CTT)3[\w=-]{60,}(?:=[\dA-F]{8})?|ATBB[A-Za-z\d]{32}(?!\w))/g,
+  ),
   form("Figma token", "figd_", /(?<!\w)figd_[\w-]{38,}/g),
   form("Airtable token", "pat", /(?<![\w.])pat[A-Za-z\d]{14}\.[\da-f]{64}/g),
   form("Contentful token", "cfpat-", /(?<![\w-])CFPAT-[\w-]{40,}/g),
@@ -249,7 +262,7 @@ const work: SecretForm[] = [
 
 /** What people write in place of a password. */
 const madeUp =
-  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|[%[].*)$/i;
+  /^(?:x+|\*+|\.+|p[a4@]ss(?:w(?:[o0]r)?d)?\d{0,4}|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|[%[].*)$/i;
 const isMadeUp = (password: string) => madeUp.test(password);
 /** Hosts that no one else can reach, or that are made up. */
 const localHost =
@@ -260,6 +273,12 @@ const urlPassword = new RegExp(
 );
 
 const anywhere: SecretForm[] = [
+  form(
+    "private key in base64",
+    "ls0tls1crudjti",
+    /(?<![\w+/])LS0tLS1CRUdJTi[\w+/]{100,}={0,2}/g,
+    isKeyInBase64,
+  ),
   likely("JSON web token", "eyj", /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,}(?:\.[\w-]+)*/g),
   form("age key", "age-secret-key-", /(?<!\w)AGE-SECRET-KEY-1[A-Z\d]{50,}/g),
   form("URL with a password", "://", urlPassword, (found) => looksLikePassword(found) && !isMadeUp(found)),
@@ -274,13 +293,13 @@ const anywhere: SecretForm[] = [
   likely(
     "token in a header",
     "bearer token",
-    /(?<=authorization["']?\s{0,3}[:=]\s{0,3}["'`]?(?:bearer|token)\s{1,3})[\w~/+.-]{20,}={0,2}/gi,
+    /(?<=authorization["'\]]{0,2}\s{0,3}[:=,]\s{0,3}["'`]?(?:bearer|token)\s{1,3})[\w~/+.-]{20,}={0,2}/gi,
     looksLikeToken,
   ),
 ];
 
 /** Formats that the issuers of secrets document, and otherwise the observed formats of their keys. */
-const secretForms: readonly SecretForm[] = [
+export const secretForms: readonly SecretForm[] = [
   ...codeHosts,
   ...clouds,
   ...messages,
@@ -392,58 +411,69 @@ function endOfQuoted(text: string, start: number, end: number): number {
 }
 
 /** The beginning of a key in PEM or PuTTY format. */
-const beginning = /-----BEGIN (?:[A-Z\d]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,4}(?!\d)/g;
-/** Text between the lines of a quoted key: line ends, including escaped ones, marks of quotes, diffs and strings. */
-const betweenLines = /(?:\\[nrt]|[\s>|"'`,;.\\*+[\]()]|-(?!----)|\d{1,7} +│)*/y;
+const beginning =
+  /-----BEGIN {1,3}(?:[A-Z\d]+ {1,3}){0,4}PRIVATE {1,3}KEY(?: BLOCK)?-----|Private-Lines: \d{1,4}(?!\d)/g;
+/** Text between the lines of a quoted key: line ends, including escaped ones, marks of quotes, diffs, comments, strings and line numbers. */
+const betweenLines =
+  /(?:\\[nrt]|[\s>|"'`,;.\\*+[\]()#%]|-(?!----)|\d{1,7}(?: +│|:(?=\s))|\/\/(?=[\t ])|REM(?= )|<br ?\/?>)*/y;
 const ending = /-{5,6}END [A-Z\d ]{0,40}-----/y;
 /** A header that PGP and encrypted keys have before their body. */
 const headerLine = /[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,200}/y;
-const lineOfKey = /[A-Za-z\d/][\w+/]{15,}={0,2}|[A-Za-z\d/][\w+/]{0,15}={1,2}/y;
-const shortLine = /[A-Za-z\d/][A-Za-z\d/+]{0,15}(?=[\s\\nr"'`,>|*.+]{1,20}-{5,6}END )/y;
+const lineOfKey =
+  /[A-Za-z\d/](?:[\w+/]|\\\/|%2[BFbf]){15,}(?:={1,2}|(?:%=%){1,2})?|[A-Za-z\d/](?:[\w+/]|\\\/|%2[BFbf]){0,15}(?:={1,2}|%=%)/y;
+const shortLine = /[A-Za-z\d/][A-Za-z\d/+]{0,15}(?=[\s\\nr"'`,>|*.+#%/:\dREM]{1,20}-{5,6}END )/y;
 
 const mostHeaders = 6;
 /** A shorter key is a placeholder. */
 const fewestKeyCharacters = 40;
+/** Of keys that documentation shows in part: all keys of a kind begin like this. */
+const longestBeginning = 128;
 
 /** Private keys, from the first line to the last, or to the end of their characters. Linear in the text's length. */
 function privateKeysIn(text: string): FoundSecret[] {
-  if (!text.includes("PRIVATE KEY") && !text.includes("Private-Lines")) return [];
+  if (!text.includes("PRIVATE") && !text.includes("Private-Lines")) return [];
   const all: FoundSecret[] = [];
   for (const { 0: first, index: start } of text.matchAll(beginning)) {
-    const { end, characters } = bodyAt(text, start + first.length);
-    const isReal = characters >= fewestKeyCharacters && !isPlaceholder(text.slice(start + first.length, end));
-    if (isReal) all.push({ kind: "private key", isIssued: true, start, end });
+    const { end, body } = bodyAt(text, start + first.length);
+    const isShortened = body.length < longestBeginning && text.slice(start, end).includes("...");
+    if (body.length >= fewestKeyCharacters && !isShortened && random(body))
+      all.push({ kind: "private key", isIssued: true, start, end });
   }
   return all;
 }
 
-/** The number of key characters that follow, and the end of the key with its last line. */
-function bodyAt(text: string, start: number): { end: number; characters: number } {
+/** The key characters that follow, and the end of the key with its last line. */
+function bodyAt(text: string, start: number): { end: number; body: string } {
   const length = (pattern: RegExp, at: number) => {
     pattern.lastIndex = at;
     return pattern.exec(text)?.[0].length ?? 0;
   };
   let end = start;
-  let characters = 0;
+  let body = "";
   let headers = 0;
   for (let at = start; ; ) {
     at += length(betweenLines, at);
     const last = length(ending, at);
-    if (last > 0) return { end: at + last, characters };
+    if (last > 0) return { end: at + last, body };
     const line = length(lineOfKey, at) || length(shortLine, at);
-    const header = line === 0 && characters === 0 && headers++ < mostHeaders ? length(headerLine, at) : 0;
-    if (line + header === 0) return { end, characters };
+    const header = line === 0 && body === "" && headers++ < mostHeaders ? length(headerLine, at) : 0;
+    if (line + header === 0) return { end, body };
+    body += text.slice(at, at + line);
     at += line + header;
     if (line > 0) end = at;
-    characters += line;
   }
 }
 
-/** Escapes of JSON and of terminals. Their letters belong to no word, so a token right after an escaped line end is still recognised. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
-const escapes = /\\(?:[nrt]|u[\da-fA-F]{4}(?:\[[\d;]{0,10}m)?)|\u001b\[[\d;]{0,10}m/g;
+/**
+ * Escapes of programs, terminals, XML and addresses. Their letters and digits belong to no word, so a token right after one is still
+ * recognised. A sign in an address stays one, because a password there may hold it.
+ */
+const escapes =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+  /\\(?:[nrtbfve]|[0-7]{1,3}|x[\da-fA-F]{2}|u[\da-fA-F]{4}|u\{[\da-fA-F]{1,6}\})(?:\[[\d;]{0,10}m)?|\u001b\[[\d;]{0,10}m|&#(?:1[03]|x0?[ADad]);|%(?:20|0[ADad]|2[267]|3[A-Fa-f])/g;
 
-const unescaped = (written: string) => written.replaceAll(escapes, (found) => " ".repeat(found.length));
+const unescaped = (written: string) =>
+  written.replaceAll(escapes, (found) => (/^%[23][^0]/.test(found) ? "%=%" : " ".repeat(found.length)));
 
 /** Secrets that are recognisable by their form, or by the name to which they belong. Linear in the text's length. */
 export function secretFormsIn(written: string): FoundSecret[] {
