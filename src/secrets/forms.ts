@@ -181,13 +181,13 @@ const packages: SecretForm[] = [
   form(
     "npm registry password",
     ":_auth :_password",
-    /(?<=:_(?:authToken|auth|password)=)"?[\w/+.-]{12,}={0,2}/g,
+    /(?<=:_(?:authToken|auth|password)\s?=\s?)["']?[\w/+.-]{12,}={0,2}/g,
   ),
   form("PyPI token", "pypi-ag", /(?<![\w-])pypi-Ag[\w-]{50,}/g),
   form("RubyGems key", "rubygems_", /(?<!\w)rubygems_[\da-f]{48}/g),
   form("crates.io token", "cio", /(?<!\w)cio[A-Za-z\d]{32}(?!\w)/g),
   form("Docker token", "dckr_", /(?<!\w)dckr_(?:pat|oat)_[\w-]{20,}/g),
-  form("Docker login", '"auth"', /(?<="auth"\s{0,3}:\s{0,3}")[A-Za-z\d/+]{16,}={0,2}/g, isLogin),
+  form("Docker login", '"auth', /(?<="auth\\{0,3}"\s{0,3}:\s{0,3}\\{0,3}")[A-Za-z\d/+]{16,}={0,2}/g, isLogin),
   form("Artifactory key", "akcp", /(?<!\w)AKCp\w{60,}/g),
 ];
 
@@ -330,19 +330,23 @@ const quote = "\\\\{0,3}[\"'`]";
 const valueCharacter = "[^\\s\"'`,;(){}[\\]<>$\\\\&]";
 const value = `(?=${valueCharacter}{8})`;
 const wholeValue = new RegExp(`${valueCharacter}{0,500}`, "y");
+/** Around a sign: as much as formatters align fields with. */
+const blanks = "(?:[ \\t]{0,40}|\\s{0,3})";
 /** What is between a name and its value. */
 const between = [
   // An assignment, a comparison or a field, also with a type.
-  `(?:${quote})?\\]?(?:\\s{1,2}(?:string|str))?\\s{0,3}(?::\\s{0,2}[\\w<>&|?.* ]{1,30}=|:{0,3}=|[?.+]=|=>|={2,3}|:)\\s{0,3}(?:[bru@]?${quote})?`,
-  // Arguments.
-  `(?:${quote}\\s{0,2},\\s{0,2}|\\()${quote}`,
+  `(?:${quote})?\\[?\\]?(?:\\s{1,2}(?:string|str))?${blanks}(?::\\s{0,2}[\\w<>&|?.* ]{1,30}=|:{0,3}=|[?.+]=|=>|={2,3}|:)${blanks}(?:[bru@]?(?:${quote}){1,3}(?:(?:bearer|token) )?)?`,
+  // Arguments, a value in place of a missing one, and a macro.
+  `(?:${quote}\\s{0,2},\\s{0,2}|\\(|(?:${quote})?[\\])]{0,2}\\s{0,3}(?:\\|\\||\\?\\?|or)\\s{0,3}|[ \\t]{1,40})${quote}`,
   // An element of XML, and a name beside a value: `key="Token" value="..."`.
-  `>\\s{0,60}|(?:${quote})?[\\s,]{1,40}(?:${quote})?value(?:${quote})?\\s{0,3}[=:]\\s{0,3}(?:${quote})?`,
+  `(?:${quote})?>\\s{0,60}|(?:${quote})?[\\s,]{1,40}(?:${quote})?value(?:${quote})?\\s{0,3}[=:]\\s{0,3}(?:${quote})?`,
   // A block of YAML, and a here-document.
-  `\\s{0,3}(?::\\s{0,2}[|>][-+]?|<<[-~]?["']?\\w{1,20}["']?)\\n\\s{0,40}`,
+  `\\s{0,3}(?::\\s{0,2}[|>][-+]?|(?:=\\s{0,3})?(?:\\$\\(cat )?<<[-~]?["']?\\w{1,20}["']?)\\r?\\n\\s{0,40}`,
 ].join("|");
+/** Which of several secrets it is: `password2`, `SECRET_KEY_BASE`, `TOKEN_PROD`. */
+const whichOne = "\\d{0,2}(?:[-_]?(?:base|v\\d|prod(?:uction)?|live|dev|staging|test))?";
 const assignments = [
-  new RegExp(`${secretName}\\d{0,2}(?:${between})${value}`, "gi"),
+  new RegExp(`${secretName}${whichOne}(?:${between})${value}`, "gi"),
   // An option, a line of a Dockerfile, and one of a .netrc.
   new RegExp(`(?:--|\\bENV |\\blogin \\S{1,80} )[\\w-]{0,40}?${secretName}\\s{1,3}["']?${value}`, "gi"),
 ];
