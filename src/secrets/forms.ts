@@ -262,7 +262,7 @@ const work: SecretForm[] = [
 
 /** What people write in place of a password. */
 const madeUp =
-  /^(?:x+|\*+|\.+|p[a4@]ss(?:w(?:[o0]r)?d)?\d{0,4}|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|[%[].*)$/i;
+  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|[%[].*)$/i;
 const isMadeUp = (password: string) => madeUp.test(password);
 /** Hosts that no one else can reach, or that are made up. */
 const localHost =
@@ -281,7 +281,12 @@ const anywhere: SecretForm[] = [
   ),
   likely("JSON web token", "eyj", /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,}(?:\.[\w-]+)*/g),
   form("age key", "age-secret-key-", /(?<!\w)AGE-SECRET-KEY-1[A-Z\d]{50,}/g),
-  form("URL with a password", "://", urlPassword, (found) => looksLikePassword(found) && !isMadeUp(found)),
+  form(
+    "URL with a password",
+    "://",
+    urlPassword,
+    (found) => looksLikePassword(found) && !isMadeUp(found) && !/^p[a4@]ss/i.test(found),
+  ),
   likely("URL with a password", "://", urlPassword, (found) => noPlaceholder(found) && !isMadeUp(found)),
   likely(
     "password in a connection string",
