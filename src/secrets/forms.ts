@@ -46,19 +46,11 @@ function random(found: string): boolean {
   return noPlaceholder(found) && !isOfWords(found);
 }
 
-function randomWithDigit(found: string): boolean {
-  return /\d/.test(found.slice(4)) && random(found);
-}
-
 /** Whether base64 holds `name:password`. */
 function isLogin(encoded: string): boolean {
   const decoded = Buffer.from(encoded, "base64").toString("latin1");
   const password = /^[\x20-\x39\x3b-\x7e]{0,100}:([\x20-\x7e]{6,})$/.exec(decoded)?.[1];
   return password !== undefined && !isMadeUp(password) && noPlaceholder(password);
-}
-
-function isKeyInBase64(encoded: string): boolean {
-  return Buffer.from(encoded.slice(0, 80), "base64").includes("PRIVATE KEY");
 }
 
 function looksLikePassword(value: string): boolean {
@@ -123,10 +115,10 @@ const clouds: SecretForm[] = [
   ),
   form(
     "Azure shared access signature",
-    "sig",
-    /(?<=[?&;\s%]sig[=%]{1,3})(?<=\bs[evr][=%]{1,3}[^\n"'<>]{0,400})[\w%/+.-]{40,}=?/g,
+    "sig= sig%=%",
+    /(?<=[?&;\s%]sig(?:=|%=%))(?<=\bs[evr][=%]{1,3}[^\n"'<>]{0,400})[\w%/+.-]{40,}=?/g,
   ),
-  likely("signature of an address", "sig", /(?<=[?&;\s%]sig[=%]{1,3})[\w%/+.-]{40,}=?/g),
+  likely("signature of an address", "sig= sig%=%", /(?<=[?&;\s%]sig(?:=|%=%))[\w%/+.-]{40,}=?/g),
   form("Azure DevOps token", "azdo", /(?<!\w)\w{60,80}AZDO\w{4}(?!\w)/g),
   form("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", /(?<!\w)do[opr]_v1_[\da-f]{64}/g),
   form("Heroku key", "hrku-", /(?<![\w-])HRKU-[\w-]{36,}/g),
@@ -147,17 +139,12 @@ const messages: SecretForm[] = [
     "Slack webhook",
     "hooks.slack",
     /(?<=hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/)[\w/+-]{32,}/g,
-    randomWithDigit,
   ),
   form("Twilio key", "sk", /(?<!\w)SK[\da-f]{32}(?!\w)/g),
-  form("SendGrid key", "sg.", /(?<![\w.-])SG\.[\w=-]{16,32}\.[\w=-]{30,64}/g, randomWithDigit),
+  form("SendGrid key", "sg.", /(?<![\w.-])SG\.[\w=-]{16,32}\.[\w=-]{30,64}/g),
   form("Mailgun key", "key-", /(?<![\w-])key-[\da-f]{32}(?!\w)/g),
-  form("Mailgun key", "-", /(?<![\w-])[\da-f]{32}-(?![\d-]{17})[\da-f]{8}-[\da-f]{8}(?![\w-])/g),
-  form(
-    "Mailchimp key",
-    "-us",
-    /(?<![\w-])[\da-f]{32}-us\d{1,2}(?!\w)(?<=(?:chimp|key)[^\n]{1,20}[\da-f]{32}-us\d{1,2})/gi,
-  ),
+  form("Mailgun key", "-", /(?<![\w-])[\da-f]{32}-[\da-f]{8}-[\da-f]{8}(?<![\d-]{17})(?![\w-])/g),
+  form("Mailchimp key", "chimp", /(?<![\w/-])[\da-f]{32}-us\d{1,2}(?![\w/])/g),
   likely("Mailchimp key", "-us", /(?<![\w/-])[\da-f]{32}-us\d{1,2}(?![\w/])/g),
   form("Brevo key", "xkeysib- xsmtpsib-", /(?<![\w-])x(?:key|smtp)sib-[\da-f]{64}-\w{16}/g),
   form("Telegram bot token", ":aa", /(?:(?<![\w:])|(?<=\/bot))\d{8,10}:AA[\w-]{33}(?![\w-])/g),
@@ -198,7 +185,7 @@ const models: SecretForm[] = [
     "sk-ant-",
     /(?<![\w-])sk-ant-(?:(?!api|admin)[a-z]{2,10}\d\d-[\w-]{24,}|(?:api|admin)\d\d-[\w-]{80,}AA(?![\w-]))/g,
   ),
-  likely("key of a model's provider", "sk-", /(?<![\w-])sk-[\w-]{16,}/g, randomWithDigit),
+  likely("key of a model's provider", "sk-", /(?<![\w-])sk-(?=[\w-]*\d)[\w-]{16,}/g),
   form("Hugging Face token", "hf_ api_org_", /(?<!\w)(?:hf|api_org)_[A-Za-z]{34}(?!\w)/g),
   form("Groq key", "gsk_", /(?<!\w)gsk_[A-Za-z\d]{40,}/g),
   form("xAI key", "xai-", /(?<![\w-])xai-\w{60,}/g),
@@ -210,12 +197,7 @@ const models: SecretForm[] = [
 ];
 
 const operations: SecretForm[] = [
-  form(
-    "Grafana token",
-    "glsa_ glc_",
-    /(?<!\w)(?:glsa_[A-Za-z\d]{32}_[\da-fA-F]{8}|glc_[\w/+]{32,}={0,2})/g,
-    randomWithDigit,
-  ),
+  form("Grafana token", "glsa_ glc_", /(?<!\w)(?:glsa_[A-Za-z\d]{32}_[\da-fA-F]{8}|glc_[\w/+]{32,}={0,2})/g),
   form(
     "New Relic key",
     "nrak- nrii- nrbr- nrsp- nral",
@@ -227,7 +209,7 @@ const operations: SecretForm[] = [
     /(?<!\w)(?:sntryu_[\da-f]{64}|sntrys_eyJpYXQiO[\w/+]{10,}={0,2}_[\w/+]{43}|sntry[ai]_[\w/+=]{40,})(?![\w/+=])/g,
   ),
   form("Vault token", "hvs. hvb. hvr.", /(?<![\w.-])hv[brs]\.[\w-]{24,}/g),
-  likely("Vault token", "s.", /(?<![\w.-])s\.[A-Za-z\d]{24}(?![\w-])/g, randomWithDigit),
+  likely("Vault token", "s.", /(?<![\w.-])s\.(?=[A-Za-z]*\d)[A-Za-z\d]{24}(?![\w-])/g),
   form("Terraform token", ".atlasv1.", /(?<![\w.-])\w{14}\.atlasv1\.[\w-]{60,}/g),
   form("Pulumi token", "pul-", /(?<![\w-])pul-[\da-f]{40}(?!\w)/g),
   form(
@@ -242,17 +224,12 @@ const operations: SecretForm[] = [
 
 const work: SecretForm[] = [
   form("Linear key", "lin_api_ lin_oauth_", /(?<!\w)lin_(?:api|oauth)_[A-Za-z\d]{40,64}(?!\w)/g),
-  form(
-    "Notion token",
-    "secret_ ntn_",
-    /(?<!\w)(?:secret_[A-Za-z\d]{43}|ntn_\d{11}[A-Za-z\d]{35})(?!\w)/g,
-    randomWithDigit,
-  ),
+  form("Notion token", "secret_ ntn_", /(?<!\w)(?:secret_[A-Za-z\d]{43}|ntn_\d{11}[A-Za-z\d]{35})(?!\w)/g),
   form("Postman key", "pmak-", /(?<![\w-])PMAK-[\da-f]{24}-[\da-f]{34}/g),
   form(
     "Atlassian token",
     "atatt3 atctt3 atbb",
-    /(?<!\w)(?:AT(?:ATT|CTT)3[\w=-]{60,}(?:=[\dA-F]{8})?|ATBB[A-Za-z\d]{32}(?!\w))/g,
+    /(?<!\w)AT(?:[AC]TT3[\w=-]{60,}(?:=[\dA-F]{8})?|BB[A-Za-z\d]{32}(?!\w))/g,
   ),
   form("Figma token", "figd_", /(?<!\w)figd_[\w-]{38,}/g),
   form("Airtable token", "pat", /(?<![\w.])pat[A-Za-z\d]{14}\.[\da-f]{64}/g),
@@ -264,6 +241,7 @@ const work: SecretForm[] = [
 const madeUp =
   /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|[%[].*)$/i;
 const isMadeUp = (password: string) => madeUp.test(password);
+const isWeak = (password: string) => isMadeUp(password) || /^p[a4@]ss/i.test(password);
 /** Hosts that no one else can reach, or that are made up. */
 const localHost =
   "(?:localhost|127\\.[\\d.]+|0\\.0\\.0\\.0|\\[::1\\]|[\\w-]+|[\\w.-]*\\.(?:local|localhost|test|internal|invalid)|(?:[\\w.-]*\\.)?(?:example|host|domain|server)\\.\\w+)";
@@ -273,20 +251,15 @@ const urlPassword = new RegExp(
 );
 
 const anywhere: SecretForm[] = [
+  // Of "-----BEGIN " and then "PRIVATE KEY" at any of three places.
   form(
     "private key in base64",
     "ls0tls1crudjti",
-    /(?<![\w+/])LS0tLS1CRUdJTi[\w+/]{100,}={0,2}/g,
-    isKeyInBase64,
+    /(?<![\w+/])LS0tLS1CRUdJTi[\w+/]{1,16}?(?:UFJJVkFURSBLRV|QUklWQVRFIEtFW|BSSVZBVEUgS0VZ)[\w+/]{80,}={0,2}/g,
   ),
   likely("JSON web token", "eyj", /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,}(?:\.[\w-]+)*/g),
   form("age key", "age-secret-key-", /(?<!\w)AGE-SECRET-KEY-1[A-Z\d]{50,}/g),
-  form(
-    "URL with a password",
-    "://",
-    urlPassword,
-    (found) => looksLikePassword(found) && !isMadeUp(found) && !/^p[a4@]ss/i.test(found),
-  ),
+  form("URL with a password", "://", urlPassword, (found) => looksLikePassword(found) && !isWeak(found)),
   likely("URL with a password", "://", urlPassword, (found) => noPlaceholder(found) && !isMadeUp(found)),
   likely(
     "password in a connection string",
@@ -297,7 +270,7 @@ const anywhere: SecretForm[] = [
   likely("login in a header", "basic", /(?<=\bbasic\s{1,3})[\w/+]{12,}={0,2}/gi, isLogin),
   likely(
     "token in a header",
-    "bearer token",
+    "authorization",
     /(?<=authorization["'\]]{0,2}\s{0,3}[:=,]\s{0,3}["'`]?(?:bearer|token)\s{1,3})[\w~/+.-]{20,}={0,2}/gi,
     looksLikeToken,
   ),
@@ -400,13 +373,12 @@ function assignedSecretsIn(text: string): FoundSecret[] {
   });
 }
 
-/** The value that begins at `start`, and not behind `limit`. */
 function assignedAt(text: string, { 0: name, index }: RegExpExecArray, start: number, limit: number) {
   wholeValue.lastIndex = start;
   const end = Math.min(limit, start + (wholeValue.exec(text)?.[0].length ?? 0));
   const isElement = /^\s{0,60}<\//.test(text.slice(end, end + 64)) && /[>\s]/.test(text.charAt(start - 1));
-  if (goesOn.test(text.charAt(end)) && !isElement) return [];
-  const isNone = isPublic.test(text.slice(Math.max(0, index - 16), index));
+  const isCode = goesOn.test(text.charAt(end)) && !isElement;
+  const isNone = isCode || isPublic.test(text.slice(Math.max(0, index - 16), index));
   if (isNone || !isSecretValue(name, text.slice(start, end))) return [];
   return [{ kind: "secret value", isIssued: false, start, end: endOfQuoted(text, start, end) }];
 }
@@ -473,10 +445,7 @@ function bodyAt(text: string, start: number): { end: number; body: string } {
   }
 }
 
-/**
- * Escapes of programs, terminals, XML and addresses. Their letters and digits belong to no word, so a token right after one is still
- * recognised. A sign in an address stays one, because a password there may hold it.
- */
+/** Escapes of programs, terminals, XML and addresses: a token is recognised right after one. One in an address may be part of a password. */
 const escapes =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
   /\\(?:[nrtbfve]|[0-7]{1,3}|x[\da-fA-F]{2}|u[\da-fA-F]{4}|u\{[\da-fA-F]{1,6}\})(?:\[[\d;]{0,10}m)?|\u001b\[[\d;]{0,10}m|&#(?:1[03]|x0?[ADad]);|%(?:20|0[ADad]|2[267]|3[A-Fa-f])/g;
@@ -499,23 +468,21 @@ function issuedSecretsIn(text: string): FoundSecret[] {
 /** Formats of texts, and of data whose lines may hold commands as well: by the last extension, as `config.env.js` is code. */
 const prose = /(?<!(?:^|\/)cmakelists)\.(?:md|txt|netrc|npmrc)$/i;
 const data =
-  /\.(?:env|ya?ml|ini|cfg|conf|properties|xml)$|(?:^|\/)\.env[.-](?:local|dev|development|prod|production|stag(?:e|ing)|test|ci|example|sample)$/i;
+  /\.(?:env|ya?ml|ini|cfg|conf|properties|xml)$|(?:^|\/)\.env[.-](?:local|dev|development|prod|production|staging|test|ci|example|sample)$/i;
+/** A line with a line end in place of its value: `NAME=value`, `key: value`, an element. A line of YAML with another sign may be a command. */
+const wholeLine =
+  /^\s{0,40}(?:- |export )?["']?[\w.-]{1,80}["']?[\t ]{0,40}[=:][\t ]{0,40}\n[\t ]{0,40}(?:#.*|\r)?$|>\n<\//;
+const lineOfYaml = /:[\t ]+\n/;
 const plainValue = /^[\w+/=.:~-]+$/;
-/** What is around the value of `NAME=value` and `key: value`, if it is all of a line, and around that of an element. */
-const beforeWhole = /^\s{0,40}(?:- |export )?["']?[\w.-]{1,80}["']?[\t ]{0,40}[=:][\t ]{0,40}$|>$/;
-const afterWhole = /^(?:[\t ]{0,40}(?:#.*|\r)?$|<\/)/;
 
 /** Whether a place is certainly a value and no code: characters of a token, and all of a literal. */
 export function isLiteral(path: string, text: string, { start, end }: TextRange): boolean {
   const mark = /(["'`])(?:(?:bearer|token) )?$/i.exec(text.slice(Math.max(0, start - 8), start))?.[1];
   const isQuoted = mark !== undefined && mark === text.charAt(end);
-  const before =
-    text
-      .slice(Math.max(0, start - 200), start)
-      .split("\n")
-      .at(-1) ?? "";
-  const after = text.slice(end, end + 200).split("\n", 1)[0] ?? "";
-  const isWhole = data.test(path) && beforeWhole.test(before) && afterWhole.test(after);
+  const before = /.*$/.exec(text.slice(Math.max(0, start - 200), start))?.[0] ?? "";
+  const line = `${before}\n${/^.*/.exec(text.slice(end, end + 200))?.[0] ?? ""}`;
+  const isWhole =
+    data.test(path) && wholeLine.test(line) && (!/\.ya?ml$/i.test(path) || lineOfYaml.test(line));
   return plainValue.test(text.slice(start, end)) && (isQuoted || isWhole || prose.test(path));
 }
 
