@@ -116,9 +116,9 @@ const clouds: SecretForm[] = [
   form(
     "Azure shared access signature",
     "sig= sig%=%",
-    /(?<=[?&;\s%]sig(?:=|%=%))(?<=\bs[evr][=%]{1,3}[^\n"'<>]{0,400})[\w%/+.-]{40,}=?/g,
+    /(?<=[?&;\s%]sig(?:=|%=%))(?<=\bs[evr][=%]{1,3}[^\n"'<>]{0,250})[\w%/+.-]{40,}(?:=%?)?/g,
   ),
-  likely("signature of an address", "sig= sig%=%", /(?<=[?&;\s%]sig(?:=|%=%))[\w%/+.-]{40,}=?/g),
+  likely("signature of an address", "sig= sig%=%", /(?<=[?&;\s%]sig(?:=|%=%))[\w%/+.-]{40,}(?:=%?)?/g),
   form("Azure DevOps token", "azdo", /(?<!\w)\w{60,80}AZDO\w{4}(?!\w)/g),
   form("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", /(?<!\w)do[opr]_v1_[\da-f]{64}/g),
   form("Heroku key", "hrku-", /(?<![\w-])HRKU-[\w-]{36,}/g),
@@ -330,7 +330,7 @@ const assignments = [
 ];
 
 /** Code after the value: a call or a member access is not a literal. */
-const goesOn = /[({[<$]/;
+const goesOn = /^(?:[({[<]|\$[({])/;
 
 const fewestCharacters = 12;
 /** Of a password, which people may have to type. */
@@ -377,7 +377,7 @@ function assignedAt(text: string, { 0: name, index }: RegExpExecArray, start: nu
   wholeValue.lastIndex = start;
   const end = Math.min(limit, start + (wholeValue.exec(text)?.[0].length ?? 0));
   const isElement = /^\s{0,60}<\//.test(text.slice(end, end + 64)) && /[>\s]/.test(text.charAt(start - 1));
-  const isCode = goesOn.test(text.charAt(end)) && !isElement;
+  const isCode = goesOn.test(text.slice(end, end + 2)) && !isElement;
   const isNone = isCode || isPublic.test(text.slice(Math.max(0, index - 16), index));
   if (isNone || !isSecretValue(name, text.slice(start, end))) return [];
   return [{ kind: "secret value", isIssued: false, start, end: endOfQuoted(text, start, end) }];

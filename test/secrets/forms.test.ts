@@ -64,11 +64,13 @@ describe("a search for the values of names", () => {
   );
 
   it("takes a quoted value to its end, with all its signs", () => {
-    const secret = writeOut("{base62:12}&{base62:6},{base62:4}$", random);
+    const secret = writeOut("{base62:12}&{base62:6},{base62:4}$x", random);
     for (const text of [`password = "${secret}";`, JSON.stringify({ a: `password: '${secret}'` })]) {
       const [found] = secretFormsIn(text);
       expect(text.slice(found?.start, found?.end)).toBe(secret);
     }
+    expect(secretFormsIn('password = "aB3dE5fG7h$K9mN2pQ4";').length).toBe(1);
+    expect(secretFormsIn('password = "aB3dE5fG7h$(random)";')).toEqual([]);
   });
 });
 
