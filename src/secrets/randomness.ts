@@ -24,15 +24,34 @@ function pairsOf(run: string): string[] {
   return Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2));
 }
 
-/** Texts that people write in place of a secret. Not conclusive for long values: a secret may contain such a name by chance. */
+/** One of 1,000 random tokens of 16 to 40 characters or fewer has more. */
+const mostOfRandom = 6.5;
+/** The beginning of a token, which names its issuer and kind. */
+const beginningOfToken =
+  /^[A-Za-z\d]{1,8}[-_.](?:(?:live|test|prod|pat|oat|auth|oauth|secret|api|tkn|pw)[-_])?/;
+
+/** Whether a token consists of words behind its beginning: by how much likelier its pairs of characters are in words than in random tokens. */
+export function isOfWords(token: string): boolean {
+  const text = token.replace(beginningOfToken, "");
+  let score = 0;
+  for (const pair of pairsOf(text)) {
+    if (/^[a-z][A-Z]/.test(pair)) score -= 0.3;
+    else if (/^[A-Za-z]{2}/.test(pair)) score += commonPairs.has(pair.toLowerCase()) ? 2 : -0.6;
+    else if (/^(?:[A-Za-z]\d|\d[A-Za-z])/.test(pair)) score -= 1;
+  }
+  return score > mostOfRandom;
+}
+
+/** Texts that people write in place of a secret, in one case as words are. Not conclusive for long values: one may contain such a name. */
 const placeholder =
-  /example|sample|your|placeholder|change[-_]?me|replace|redacted|dummy|insert|todo|fake|foobar|0123456789|123456789/i;
+  /[Ee]xample|EXAMPLE|[Ss]ample|SAMPLE|[Yy]our|YOUR|[Pp]laceholder|PLACEHOLDER|[Cc]hange[-_]?[Mm]e|CHANGE[-_]?ME|[Rr]eplace|REPLACE|[Rr]edacted|REDACTED|[Dd]ummy|DUMMY|[Ii]nsert|INSERT|[Tt]odo|TODO|[Ff]ake|FAKE|[Ff]oobar|FOOBAR|123456789/;
 const fewestOfRandom = 16;
 const longestPlaceholder = 40;
 const shortestRun = 4;
 
 /**
- * SHA-256 of keys that their issuers publish for tests: those of Stripe's documentation, of the emulators of Azure Storage and Cosmos DB,
+ * SHA-256 of keys that their issuers publish for tests: those in the documentation of Stripe, GitHub,
+ * Slack and Telegram, of the emulators of Azure Storage and Cosmos DB,
  * and the token on jwt.io. As hashes, because no scanner should find them here.
  */
 const published = new Set([
@@ -43,6 +62,10 @@ const published = new Set([
   "aa6547439583c3a275d4542a0df6c1ad6a863971be9f2a2220f027cc02aef615",
   "7f75367e7881255134e1375e723d1dea8ad5f6a4fdb79d938df1f1754a830606",
   "da816f9f2c16e6c5390e7636cadc40c43551bf0bbcf8f36c65539e6633a9c5e8",
+  "bc3ae723f57c6b9e3fd80b699fcc420f6074b0b1718039669d22631d508ac0a7",
+  "7e8de44ea9ecf6d53415c90f5b249a8591f7abafbf7d65a2c0d855afeca3ec09",
+  "e94bb87c35362e26934e35463a99d82baa2763a2e6eb5194ea299b0d16353177",
+  "f5375a46365089a84f4f822b70d44e744d64775cc747f030f8488a6274fe28f8",
 ]);
 
 /**

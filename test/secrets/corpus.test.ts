@@ -57,15 +57,15 @@ describe("the corpus of secrets", () => {
     expect([...byKind].filter(([, share]) => share < 0.6)).toEqual([]);
   });
 
-  it("is found in twelve syntaxes: 98 % of the secrets or more, and 1 % of other values or less", () => {
+  it("is found in fourteen syntaxes: 98 % of the secrets or more, and 1 % of other values or less", () => {
     const { secrets, others } = inSyntaxes(3);
-    expect([secrets.length, others.length]).toEqual([300, 300]);
+    expect([secrets.length, others.length]).toEqual([350, 350]);
     const isFound = (text: string, value: string) =>
       secretFormsIn(text).some(({ start, end }) => text.slice(start, end).includes(value));
     const missed = secrets.filter(({ text, secret }) => !isFound(text, secret));
     const wrong = others.filter(({ text }) => secretFormsIn(text).length > 0);
     for (const { kind, text } of [...missed, ...wrong]) console.log(kind, "::", text);
-    expect(missed.length).toBeLessThanOrEqual(6);
+    expect(missed.length).toBeLessThanOrEqual(7);
     expect(wrong.length).toBeLessThanOrEqual(3);
   });
 });

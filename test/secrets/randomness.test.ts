@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  isOfWords,
   isPlaceholder,
   isWordLike,
   looksMixed,
@@ -57,6 +58,21 @@ describe("a random value", () => {
       expect([looksMixed(value, 8), looksRandom(value, 8)], value).toEqual([true, false]);
     }
     for (const value of ["q7Zk39xPvLm2", "zqxjkvbw"]) expect(isWordLike(value), value).toBe(false);
+  });
+});
+
+describe("a token", () => {
+  it.each([
+    ["ghs_hazard_statements_codes", true],
+    ["sk_test_mockedStripeSecretKey", true],
+    ["ASIAPACIFICSOUTHEAST", true],
+    ["hvr.createTransformMatrix4x4FromQuaternion", true],
+    ["PersonalAccessToken01245678900000000", true],
+    ["sb_secret_q7Zk39xPvLm2wRt0aB1cD3eF", false],
+    ["AIZQ7TXKPWMDVBLC", false],
+    ["b1f0c93da7e2c5d8", false],
+  ])("is of words by its pairs of letters, behind its beginning: %s -> %s", (token, expected) => {
+    expect(isOfWords(token)).toBe(expected);
   });
 });
 
