@@ -99,7 +99,7 @@ const clouds: SecretForm[] = [
   form(
     "AWS Bedrock key",
     "absk bedrock-api-key-",
-    /(?<!\w)(?:ABSK[\w/+]{100,}|bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t[\w/+]*)={0,2}/g,
+    /(?<!\w)(?:ABSK[\w/+]{100,}|bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t[\w/+]{20,})={0,2}/g,
   ),
   // Many are public: those of maps and of Firebase are part of pages and apps.
   likely("Google API key", "aiza", /(?<![\w-])AIza[\w-]{35}(?![\w-])/g),

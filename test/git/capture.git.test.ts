@@ -467,7 +467,7 @@ describe("a capture", () => {
     repo.write({
       ".env.local": "A=1\n",
       "b/server.PEM": "x\n",
-      "b/id_work": "x\n",
+      "b/id_ecdsa_work": "x\n",
       "x.key": "x\n",
       "big.sql": "x".repeat(1024 * 1024 + 1),
       "photo.dat": Buffer.from([1, 0, 2]),
@@ -483,7 +483,7 @@ describe("a capture", () => {
     expect(withheldIn(range)).toEqual({
       ".env.local": "untracked and named like a secret: only scanned for secrets",
       "b/server.PEM": expect.stringContaining("named like a secret"),
-      "b/id_work": expect.stringContaining("named like a secret"),
+      "b/id_ecdsa_work": expect.stringContaining("named like a secret"),
       "x.key": expect.stringContaining("named like a secret"),
       "id_rsa.bak": expect.stringContaining("named like a secret"),
       ".npmrc": expect.stringContaining("named like a secret"),
