@@ -10,6 +10,7 @@ import { hasLockName } from "../../diff/skipped-names.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { type Finding, holdsSecret, isCertain } from "../../finding.ts";
 import type { Change, Workspace } from "../../git/workspace.ts";
+import { secretFormsIn } from "../../secrets/forms.ts";
 import { splitLines } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
@@ -219,6 +220,12 @@ export type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & 
 const keyed = (code: string, key: string) =>
   createHmac("sha256", key).update(code.replace(/\s+/g, "")).digest("base64url");
 
+/** Whether a secret is in a text without its hidden characters: no search by form finds it with them. */
+function splitsSecret(quote: string): boolean {
+  const bare = quote.replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, "");
+  return bare !== quote && secretFormsIn(bare).length > 0;
+}
+
 /** Diagnostics as findings, each with the id that `idOf` gives it. */
 export async function findingsOf(
   candidates: readonly Diagnostic[],
@@ -242,7 +249,7 @@ export async function findingsOf(
         quote: textOf(extent ?? told),
         path: firstNames.get(candidate.path) ?? candidate.path,
       }),
-      quote: holdsSecret(candidate) ? "" : quote,
+      quote: holdsSecret(candidate) || splitsSecret(quote) ? "" : quote,
       confidence: RULE_CONFIDENCE,
       reached: true,
       evidence: [],

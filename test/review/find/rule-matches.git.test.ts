@@ -213,3 +213,18 @@ it("a secret is found in each changed file that nobody reviews, and names those 
   const late = await search(AbortSignal.abort());
   expect(new Set(late.unfinished.map(({ path }) => path))).toEqual(new Set(paths));
 });
+
+it("the quote of a finding shows no secret that a hidden character splits", async () => {
+  using repo = GitRepo.create();
+  repo.commit("before", { "a.js": "one();\n" });
+  repo.git("tag", "base");
+  const token = fiveSecrets().values[1] ?? "";
+  repo.commit("after", { "a.js": `one();\nlet a = "${token.slice(0, 20)}\u200b${token.slice(20)}";\n` });
+  using placed = await placeOf(repo, "base");
+  await using workspace = openWorkspace(placed.place);
+  const diffs = createDiffSource(workspace, { ignore: [], private: [] });
+  const { signal } = new AbortController();
+  const { findings } = await runAnalyzers(await diffs.files(), { workspace, diffs, signal, progress() {} });
+  expect(findings.map(({ source }) => source)).toContain("hidden-characters/invisible");
+  expect(JSON.stringify(findings)).not.toContain(token.slice(22));
+});
