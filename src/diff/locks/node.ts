@@ -34,7 +34,8 @@ export function nodeEntries(
   isWhole: boolean,
   { folder, manifest }: Surroundings,
 ): LockEntry[] {
-  const links = packages.flatMap((one) => one.links ?? []);
+  const open = new Set(packages.filter((one) => one.asked === undefined).map(({ id }) => id));
+  const links = packages.flatMap((one) => one.links?.filter(({ to = "" }) => open.has(to)) ?? []);
   const asked = groupOf(links.map(({ to = "", range }) => [to, range]));
   return packages.map((one) => {
     const { id, name, version, line, links = [], integrity, more } = one;

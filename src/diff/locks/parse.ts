@@ -87,12 +87,18 @@ export const closed = <S extends z.ZodRawShape>(shape: S, ignored = "") =>
 
 /** An object with any keys except for one that zod leaves out without a word. */
 export const dict = <T extends z.ZodType>(value: T) =>
-  z
-    .custom<object>((one) => typeof one === "object" && one !== null && !Object.hasOwn(one, "__proto__"))
-    .pipe(z.record(z.string(), value));
+  z.custom<object>(isDict).pipe(z.record(z.string(), value));
+
+const isDict = (one: unknown): one is object =>
+  typeof one === "object" && one !== null && !Array.isArray(one) && !Object.hasOwn(one, "__proto__");
 
 export const Text = z.string();
-export const Texts = dict(Text).default({});
+/** There is one or two for each package, and zod takes ten times as long for a record. */
+export const Texts = z
+  .custom<Record<string, string>>(
+    (one) => isDict(one) && Object.values(one).every((value) => typeof value === "string"),
+  )
+  .default({});
 /** A name or a version, of any tool. */
 export const Word = Text.regex(/^[\w@./+!~-]{1,300}$/);
 export const listOf = <T extends z.ZodType>(one: T) => z.array(one).default([]);

@@ -51,8 +51,9 @@ export function pnpmLock(text: string, around: Surroundings): Lock {
     ...asks.filter((one) => isAlias(one.specifier)).map(({ used }) => used),
     ...overridden,
   ]);
+  const parts = new Map(Object.keys(snapshots).map((key) => [key, partsOf(key)]));
   const rows = Object.entries(snapshots).map(([key, { dependencies, optionalDependencies }]) => {
-    const [, name = "", ref = "", suffix = ""] = partsOf(key);
+    const [, name = "", ref = "", suffix = ""] = parts.get(key) ?? [];
     const held = snapshots === packages ? key : key.slice(0, key.length - suffix.length);
     const found =
       (Object.hasOwn(packages, held) ? packages[held] : undefined) ?? refuse("a package without its facts");
@@ -60,7 +61,7 @@ export function pnpmLock(text: string, around: Surroundings): Lock {
     const peers = { ...found.peerDependencies, ...found.peerDependenciesMeta };
     const links = Object.entries({ ...dependencies, ...optionalDependencies }).map(([used, version]) => {
       const to = idOf(used, version);
-      const range = to === undefined ? HERE : (partsOf(to)[1] ?? "");
+      const range = to === undefined ? HERE : (parts.get(to)?.[1] ?? "");
       return { used, range, varies: Object.hasOwn(peers, used), to };
     });
     const declared = Object.keys(peers).map((used) => ({ used, range: "a peer", to: undefined }));
@@ -104,9 +105,10 @@ function asksOf(
 ): NodePackage[] {
   return asks.flatMap(({ at, used, specifier, version }) => {
     const row = rows.get(idOf(used, version) ?? "");
-    const local = { isRoot: true, ...fileIn(folder, posix.join(at, version.replace(/^link:/, ""))) };
-    if (row === undefined)
-      return [{ id: `${at} ${used}`, name: used, version: "", line: `${used}:`, more: local }];
+    if (row === undefined) {
+      const more = { isRoot: true, ...fileIn(folder, posix.join(at, version.replace(/^link:/, ""))) };
+      return [{ id: `${at} ${used}`, name: used, version: "", line: `${used}:`, more }];
+    }
     const ranges = [
       specifier,
       overrides[used],
