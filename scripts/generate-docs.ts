@@ -326,7 +326,7 @@ A check is green only if everything that changed was read: the model was shown i
 | a link within the repository; a submodule; other binary data; an empty file that other programs find by its path (\`CODEOWNERS\`) | neutral: nobody has read it |
 | a link that leads out of the repository; a binary file that is run or installed; text with NUL bytes or in UTF-16; more than ${MAX_REVIEWABLE_LINES.toLocaleString("en")} changed lines; lines or a path too long to be shown | unread: nobody has read it |
 
-Neutral files keep a check from being green, never make it red, and change no exit code. Unread ones count as a limit, so \`check.limit\` decides; so do a secret and a finding about a lock file until somebody with write access dismisses them. A value that was hidden from the model because it may be a secret counts as a limit as well, unless it is a token with a form of its own that fills a quoted literal, or a finding reports it.
+A neutral file keeps a check from being green. It never makes the check red, and it changes no exit code. An unread file counts as a limit, so \`check.limit\` decides. A secret and a finding about a lock file also count as a limit, until somebody with write access dismisses them. A value that was hidden from the model because it may be a secret counts as a limit as well, unless it is a token with a form of its own that fills a quoted literal, or a finding reports it.
 
 Attributes and headers that a pull request adds hide nothing: they count once they are merged. A renamed file is skipped only if it would be skipped under both names. There are two ways to have skipped files reviewed in any case:
 

@@ -20,8 +20,8 @@ import {
   hiddenIn,
   type LineContext,
   type MixedWord,
-  unseen,
   type HiddenKind as WithinLine,
+  withoutUnseen,
 } from "./hidden-in-line.ts";
 import { hiddenLineEnds } from "./hidden-line-ends.ts";
 import { byLanguage, kindsOfProse, kindsOfText, prose, recorded, translated } from "./hidden-places.ts";
@@ -107,9 +107,13 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
         found.push(...hiddenIn(text, context, start).map((one) => ({ line, text, ...one })));
         await nextTick();
       }
-      const firsts = new Map(found.toReversed().map((one) => [`${one.kind} ${one.line}`, one])).values();
-      const kinds = Map.groupBy([...firsts].reverse(), ({ kind }) => kind).values();
-      return [...kinds].flatMap((same) => toDiagnostics(file, same));
+      return [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap((same) => {
+        const lines = Map.groupBy(same, ({ line }) => line).values();
+        return toDiagnostics(
+          file,
+          [...lines].flatMap(([first]) => first ?? []),
+        );
+      });
     },
   };
 }
@@ -160,7 +164,7 @@ interface FoundLine {
   word?: MixedWord | undefined;
 }
 
-/** One for each line, so that a dismissal is about one line; the last one also stands for the others. */
+/** One finding for each line, because people dismiss one line at a time. The last finding also names all further lines. */
 function toDiagnostics({ path }: AnalyzedFile, found: readonly FoundLine[]): Diagnostic[] {
   return found.slice(0, MOST).map((one, at) => {
     const { kind, line } = one;
@@ -186,7 +190,7 @@ function named(lines: readonly FoundLine[]): string {
 function shown(found: FoundLine): string {
   const { kind, text, at, word } = found;
   const around = text.slice(Math.max(0, at - SECRET), at + SECRET);
-  const read = [around, around.replace(unseen, "").replaceAll("\r", ""), word?.looksLike ?? ""];
+  const read = [around, withoutUnseen(around), word?.looksLike ?? ""];
   const start = Math.max(0, at - SHOWN_BEFORE);
   const part = escapeInvisible(text.slice(start, start + SHOWN).toWellFormed()).trim();
   const whole = kind === "look-alikes" ? spelledWord(found) : part;

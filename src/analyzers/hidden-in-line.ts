@@ -80,7 +80,10 @@ function placeOf(index: number, { isText, isTest, kindAt }: LineContext): Place 
 }
 
 /** Characters without ink: ignorable, format and control characters, separators; and U+2800, which no property tells. */
-export const unseen = /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]--[\t\n\f\r]]/gv;
+const unseen = /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]--[\t\n\f\r]]/gv;
+
+/** A text without characters that have no ink, and without carriage returns. */
+export const withoutUnseen = (text: string): string => text.replace(unseen, "").replaceAll("\r", "");
 
 const emoji =
   "(?:\\u{1F3F4}[\\u{E0030}-\\u{E0039}\\u{E0061}-\\u{E007A}]{3,6}\\u{E007F}|(?=\\p{Emoji})\\p{RGI_Emoji}|\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|[\\uFE0E\\uFE0F])?)";
@@ -200,9 +203,9 @@ function kindsIn(line: string, placeAt: (at: number) => Place, isReordered: bool
 }
 
 /**
- * The index of control characters that suspiciously change the display order of a line; -1 if there are none. In text they are ordinary if
- * their stretch ends there, and an override beside a right-to-left language. In a literal, a stretch must end, hold no code and no override,
- * and be words of such a language or stand between them.
+ * The index of control characters that suspiciously change the display order of a line; -1 if there are none. In text, a stretch is ordinary
+ * if it ends within the text; an override also needs a right-to-left language on the line. In a literal, a stretch is ordinary if it ends, has
+ * no code and no override, and either consists of words of such a language or is surrounded by them.
  */
 function reordered(line: string, placeAt: (at: number) => Place): number {
   // "x" for strings and comments with words of a right-to-left language outside of the stretches.

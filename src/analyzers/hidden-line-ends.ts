@@ -57,7 +57,7 @@ function lineTerminatorsOf(path: string): LineTerminators {
 /** Data of programs that may have carriage returns. */
 const data = /\.(?:json|jsonl|geojson|xml|svg|plist|ics|vcf|eml|rtf|pdf|e?ps|log|diff|patch|dat|lock)$/i;
 
-/** Nobody writes a lone carriage return in code, and a terminal shows only what follows it. */
+/** Whether a file is code, in which no editor writes a lone carriage return. A terminal shows only what follows one. */
 const isOfCode = (path: string) =>
   !isTestFile(path) && ![prose, translated, byLanguage, recorded, data].some((kind) => kind.test(path));
 
@@ -122,7 +122,7 @@ async function lineEndsIn(text: string, lines: readonly AddedLine[], known: stri
       const next = at + run.length;
       if (at <= first || first < 0 || (next === row.length && !/\r[^\r]/.test(run))) continue;
       found.push({ line, text: row, at, next, place: start + at });
-      // Nothing behind it is told.
+      // One finding for a line is enough.
       if (isCode && run.startsWith("\r")) break;
     }
     return found;

@@ -1,5 +1,6 @@
 import type { LockFault } from "../diff/locks/compare.ts";
-import { type AnalyzedFile, type Diagnostic, seamLines } from "./analyzer.ts";
+import type { AnalyzedFile, Diagnostic } from "./analyzer.ts";
+import { lineOfChange } from "./data-formats.ts";
 
 /** Entries that a finding names. */
 const mostListed = 20;
@@ -17,11 +18,10 @@ export function lockDiagnostic(file: AnalyzedFile, faults: readonly LockFault[])
     .map(({ entry, text, line }) => `- line ${line}: \`${entry}\` ${text}`);
   const more = faults.length > mostListed ? [`- and ${faults.length - mostListed} more`] : [];
   const first = Math.min(...faults.slice(0, mostListed).map(({ line }) => line));
-  // A fault that a removal causes is reported beside the removal.
-  const changed = [...file.addedLines, ...seamLines(file)].toSorted((a, b) => a - b);
   return {
     path: file.path,
-    line: changed.findLast((one) => one <= first) ?? changed[0] ?? first,
+    // A fault that a removal causes is reported beside the removal.
+    line: lineOfChange(file, first),
     startLine: null,
     severity: "critical",
     category: "security",

@@ -167,9 +167,10 @@ const BINARY_LOCK = "binary lock file";
 
 /** Faults of a lock file that was read are findings. */
 function lockSkip(reading: LockReading | null): Skip {
-  if (reading?.kind === "unread" && reading.reason !== NO_PARSER) return unread(reading.reason);
-  const reason = reading?.kind === "unread" ? reading.reason : (reading?.neutral ?? null);
-  return reason === null ? parsed("lock file") : { reason, account: "neutral" };
+  if (reading?.kind === "unread")
+    return { reason: reading.reason, account: reading.reason === NO_PARSER ? "neutral" : "unread" };
+  const neutral = reading?.neutral ?? null;
+  return neutral === null ? parsed("lock file") : { reason: neutral, account: "neutral" };
 }
 
 /** Whether it is a lock file before and after the change, and no program. */

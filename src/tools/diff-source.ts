@@ -160,8 +160,9 @@ async function readLock(workspace: Workspace, change: Change): Promise<LockReadi
   const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
   const textOf = async (mode: string, oid: string) =>
     mode.startsWith("100") ? (await workspace.readBlob(oid)).text : null;
+  const manifestPath = posix.join(posix.dirname(path), "package.json");
   const manifest = async (ref: "head" | "merge_base") => {
-    const entry = (await workspace.tree(ref)).get(posix.join(posix.dirname(path), "package.json"));
+    const entry = (await workspace.tree(ref)).get(manifestPath);
     return (entry && (await textOf(entry.mode, entry.oid))) ?? "";
   };
   try {
@@ -169,7 +170,10 @@ async function readLock(workspace: Workspace, change: Change): Promise<LockReadi
     if (after === null) return null;
     const isSameKind = posix.basename(oldPath ?? path) === posix.basename(path);
     const before = isSameKind ? await textOf(oldMode, oldOid) : null;
-    const manifests = [await manifest("merge_base"), await manifest("head")] as const;
+    const changes = await workspace.changes();
+    const isChanged = changes.some((one) => one.path === manifestPath || one.oldPath === manifestPath);
+    const now = await manifest("head");
+    const manifests = [isChanged ? await manifest("merge_base") : now, now] as const;
     const reading = compareLocks(path, before, after, manifests);
     if (oldPath === null || reading.kind === "unread") return reading;
     // What was in use at another path is not in use here.
@@ -382,10 +386,13 @@ export function createDiffSource(
   let warnings: readonly string[] = [];
   const locks = new WeakMap<Change, ReturnType<typeof readLock>>();
 
-  /** Each lock file is compared once. */
+  /** Compares each lock file once. A failure is retried at the next call. */
   function lockOf(change: Change): ReturnType<typeof readLock> {
-    const reading = locks.get(change) ?? readLock(workspace, change);
+    const known = locks.get(change);
+    if (known !== undefined) return known;
+    const reading = readLock(workspace, change);
     locks.set(change, reading);
+    reading.catch(() => locks.delete(change));
     return reading;
   }
 

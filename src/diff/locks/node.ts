@@ -75,8 +75,8 @@ const commandsOf = ({ name, bin }: NodePackage): Pair[] => {
 const aliasForm = /^npm:((?:@[^/]+\/)?[^@]+)@/;
 
 /** A package has another name than its user only where a range, or an override in the manifest, says so; and then it has that one. */
-function nameFault(
-  { name, used = name }: NodePackage,
+export function nameFault(
+  { name, used = name }: Pick<NodePackage, "name" | "used">,
   asked: readonly string[],
   manifest: string,
 ): Pick<LockEntry, "fault"> | null {

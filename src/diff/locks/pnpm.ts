@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { z } from "zod";
 import { HERE, type Lock, type Surroundings } from "./lock.ts";
-import { type NodePackage, nodeEntries } from "./node.ts";
+import { type NodePackage, nameFault, nodeEntries } from "./node.ts";
 import { closed, dict, fields, listOf, maybe, refuse, shaped, Text, Texts, yaml } from "./parse.ts";
 import { fileIn } from "./place.ts";
 
@@ -74,7 +74,7 @@ export function pnpmLock(text: string, around: Surroundings): Lock {
     return { id: key, name, line: `${key}:`, links: [...links, ...declared], ...located, more };
   });
   if (left.size > 0) refuse("a package without its dependencies");
-  const linked = asksOf(asks, file, new Map(rows.map((row) => [row.id, row])), idOf, folder);
+  const linked = markAsked(asks, file, new Map(rows.map((row) => [row.id, row])), idOf, folder);
   // pnpm compares these with the manifest before it installs anything.
   const { packageExtensionsChecksum, pnpmfileChecksum, ignoredOptionalDependencies, overrides } = file;
   const settings = JSON.stringify([
@@ -96,7 +96,7 @@ const asksIn = ({ importers, ...file }: z.infer<typeof File>) =>
   );
 
 /** Marks what projects ask for. @returns the folders that they ask for */
-function asksOf(
+function markAsked(
   asks: ReturnType<typeof asksIn>,
   { overrides, catalogs }: z.infer<typeof File>,
   rows: ReadonlyMap<string, NodePackage>,
@@ -114,13 +114,9 @@ function asksOf(
       overrides[used],
       ...Object.values(catalogs).map((one) => one[used]?.specifier),
     ];
-    const said = ranges.filter((range) => range?.startsWith("npm:"));
-    const isSaid =
-      said.length === 0
-        ? row.name === used
-        : said.some((range) => `${range}@`.startsWith(`npm:${row.name}@`));
-    const fault = { fault: `is installed as ${used}, which no manifest says` };
-    row.more = { ...row.more, isRoot: true, ...(isSaid ? {} : fault) };
+    // An alias need not name a version.
+    const asked = ranges.flatMap((range) => (range === undefined ? [] : [`${range}@`]));
+    row.more = { ...row.more, isRoot: true, ...nameFault({ name: row.name, used }, asked, "") };
     return [];
   });
 }

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyzer.ts";
+import { withoutUnseen } from "../../analyzers/hidden-in-line.ts";
 import { lockDiagnostic } from "../../analyzers/lock-files.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced } from "../../config/repo-config.ts";
 import { isPrivateReason, NOT_SELECTED } from "../../diff/filter.ts";
@@ -222,7 +223,7 @@ const keyed = (code: string, key: string) =>
 
 /** Whether a secret is in a text without its hidden characters: no search by form finds it with them. */
 function splitsSecret(quote: string): boolean {
-  const bare = quote.replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, "");
+  const bare = withoutUnseen(quote);
   return bare !== quote && secretFormsIn(bare).length > 0;
 }
 
