@@ -20,7 +20,7 @@ const patch = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
 
 type DiffingWorkspace = Pick<
   Workspace,
-  "withheld" | "changes" | "patch" | "linguistAttributes" | "headStart" | "readBlob" | "readBytes"
+  "withheld" | "changes" | "tree" | "patch" | "linguistAttributes" | "headStart" | "readBlob" | "readBytes"
 >;
 
 /** The part of a workspace that diffs come from, counting how often it is asked. Its base says nothing of any file. */
@@ -33,6 +33,7 @@ function workspaceOf(
   const workspace: DiffingWorkspace = {
     withheld: new Map(),
     changes: async () => changes,
+    tree: async () => new Map(),
     linguistAttributes: async (paths) =>
       new Map(paths.map((path) => [path, { generated: null, vendored: null }])),
     headStart: async () => ({ text: "", encoding: "utf8" }),
@@ -45,6 +46,7 @@ function workspaceOf(
   };
   return {
     asked,
+    workspace,
     source: (patterns = {}, keptLines?: number) =>
       createDiffSource(workspace as Workspace, { ignore: [], private: [], ...patterns }, keptLines),
   };
@@ -154,6 +156,18 @@ describe("createDiffSource", () => {
     await expect(diffs.files()).rejects.toThrow("git took too long");
     fails = false;
     expect(await diffs.files()).toMatchObject([{ totalHunks: 1, reviewable: true }]);
+  });
+
+  it("compares a lock file again if it could not be read", async () => {
+    const lock = change("go.sum");
+    const { source, workspace } = workspaceOf([lock]);
+    const { readBlob } = workspace;
+    workspace.readBlob = () => Promise.reject(new AppError("git_failed", "git is gone"));
+    const diffs = source();
+    await expect(diffs.files()).rejects.toThrow("git is gone");
+    workspace.readBlob = readBlob;
+    expect(await diffs.files()).toMatchObject([{ account: "parsed" }]);
+    expect(await diffs.lockFaults(lock)).toEqual([]);
   });
 
   it("skips a file whose diff is too large to be read, and reviews the others", async () => {
