@@ -9,7 +9,7 @@ import { faultyRepo } from "../sample-repo.ts";
 
 /** Each run of the inspector starts it and a server anew. */
 const isLong = process.env.HUNKWISE_LONG === "1";
-const inspector = resolve(import.meta.dirname, "../../../node_modules/.bin/mcp-inspector");
+const inspector = resolve(import.meta.dirname, "../../slow-tools/node_modules/.bin/mcp-inspector");
 
 let repo: GitRepo;
 let tmp: TempFolder;
