@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { clientOf } from "../support/github-double/client.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
 const file = join(import.meta.dirname, "../../fixtures/openapi/github.json");
@@ -9,12 +10,18 @@ const { operations } = JSON.parse(readFileSync(file, "utf8")) as {
 };
 
 let scenario: Scenario;
-beforeAll(async () => {
+let call: ReturnType<typeof clientOf>;
+beforeEach(async () => {
   scenario = await createScenario({ base: { "a.txt": "a\n" }, head: { "a.txt": "b\n" } });
+  call = clientOf(scenario.github, scenario.installation);
 });
-afterAll(() => scenario.github.close());
+afterEach(() => scenario.github.close());
 
-it("answers every endpoint that is described, below /api/v3 and without it", async () => {
+const root = "/repos/octo-org/shop";
+const comment = { path: "a.txt", line: 1, side: "RIGHT", body: "Look." };
+const kinds = () => scenario.github.violations.map((one) => one.kind);
+
+it("GitHub's double answers every endpoint that GitHub describes, below /api/v3 and without it", async () => {
   const paths = operations.map(({ method, path }) => [method, path.replace(/\{\w+\}/g, "1")] as const);
   expect(paths.length).toBeGreaterThan(25);
   for (const root of [scenario.github.url, scenario.github.apiUrl]) {
@@ -25,4 +32,32 @@ it("answers every endpoint that is described, below /api/v3 and without it", asy
     );
     expect(answers.filter(([, , status]) => status >= 500)).toEqual([]);
   }
+});
+
+it.each([
+  [`POST ${root}/pulls/1/reviews`, { event: "PRAISE", body: "x" }],
+  [`POST ${root}/pulls/1/reviews`, { event: "COMMENT", comments: [{ ...comment, subject_type: "file" }] }],
+  [`POST ${root}/pulls/1/comments`, { ...comment }],
+  [`POST ${root}/issues/1/comments`, {}],
+  [
+    `POST ${root}/check-runs`,
+    { name: "x", head_sha: "HEAD", output: { title: "x", summary: "x".repeat(65_536) } },
+  ],
+  [`POST ${root}/issues/comments/1/reactions`, { content: "thumbs" }],
+])(
+  "GitHub's double refuses a body that GitHub's description does not allow: %s, %#",
+  async (endpoint, body) => {
+    const answer = await call(endpoint, body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toMatch(/^Invalid request\./);
+    expect(kinds()).toEqual(["description"]);
+  },
+);
+
+it("GitHub's double notes unknown parameters, broken JSON and endpoints that nobody described", async () => {
+  expect((await call(`GET ${root}/pulls?perPage=100`)).status).toBe(200);
+  expect((await call(`POST ${root}/issues/1/comments`, "{")).status).toBe(400);
+  expect((await call(`PUT ${root}/pulls/1/merge`, {})).status).toBe(501);
+  expect(kinds()).toEqual(["description", "refused", "not-simulated"]);
+  expect(scenario.github.violations[0]?.problems).toEqual(['"perPage" is not a permitted key.']);
 });
