@@ -158,21 +158,9 @@ export async function filesAt(request: FilesAt): Promise<Map<string, FileAt>> {
     const { stdout } = await runGit({ ...place, what: "look for a file", args });
     if (stdout.length === 0) continue;
     const entry = parseTreeEntry(stdout.subarray(0, stdout.indexOf(0)));
-    const isFile = entry.mode.startsWith("100");
-    const bytes = isFile ? await blobBytes({ ...place, oid: entry.oid, maxBytes }) : Buffer.alloc(0);
+    const read = { ...place, what: "read a file", args: ["cat-file", "blob", entry.oid], maxBytes };
+    const bytes = entry.mode.startsWith("100") ? (await runGit(read)).stdout : Buffer.alloc(0);
     found.set(path, { mode: entry.mode, bytes });
   }
   return found;
-}
-
-interface Blob {
-  git: Git;
-  gitDir: string;
-  oid: string;
-  maxBytes: number;
-  signal: AbortSignal | undefined;
-}
-
-async function blobBytes({ oid, maxBytes, ...place }: Blob): Promise<Buffer> {
-  return (await runGit({ ...place, what: "read a file", args: ["cat-file", "blob", oid], maxBytes })).stdout;
 }

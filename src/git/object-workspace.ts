@@ -7,13 +7,7 @@ import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.t
 import { CatFile } from "./cat-file.ts";
 import { fileStart } from "./confined-file.ts";
 import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
-import {
-  blobSizes,
-  type ListedTree,
-  listEntries,
-  listTreeFrom,
-  MAX_LISTING_BYTES,
-} from "./object-listing.ts";
+import { blobSizes, listEntries, MAX_LISTING_BYTES } from "./object-listing.ts";
 import { blobHunks, Patches } from "./patches.ts";
 import { isObjectName, runGit, streamGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
@@ -192,8 +186,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly #blobs: CatFile;
   readonly #patches: Patches;
   readonly #once = memo();
-  /** The first listed tree. */
-  #listed: Promise<ListedTree> | undefined;
+  /** The tree that was listed first. */
+  #listed: Promise<ReadonlyMap<string, TreeEntry>> | undefined;
   readonly #scratch: string[] = [];
 
   /** @param blobs reads the blobs of this repository; if omitted, the workspace has a reader of its own */
@@ -224,15 +218,13 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return twice(() => this.#once(sha, () => this.#listTree(sha)));
   }
 
-  /** Only the first tree is listed as a whole: revisions of a change share most of their entries. */
+  /** Revisions of a change share most of their entries. */
   async #listTree(sha: string): Promise<ReadonlyMap<string, TreeEntry>> {
     const place = { git: this.#place, gitDir: this.#place.gitDir };
-    if (this.#listed !== undefined) {
-      const known = await this.#listed.catch(() => undefined);
-      if (known !== undefined) return await listTreeFrom(place, known, sha);
-    }
-    this.#listed = listEntries(place, sha).then((entries) => ({ sha, entries }));
-    return (await this.#listed).entries;
+    const known = await this.#listed?.catch(() => undefined);
+    const entries = listEntries(place, sha, known);
+    this.#listed ??= entries;
+    return await entries;
   }
 
   readBytes(oid: string): Promise<Buffer> {
@@ -412,8 +404,6 @@ class CheckoutWorkspace extends ObjectWorkspace {
   readonly #isBinary = new Map<string, boolean>();
 
   override async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
-    // The checkout does not contain names that are too long for any disk.
-    if (!isWritable(path)) return await super.headStart(path, maxBytes);
     return decodeStart(fileStart(this.root, path, maxBytes), maxBytes);
   }
 

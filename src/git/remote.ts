@@ -62,27 +62,22 @@ const DEFAULT_TIMEOUT_MS = 600_000;
 
 /** Runs one `git fetch` from `origin`. Rejects with AppErrors without credentials. */
 export async function fetchObjects(request: FetchRequest): Promise<void> {
-  const { git, network } = request;
   const authorization =
     typeof request.authorization === "function" ? await request.authorization() : request.authorization;
   // git limits what it receives, but not what it fetches.
   await using growth = watchGrowth(request);
+  const config = request.byName
+    ? ([...partialClone, ["fetch.negotiationAlgorithm", "noop"]] as const)
+    : partialClone;
+  const shared = withNetwork(request, authorization, config);
   const end = await runProcess({
-    program: git.gitPath,
+    ...shared,
     args: fetchArguments(request),
-    cwd: git.emptyHome,
-    env: {
-      ...gitEnvironment(git, network),
-      ...networkVariables(network),
-      // A delta may be based on an object that a partial clone lacks; git then fetches that one too.
-      GIT_NO_LAZY_FETCH: "0",
-      ...configVariables([...hardenedConfig(network), ...fetchConfig(request, authorization)]),
-    },
+    // A delta may be based on an object that a partial clone lacks; git then fetches that one too.
+    env: { ...shared.env, GIT_NO_LAZY_FETCH: "0" },
     input: `${request.wanted.join("\n")}\n`,
     signal: growth.signal,
     timeoutMs: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-    killSignal: "SIGTERM",
-    onStdout: () => undefined,
     onStderr: progressReader(request.onProgress),
   }).catch((error: unknown) => {
     throw growth.fault() ?? error;
@@ -144,15 +139,6 @@ function fetchArguments(request: FetchRequest): string[] {
   ];
 }
 
-function fetchConfig(
-  { url, byName }: FetchRequest,
-  authorization: string | null,
-): (readonly [string, string])[] {
-  const config: (readonly [string, string])[] = [...partialClone, ...httpConfig];
-  if (byName) config.push(["fetch.negotiationAlgorithm", "noop"]);
-  return [...config, ...authorizationConfig(url, authorization)];
-}
-
 function progressReader(onProgress: FetchAccess["onProgress"]): ((text: string) => void) | undefined {
   if (!onProgress) return undefined;
   return (text) => {
@@ -192,38 +178,30 @@ const DEFAULT_PUSH_MS = 120_000;
  * counts as pushed, so a push may be repeated after a failure. Rejects if the server cannot be reached.
  */
 export async function pushCommit(request: PushRequest): Promise<PushEnd> {
-  const { git, network, url, authorization, from, to } = request;
+  const { url, authorization, from, to } = request;
   const ref = refOf(request);
   await requireDescendant(request);
-  let report = "";
   const end = await runProcess({
-    program: git.gitPath,
+    ...withNetwork(request, authorization),
     args: [
       `--git-dir=${request.gitDir}`,
-      ...["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"],
-      ...["--recurse-submodules=no", `--force-with-lease=${ref}:${from}`, "--", url, `${to}:${ref}`],
+      "push",
+      "--porcelain",
+      "--no-verify",
+      "--no-signed",
+      "--no-follow-tags",
+      "--recurse-submodules=no",
+      `--force-with-lease=${ref}:${from}`,
+      "--",
+      url,
+      `${to}:${ref}`,
     ],
-    cwd: git.emptyHome,
-    env: {
-      ...gitEnvironment(git, network),
-      ...networkVariables(network),
-      ...configVariables([
-        ...hardenedConfig(network),
-        ...httpConfig,
-        ...authorizationConfig(url, authorization),
-      ]),
-    },
     signal: request.signal,
     timeoutMs: request.timeoutMs ?? DEFAULT_PUSH_MS,
-    killSignal: "SIGTERM",
-    onStdout: (chunk) => {
-      report += chunk.toString("utf8");
-      return undefined;
-    },
   });
   if (end.exitCode === 0) return { kind: "pushed" };
   if (notAllowed.test(end.stderr)) return { kind: "refused", reason: "writing to it is not allowed" };
-  const refusal = refusalIn(report, ref);
+  const refusal = refusalIn(end.stdout.toString("utf8"), ref);
   if (refusal === undefined) throw gitError("push", end, secretsOf(authorization));
   return refusal;
 }
@@ -271,6 +249,26 @@ function refOf({ branch, from, to }: PushRequest): string {
     branch.split("/").every((part) => part !== "" && !part.startsWith(".") && !part.endsWith(".lock"));
   if (!isName) throw new AppError("usage", `'${branch}' is not a valid branch name`);
   return `refs/heads/${branch}`;
+}
+
+/** What every git process with access to a server has in common. SIGTERM lets git remove its lock files. */
+function withNetwork(
+  { git, network, url }: Pick<FetchRequest, "git" | "network" | "url">,
+  authorization: string | null,
+  more: readonly (readonly [string, string])[] = [],
+) {
+  const config = [
+    ...hardenedConfig(network),
+    ...httpConfig,
+    ...more,
+    ...authorizationConfig(url, authorization),
+  ];
+  return {
+    program: git.gitPath,
+    cwd: git.emptyHome,
+    env: { ...gitEnvironment(git, network), ...networkVariables(network), ...configVariables(config) },
+    killSignal: "SIGTERM" as const,
+  };
 }
 
 /** No redirects, and a limit for slow connections. */

@@ -183,6 +183,7 @@ export async function runGit(command: GitCommand): Promise<{ stdout: Buffer; exi
 
 /** The oldest git that supports GIT_NO_LAZY_FETCH and has the fixes of May 2024 against hostile repositories. */
 export const OLDEST_GIT = "2.39.5";
+const INSTALL = `Install git ${OLDEST_GIT} or newer`;
 
 interface GitProgram {
   /** Absolute path. */
@@ -198,39 +199,25 @@ interface GitProgram {
 export async function requireGit(options: { searchPath?: string | undefined; program?: string | undefined }) {
   const path = options.program ?? (await findOnPath("git", options.searchPath ?? ""));
   if (path === undefined) {
-    throw new AppError("git_missing", "git was not found on PATH", {
-      remedy: `Install git ${OLDEST_GIT} or newer`,
-    });
+    throw new AppError("git_missing", "git was not found on PATH", { remedy: INSTALL });
   }
   const version = await versionOf(path);
   if (compareVersions(version, OLDEST_GIT) < 0) {
     throw new AppError("git_too_old", `git ${version} at ${path} is older than ${OLDEST_GIT}`, {
-      remedy: `Install git ${OLDEST_GIT} or newer`,
+      remedy: INSTALL,
     });
   }
   return { path, version } satisfies GitProgram;
 }
 
 async function versionOf(path: string): Promise<string> {
-  let output = "";
   const request = { program: path, args: ["--version"], cwd: "/", env: { LC_ALL: "C" }, timeoutMs: 10_000 };
-  const end = await runProcess({
-    ...request,
-    onStdout: (chunk) => {
-      output += chunk.toString("latin1");
-      return undefined;
-    },
-  }).catch((error: unknown) => {
-    throw new AppError("git_missing", `${path} could not be run`, {
-      remedy: `Install git ${OLDEST_GIT} or newer`,
-      cause: error,
-    });
+  const end = await runProcess(request).catch((cause: unknown) => {
+    throw new AppError("git_missing", `${path} could not be run`, { remedy: INSTALL, cause });
   });
-  const version = /^git version (\d+(?:\.\d+)+)/.exec(output)?.[1];
+  const version = /^git version (\d+(?:\.\d+)+)/.exec(end.stdout.toString("latin1"))?.[1];
   if (end.exitCode === 0 && version !== undefined) return version;
-  throw new AppError("git_missing", `${path} does not answer like git`, {
-    remedy: `Install git ${OLDEST_GIT} or newer`,
-  });
+  throw new AppError("git_missing", `${path} does not answer like git`, { remedy: INSTALL });
 }
 
 /** Negative if `left` is older. */

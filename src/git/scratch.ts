@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { livenessOf, ownIdentity, type ProcessIdentity } from "../process-identity.ts";
 import { quotePath } from "./names.ts";
+import type { Git } from "./run-git.ts";
 
 const PREFIX = "hunkwise-range-";
 const OWNER = "owner.json";
@@ -15,6 +17,20 @@ export async function makeTempFolder(parent: string): Promise<string> {
   await writeFile(join(folder, OWNER), JSON.stringify(ownIdentity));
   await removeAbandoned(parent);
   return folder;
+}
+
+/** A git whose home is empty. Its temporary folder, which contains the home, is removed with it. */
+export interface TempGit extends AsyncDisposable {
+  git: Git;
+  folder: string;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function openTempGit(gitPath: string, parent = tmpdir()): Promise<TempGit> {
+  const folder = await makeTempFolder(parent);
+  const emptyHome = join(folder, "home");
+  await mkdir(emptyHome);
+  return { git: { gitPath, emptyHome }, folder, [Symbol.asyncDispose]: () => removeFolder(folder) };
 }
 
 /** Synchronous: file by file takes twice as long, and the caller has nothing else to do. */

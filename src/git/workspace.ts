@@ -100,17 +100,19 @@ export type SearchHits = { limited: boolean; program: ProgramEnd } & (
   | { mode: "count"; counts: { path: string; count: number }[] }
 );
 
-export interface Shas {
-  head: string;
-  base: string;
-  mergeBase: string;
+/** Full object names. */
+export const Shas = z.strictObject({
+  head: z.string(),
+  base: z.string(),
+  mergeBase: z.string(),
   /** The number of merge bases, if there are several: `mergeBase` is one of them. */
-  mergeBases?: number | undefined;
+  mergeBases: z.int().optional(),
   /** The tree of the head, if the head is not a commit of the repository: uncommitted changes. No other repository knows `head` then. */
-  headTree?: string | undefined;
+  headTree: z.string().optional(),
   /** The empty tree, which every git knows, if there is no commit to compare with. No other repository knows `base` then. */
-  baseTree?: string | undefined;
-}
+  baseTree: z.string().optional(),
+});
+export type Shas = z.infer<typeof Shas>;
 
 export interface Workspace {
   /** Absolute path that may also prefix file names: of the head's checkout, or of the repository without one. */
@@ -206,15 +208,7 @@ export const RevisionPlace = z.strictObject({
   ]),
   /** An empty folder that is the HOME of every git process. */
   emptyHome: z.string(),
-  /** Full object names. */
-  shas: z.strictObject({
-    head: z.string(),
-    base: z.string(),
-    mergeBase: z.string(),
-    mergeBases: z.int().optional(),
-    headTree: z.string().optional(),
-    baseTree: z.string().optional(),
-  }),
+  shas: Shas,
   /** Paths that no model may see, each with the reason for people. */
   withheld: z.array(z.tuple([z.string(), z.string()])).optional(),
 });

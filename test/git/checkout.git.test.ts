@@ -141,6 +141,26 @@ describe("a checkout", () => {
     await second.release();
   });
 
+  it.each([
+    ["longer than any name", `${"n".repeat(300)}.js`],
+    ["longer than any path", `${`${"d".repeat(200)}/`.repeat(25)}f.js`],
+  ])("writes no file of a head with a path that is %s, which is read from git's objects", async (_, path) => {
+    shas.head = server.commit([
+      ["kept.txt", "changed\n"],
+      [path, "first line\nsecond\n"],
+    ]);
+    const { place, release } = await open();
+    expect(place.files.kind).toBe("objects");
+    await using workspace = openWorkspace(place);
+    expect(await workspace.headStart(path, 5)).toMatchObject({ text: "first" });
+    expect((await readAll(place)).patches.join("")).toContain("+first line");
+    await release();
+    shas.head = server.commit([[path, null]]);
+    const next = await open();
+    expect(filesBelow(next.place.root)).toEqual({ ...headFiles, "kept.txt": "changed\n" });
+    await next.release();
+  });
+
   it("asks the server nothing when it has both commits", async () => {
     await (await open()).release();
     const before = server.http.requests.length;
