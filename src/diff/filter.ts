@@ -61,7 +61,7 @@ export interface FilteredChange {
   newMode: string;
   oldOid: string;
   newOid: string;
-  /** Null if git considers the file binary. */
+  /** Lines by numstat; null if git considers the file binary. */
   additions: number | null;
   deletions: number | null;
 }

@@ -21,7 +21,7 @@ import {
 } from "./work-tree.ts";
 
 /** A path of a work tree that a capture treats in a special way. `path` is a key, as everywhere in this folder. */
-export interface PathReason {
+interface PathReason {
   path: string;
   /** In a few words, for people. */
   reason: string;
@@ -221,7 +221,7 @@ export async function indexStamp({ indexFile }: LocalRepository): Promise<string
   return stats === null ? "none" : [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
 }
 
-export interface CaptureOptions {
+interface CaptureOptions {
   /** Only what is staged; else everything that is tracked or not ignored. */
   onlyStaged: boolean;
   evenIfClean: boolean;

@@ -6,7 +6,6 @@ import type { Mirror, WantedCommit } from "./mirror.ts";
 import { decodeName, isWritable } from "./names.ts";
 import {
   blobSizes,
-  type ListingPlace,
   listBlobs,
   listDifference,
   listOldSide,
@@ -18,7 +17,7 @@ import { endOrphans } from "./owner.ts";
 import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
 import type { FetchAccess } from "./remote.ts";
-import { type Git, runGit } from "./run-git.ts";
+import { type GitPlace, runGit } from "./run-git.ts";
 import type { RevisionPlace } from "./workspace.ts";
 
 export interface CheckoutOptions extends FetchAccess {
@@ -126,7 +125,7 @@ const isGitFailure = (error: unknown) => error instanceof AppError && error.code
 
 const TAB = 9;
 
-async function hasOnlyWritableNames(listing: ListingPlace, sha: string): Promise<boolean> {
+async function hasOnlyWritableNames(listing: GitPlace, sha: string): Promise<boolean> {
   let isFine = true;
   await listTree(listing, sha, (record) => {
     isFine = isWritable(decodeName(record.subarray(record.indexOf(TAB) + 1)));
@@ -169,9 +168,7 @@ async function fetchMissing(
   );
 }
 
-interface WriteTreeOptions {
-  git: Git;
-  gitDir: string;
+interface WriteTreeOptions extends GitPlace {
   /** The folder to write the commit's files to. */
   root: string;
   /** Records the folder's content, so that the next call only writes differences. */
@@ -179,8 +176,6 @@ interface WriteTreeOptions {
   sha: string;
   /** Whether folder and index are known to agree; then only differences from the index are processed. */
   settled: boolean;
-  signal?: AbortSignal | undefined;
-  timeoutMs?: number | undefined;
 }
 
 /**
@@ -205,7 +200,7 @@ async function readTree(options: WriteTreeOptions, mode: readonly string[]): Pro
     what: "checkout",
     args: ["read-tree", ...mode, "--no-recurse-submodules", options.sha],
     signal: options.signal,
-    timeoutMs: options.timeoutMs ?? 600_000,
+    timeoutMs: 600_000,
   });
 }
 
@@ -238,7 +233,7 @@ interface CheckoutPlan {
 
 /** Compares with the current content, or lists the whole tree if there is none. Rejects with `too_large`. */
 async function planCheckout(
-  place: ListingPlace,
+  place: GitPlace,
   held: { sha: string; files: number; bytes: number } | undefined,
   head: string,
   { maxFiles }: CheckoutLimits,

@@ -2,18 +2,11 @@ import { isAscii } from "node:buffer";
 import { AppError } from "../errors.ts";
 import { splitNul } from "../text/decode.ts";
 import { decodeName } from "./names.ts";
-import { type Git, runGit, streamGit } from "./run-git.ts";
+import { type GitPlace, runGit, streamGit } from "./run-git.ts";
 import { byNul, LineSplitter } from "./run-process.ts";
 import type { Change, ChangeType, RevisionPlace, TreeEntry } from "./workspace.ts";
 
 const TAB = 9;
-
-/** The repository to list, and the time limit. */
-export interface ListingPlace {
-  git: Git;
-  gitDir: string;
-  signal?: AbortSignal | undefined;
-}
 
 /** One side of a difference; undefined if there is no file, or no blob (a submodule). */
 interface BlobChange {
@@ -36,7 +29,7 @@ const lsTree = (sha: string) => ["ls-tree", "-r", "-z", "--full-tree", sha];
  * listing is complete: a tree of a few hundred bytes may list ten billion files.
  */
 export async function listTree(
-  place: ListingPlace,
+  place: GitPlace,
   sha: string,
   onEntry: (record: Buffer) => "stop" | undefined,
   maxEntries = MAX_ENTRIES,
@@ -50,7 +43,7 @@ export async function listTree(
 }
 
 /** The blobs of a commit's tree, one for each path. Rejects with `too_large` beyond `maxEntries`. */
-export async function listBlobs(place: ListingPlace, sha: string, maxEntries: number): Promise<string[]> {
+export async function listBlobs(place: GitPlace, sha: string, maxEntries: number): Promise<string[]> {
   const oids: string[] = [];
   const take = (record: Buffer) => {
     const kind = record.toString("latin1", 0, SUBMODULE.length);
@@ -67,7 +60,7 @@ export function tooManyEntries(maxEntries: number, what = "files"): AppError {
 }
 
 /** The differences between two commits, blob by blob, without renames. Rejects with `too_large`. */
-export async function listDifference(place: ListingPlace, from: string, to: string): Promise<BlobChange[]> {
+export async function listDifference(place: GitPlace, from: string, to: string): Promise<BlobChange[]> {
   const changes: BlobChange[] = [];
   if (from === to) return changes;
   // Each difference has a record of modes and object names, which begins with a colon, and one of its path.
@@ -91,7 +84,7 @@ export async function listDifference(place: ListingPlace, from: string, to: stri
  * @param known entries of another commit; those that are the same are the same objects
  */
 export async function listEntries(
-  place: ListingPlace,
+  place: GitPlace,
   sha: string,
   known: ReadonlyMap<string, TreeEntry> = new Map(),
 ): Promise<Map<string, TreeEntry>> {
@@ -120,7 +113,7 @@ export async function listEntries(
 
 /** Takes the records that git prints with `-z`; "stop" ends git at once. */
 async function streamRecords(
-  place: ListingPlace,
+  place: GitPlace,
   what: string,
   args: readonly string[],
   onRecord: (record: Buffer) => "stop" | undefined,
@@ -134,7 +127,7 @@ function blobOf(mode: string | undefined, oid: string | undefined): string | und
 }
 
 /** The sizes of blobs in bytes; missing blobs are left out, and nothing is fetched. */
-export async function blobSizes(place: ListingPlace, oids: Iterable<string>): Promise<Map<string, number>> {
+export async function blobSizes(place: GitPlace, oids: Iterable<string>): Promise<Map<string, number>> {
   const input = [...new Set(oids)].join("\n");
   const sizes = new Map<string, number>();
   if (input === "") return sizes;
@@ -153,7 +146,7 @@ export async function blobSizes(place: ListingPlace, oids: Iterable<string>): Pr
 }
 
 /** The blobs that a comparison of an older commit with the head reads and that the head does not have. */
-export async function listOldSide(place: ListingPlace, older: string, head: string): Promise<string[]> {
+export async function listOldSide(place: GitPlace, older: string, head: string): Promise<string[]> {
   const changes = await listDifference(place, older, head);
   return changes.flatMap(({ from }) => from ?? []);
 }

@@ -26,19 +26,16 @@ import {
   SHALLOW_REMEDY,
   unknownRevision,
 } from "./repository.ts";
-import { type Git, isObjectName, runGit } from "./run-git.ts";
+import { type Git, type GitPlace, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, openTempGit, type TempGit } from "./scratch.ts";
 import { type CopiedIndex, copyIndex, isDirty, lendWorkTree, type UserHome } from "./work-tree.ts";
 import type { RevisionPlace, Shas } from "./workspace.ts";
 
-interface MergeBaseOptions {
-  git: Git;
-  gitDir: string;
+interface MergeBaseOptions extends GitPlace {
   base: string;
   head: string;
   /** Whether the history is shallow, the usual reason for a missing common commit. */
   shallow?: boolean;
-  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -177,13 +174,11 @@ async function openScope(place: Opening, options: LocalRangeOptions & { scope: S
 }
 
 /** A repository to read, and the folder for all that is written. */
-interface Opening {
-  git: Git;
-  source: LocalRepository;
-  folder: string;
+interface Opening extends GitPlace {
   /** The scratch repository, which does not exist yet. */
   gitDir: string;
-  signal: AbortSignal | undefined;
+  source: LocalRepository;
+  folder: string;
 }
 
 /** @param known a copy of the index, if it is known that nothing is uncommitted */
@@ -364,18 +359,16 @@ async function namedLikeSecrets(
   return paths.map((path): [string, string] => [path, NAMED_LIKE_SECRET]);
 }
 
-interface HeadFilesOptions {
-  checkedOut: string | null;
-  headSha: string;
-  /** A copy of the index without a change. */
-  known: CopiedIndex | null;
-}
-
-/** Where the files of the head can be searched, and whether there are changes without a commit. */
+/**
+ * Where the files of the head can be searched, and whether there are changes without a commit.
+ *
+ * @param options `known` is a copy of the index without a change
+ */
 async function headFiles(
   { git, source, folder, signal }: Opening,
-  { checkedOut, headSha, known }: HeadFilesOptions,
+  options: { checkedOut: string | null; headSha: string; known: CopiedIndex | null },
 ): Promise<{ dirty: boolean; files: RevisionPlace["files"] }> {
+  const { checkedOut, headSha, known } = options;
   const copy = async () =>
     checkedOut === null
       ? null

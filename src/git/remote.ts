@@ -4,7 +4,7 @@ import { mirrorBytes } from "./disk.ts";
 import { gitError } from "./git-error.ts";
 import {
   configVariables,
-  type Git,
+  type GitPlace,
   gitEnvironment,
   hardenedConfig,
   type Network,
@@ -13,13 +13,6 @@ import {
   runGit,
 } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
-
-/** The progress of a fetch, for display. */
-interface FetchProgress {
-  /** git's own words: "Receiving objects", "Resolving deltas" ... */
-  stage: string;
-  percent: number;
-}
 
 /** The credentials and limits of one fetch. */
 export interface FetchAccess {
@@ -31,17 +24,18 @@ export interface FetchAccess {
   signal?: AbortSignal | undefined;
   /** Default 10 minutes for each fetch. */
   timeoutMs?: number | undefined;
-  onProgress?: ((progress: FetchProgress) => void) | undefined;
   /** Receives the mirror's size in bytes, several times a second while git writes to it; if it throws, the fetch ends. */
   requireFits?: ((bytes: number) => void) | undefined;
 }
 
-export interface FetchRequest extends FetchAccess {
-  git: Git;
+/** A repository on this machine, and the one on a server. */
+interface RemotePlace extends GitPlace {
   network: Network;
-  gitDir: string;
-  /** `https://host/owner/name.git`, the same as the repository's `origin`. */
+  /** `https://host/owner/name.git`; for a fetch the same as the repository's `origin`. */
   url: string;
+}
+
+export interface FetchRequest extends FetchAccess, RemotePlace {
   /** Refspecs or object names. */
   wanted: readonly string[];
   /** Objects that the server may leave out; null fetches everything. */
@@ -78,7 +72,6 @@ export async function fetchObjects(request: FetchRequest): Promise<void> {
     input: `${request.wanted.join("\n")}\n`,
     signal: growth.signal,
     timeoutMs: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-    onStderr: progressReader(request.onProgress),
   }).catch((error: unknown) => {
     throw growth.fault() ?? error;
   });
@@ -125,7 +118,6 @@ function fetchArguments(request: FetchRequest): string[] {
   return [
     `--git-dir=${request.gitDir}`,
     "fetch",
-    "--progress",
     "--force",
     "--no-tags",
     "--no-write-fetch-head",
@@ -139,22 +131,7 @@ function fetchArguments(request: FetchRequest): string[] {
   ];
 }
 
-function progressReader(onProgress: FetchAccess["onProgress"]): ((text: string) => void) | undefined {
-  if (!onProgress) return undefined;
-  return (text) => {
-    for (const [, stage, percent] of text.matchAll(/(?:remote: )?([A-Z][A-Za-z ]{1,60}): +(\d+)% \(/g)) {
-      onProgress({ stage: stage ?? "", percent: Number(percent) });
-    }
-  };
-}
-
-export interface PushRequest {
-  git: Git;
-  network: Network;
-  /** The repository with the commit. */
-  gitDir: string;
-  /** `https://host/owner/name.git` */
-  url: string;
+export interface PushRequest extends RemotePlace {
   /** Name of the branch, without `refs/heads/`. */
   branch: string;
   /** The commit that the branch must be at for the push to succeed. */
@@ -163,7 +140,6 @@ export interface PushRequest {
   to: string;
   /** Value of the Authorization header. Passed to git only through its environment. */
   authorization: string;
-  signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
 }
 
@@ -253,7 +229,7 @@ function refOf({ branch, from, to }: PushRequest): string {
 
 /** What every git process with access to a server has in common. SIGTERM lets git remove its lock files. */
 function withNetwork(
-  { git, network, url }: Pick<FetchRequest, "git" | "network" | "url">,
+  { git, network, url }: RemotePlace,
   authorization: string | null,
   more: readonly (readonly [string, string])[] = [],
 ) {

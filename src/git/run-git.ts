@@ -111,10 +111,14 @@ export function requireObjectNames(...names: readonly string[]): void {
   if (bad !== undefined) throw new AppError("usage", `'${bad}' is not a full object name`);
 }
 
-interface GitCommand {
+/** A repository for git to work on; always named, never discovered. */
+export interface GitPlace {
   git: Git;
-  /** The repository; always named, never discovered. */
   gitDir: string;
+  signal?: AbortSignal | undefined;
+}
+
+interface GitCommand extends GitPlace {
   /** For the few commands that write files or compare them. */
   workTree?: string | undefined;
   indexFile?: string | undefined;
@@ -124,7 +128,6 @@ interface GitCommand {
   what: string;
   args: readonly string[];
   input?: string | Buffer | undefined;
-  signal?: AbortSignal | undefined;
   /** Default 2 minutes. */
   timeoutMs?: number | undefined;
   /** Default 512 MB of stdout; beyond it the process is killed and the call rejects with `too_large`. */

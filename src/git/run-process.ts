@@ -19,7 +19,6 @@ interface ProcessRequest {
   timeoutMs: number;
   /** Receives stdout as it arrives; "stop" ends the process at once, which is not a failure. Without it, stdout is part of the result. */
   onStdout?: (chunk: Buffer) => "stop" | undefined;
-  onStderr?: ((text: string) => void) | undefined;
   /** SIGTERM lets git remove its lock files; SIGKILL follows two seconds later. Default SIGKILL. */
   killSignal?: "SIGTERM" | "SIGKILL";
 }
@@ -113,7 +112,6 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     });
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       stderr = (stderr + text).slice(-STDERR_KEPT);
-      request.onStderr?.(text);
     });
     // A program that ends before it has read its input breaks the pipe; its exit code gives the reason.
     child.stdin?.on("error", () => {});

@@ -1,4 +1,3 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,15 +32,15 @@ export async function openTempGit(gitPath: string, parent = tmpdir()): Promise<T
   return { git: { gitPath, emptyHome }, folder, [Symbol.asyncDispose]: () => removeFolder(folder) };
 }
 
-/** Synchronous: file by file takes twice as long, and the caller has nothing else to do. */
+/**
+ * Rejects if a git that has outlived its process still writes there. The owner's tag is removed last: whoever finds the rest of an
+ * interrupted removal must know that nobody needs it.
+ */
 export async function removeFolder(folder: string): Promise<void> {
-  for (const path of partsOf(folder, existsSync(folder) ? readdirSync(folder) : []))
-    rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name !== OWNER);
+  for (const name of [...names, "."])
+    await rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 });
 }
-
-/** The owner's tag is last: whoever finds the rest of an interrupted removal must know that nobody needs it. */
-const partsOf = (folder: string, names: readonly string[]) =>
-  [...names.filter((name) => name !== OWNER), "."].map((name) => join(folder, name));
 
 /** Removes the folders of killed processes. Asynchronous, because a server calls this and answers other requests meanwhile. */
 export async function removeAbandoned(parent: string): Promise<void> {
@@ -50,15 +49,10 @@ export async function removeAbandoned(parent: string): Promise<void> {
   await Promise.all(
     folders.map(async (folder) => {
       // Folders of other users cannot be read, and the state of other containers is unknown.
-      if (await isAbandoned(folder).catch(() => false)) await removeParts(folder).catch(() => {});
+      // What cannot be removed now is left to the next one.
+      if (await isAbandoned(folder).catch(() => false)) await removeFolder(folder).catch(() => {});
     }),
   );
-}
-
-/** Rejects if a git that has outlived its process still writes there; the next one tries again. */
-async function removeParts(folder: string): Promise<void> {
-  for (const path of partsOf(folder, await readdir(folder)))
-    await rm(path, { recursive: true, force: true, maxRetries: 3 });
 }
 
 async function isAbandoned(folder: string): Promise<boolean> {

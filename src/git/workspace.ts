@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { FilteredChange } from "../diff/filter.ts";
 import type { LinguistAttributes } from "../diff/origin.ts";
 
 /**
@@ -12,18 +13,9 @@ export type Ref = "head" | "base" | "merge_base";
 
 export type ChangeType = "added" | "modified" | "deleted" | "renamed" | "copied" | "type_changed";
 
-/** One entry of `git diff --raw --numstat -z -M merge_base head`. Modes are git's six octal digits. */
-export interface Change {
-  path: string;
-  oldPath: string | null;
+/** One entry of `git diff --raw --numstat -z -M merge_base head`. */
+export interface Change extends FilteredChange {
   type: ChangeType;
-  oldMode: string;
-  newMode: string;
-  oldOid: string;
-  newOid: string;
-  /** Lines by numstat; null if git considers the file binary. */
-  additions: number | null;
-  deletions: number | null;
 }
 
 /** One entry of `git ls-tree -r`: files, symlinks (120000) and submodules (160000). */

@@ -138,7 +138,7 @@ function registryOf(address: string, name: string, version: string): string | nu
 const integrityForm = /^(md5|sha1|sha256|sha384|sha512)-([A-Za-z\d+/]+={0,2})$/;
 
 /** Hashes in the format of subresource integrity. */
-export const integrityOf = (text = ""): Pair[] =>
+const integrityOf = (text = ""): Pair[] =>
   (text.match(/\S+/g) ?? []).map((word) => {
     const [, algorithm = "", hash = ""] = integrityForm.exec(word) ?? refuse("a hash of an unknown form");
     return [`package ${algorithm}`, hash];

@@ -5,13 +5,14 @@ import { type NodePackage, nodeEntries } from "./node.ts";
 import { closed, dict, fields, json, jsonWithCommas, maybe, refuse, shaped, Text, Texts } from "./parse.ts";
 
 const Flag = z.boolean().optional();
+const links = fields("peerDependencies dependencies optionalDependencies devDependencies", Texts);
 const Package = closed(
   {
     ...maybe("name version resolved integrity"),
     link: Flag,
     inBundle: Flag,
     bin: z.unknown().optional(),
-    ...fields("peerDependencies dependencies optionalDependencies devDependencies", Texts),
+    ...links,
   },
   "dev optional devOptional peer extraneous acceptDependencies ideallyInert engines os cpu libc license licenses funding deprecated hasInstallScript hasShrinkwrap workspaces peerDependenciesMeta bundleDependencies bundledDependencies",
 );
@@ -73,6 +74,12 @@ function flat(dependencies: unknown): Record<string, Package> {
   return found;
 }
 
+/** What a package asks for, under the names that it uses. */
+const rangesOf = (one: Partial<Record<keyof typeof links, Record<string, string>>>) =>
+  [one.peerDependencies, one.dependencies, one.optionalDependencies, one.devDependencies].flatMap(
+    (ranges = {}) => Object.entries(ranges),
+  );
+
 const nameForm = /^(?:@[\w.~-]+\/)?[\w~-][\w.~-]*$/;
 
 /** @param twins the packages of the other section, in which the project's manifest tells its aliases */
@@ -86,11 +93,7 @@ function entriesOf(
     const used = place.replace(/^.*node_modules\//s, "");
     const { name = used, version = "", resolved: address = null, integrity, link, bin } = one;
     checkPlace(place, used, name);
-    const { peerDependencies, dependencies, optionalDependencies, devDependencies } = one;
-    const ranges = [peerDependencies, dependencies, optionalDependencies, devDependencies].flatMap(
-      Object.entries<string>,
-    );
-    const links = ranges.map(([used, range]) => ({
+    const links = rangesOf(one).map(([used, range]) => ({
       used,
       range,
       to: lookUp(packages, place, used, section),
@@ -143,12 +146,11 @@ function lookUp(packages: object, from: string, name: string, section: string): 
   }
 }
 
-const bunLinks = fields("peerDependencies dependencies optionalDependencies devDependencies", Texts);
 const BunPackage = closed(
-  { ...bunLinks, bin: z.unknown().optional() },
+  { ...links, bin: z.unknown().optional() },
   "optionalPeers binDir os cpu libc bundled hasInstallScript",
 );
-const BunWorkspace = closed({ ...maybe("name"), ...bunLinks }, "version optionalPeers bin binDir");
+const BunWorkspace = closed({ ...maybe("name"), ...links }, "version optionalPeers bin binDir");
 const BunFile = closed(
   {
     lockfileVersion: z.literal([0, 1, 2]),
@@ -164,16 +166,12 @@ export function bunLock(text: string, around: Surroundings): Lock {
   const { folder } = around;
   const { packages, workspaces, overrides } = shaped(BunFile, jsonWithCommas(text));
   const linksOf = (key: string, info: Partial<z.infer<typeof BunPackage>> = {}) => {
-    const { peerDependencies, dependencies, optionalDependencies, devDependencies } = info;
-    const groups = [peerDependencies, dependencies, optionalDependencies, devDependencies];
-    return groups
-      .flatMap((group) => Object.entries(group ?? {}))
-      .flatMap(([used, range]) => {
-        const link = { used, range, to: lookUpKey(packages, key, used) };
-        return Object.hasOwn(overrides, used)
-          ? [{ ...link, range: String(overrides[used]), varies: true }, link]
-          : [link];
-      });
+    return rangesOf(info).flatMap(([used, range]) => {
+      const link = { used, range, to: lookUpKey(packages, key, used) };
+      return Object.hasOwn(overrides, used)
+        ? [{ ...link, range: String(overrides[used]), varies: true }, link]
+        : [link];
+    });
   };
   const projects = Object.entries(workspaces).map(([path, one]): NodePackage => {
     const { name = path } = one;
