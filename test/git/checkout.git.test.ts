@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
-import { type CheckoutOptions, checkout } from "../../src/git/checkout.ts";
+import type { CheckoutOptions } from "../../src/git/checkout.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { ownTag } from "../../src/git/owner.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
@@ -32,17 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => server[Symbol.asyncDispose]());
 
-async function open(options: Partial<CheckoutOptions> = {}) {
-  const mirror = options.mirror ?? (await server.mirror());
-  const head = { sha: shas.head, ref: pullRef };
-  return await checkout({
-    mirror,
-    head,
-    base: { sha: shas.base, ref: baseRef },
-    authorization: null,
-    ...options,
-  });
-}
+const open = (options: Partial<CheckoutOptions> = {}) => server.checkout(shas, options);
 
 /** Paths and contents of all files below a folder. */
 function filesBelow(folder: string): Record<string, string> {

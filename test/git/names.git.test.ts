@@ -6,6 +6,7 @@ import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";
+import { needle } from "../support/needle.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 const name = fc.oneof(
@@ -133,18 +134,8 @@ describe("paths that are not UTF-8", () => {
     expect(left).toEqual(latin1("bin\xe9\0"));
   });
 
-  const query: SearchQuery = {
-    pattern: "needle",
-    contextLines: 0,
-    maxResults: 100,
-    fixedString: false,
-    ignoreCase: false,
-    wholeWord: false,
-    invertMatch: false,
-    mode: "content",
-  };
   const found = async (over: Partial<SearchQuery>) => {
-    const hits = await workspace.search({ ...query, ...over }, AbortSignal.timeout(20_000));
+    const hits = await workspace.search({ ...needle, ...over }, AbortSignal.timeout(20_000));
     if (hits.mode === "content") return hits.matches.map((one) => one.path).toSorted();
     return hits.mode === "count" ? hits.counts.map((one) => one.path).toSorted() : hits.paths.toSorted();
   };
