@@ -77,7 +77,7 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
 
   it("lists git's trees and reads its blobs", async () => {
     await check(8, async (workspace, { repo, shas }) => {
-      // The later ones are listed by their differences from the first.
+      // The later ones share entries with the first.
       const refs = [
         ["head", shas.head],
         ["base", shas.base],
