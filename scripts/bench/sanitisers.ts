@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { hiddenIn } from "../../src/analyzers/hidden-in-line.ts";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
-import { parseFilePatch } from "../../src/diff/file-diff.ts";
+import { parseFilePatch, surveyPatch } from "../../src/diff/file-diff.ts";
 import { createPathMatcher } from "../../src/diff/paths.ts";
-import { surveyPatch } from "../../src/diff/survey.ts";
 import { commentText, commentTitle } from "../../src/ledger/entry.ts";
 import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
 import { callsIn } from "../../src/llm/calls-in-text.ts";

@@ -32,15 +32,9 @@ function noToken(host: string, variable: string): AppError {
 async function storedToken(host: string, signal: AbortSignal): Promise<string | null> {
   const program = await findOnPath("gh", programPath());
   if (program === undefined) return null;
-  const chunks: Buffer[] = [];
-  const { exitCode } = await runProcess({
-    ...{ program, args: ["auth", "token", "--hostname", host], cwd: "/", env: ghEnvironment() },
-    ...{ signal, timeoutMs: 30_000 },
-    onStdout: (chunk) => {
-      chunks.push(chunk);
-      return undefined;
-    },
-  });
-  const token = Buffer.concat(chunks).toString("utf8").trim();
+  const args = ["auth", "token", "--hostname", host];
+  const request = { program, args, cwd: "/", env: ghEnvironment(), signal, timeoutMs: 30_000 };
+  const { exitCode, stdout } = await runProcess(request);
+  const token = stdout.toString("utf8").trim();
   return exitCode === 0 && /^[\w.-]{10,500}$/.test(token) ? token : null;
 }

@@ -8,7 +8,7 @@ import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import { Disk } from "../git/disk.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
-import { originAddress } from "../git/range.ts";
+import { originAddress } from "../git/repository.ts";
 import { requireGit } from "../git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../git/scratch.ts";
 import { pullPlace } from "../github/pull-place.ts";

@@ -5,18 +5,12 @@ import { ciTargetBranch } from "../config/env.ts";
 import { configText, loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
 import { programPath, userHome } from "../config/process-env.ts";
 import { type EffectiveConfig, isNestedName, type RepoConfig } from "../config/repo-config.ts";
+import { SUBMODULE_EDITED } from "../diff/filter.ts";
 import { createPathMatcher } from "../diff/paths.ts";
-import { SUBMODULE_EDITED } from "../diff/without-lines.ts";
 import { AppError } from "../errors.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
-import {
-  type BaseChoice,
-  openLocalRange,
-  type ParentState,
-  type Scope,
-  SHALLOW_REMEDY,
-  type Uncommitted,
-} from "../git/range.ts";
+import { openLocalRange, type ParentState, type Scope, type Uncommitted } from "../git/range.ts";
+import { type BaseChoice, SHALLOW_REMEDY } from "../git/repository.ts";
 import { requireGit } from "../git/run-git.ts";
 import type { RevisionPlace, Workspace } from "../git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";

@@ -2,18 +2,18 @@ import { constants } from "node:fs";
 import { access, appendFile, copyFile, lstat, realpath, stat, utimes } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import pMap from "p-map";
-import { SUBMODULE_EDITED } from "../diff/without-lines.ts";
+import { SUBMODULE_EDITED } from "../diff/filter.ts";
 import { AppError } from "../errors.ts";
 import { isNamedLikeSecret } from "../secrets/file-names.ts";
 import { BINARY_PROBE_BYTES, looksBinary, splitRecords } from "../text/decode.ts";
 import { fileStart } from "./confined-file.ts";
 import { decodeName } from "./names.ts";
 import { MAX_BLOB_BYTES } from "./object-workspace.ts";
+import { discoverRepository, findCommits, type LocalRepository } from "./repository.ts";
 import type { Git } from "./run-git.ts";
 import {
   type CopiedIndex,
   copyIndex,
-  type LocalRepository,
   type OnIndex,
   onIndex,
   submodulesIn,
@@ -21,7 +21,7 @@ import {
 } from "./work-tree.ts";
 
 /** A path of a work tree that a capture treats in a special way. `path` is a key, as everywhere in this folder. */
-export interface PathReason {
+interface PathReason {
   path: string;
   /** In a few words, for people. */
   reason: string;
@@ -60,7 +60,7 @@ const MAX_UNTRACKED_BYTES = 1024 * 1024;
 export async function openForCapture(
   git: Git,
   source: LocalRepository,
-  { indexDir, headSha, user, stampOf, reports = [] }: CapturePlace,
+  { indexDir, headSha, user, reports = [] }: CapturePlace,
 ): Promise<ForCapture> {
   const index = await copyIndex(git, source, { indexDir, headSha, capturedBy: user });
   if (index === null) throw new AppError("usage", "A bare repository has no working tree");
@@ -70,15 +70,13 @@ export async function openForCapture(
   await Promise.all(own);
   const ignored = await Promise.all(reports.map((path) => patternOf(path, source.workTree ?? "")));
   await appendFile(join(indexDir, "info", "exclude"), ignored.join(""));
-  return { index: { ...index, config: [...index.config, ...ours] }, headSha, stampOf };
+  return { index: { ...index, config: [...index.config, ...ours] }, headSha, user };
 }
 
 interface CapturePlace {
   indexDir: string;
   headSha: string | null;
   user: UserHome | null;
-  /** A text for what is uncommitted in the repository of a folder, null if nothing is; it may write to `indexDir`. */
-  stampOf(folder: string, indexDir: string): Promise<string | null>;
   /** Files that count as ignored: reports of this program, which would otherwise be reviewed by the next run. */
   reports?: readonly string[] | undefined;
 }
@@ -91,10 +89,11 @@ async function patternOf(file: string, workTree: string): Promise<string> {
   return `\n/${path.replace(/[\\*?[ ]/g, "\\$&")}\n`;
 }
 
-interface ForCapture extends Pick<CapturePlace, "stampOf"> {
+interface ForCapture {
   index: CopiedIndex;
   /** Null if the branch has no commit yet. */
   headSha: string | null;
+  user: UserHome | null;
 }
 
 const ours: [string, string][] = [
@@ -136,7 +135,7 @@ async function listEntries(place: ForCapture, untracked: boolean, signal?: Abort
 }
 
 /** The submodules that are checked out and have uncommitted changes, or cannot be looked at. */
-async function listInside({ index, stampOf }: ForCapture, signal?: AbortSignal): Promise<Entry[]> {
+async function listInside({ index, user }: ForCapture, signal?: AbortSignal): Promise<Entry[]> {
   const names = await submodulesIn(index, signal);
   const stamps = await pMap(
     [...names.entries()],
@@ -145,7 +144,10 @@ async function listInside({ index, stampOf }: ForCapture, signal?: AbortSignal):
       const isThere = (await lstat(path).catch(() => null))?.isDirectory();
       // Without a repository of its own, the folder is a part of this one.
       if (!isThere || !(await lstat(Buffer.concat([path, DOT_GIT])).catch(() => null))) return null;
-      return stampOf(path.toString("utf8"), `${index.indexDir}.${at}`).catch(() => "unknown");
+      const folder = `${index.indexDir}.${at}`;
+      return await discoverRepository(index.git, path.toString("utf8"))
+        .then((inside) => uncommittedStamp(index.git, inside, { folder, user }))
+        .catch(() => "unknown");
     },
     { concurrency: 4 },
   );
@@ -188,10 +190,18 @@ const pathOf = ({ workTree }: CopiedIndex, name: Buffer) =>
   Buffer.concat([Buffer.from(`${workTree}/`), name]);
 
 /**
- * A text that changes with every edit of the work tree or its index; null if both are as in HEAD. It costs about as much as `git status`.
+ * A text that changes with every edit of a work tree or its index; null if they are as in HEAD, or if there is no work tree. Writes only to
+ * `folder`, and runs nothing from the repository's configuration. It costs about as much as `git status`.
  */
-export async function workTreeStamp(place: ForCapture, signal?: AbortSignal): Promise<string | null> {
-  const entries = await listEntries(place, true, signal);
+export async function uncommittedStamp(
+  git: Git,
+  source: LocalRepository,
+  { folder: indexDir, user }: { folder: string; user: UserHome | null },
+): Promise<string | null> {
+  if (source.workTree === null) return null;
+  const [headSha = null] = await findCommits(git, source, ["HEAD"]);
+  const place = await openForCapture(git, source, { indexDir, headSha, user });
+  const entries = await listEntries(place, true);
   if (entries.length === 0) return null;
   const stamps = await pMap(
     entries,
@@ -211,7 +221,7 @@ export async function indexStamp({ indexFile }: LocalRepository): Promise<string
   return stats === null ? "none" : [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
 }
 
-export interface CaptureOptions {
+interface CaptureOptions {
   /** Only what is staged; else everything that is tracked or not ignored. */
   onlyStaged: boolean;
   evenIfClean: boolean;
@@ -260,7 +270,8 @@ export async function captureChanges(place: ForCapture, options: CaptureOptions)
   for (const name of isFailed) changes.delete(name);
   const left = failed.map((name) => ({ path: decodeName(name), reason: "git cannot store it" }));
   return {
-    ...{ isClean, isFirst: place.headSha === null },
+    isClean,
+    isFirst: place.headSha === null,
     ...(await importCommit(index, { parent: place.headSha, changes, ...options })),
     withheld: found.withheld.filter(({ path }) => !left.some((one) => one.path === path)),
     left: [...found.left, ...left],

@@ -3,13 +3,22 @@ import { requireComparable } from "./compare-trees.ts";
 import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
 import { diskError, isDiskFull, isLocked } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
-import { blobSizes, listOldSide } from "./object-listing.ts";
+import { decodeName, isWritable } from "./names.ts";
+import {
+  blobSizes,
+  listBlobs,
+  listDifference,
+  listOldSide,
+  listTree,
+  MAX_ENTRIES,
+  tooManyEntries,
+} from "./object-listing.ts";
 import { endOrphans } from "./owner.ts";
 import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
 import type { FetchAccess } from "./remote.ts";
+import { type GitPlace, runGit } from "./run-git.ts";
 import type { RevisionPlace } from "./workspace.ts";
-import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes, writeTree } from "./write-tree.ts";
 
 export interface CheckoutOptions extends FetchAccess {
   mirror: Mirror;
@@ -89,20 +98,40 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
   const bytes = plannedBytes(plan, sizes, limits);
   await requireRoom(options, { files: plan.files, bytes }, held);
   const shas = { head, base, ...found };
-  if (options.onlyObjects) return { ...git, gitDir, root: slot.root, files: { kind: "objects" }, shas };
+  const objects: RevisionPlace = { ...git, gitDir, root: slot.root, files: { kind: "objects" }, shas };
+  if (options.onlyObjects) return objects;
 
   if (held?.sha !== head) await slot.unsettle({ files: plan.files, bytes });
   const { root, indexFile } = slot;
   const write = (settled: boolean) => writeTree({ git, gitDir, root, indexFile, sha: head, settled, signal });
-  await write(held !== undefined).catch(async (error: unknown) => {
-    if (!isLocked(error)) throw error;
-    // We hold the slot, so this is the lock of a git that was killed, or whose parent was. Until a program runs, nothing shows whose it is.
-    await endOrphans();
-    await slot.empty();
-    await write(false);
-  });
+  try {
+    await write(held !== undefined).catch(async (error: unknown) => {
+      if (!isLocked(error)) throw error;
+      // We hold the slot, so this is the lock of a git that was killed, or whose parent was. Until a program runs, nothing shows whose it is.
+      await endOrphans();
+      await slot.empty();
+      await write(false);
+    });
+  } catch (error) {
+    // With a single name that no disk takes, git writes nothing at all.
+    if (!isGitFailure(error) || (await hasOnlyWritableNames(listing, head))) throw error;
+    return objects;
+  }
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
-  return { ...git, gitDir, root: slot.root, files: { kind: "checkout" }, shas };
+  return { ...objects, files: { kind: "checkout" } };
+}
+
+const isGitFailure = (error: unknown) => error instanceof AppError && error.code === "git_failed";
+
+const TAB = 9;
+
+async function hasOnlyWritableNames(listing: GitPlace, sha: string): Promise<boolean> {
+  let isFine = true;
+  await listTree(listing, sha, (record) => {
+    isFine = isWritable(decodeName(record.subarray(record.indexOf(TAB) + 1)));
+    return isFine ? undefined : "stop";
+  });
+  return isFine;
 }
 
 async function requireRoom(
@@ -137,4 +166,107 @@ async function fetchMissing(
       retryable: true,
     },
   );
+}
+
+interface WriteTreeOptions extends GitPlace {
+  /** The folder to write the commit's files to. */
+  root: string;
+  /** Records the folder's content, so that the next call only writes differences. */
+  indexFile: string;
+  sha: string;
+  /** Whether folder and index are known to agree; then only differences from the index are processed. */
+  settled: boolean;
+}
+
+/**
+ * Writes a commit's files to a folder: no `.git`, no symlink, no submodule, nothing executed. Overwrites files in the way.
+ */
+export async function writeTree(options: WriteTreeOptions): Promise<void> {
+  const overwrite = () => readTree(options, ["--reset", "-u"]);
+  if (!options.settled) return await overwrite();
+  // A merge does not check unchanged files, but refuses if a file to change differs from git's last write.
+  await readTree(options, ["-m", "-u"]).catch(async (error: unknown) => {
+    if (options.signal?.aborted) throw error;
+    await overwrite();
+  });
+}
+
+async function readTree(options: WriteTreeOptions, mode: readonly string[]): Promise<void> {
+  await runGit({
+    git: options.git,
+    gitDir: options.gitDir,
+    workTree: options.root,
+    indexFile: options.indexFile,
+    what: "checkout",
+    args: ["read-tree", ...mode, "--no-recurse-submodules", options.sha],
+    signal: options.signal,
+    timeoutMs: 600_000,
+  });
+}
+
+interface CheckoutLimits {
+  /** Maximum files of the head's tree. */
+  maxFiles: number;
+  /** Maximum size of all files together. */
+  maxBytes: number;
+  /** Maximum size of one file. */
+  maxFileBytes: number;
+}
+
+/** Larger than any repository that people review, smaller than what harms a machine. */
+const defaultLimits: CheckoutLimits = {
+  maxFiles: MAX_ENTRIES,
+  maxBytes: 8 * 1024 ** 3,
+  maxFileBytes: 200 * 1024 ** 2,
+};
+
+/** The difference between a slot's current and its planned content. */
+interface CheckoutPlan {
+  /** Number of the head's files after the plan is carried out. */
+  files: number;
+  /** Bytes that stay or were there before; `gone` must be subtracted. */
+  bytesBefore: number;
+  /** One blob for each removed file, and for each added one. */
+  gone: string[];
+  come: string[];
+}
+
+/** Compares with the current content, or lists the whole tree if there is none. Rejects with `too_large`. */
+async function planCheckout(
+  place: GitPlace,
+  held: { sha: string; files: number; bytes: number } | undefined,
+  head: string,
+  { maxFiles }: CheckoutLimits,
+): Promise<CheckoutPlan> {
+  if (!held) {
+    const come = await listBlobs(place, head, maxFiles);
+    return { files: come.length, bytesBefore: 0, gone: [], come };
+  }
+  const changes = await listDifference(place, held.sha, head);
+  const gone = changes.flatMap(({ from }) => from ?? []);
+  const come = changes.flatMap(({ to }) => to ?? []);
+  const files = held.files - gone.length + come.length;
+  if (files > maxFiles) throw tooManyEntries(maxFiles);
+  return { files, bytesBefore: held.bytes, gone, come };
+}
+
+/** Bytes of the checkout after the plan is carried out. Rejects with `too_large`. */
+function plannedBytes(
+  plan: Omit<CheckoutPlan, "files">,
+  sizes: ReadonlyMap<string, number>,
+  limits: CheckoutLimits,
+): number {
+  const sum = (oids: readonly string[]) => oids.reduce((total, oid) => total + (sizes.get(oid) ?? 0), 0);
+  for (const oid of plan.come) {
+    const bytes = sizes.get(oid) ?? 0;
+    if (bytes > limits.maxFileBytes) {
+      throw new AppError(
+        "too_large",
+        `A file of the head has ${bytes} bytes, more than ${limits.maxFileBytes}`,
+      );
+    }
+  }
+  const bytes = plan.bytesBefore - sum(plan.gone) + sum(plan.come);
+  if (bytes <= limits.maxBytes) return bytes;
+  throw new AppError("too_large", `The head has ${bytes} bytes, more than ${limits.maxBytes}`);
 }

@@ -5,7 +5,7 @@ import { AppError } from "../errors.ts";
 import { splitNul } from "../text/decode.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { parseTreeEntry } from "./object-listing.ts";
-import { type Git, requireObjectNames, runGit } from "./run-git.ts";
+import { type GitPlace, requireObjectNames, runGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
 
 /** A file of a new commit. */
@@ -16,9 +16,7 @@ interface CommittedFile {
   after: ({ mode: "100644" | "100755" } & ({ bytes: Buffer } | { oid: string })) | null;
 }
 
-interface CommitFiles {
-  git: Git;
-  gitDir: string;
+interface CommitFiles extends GitPlace {
   /** The parent commit; its trees must be present, its blobs need not be. */
   parent: string;
   files: readonly CommittedFile[];
@@ -26,7 +24,6 @@ interface CommitFiles {
   author: { name: string; email: string };
   /** Milliseconds since 1970. */
   at: number;
-  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -67,10 +64,7 @@ export async function commitFiles(options: CommitFiles): Promise<string> {
 const text = ({ stdout }: { stdout: Buffer }) => stdout.toString("latin1").trim();
 
 /** Stores a file, byte for byte, and resolves to its object name. */
-export async function storeFile({
-  bytes,
-  ...place
-}: Pick<CommitFiles, "git" | "gitDir" | "signal"> & { bytes: Buffer }): Promise<string> {
+export async function storeFile({ bytes, ...place }: GitPlace & { bytes: Buffer }): Promise<string> {
   const args = ["hash-object", "-t", "blob", "-w", "--stdin", "--no-filters"];
   return text(await runGit({ ...place, what: "store a file", args, input: bytes }));
 }
@@ -81,9 +75,7 @@ function named({ name, email }: CommitFiles["author"]): string {
   return `${plain(name)} <${plain(email)}>`;
 }
 
-interface CommitDiff {
-  git: Git;
-  gitDir: string;
+interface CommitDiff extends GitPlace {
   /** Full object names. */
   from: string;
   to: string;
@@ -91,7 +83,6 @@ interface CommitDiff {
   maxBytes: number;
   /** The key of the only file to include; all files if omitted. */
   path?: string;
-  signal?: AbortSignal | undefined;
 }
 
 /** The difference between two commits as a patch for `git apply`; a rename is a deleted and an added file. */
@@ -123,22 +114,19 @@ export async function changedPaths({
   from,
   to,
   ...rest
-}: Pick<CommitDiff, "git" | "gitDir" | "from" | "to" | "signal">): Promise<string[]> {
+}: GitPlace & Pick<CommitDiff, "from" | "to">): Promise<string[]> {
   requireObjectNames(from, to);
   const args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"];
   return splitNul((await runGit({ ...rest, what: "compare commits", args })).stdout, decodeName);
 }
 
-interface FilesAt {
-  git: Git;
-  gitDir: string;
+interface FilesAt extends GitPlace {
   /** Full object name. */
   commit: string;
   /** Keys, as everywhere in this folder. */
   paths: readonly string[];
   /** Limit for one file; a larger one rejects with `too_large`. */
   maxBytes: number;
-  signal?: AbortSignal | undefined;
 }
 
 /** The entry of a commit at a path. For a folder, link or submodule, only the mode counts. */
@@ -158,21 +146,9 @@ export async function filesAt(request: FilesAt): Promise<Map<string, FileAt>> {
     const { stdout } = await runGit({ ...place, what: "look for a file", args });
     if (stdout.length === 0) continue;
     const entry = parseTreeEntry(stdout.subarray(0, stdout.indexOf(0)));
-    const isFile = entry.mode.startsWith("100");
-    const bytes = isFile ? await blobBytes({ ...place, oid: entry.oid, maxBytes }) : Buffer.alloc(0);
+    const read = { ...place, what: "read a file", args: ["cat-file", "blob", entry.oid], maxBytes };
+    const bytes = entry.mode.startsWith("100") ? (await runGit(read)).stdout : Buffer.alloc(0);
     found.set(path, { mode: entry.mode, bytes });
   }
   return found;
-}
-
-interface Blob {
-  git: Git;
-  gitDir: string;
-  oid: string;
-  maxBytes: number;
-  signal: AbortSignal | undefined;
-}
-
-async function blobBytes({ oid, maxBytes, ...place }: Blob): Promise<Buffer> {
-  return (await runGit({ ...place, what: "read a file", args: ["cat-file", "blob", oid], maxBytes })).stdout;
 }

@@ -1,7 +1,8 @@
 import pMap from "p-map";
 import { AppError } from "../errors.ts";
 import { CatFile } from "./cat-file.ts";
-import { type ListingPlace, MAX_ENTRIES, tooManyEntries } from "./object-listing.ts";
+import { MAX_ENTRIES, tooManyEntries } from "./object-listing.ts";
+import type { GitPlace } from "./run-git.ts";
 
 /** A folder with more bytes has at least half a million entries. */
 const MAX_TREE_BYTES = 32 * 1024 * 1024;
@@ -27,7 +28,7 @@ interface Compared extends Sides {
  * Resolves if an object is missing: git says so when it compares the commits.
  */
 export async function requireComparable(
-  { git, gitDir, signal }: ListingPlace,
+  { git, gitDir, signal }: GitPlace,
   pairs: readonly (readonly [from: string, to: string])[],
   maxEntries = MAX_ENTRIES,
 ): Promise<void> {

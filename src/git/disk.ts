@@ -256,19 +256,26 @@ export class Disk {
     );
   }
 
-  async #evict(hasRoom: Goal["hasRoom"]): Promise<void> {
+  /**
+   * Deletes mirrors and checkouts, the least recently used first, until they are within the limit, none is long unused, and there is room
+   * on the disk. Never deletes one that a live process uses.
+   */
+  async #evict(hasRoom: () => Promise<boolean>): Promise<void> {
     const { dataFolder, limitBytes, now, log } = this.#options;
     const begin = now();
     try {
-      const { evicted, totalBytes } = await evict(dataFolder, {
-        limitBytes,
-        unusedSince: begin - UNUSED_MS,
-        hasRoom,
-        signal: this.#ending.signal,
-      });
-      this.#estimate = totalBytes;
-      for (const { kind, repository, bytes } of evicted)
+      const oldestFirst = (await listKept(dataFolder)).sort(byUse);
+      let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
+      for (const one of oldestFirst) {
+        const { kind, repository, bytes, usedAt } = one;
+        if (this.#ending.signal.aborted) break;
+        if (usedAt >= begin - UNUSED_MS && total <= limitBytes && (await hasRoom())) break;
+        if (!(await discard(dataFolder, one))) continue;
+        await emptyTrash(dataFolder);
+        total -= bytes;
         log.info({ kind, repository, bytes }, `Deleted a ${kind} of ${repository} to free disk space`);
+      }
+      this.#estimate = total;
     } catch (err) {
       log.warn({ err }, "Disk space could not be freed");
     } finally {
@@ -299,37 +306,6 @@ function firstNo(ask: () => Promise<boolean>): () => Promise<boolean> {
 
 function inWords(bytes: number): string {
   return bytes < 1e9 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
-}
-
-interface Goal {
-  /** For all mirrors and checkouts together. */
-  limitBytes: number;
-  /** Entries not used since then are always evicted; milliseconds since 1970. */
-  unusedSince: number;
-  /** Whether the disk has enough room; called after each eviction. */
-  hasRoom(): Promise<boolean>;
-  /** After it fires, nothing more is evicted. */
-  signal: AbortSignal;
-}
-
-/**
- * Deletes mirrors and checkouts until the goal is met, the least recently used first, and never one that a live process uses. Returns the
- * evicted entries, and the size of the rest.
- */
-async function evict(dataFolder: string, goal: Goal): Promise<{ evicted: CacheEntry[]; totalBytes: number }> {
-  const { limitBytes, unusedSince, hasRoom, signal } = goal;
-  const oldestFirst = (await listKept(dataFolder)).sort(byUse);
-  let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
-  const evicted: CacheEntry[] = [];
-  for (const one of oldestFirst) {
-    if (signal.aborted) break;
-    if (one.usedAt >= unusedSince && total <= limitBytes && (await hasRoom())) break;
-    if (!(await discard(dataFolder, one))) continue;
-    await emptyTrash(dataFolder);
-    total -= one.bytes;
-    evicted.push(one);
-  }
-  return { evicted, totalBytes: total };
 }
 
 /** Checkouts before the mirror that was used with them: they are useless without it. */

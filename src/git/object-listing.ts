@@ -1,19 +1,12 @@
 import { isAscii } from "node:buffer";
 import { AppError } from "../errors.ts";
 import { splitNul } from "../text/decode.ts";
-import { decodeName, nameBytes } from "./names.ts";
-import { type Git, runGit, streamGit } from "./run-git.ts";
+import { decodeName } from "./names.ts";
+import { type GitPlace, runGit, streamGit } from "./run-git.ts";
 import { byNul, LineSplitter } from "./run-process.ts";
 import type { Change, ChangeType, RevisionPlace, TreeEntry } from "./workspace.ts";
 
 const TAB = 9;
-
-/** The repository to list, and the time limit. */
-export interface ListingPlace {
-  git: Git;
-  gitDir: string;
-  signal?: AbortSignal | undefined;
-}
 
 /** One side of a difference; undefined if there is no file, or no blob (a submodule). */
 interface BlobChange {
@@ -31,38 +24,34 @@ export const MAX_ENTRIES = 500_000;
 
 const lsTree = (sha: string) => ["ls-tree", "-r", "-z", "--full-tree", sha];
 
-/** Lists every entry of a commit's tree, as `ls-tree` prints it, without storing any. Rejects with `too_large`. */
+/**
+ * Lists every entry of a commit's tree, as `ls-tree` prints it, without storing any. Rejects with `too_large` beyond `maxEntries`, before the
+ * listing is complete: a tree of a few hundred bytes may list ten billion files.
+ */
 export async function listTree(
-  place: ListingPlace,
+  place: GitPlace,
   sha: string,
-  onEntry: (record: Buffer) => void,
-  { maxEntries = MAX_ENTRIES }: { maxEntries?: number } = {},
+  onEntry: (record: Buffer) => "stop" | undefined,
+  maxEntries = MAX_ENTRIES,
 ): Promise<void> {
   let entries = 0;
-  const records = new LineSplitter((record) => {
+  await streamRecords(place, "list the tree", lsTree(sha), (record) => {
     entries += 1;
     if (entries > maxEntries) throw tooManyEntries(maxEntries);
-    onEntry(record);
-  }, byNul);
-  await streamListing(place, "list the tree", lsTree(sha), records);
+    return onEntry(record);
+  });
 }
 
-/**
- * The blobs of a commit's tree, one for each path. Rejects with `too_large` beyond `maxEntries`, before the listing is complete: a tree of
- * a few hundred bytes may list ten billion files.
- */
-export async function listBlobs(
-  place: ListingPlace,
-  sha: string,
-  maxEntries = MAX_ENTRIES,
-): Promise<string[]> {
+/** The blobs of a commit's tree, one for each path. Rejects with `too_large` beyond `maxEntries`. */
+export async function listBlobs(place: GitPlace, sha: string, maxEntries: number): Promise<string[]> {
   const oids: string[] = [];
   const take = (record: Buffer) => {
     const kind = record.toString("latin1", 0, SUBMODULE.length);
     // "MODE blob OID<tab>PATH"
     if (kind !== SUBMODULE) oids.push(record.toString("latin1", 12, record.indexOf(TAB)));
+    return undefined;
   };
-  await listTree(place, sha, take, { maxEntries });
+  await listTree(place, sha, take, maxEntries);
   return oids;
 }
 
@@ -71,51 +60,34 @@ export function tooManyEntries(maxEntries: number, what = "files"): AppError {
 }
 
 /** The differences between two commits, blob by blob, without renames. Rejects with `too_large`. */
-export async function listDifference(place: ListingPlace, from: string, to: string): Promise<BlobChange[]> {
+export async function listDifference(place: GitPlace, from: string, to: string): Promise<BlobChange[]> {
   const changes: BlobChange[] = [];
-  await compareTrees(place, from, to, ({ oldMode, newMode, oldOid, newOid }) => {
-    changes.push({ from: blobOf(oldMode, oldOid), to: blobOf(newMode, newOid) });
+  if (from === to) return changes;
+  // Each difference has a record of modes and object names, which begins with a colon, and one of its path.
+  let isPath = false;
+  const args = ["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", from, to, "--"];
+  await streamRecords(place, "compare trees", args, (record) => {
+    if (!isPath) {
+      const [oldMode, newMode, oldOid, newOid] = record.toString("latin1", 1).split(" ");
+      if (changes.push({ from: blobOf(oldMode, oldOid), to: blobOf(newMode, newOid) }) > MAX_ENTRIES)
+        throw tooManyEntries(MAX_ENTRIES);
+    }
+    isPath = !isPath;
+    return undefined;
   });
   return changes;
 }
 
-/** A path at which two trees differ. The modes are six zeros on a side without it. */
-interface TreeDifference {
-  oldMode: string;
-  newMode: string;
-  oldOid: string;
-  newOid: string;
-  /** Only valid during the call. */
-  name: Buffer;
-}
-
-/** Takes the paths at which two commits differ, in git's order. Rejects with `too_large`. */
-async function compareTrees(
-  place: ListingPlace,
-  from: string,
-  to: string,
-  onDifference: (difference: TreeDifference) => void,
-): Promise<void> {
-  if (from === to) return;
-  let differences = 0;
-  // Each difference has a record of modes and object names, and one of its path.
-  let sides: string[] | null = null;
-  const records = new LineSplitter((record) => {
-    if (sides === null) {
-      sides = record.toString("latin1", 1).split(" ");
-      return;
-    }
-    if (differences++ >= MAX_ENTRIES) throw tooManyEntries(MAX_ENTRIES);
-    const [oldMode = "", newMode = "", oldOid = "", newOid = ""] = sides;
-    onDifference({ oldMode, newMode, oldOid, newOid, name: record });
-    sides = null;
-  }, byNul);
-  const args = ["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", from, to, "--"];
-  await streamListing(place, "compare trees", args, records);
-}
-
-/** The entries of a commit's tree by path, in git's order. Rejects with `too_large`. */
-export async function listEntries(place: ListingPlace, sha: string): Promise<Map<string, TreeEntry>> {
+/**
+ * The entries of a commit's tree by path, in git's order. Rejects with `too_large`.
+ *
+ * @param known entries of another commit; those that are the same are the same objects
+ */
+export async function listEntries(
+  place: GitPlace,
+  sha: string,
+  known: ReadonlyMap<string, TreeEntry> = new Map(),
+): Promise<Map<string, TreeEntry>> {
   const entries = new Map<string, TreeEntry>();
   let pieces: Buffer[] = [];
   await streamGit(
@@ -124,7 +96,11 @@ export async function listEntries(place: ListingPlace, sha: string): Promise<Map
       const end = chunk.lastIndexOf(0) + 1;
       if (end > 0) {
         const records = Buffer.concat([...pieces, chunk.subarray(0, end)]);
-        for (const entry of parseTreeEntries(records)) entries.set(entry.path, entry);
+        for (const entry of parseTreeEntries(records)) {
+          const same = known.get(entry.path);
+          const isSame = same?.oid === entry.oid && same.mode === entry.mode;
+          entries.set(entry.path, isSame ? same : entry);
+        }
         pieces = [];
       }
       pieces.push(Buffer.from(chunk.subarray(end)));
@@ -135,66 +111,15 @@ export async function listEntries(place: ListingPlace, sha: string): Promise<Map
   return entries;
 }
 
-/** A commit, and the entries of its tree by path in git's order. */
-export interface ListedTree {
-  sha: string;
-  entries: ReadonlyMap<string, TreeEntry>;
-}
-
-/**
- * The entries of another commit's tree, in git's order; those that are the same are the same objects. git compares two trees without
- * reading the folders that are equal. Rejects with `too_large`.
- */
-export async function listTreeFrom(
-  place: ListingPlace,
-  known: ListedTree,
-  sha: string,
-): Promise<Map<string, TreeEntry>> {
-  const differing = new Map<string, TreeEntry | null>();
-  await compareTrees(place, known.sha, sha, ({ newMode, newOid, name }) => {
-    const path = decodeName(name);
-    differing.set(path, newMode === MISSING_MODE ? null : { path, mode: newMode, oid: newOid });
-  });
-  const added = [...differing.values()].filter((entry) => entry !== null && !known.entries.has(entry.path));
-  const next = sortedInto([...known.entries.keys()], added as TreeEntry[]);
-  const entries = new Map<string, TreeEntry>();
-  let at = 0;
-  for (const entry of known.entries.values()) {
-    for (const one of next.get(at) ?? []) entries.set(one.path, one);
-    const now = differing.get(entry.path);
-    if (now !== null) entries.set(entry.path, now ?? entry);
-    at += 1;
-  }
-  for (const one of next.get(at) ?? []) entries.set(one.path, one);
-  if (entries.size > MAX_ENTRIES) throw tooManyEntries(MAX_ENTRIES);
-  return entries;
-}
-
-/** Of further entries in git's order, which of them come before each index of sorted paths. */
-function sortedInto(paths: readonly string[], added: readonly TreeEntry[]): Map<number, TreeEntry[]> {
-  let least = 0;
-  return Map.groupBy(added, ({ path }) => {
-    const name = nameBytes(path);
-    let end = paths.length;
-    while (least < end) {
-      const middle = (least + end) >>> 1;
-      if (Buffer.compare(nameBytes(paths[middle] ?? ""), name) < 0) least = middle + 1;
-      else end = middle;
-    }
-    return least;
-  });
-}
-
-async function streamListing(
-  place: ListingPlace,
+/** Takes the records that git prints with `-z`; "stop" ends git at once. */
+async function streamRecords(
+  place: GitPlace,
   what: string,
   args: readonly string[],
-  records: LineSplitter,
+  onRecord: (record: Buffer) => "stop" | undefined,
 ): Promise<void> {
-  await streamGit({ ...place, what, args, maxBytes: MAX_LISTING_BYTES }, (chunk) => {
-    records.push(chunk);
-    return undefined;
-  });
+  const records = new LineSplitter(onRecord, byNul);
+  await streamGit({ ...place, what, args, maxBytes: MAX_LISTING_BYTES }, (chunk) => records.push(chunk));
 }
 
 function blobOf(mode: string | undefined, oid: string | undefined): string | undefined {
@@ -202,7 +127,7 @@ function blobOf(mode: string | undefined, oid: string | undefined): string | und
 }
 
 /** The sizes of blobs in bytes; missing blobs are left out, and nothing is fetched. */
-export async function blobSizes(place: ListingPlace, oids: Iterable<string>): Promise<Map<string, number>> {
+export async function blobSizes(place: GitPlace, oids: Iterable<string>): Promise<Map<string, number>> {
   const input = [...new Set(oids)].join("\n");
   const sizes = new Map<string, number>();
   if (input === "") return sizes;
@@ -221,7 +146,7 @@ export async function blobSizes(place: ListingPlace, oids: Iterable<string>): Pr
 }
 
 /** The blobs that a comparison of an older commit with the head reads and that the head does not have. */
-export async function listOldSide(place: ListingPlace, older: string, head: string): Promise<string[]> {
+export async function listOldSide(place: GitPlace, older: string, head: string): Promise<string[]> {
   const changes = await listDifference(place, older, head);
   return changes.flatMap(({ from }) => from ?? []);
 }
@@ -245,22 +170,13 @@ export async function listNamed(
   { commit, isWanted, max }: NamedQuery,
 ): Promise<Map<string, TreeEntry>> {
   const found = new Map<string, TreeEntry>();
-  const records = new LineSplitter((record) => {
-    if (found.size >= max || !isWanted(record.toString("latin1", record.indexOf(TAB) + 1))) return;
+  const take = (record: Buffer) => {
+    if (!isWanted(record.toString("latin1", record.indexOf(TAB) + 1))) return undefined;
     const entry = parseTreeEntry(record);
     found.set(entry.path, entry);
-  }, byNul);
-  await streamGit(
-    {
-      ...{ git: place, gitDir: place.gitDir, what: "list the tree" },
-      args: lsTree(commit),
-      maxBytes: MAX_LISTING_BYTES,
-    },
-    (chunk) => {
-      records.push(chunk);
-      return found.size >= max ? "stop" : undefined;
-    },
-  );
+    return found.size >= max ? ("stop" as const) : undefined;
+  };
+  await listTree({ git: place, gitDir: place.gitDir }, commit, take, Number.POSITIVE_INFINITY);
   return found;
 }
 

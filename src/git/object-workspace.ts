@@ -1,31 +1,18 @@
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pMap from "p-map";
 import { attributeValue, type LinguistAttributes } from "../diff/origin.ts";
 import { AppError } from "../errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.ts";
 import { CatFile } from "./cat-file.ts";
 import { fileStart } from "./confined-file.ts";
 import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
-import {
-  blobSizes,
-  type ListedTree,
-  listEntries,
-  listTreeFrom,
-  MAX_LISTING_BYTES,
-} from "./object-listing.ts";
+import { blobSizes, listEntries, MAX_LISTING_BYTES } from "./object-listing.ts";
 import { blobHunks, Patches } from "./patches.ts";
-import { isObjectName, runGit, streamGit } from "./run-git.ts";
+import { type GitPlace, isObjectName, runGit, streamGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
-import {
-  filesWithNul,
-  MAX_SEARCHED_BYTES,
-  mergeHits,
-  pathsOf,
-  searchTarget,
-  searchTree,
-  startsBinary,
-} from "./search.ts";
+import { MAX_SEARCHED_BYTES, mergeHits, pathsOf, searchTarget, searchTree, startsBinary } from "./search.ts";
 import { differingFiles } from "./work-tree.ts";
 import {
   type Change,
@@ -142,9 +129,7 @@ function foldersAbove(paths: readonly string[]): Set<string> {
   return folders;
 }
 
-interface IndexCommand {
-  git: ObjectPlace;
-  gitDir: string;
+interface IndexCommand extends GitPlace {
   indexFile: string;
   timeoutMs: number;
 }
@@ -192,8 +177,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly #blobs: CatFile;
   readonly #patches: Patches;
   readonly #once = memo();
-  /** The first listed tree. */
-  #listed: Promise<ListedTree> | undefined;
+  /** The tree that was listed first. */
+  #listed: Promise<ReadonlyMap<string, TreeEntry>> | undefined;
   readonly #scratch: string[] = [];
 
   /** @param blobs reads the blobs of this repository; if omitted, the workspace has a reader of its own */
@@ -224,15 +209,13 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return twice(() => this.#once(sha, () => this.#listTree(sha)));
   }
 
-  /** Only the first tree is listed as a whole: revisions of a change share most of their entries. */
+  /** Revisions of a change share most of their entries. */
   async #listTree(sha: string): Promise<ReadonlyMap<string, TreeEntry>> {
     const place = { git: this.#place, gitDir: this.#place.gitDir };
-    if (this.#listed !== undefined) {
-      const known = await this.#listed.catch(() => undefined);
-      if (known !== undefined) return await listTreeFrom(place, known, sha);
-    }
-    this.#listed = listEntries(place, sha).then((entries) => ({ sha, entries }));
-    return (await this.#listed).entries;
+    const known = await this.#listed?.catch(() => undefined);
+    const entries = listEntries(place, sha, known);
+    this.#listed ??= entries;
+    return await entries;
   }
 
   readBytes(oid: string): Promise<Buffer> {
@@ -412,8 +395,6 @@ class CheckoutWorkspace extends ObjectWorkspace {
   readonly #isBinary = new Map<string, boolean>();
 
   override async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
-    // The checkout does not contain names that are too long for any disk.
-    if (!isWritable(path)) return await super.headStart(path, maxBytes);
     return decodeStart(fileStart(this.root, path, maxBytes), maxBytes);
   }
 
@@ -461,7 +442,7 @@ class WorkTreeWorkspace extends ObjectWorkspace {
       // Places that are cut off claim nothing about other files, and the files at them are read again from the head.
       const isPassing = query.onlyPlaces === true && found.limited;
       const [hasBinary, now] = await Promise.all([
-        this.#findBinary(tree, pathsOf(found), signal),
+        this.#findBinary(tree, pathsOf(found)),
         isPassing ? [] : twice(() => differingFiles(this.#place, this.#lent, this.shas.head, signal)),
       ]);
       const more = now.filter((path) => !differing.has(path));
@@ -471,7 +452,7 @@ class WorkTreeWorkspace extends ObjectWorkspace {
       // The maximum must count only files that are text, so all files with a match are checked.
       const files = { mode: "files_with_matches", maxResults: Number.POSITIVE_INFINITY } as const;
       const all = await this.#searchLent(tree, this.#differing, { ...query, ...files }, signal);
-      await this.#findBinary(tree, pathsOf(all), signal);
+      await this.#findBinary(tree, pathsOf(all));
     }
     return await super.search(query, signal);
   }
@@ -490,21 +471,13 @@ class WorkTreeWorkspace extends ObjectWorkspace {
     return await twice(() => searchTree({ root, tree, ignoreFile, isBinary }, { ...query, wants }, signal));
   }
 
-  /** Whether one of these files turned out to be binary. Only blobs of files with a NUL anywhere are read. */
-  async #findBinary(
-    tree: ReadonlyMap<string, TreeEntry>,
-    paths: readonly string[],
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  /** Whether one of these files turned out to be binary. */
+  async #findBinary(tree: ReadonlyMap<string, TreeEntry>, paths: readonly string[]): Promise<boolean> {
     const unknown = paths.filter((path) => !this.#isBinary.has(path));
-    const suspects = new Set(await twice(() => filesWithNul(this.#lent.root, unknown, signal)));
-    let hasBinary = false;
-    for (const path of unknown) {
-      const isBinary = suspects.has(path) && (await this.#startsBinary(tree.get(path)?.oid ?? ""));
-      this.#isBinary.set(path, isBinary);
-      hasBinary ||= isBinary;
-    }
-    return hasBinary;
+    const isBinary = async (path: string) => await this.#startsBinary(tree.get(path)?.oid ?? "");
+    const found = await pMap(unknown, isBinary, { concurrency: 16 });
+    for (const [at, path] of unknown.entries()) this.#isBinary.set(path, found[at] === true);
+    return found.includes(true);
   }
 
   /** A blob that is missing or too large counts as binary. */

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pMap from "p-map";
@@ -62,7 +62,6 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   readonly #once = memo();
   /** The edits as a commit, and their files on the disk: created on request, and discarded with each edit. */
   #onceAState = memo();
-  #folders = 0;
   #copies: string | undefined;
   #latest: ObjectWorkspace | undefined;
   readonly #cleanUps: (() => Promise<void>)[] = [];
@@ -256,7 +255,12 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     });
     const files = await pMap(written, stored, { concurrency: CONCURRENCY });
     const head = await commitFiles({
-      ...{ git: this.#place, gitDir, parent: this.shas.head, files, message: "Edits", at: 0 },
+      git: this.#place,
+      gitDir,
+      parent: this.shas.head,
+      files,
+      message: "Edits",
+      at: 0,
       author: { name: "Hunkwise", email: "hunkwise@localhost" },
     });
     this.#latest = reader.at({ ...this.shas, head });
@@ -306,10 +310,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
       this.#cleanUps.push(() => removeFolder(made));
       return made;
     });
-    this.#folders += 1;
-    const folder = join(scratch, String(this.#folders));
-    await mkdir(folder);
-    return folder;
+    return await mkdtemp(join(scratch, "edits-"));
   }
 }
 

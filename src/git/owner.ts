@@ -160,7 +160,7 @@ async function takeOver(path: string, dead: string, options: LockOptions): Promi
   return undefined;
 }
 
-/** The holder of anything that is not our lock, such as the file of an earlier version. */
+/** The holder of anything that is not our lock. */
 const STRANGER = "0.0.something-else";
 
 /** Undefined if the lock is free. The targets of our links become part of other names. */

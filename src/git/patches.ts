@@ -1,5 +1,4 @@
 import { isUtf8 } from "node:buffer";
-import { deflateSync, inflateSync } from "node:zlib";
 import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
 import { decodeText } from "../text/decode.ts";
@@ -66,8 +65,7 @@ export class Patches {
     const sameWidth = contextLines === PATCH_CONTEXT || !sides.from || !sides.to || sides.submodule;
     // A section without hunks has none at any width: binary, mode only, a pure rename.
     if (!section.hasHunks) return Buffer.alloc(0);
-    const printed = sameWidth ? section.hunks() : undefined;
-    if (printed !== undefined) return printed;
+    if (sameWidth && section.hunks !== undefined) return section.hunks;
     if (sides.submodule) return submoduleHunk(sides);
     const width = sameWidth ? PATCH_CONTEXT : contextLines;
     const key = `${sides.from} ${sides.to} ${width}`;
@@ -107,8 +105,7 @@ export class Patches {
     onListed: (changes: readonly Change[]) => void,
   ): Promise<Map<string, PatchSection[] | "unread">> {
     let changes: readonly Change[] = [];
-    const sections = new SectionCollector(this.#limits);
-    const splitter = new PatchSplitter(sections);
+    const splitter = new PatchSplitter(this.#limits);
     const sink = {
       listing: (bytes: Buffer) => {
         changes = parseChanges(bytes);
@@ -116,16 +113,15 @@ export class Patches {
       },
       patch: (chunk: Buffer) => {
         splitter.push(chunk);
-        return sections.isFull ? ("stop" as const) : undefined;
+        return splitter.isFull ? ("stop" as const) : undefined;
       },
     };
     const isCut = await streamChange(this.#place, sink, this.#disposed.signal).then(
-      () => sections.isFull,
+      () => splitter.isFull,
       // Patches that arrived in time are used.
       (error) => (changes.length > 0 && isTimeout(error)) || Promise.reject(error),
     );
-    if (!isCut) splitter.end();
-    return assign(changes, sections.end(isCut), isCut);
+    return assign(changes, splitter.end(isCut), isCut);
   }
 
   /** Ends a process that is still printing patches. */
@@ -320,52 +316,87 @@ export class ChangeSplitter {
   }
 }
 
-/** Receives a stream of patches section by section. The bytes it gets are only valid during the call. */
-interface PatchSink {
-  /** A section begins; `header` contains its bytes before the first hunk. */
-  header(header: Buffer): void;
-  /** A hunk of this section begins, with its `@@` line. */
-  hunk(line: Buffer): void;
-  /** Further bytes of this hunk. */
-  body(bytes: Buffer): void;
-}
-
 const [SPACE, PLUS, MINUS, AT, BACKSLASH] = [0x20, 0x2b, 0x2d, 0x40, 0x5c];
 const sectionStart = Buffer.from("diff --git ");
 
+/** Limits of one pass over all patches, and of what is kept in memory. */
+interface PatchLimits {
+  /** Maximum bytes of hunks that are kept; other files are read again when they are asked for. */
+  keptBytes: number;
+  /** Maximum bytes of hunks, and maximum hunks, that are read. */
+  readBytes: number;
+  hunks: number;
+}
+
+/** Larger patches take seconds to scan and come from very little data: a change of thousands of ordinary files has a tenth of this. */
+export const defaultPatchLimits: PatchLimits = {
+  keptBytes: 32 * 1024 * 1024,
+  readBytes: 256 * 1024 * 1024,
+  hunks: 200_000,
+};
+
+/** git's output for one file: the lines before its hunks, and the hunks. */
+interface PatchSection {
+  /** In Latin-1, one character per byte. */
+  header: string;
+  /** Whether git printed any hunks. */
+  hasHunks: boolean;
+  /** Undefined if they did not fit. */
+  hunks: Buffer | undefined;
+}
+
+/** A section whose end has not arrived. */
+interface OpenSection {
+  header: string;
+  /** Its hunks, in pieces, as long as they fit. */
+  pieces: Buffer[];
+  bytes: number;
+}
+
 /**
- * Splits a stream of patches at its sections. Inside a hunk the counts of its `@@` line decide which lines belong to it, so content that
- * looks like a header cannot mislead it. A line of any length is passed on in pieces; no byte is read twice.
+ * Splits a stream of patches at its sections, and keeps as many bytes of hunks as allowed. Inside a hunk the counts of its `@@` line decide
+ * which lines belong to it, so content that looks like a header cannot mislead it. No byte is read twice.
  */
 export class PatchSplitter {
-  readonly #sink: PatchSink;
+  readonly #limits: PatchLimits;
+  readonly #sections: PatchSection[] = [];
+  #section: OpenSection | undefined;
   /** The beginning of an incomplete line between hunks. */
   #open: Buffer[] = [];
   /** Whether the last piece ended within a line of a hunk. */
   #inLine = false;
-  #header: Buffer[] = [];
-  #inBody = false;
   #oldLeft = 0;
   #newLeft = 0;
+  #hunks = 0;
+  #readBytes = 0;
+  #keptBytes = 0;
 
-  constructor(sink: PatchSink) {
-    this.#sink = sink;
+  constructor(limits: PatchLimits) {
+    this.#limits = limits;
+  }
+
+  /** Whether more arrived than is read. */
+  get isFull(): boolean {
+    return this.#readBytes > this.#limits.readBytes || this.#hunks > this.#limits.hunks;
   }
 
   push(chunk: Buffer): void {
     let at = this.#finishOpenLine(chunk);
     while (at < chunk.length) {
       const end = this.#contentFrom(chunk, at);
-      if (end > at) this.#sink.body(chunk.subarray(at, end));
+      if (end > at) this.#takeHunk(chunk.subarray(at, end));
       at = end;
       if (at < chunk.length) at = this.#structuralFrom(chunk, at);
     }
   }
 
-  end(): void {
+  /** @param isCut whether the stream ended early: the open section is then left out */
+  end(isCut: boolean): PatchSection[] {
+    if (isCut) return this.#sections;
     if (this.#open.length > 0 || this.#inLine || this.#oldLeft > 0 || this.#newLeft > 0)
       throw broken("ends inside a hunk");
-    this.#flushHeader();
+    this.#close();
+    return this.#sections;
   }
 
   /** Takes the rest of the line in which the last piece ended. Returns the start of the next one. */
@@ -376,7 +407,7 @@ export class PatchSplitter {
     const piece = chunk.subarray(0, end);
     if (this.#inLine) {
       this.#inLine = !isEnded;
-      this.#sink.body(piece);
+      this.#takeHunk(piece);
     } else {
       this.#open.push(piece);
       if (isEnded) this.#structural(Buffer.concat(this.#open.splice(0)));
@@ -406,7 +437,7 @@ export class PatchSplitter {
 
   /** Counts a line that belongs to a hunk. */
   #isHunkContent(first: number | undefined): boolean {
-    if (this.#oldLeft === 0 && this.#newLeft === 0) return this.#inBody && first === BACKSLASH;
+    if (this.#oldLeft === 0 && this.#newLeft === 0) return this.#inHunks() && first === BACKSLASH;
     if (first === SPACE) {
       this.#oldLeft--;
       this.#newLeft--;
@@ -418,17 +449,17 @@ export class PatchSplitter {
 
   #structural(line: Buffer): void {
     if (line[0] === AT) {
-      this.#flushHeader();
-      this.#inBody = true;
       this.#openHunk(line);
-      this.#sink.hunk(line);
+      this.#takeHunk(line);
       return;
     }
     if (line.subarray(0, sectionStart.length).equals(sectionStart)) {
-      this.#flushHeader();
-      this.#inBody = false;
-    } else if (this.#header.length === 0) throw broken("has a line outside of every file");
-    this.#header.push(line);
+      this.#close();
+      this.#section = { header: "", pieces: [], bytes: 0 };
+    }
+    if (this.#section === undefined || this.#inHunks()) throw broken("has a line outside of every file");
+    // As text, because a small buffer keeps the larger one that it was cut from.
+    this.#section.header += line.toString("latin1");
   }
 
   #openHunk(line: Buffer): void {
@@ -436,11 +467,32 @@ export class PatchSplitter {
     if (!counts) throw broken("has a hunk header that cannot be read");
     this.#oldLeft = Number(counts[1] ?? 1);
     this.#newLeft = Number(counts[2] ?? 1);
+    this.#hunks += 1;
   }
 
-  #flushHeader(): void {
-    if (this.#header.length > 0) this.#sink.header(Buffer.concat(this.#header));
-    this.#header = [];
+  #inHunks(): boolean {
+    return this.#section !== undefined && this.#section.bytes > 0;
+  }
+
+  #takeHunk(bytes: Buffer): void {
+    if (this.#section === undefined) throw broken("has a line outside of every file");
+    this.#readBytes += bytes.length;
+    this.#section.bytes += bytes.length;
+    if (this.#fits(this.#section)) this.#section.pieces.push(Buffer.from(bytes));
+    else this.#section.pieces = [];
+  }
+
+  #fits({ bytes }: OpenSection): boolean {
+    return this.#keptBytes + bytes <= this.#limits.keptBytes;
+  }
+
+  #close(): void {
+    const section = this.#section;
+    if (section === undefined) return;
+    const hunks = this.#fits(section) ? joined(section.pieces) : undefined;
+    this.#keptBytes += hunks?.length ?? 0;
+    this.#sections.push({ header: section.header, hasHunks: section.bytes > 0, hunks });
+    this.#section = undefined;
   }
 }
 
@@ -454,150 +506,6 @@ function broken(what: string): AppError {
   return new AppError("git_failed", `The patch that git printed ${what}`);
 }
 
-/** Limits of one pass over all patches, and of what is kept in memory. */
-interface PatchLimits {
-  /** Maximum bytes of hunks that are kept uncompressed; beyond them, hunks are compressed. */
-  plainBytes: number;
-  /** Maximum compressed bytes. */
-  packedBytes: number;
-  /** Maximum bytes of hunks, and maximum hunks, that are read. */
-  readBytes: number;
-  hunks: number;
-}
-
-/** Larger patches take seconds to scan and come from very little data: a change of thousands of ordinary files has a tenth of this. */
-const defaultPatchLimits: PatchLimits = {
-  plainBytes: 8 * 1024 * 1024,
-  packedBytes: 8 * 1024 * 1024,
-  readBytes: 256 * 1024 * 1024,
-  hunks: 200_000,
-};
-
-/** git's output for one file: the lines before its hunks, and the hunks. */
-interface PatchSection {
-  /** In Latin-1, one character per byte. */
-  header: string;
-  /** Whether git printed any hunks. */
-  hasHunks: boolean;
-  /** Undefined if they did not fit. */
-  hunks: KeptBytes;
-}
-
-/** Keeps as many bytes of hunks as allowed, and the header of every section. */
-class SectionCollector implements PatchSink {
-  readonly #limits: PatchLimits;
-  readonly #sections: PatchSection[] = [];
-  #header: string | undefined;
-  #open: Buffer[] = [];
-  #openBytes = 0;
-  #readBytes = 0;
-  #hunks = 0;
-  #plainBytes = 0;
-  readonly #folded: PackedBytes;
-
-  constructor(limits: PatchLimits) {
-    this.#limits = limits;
-    this.#folded = new PackedBytes(limits.packedBytes);
-  }
-
-  /** Whether more arrived than is read. */
-  get isFull(): boolean {
-    return this.#readBytes > this.#limits.readBytes || this.#hunks > this.#limits.hunks;
-  }
-
-  header(header: Buffer): void {
-    this.#close();
-    // As text, because a small buffer keeps the larger one that it was cut from.
-    this.#header = header.toString("latin1");
-  }
-
-  hunk(line: Buffer): void {
-    this.#hunks += 1;
-    this.body(line);
-  }
-
-  body(bytes: Buffer): void {
-    this.#readBytes += bytes.length;
-    this.#openBytes += bytes.length;
-    if (this.#openBytes <= this.#limits.plainBytes) this.#open.push(Buffer.from(bytes));
-    else this.#open = [];
-  }
-
-  /** @param isCut whether the stream ended early: the open section is then left out */
-  end(isCut: boolean): PatchSection[] {
-    if (!isCut) this.#close();
-    return this.#sections;
-  }
-
-  #close(): void {
-    const header = this.#header;
-    if (header === undefined) return;
-    this.#sections.push({ header, hasHunks: this.#openBytes > 0, hunks: this.#keep() });
-    this.#header = undefined;
-    this.#open = [];
-    this.#openBytes = 0;
-  }
-
-  #keep(): KeptBytes {
-    const bytes = joined(this.#open);
-    if (bytes.length < this.#openBytes) return () => undefined;
-    if (this.#plainBytes + bytes.length <= this.#limits.plainBytes) {
-      this.#plainBytes += bytes.length;
-      return () => bytes;
-    }
-    return this.#folded.keep(bytes);
-  }
-}
-
-/** Bytes compressed at a time: each compression has its own memory, and neighbouring pieces resemble each other. */
-const GROUP_BYTES = 1024 * 1024;
-
-/** Returns bytes that were kept; undefined if there was no room for them. */
-type KeptBytes = () => Buffer | undefined;
-
-/** Pieces that are compressed together. */
-interface PackedGroup {
-  pieces: Buffer[];
-  length: number;
-  packed: Buffer | undefined;
-}
-
-/** Keeps pieces of bytes compressed, as many as fit: patches that expand from little data compress well. */
-export class PackedBytes {
-  readonly #limitBytes: number;
-  #packedBytes = 0;
-  #open: PackedGroup = newGroup();
-  /** The group that was read last: neighbours are requested one after the other. */
-  #read: { group: PackedGroup; bytes: Buffer } | undefined;
-
-  constructor(limitBytes: number) {
-    this.#limitBytes = limitBytes;
-  }
-
-  keep(bytes: Buffer): KeptBytes {
-    if (this.#packedBytes >= this.#limitBytes) return () => undefined;
-    const group = this.#open;
-    const [start, end] = [group.length, group.length + bytes.length];
-    group.pieces.push(bytes);
-    group.length = end;
-    if (group.length >= GROUP_BYTES) this.#pack(group);
-    return () => this.#unfolded(group).subarray(start, end);
-  }
-
-  #pack(group: PackedGroup): void {
-    group.packed = joined([deflateSync(Buffer.concat(group.pieces.splice(0)), { level: 1 })]);
-    this.#packedBytes += group.packed.length;
-    this.#open = newGroup();
-  }
-
-  #unfolded(group: PackedGroup): Buffer {
-    if (this.#read?.group === group && this.#read.bytes.length === group.length) return this.#read.bytes;
-    const bytes = group.packed ? inflateSync(group.packed) : Buffer.concat(group.pieces);
-    this.#read = { group, bytes };
-    return bytes;
-  }
-}
-
 /** Copies the pieces into memory of their own: other buffers share larger blocks, and each would keep its whole block. */
 function joined(pieces: readonly Buffer[]): Buffer {
   const whole = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + piece.length, 0));
@@ -605,8 +513,6 @@ function joined(pieces: readonly Buffer[]): Buffer {
   for (const piece of pieces) at += piece.copy(whole, at);
   return whole;
 }
-
-const newGroup = (): PackedGroup => ({ pieces: [], length: 0, packed: undefined });
 
 /**
  * The lines before the hunks as git printed them. If a name is not UTF-8, the lines with a name are rewritten with its bytes escaped: text

@@ -11,7 +11,7 @@ export interface HostedRepository {
   id: number;
 }
 
-/** `<host>/id/<id>`. Earlier versions wrote `<host>/<owner>/<name>`, which is deleted when nothing has used it for long. */
+/** `<host>/id/<id>` */
 const repositoryPath = ({ host, id }: HostedRepository) =>
   join(host.replace(":", "_").toLowerCase(), "id", `${id}`);
 

@@ -4,7 +4,7 @@ import { mirrorBytes } from "./disk.ts";
 import { gitError } from "./git-error.ts";
 import {
   configVariables,
-  type Git,
+  type GitPlace,
   gitEnvironment,
   hardenedConfig,
   type Network,
@@ -13,13 +13,6 @@ import {
   runGit,
 } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
-
-/** The progress of a fetch, for display. */
-interface FetchProgress {
-  /** git's own words: "Receiving objects", "Resolving deltas" ... */
-  stage: string;
-  percent: number;
-}
 
 /** The credentials and limits of one fetch. */
 export interface FetchAccess {
@@ -31,17 +24,18 @@ export interface FetchAccess {
   signal?: AbortSignal | undefined;
   /** Default 10 minutes for each fetch. */
   timeoutMs?: number | undefined;
-  onProgress?: ((progress: FetchProgress) => void) | undefined;
   /** Receives the mirror's size in bytes, several times a second while git writes to it; if it throws, the fetch ends. */
   requireFits?: ((bytes: number) => void) | undefined;
 }
 
-export interface FetchRequest extends FetchAccess {
-  git: Git;
+/** A repository on this machine, and the one on a server. */
+interface RemotePlace extends GitPlace {
   network: Network;
-  gitDir: string;
-  /** `https://host/owner/name.git`, the same as the repository's `origin`. */
+  /** `https://host/owner/name.git`; for a fetch the same as the repository's `origin`. */
   url: string;
+}
+
+export interface FetchRequest extends FetchAccess, RemotePlace {
   /** Refspecs or object names. */
   wanted: readonly string[];
   /** Objects that the server may leave out; null fetches everything. */
@@ -62,28 +56,22 @@ const DEFAULT_TIMEOUT_MS = 600_000;
 
 /** Runs one `git fetch` from `origin`. Rejects with AppErrors without credentials. */
 export async function fetchObjects(request: FetchRequest): Promise<void> {
-  const { git, network } = request;
   const authorization =
     typeof request.authorization === "function" ? await request.authorization() : request.authorization;
   // git limits what it receives, but not what it fetches.
   await using growth = watchGrowth(request);
+  const config = request.byName
+    ? ([...partialClone, ["fetch.negotiationAlgorithm", "noop"]] as const)
+    : partialClone;
+  const shared = withNetwork(request, authorization, config);
   const end = await runProcess({
-    program: git.gitPath,
+    ...shared,
     args: fetchArguments(request),
-    cwd: git.emptyHome,
-    env: {
-      ...gitEnvironment(git, network),
-      ...networkVariables(network),
-      // A delta may be based on an object that a partial clone lacks; git then fetches that one too.
-      GIT_NO_LAZY_FETCH: "0",
-      ...configVariables([...hardenedConfig(network), ...fetchConfig(request, authorization)]),
-    },
+    // A delta may be based on an object that a partial clone lacks; git then fetches that one too.
+    env: { ...shared.env, GIT_NO_LAZY_FETCH: "0" },
     input: `${request.wanted.join("\n")}\n`,
     signal: growth.signal,
     timeoutMs: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-    killSignal: "SIGTERM",
-    onStdout: () => undefined,
-    onStderr: progressReader(request.onProgress),
   }).catch((error: unknown) => {
     throw growth.fault() ?? error;
   });
@@ -130,7 +118,6 @@ function fetchArguments(request: FetchRequest): string[] {
   return [
     `--git-dir=${request.gitDir}`,
     "fetch",
-    "--progress",
     "--force",
     "--no-tags",
     "--no-write-fetch-head",
@@ -144,31 +131,7 @@ function fetchArguments(request: FetchRequest): string[] {
   ];
 }
 
-function fetchConfig(
-  { url, byName }: FetchRequest,
-  authorization: string | null,
-): (readonly [string, string])[] {
-  const config: (readonly [string, string])[] = [...partialClone, ...httpConfig];
-  if (byName) config.push(["fetch.negotiationAlgorithm", "noop"]);
-  return [...config, ...authorizationConfig(url, authorization)];
-}
-
-function progressReader(onProgress: FetchAccess["onProgress"]): ((text: string) => void) | undefined {
-  if (!onProgress) return undefined;
-  return (text) => {
-    for (const [, stage, percent] of text.matchAll(/(?:remote: )?([A-Z][A-Za-z ]{1,60}): +(\d+)% \(/g)) {
-      onProgress({ stage: stage ?? "", percent: Number(percent) });
-    }
-  };
-}
-
-export interface PushRequest {
-  git: Git;
-  network: Network;
-  /** The repository with the commit. */
-  gitDir: string;
-  /** `https://host/owner/name.git` */
-  url: string;
+export interface PushRequest extends RemotePlace {
   /** Name of the branch, without `refs/heads/`. */
   branch: string;
   /** The commit that the branch must be at for the push to succeed. */
@@ -177,7 +140,6 @@ export interface PushRequest {
   to: string;
   /** Value of the Authorization header. Passed to git only through its environment. */
   authorization: string;
-  signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
 }
 
@@ -192,38 +154,30 @@ const DEFAULT_PUSH_MS = 120_000;
  * counts as pushed, so a push may be repeated after a failure. Rejects if the server cannot be reached.
  */
 export async function pushCommit(request: PushRequest): Promise<PushEnd> {
-  const { git, network, url, authorization, from, to } = request;
+  const { url, authorization, from, to } = request;
   const ref = refOf(request);
   await requireDescendant(request);
-  let report = "";
   const end = await runProcess({
-    program: git.gitPath,
+    ...withNetwork(request, authorization),
     args: [
       `--git-dir=${request.gitDir}`,
-      ...["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"],
-      ...["--recurse-submodules=no", `--force-with-lease=${ref}:${from}`, "--", url, `${to}:${ref}`],
+      "push",
+      "--porcelain",
+      "--no-verify",
+      "--no-signed",
+      "--no-follow-tags",
+      "--recurse-submodules=no",
+      `--force-with-lease=${ref}:${from}`,
+      "--",
+      url,
+      `${to}:${ref}`,
     ],
-    cwd: git.emptyHome,
-    env: {
-      ...gitEnvironment(git, network),
-      ...networkVariables(network),
-      ...configVariables([
-        ...hardenedConfig(network),
-        ...httpConfig,
-        ...authorizationConfig(url, authorization),
-      ]),
-    },
     signal: request.signal,
     timeoutMs: request.timeoutMs ?? DEFAULT_PUSH_MS,
-    killSignal: "SIGTERM",
-    onStdout: (chunk) => {
-      report += chunk.toString("utf8");
-      return undefined;
-    },
   });
   if (end.exitCode === 0) return { kind: "pushed" };
   if (notAllowed.test(end.stderr)) return { kind: "refused", reason: "writing to it is not allowed" };
-  const refusal = refusalIn(report, ref);
+  const refusal = refusalIn(end.stdout.toString("utf8"), ref);
   if (refusal === undefined) throw gitError("push", end, secretsOf(authorization));
   return refusal;
 }
@@ -271,6 +225,26 @@ function refOf({ branch, from, to }: PushRequest): string {
     branch.split("/").every((part) => part !== "" && !part.startsWith(".") && !part.endsWith(".lock"));
   if (!isName) throw new AppError("usage", `'${branch}' is not a valid branch name`);
   return `refs/heads/${branch}`;
+}
+
+/** What every git process with access to a server has in common. SIGTERM lets git remove its lock files. */
+function withNetwork(
+  { git, network, url }: RemotePlace,
+  authorization: string | null,
+  more: readonly (readonly [string, string])[] = [],
+) {
+  const config = [
+    ...hardenedConfig(network),
+    ...httpConfig,
+    ...more,
+    ...authorizationConfig(url, authorization),
+  ];
+  return {
+    program: git.gitPath,
+    cwd: git.emptyHome,
+    env: { ...gitEnvironment(git, network), ...networkVariables(network), ...configVariables(config) },
+    killSignal: "SIGTERM" as const,
+  };
 }
 
 /** No redirects, and a limit for slow connections. */

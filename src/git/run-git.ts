@@ -111,10 +111,14 @@ export function requireObjectNames(...names: readonly string[]): void {
   if (bad !== undefined) throw new AppError("usage", `'${bad}' is not a full object name`);
 }
 
-interface GitCommand {
+/** A repository for git to work on; always named, never discovered. */
+export interface GitPlace {
   git: Git;
-  /** The repository; always named, never discovered. */
   gitDir: string;
+  signal?: AbortSignal | undefined;
+}
+
+interface GitCommand extends GitPlace {
   /** For the few commands that write files or compare them. */
   workTree?: string | undefined;
   indexFile?: string | undefined;
@@ -124,7 +128,6 @@ interface GitCommand {
   what: string;
   args: readonly string[];
   input?: string | Buffer | undefined;
-  signal?: AbortSignal | undefined;
   /** Default 2 minutes. */
   timeoutMs?: number | undefined;
   /** Default 512 MB of stdout; beyond it the process is killed and the call rejects with `too_large`. */
@@ -183,6 +186,7 @@ export async function runGit(command: GitCommand): Promise<{ stdout: Buffer; exi
 
 /** The oldest git that supports GIT_NO_LAZY_FETCH and has the fixes of May 2024 against hostile repositories. */
 export const OLDEST_GIT = "2.39.5";
+const INSTALL = `Install git ${OLDEST_GIT} or newer`;
 
 interface GitProgram {
   /** Absolute path. */
@@ -198,39 +202,25 @@ interface GitProgram {
 export async function requireGit(options: { searchPath?: string | undefined; program?: string | undefined }) {
   const path = options.program ?? (await findOnPath("git", options.searchPath ?? ""));
   if (path === undefined) {
-    throw new AppError("git_missing", "git was not found on PATH", {
-      remedy: `Install git ${OLDEST_GIT} or newer`,
-    });
+    throw new AppError("git_missing", "git was not found on PATH", { remedy: INSTALL });
   }
   const version = await versionOf(path);
   if (compareVersions(version, OLDEST_GIT) < 0) {
     throw new AppError("git_too_old", `git ${version} at ${path} is older than ${OLDEST_GIT}`, {
-      remedy: `Install git ${OLDEST_GIT} or newer`,
+      remedy: INSTALL,
     });
   }
   return { path, version } satisfies GitProgram;
 }
 
 async function versionOf(path: string): Promise<string> {
-  let output = "";
   const request = { program: path, args: ["--version"], cwd: "/", env: { LC_ALL: "C" }, timeoutMs: 10_000 };
-  const end = await runProcess({
-    ...request,
-    onStdout: (chunk) => {
-      output += chunk.toString("latin1");
-      return undefined;
-    },
-  }).catch((error: unknown) => {
-    throw new AppError("git_missing", `${path} could not be run`, {
-      remedy: `Install git ${OLDEST_GIT} or newer`,
-      cause: error,
-    });
+  const end = await runProcess(request).catch((cause: unknown) => {
+    throw new AppError("git_missing", `${path} could not be run`, { remedy: INSTALL, cause });
   });
-  const version = /^git version (\d+(?:\.\d+)+)/.exec(output)?.[1];
+  const version = /^git version (\d+(?:\.\d+)+)/.exec(end.stdout.toString("latin1"))?.[1];
   if (end.exitCode === 0 && version !== undefined) return version;
-  throw new AppError("git_missing", `${path} does not answer like git`, {
-    remedy: `Install git ${OLDEST_GIT} or newer`,
-  });
+  throw new AppError("git_missing", `${path} does not answer like git`, { remedy: INSTALL });
 }
 
 /** Negative if `left` is older. */

@@ -17,9 +17,8 @@ interface ProcessRequest {
   signal?: AbortSignal | undefined;
   /** The process is killed this many milliseconds after its start. */
   timeoutMs: number;
-  /** Receives stdout as it arrives; "stop" ends the process at once, which is not a failure. */
-  onStdout: (chunk: Buffer) => "stop" | undefined;
-  onStderr?: ((text: string) => void) | undefined;
+  /** Receives stdout as it arrives; "stop" ends the process at once, which is not a failure. Without it, stdout is part of the result. */
+  onStdout?: (chunk: Buffer) => "stop" | undefined;
   /** SIGTERM lets git remove its lock files; SIGKILL follows two seconds later. Default SIGKILL. */
   killSignal?: "SIGTERM" | "SIGKILL";
 }
@@ -27,6 +26,8 @@ interface ProcessRequest {
 interface ProcessEnd {
   /** Null if a signal ended it. */
   exitCode: number | null;
+  /** Empty if `onStdout` received it. */
+  stdout: Buffer;
   /** The last 16 KiB. */
   stderr: string;
   /** Whether `onStdout` stopped it. */
@@ -70,6 +71,12 @@ export function killGroup(leader: Pick<ChildProcess, "pid">, signal: "SIGTERM" |
  */
 export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   const { signal } = request;
+  const chunks: Buffer[] = [];
+  const keep = (chunk: Buffer) => {
+    chunks.push(chunk);
+    return undefined;
+  };
+  const { onStdout = keep } = request;
   if (signal?.aborted) return Promise.reject(new AppError("aborted", "Aborted before it started"));
   return new Promise((resolve, reject) => {
     const child = spawn(request.program, request.args, {
@@ -96,7 +103,7 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     child.stdout?.on("data", (chunk: Buffer) => {
       if (stopped || failure !== undefined) return;
       try {
-        if (request.onStdout(chunk) !== "stop") return;
+        if (onStdout(chunk) !== "stop") return;
         stopped = true;
         kill();
       } catch (error) {
@@ -105,7 +112,6 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     });
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       stderr = (stderr + text).slice(-STDERR_KEPT);
-      request.onStderr?.(text);
     });
     // A program that ends before it has read its input breaks the pipe; its exit code gives the reason.
     child.stdin?.on("error", () => {});
@@ -123,7 +129,7 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     child.on("close", (exitCode) => {
       settle();
       if (failure !== undefined) reject(failure);
-      else resolve({ exitCode, stderr, stopped });
+      else resolve({ exitCode, stdout: Buffer.concat(chunks), stderr, stopped });
     });
   });
 }

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { livenessOf, ownIdentity, type ProcessIdentity } from "../process-identity.ts";
 import { quotePath } from "./names.ts";
+import type { Git } from "./run-git.ts";
 
 const PREFIX = "hunkwise-range-";
 const OWNER = "owner.json";
@@ -17,15 +18,29 @@ export async function makeTempFolder(parent: string): Promise<string> {
   return folder;
 }
 
-/** Synchronous: file by file takes twice as long, and the caller has nothing else to do. */
-export async function removeFolder(folder: string): Promise<void> {
-  for (const path of partsOf(folder, existsSync(folder) ? readdirSync(folder) : []))
-    rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+/** A git whose home is empty. Its temporary folder, which contains the home, is removed with it. */
+export interface TempGit extends AsyncDisposable {
+  git: Git;
+  folder: string;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The owner's tag is last: whoever finds the rest of an interrupted removal must know that nobody needs it. */
-const partsOf = (folder: string, names: readonly string[]) =>
-  [...names.filter((name) => name !== OWNER), "."].map((name) => join(folder, name));
+export async function openTempGit(gitPath: string, parent = tmpdir()): Promise<TempGit> {
+  const folder = await makeTempFolder(parent);
+  const emptyHome = join(folder, "home");
+  await mkdir(emptyHome);
+  return { git: { gitPath, emptyHome }, folder, [Symbol.asyncDispose]: () => removeFolder(folder) };
+}
+
+/**
+ * Rejects if a git that has outlived its process still writes there. The owner's tag is removed last: whoever finds the rest of an
+ * interrupted removal must know that nobody needs it.
+ */
+export async function removeFolder(folder: string): Promise<void> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name !== OWNER);
+  for (const name of [...names, "."])
+    await rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 });
+}
 
 /** Removes the folders of killed processes. Asynchronous, because a server calls this and answers other requests meanwhile. */
 export async function removeAbandoned(parent: string): Promise<void> {
@@ -34,15 +49,10 @@ export async function removeAbandoned(parent: string): Promise<void> {
   await Promise.all(
     folders.map(async (folder) => {
       // Folders of other users cannot be read, and the state of other containers is unknown.
-      if (await isAbandoned(folder).catch(() => false)) await removeParts(folder).catch(() => {});
+      // What cannot be removed now is left to the next one.
+      if (await isAbandoned(folder).catch(() => false)) await removeFolder(folder).catch(() => {});
     }),
   );
-}
-
-/** Rejects if a git that has outlived its process still writes there; the next one tries again. */
-async function removeParts(folder: string): Promise<void> {
-  for (const path of partsOf(folder, await readdir(folder)))
-    await rm(path, { recursive: true, force: true, maxRetries: 3 });
 }
 
 async function isAbandoned(folder: string): Promise<boolean> {

@@ -183,19 +183,14 @@ function modeFlags({ mode, contextLines }: SearchQuery): string[] {
   return [...named, "--no-heading", "--line-number", `--context=${contextLines}`, "--no-context-separator"];
 }
 
-/** The files that ripgrep would search in a folder, or prints with another `mode`. */
-async function listFiles(
-  root: string,
-  args: readonly string[],
-  signal: AbortSignal,
-  mode: readonly string[] = ["--files", "--null"],
-): Promise<Set<string>> {
+/** The files that ripgrep would search in a folder. */
+async function listFiles(root: string, args: readonly string[], signal: AbortSignal): Promise<Set<string>> {
   const paths = new Set<string>();
   const names = new LineSplitter((name) => {
     paths.add(keyOf(name));
     return undefined;
   }, byNul);
-  const all = [...obeysNoFile, ...mode, ...args];
+  const all = [...obeysNoFile, "--files", "--null", ...args];
   await runRipgrep({ root, args: all, signal }, (chunk) => names.push(chunk));
   return paths;
 }
@@ -392,34 +387,6 @@ class MatchCollector {
 function cutLine(text: string): string {
   if (text.length <= MAX_LINE_CHARS) return text;
   return `${text.slice(0, MAX_LINE_CHARS)} [... ${text.length - MAX_LINE_CHARS} more characters]`;
-}
-
-/** Bytes of the arguments of one run. Linux takes two megabytes, macOS one, with the environment. */
-const MAX_ARGUMENT_BYTES = 200_000;
-
-/** Those of some files of a folder that contain a NUL, and those whose names cannot be arguments. */
-export async function filesWithNul(
-  root: string,
-  keys: readonly string[],
-  signal: AbortSignal,
-): Promise<string[]> {
-  const names = keys.map((key) => ({ key, name: nameBytes(key) }));
-  const found = names.filter(({ name }) => !isUtf8(name)).map(({ key }) => key);
-  let run: string[] = [];
-  let bytes = 0;
-  const flags = ["--files-with-matches", "--null", "--text", "--encoding=none", "--regexp=\\x00", "--"];
-  const flush = async () => {
-    if (run.length > 0) found.push(...(await listFiles(root, [...flags, ...run], signal, [])));
-    [run, bytes] = [[], 0];
-  };
-  for (const { name } of names) {
-    if (!isUtf8(name)) continue;
-    if (bytes > MAX_ARGUMENT_BYTES) await flush();
-    run.push(`./${name.toString("utf8")}`);
-    bytes += name.length;
-  }
-  await flush();
-  return found;
 }
 
 /** The files with a match. */

@@ -4,19 +4,10 @@ import { isAbsolute, join } from "node:path";
 import { splitNul, splitRecords } from "../text/decode.ts";
 import { decodeName } from "./names.ts";
 import { blobSizes } from "./object-listing.ts";
+import type { LocalRepository } from "./repository.ts";
 import { type Git, runGit } from "./run-git.ts";
-import { createScratchRepository, type ObjectSource } from "./scratch.ts";
+import { createScratchRepository } from "./scratch.ts";
 import type { LentWorkTree } from "./workspace.ts";
-
-/** A repository on this machine, read without writing to it or running anything from its configuration. */
-export interface LocalRepository extends ObjectSource {
-  /** Contains HEAD; not `commonDir` in a linked worktree. */
-  gitDir: string;
-  /** Absolute path of its index. For `git commit -a` and `git commit PATH`, git gives its hooks another one. */
-  indexFile: string;
-  /** Null if it is bare. */
-  workTree: string | null;
-}
 
 /** A copy of a work tree's index in a scratch repository, so that git writes nothing to the user's. */
 export interface CopiedIndex {
@@ -88,8 +79,10 @@ async function harmlessConfig(
     // Where the user has such a file, the home exists; there git expands `~` in the files that it includes.
     const isGlobal = at < global.length;
     const { stdout } = await runGit({
-      ...{ git: { ...git, emptyHome: isGlobal && user ? user.home : git.emptyHome }, gitDir },
-      ...{ what: "read the configuration", expectedExits: [0, 1, 128] },
+      git: { ...git, emptyHome: isGlobal && user ? user.home : git.emptyHome },
+      gitDir,
+      what: "read the configuration",
+      expectedExits: [0, 1, 128],
       args: ["config", "--file", file, ...(isGlobal ? ["--includes"] : []), "-z", "--get-regexp", keys],
     });
     return splitRecords(stdout);

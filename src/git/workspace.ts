@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { FilteredChange } from "../diff/filter.ts";
 import type { LinguistAttributes } from "../diff/origin.ts";
 
 /**
@@ -12,18 +13,9 @@ export type Ref = "head" | "base" | "merge_base";
 
 export type ChangeType = "added" | "modified" | "deleted" | "renamed" | "copied" | "type_changed";
 
-/** One entry of `git diff --raw --numstat -z -M merge_base head`. Modes are git's six octal digits. */
-export interface Change {
-  path: string;
-  oldPath: string | null;
+/** One entry of `git diff --raw --numstat -z -M merge_base head`. */
+export interface Change extends FilteredChange {
   type: ChangeType;
-  oldMode: string;
-  newMode: string;
-  oldOid: string;
-  newOid: string;
-  /** Lines by numstat; null if git considers the file binary. */
-  additions: number | null;
-  deletions: number | null;
 }
 
 /** One entry of `git ls-tree -r`: files, symlinks (120000) and submodules (160000). */
@@ -100,17 +92,19 @@ export type SearchHits = { limited: boolean; program: ProgramEnd } & (
   | { mode: "count"; counts: { path: string; count: number }[] }
 );
 
-export interface Shas {
-  head: string;
-  base: string;
-  mergeBase: string;
+/** Full object names. */
+export const Shas = z.strictObject({
+  head: z.string(),
+  base: z.string(),
+  mergeBase: z.string(),
   /** The number of merge bases, if there are several: `mergeBase` is one of them. */
-  mergeBases?: number | undefined;
+  mergeBases: z.int().optional(),
   /** The tree of the head, if the head is not a commit of the repository: uncommitted changes. No other repository knows `head` then. */
-  headTree?: string | undefined;
+  headTree: z.string().optional(),
   /** The empty tree, which every git knows, if there is no commit to compare with. No other repository knows `base` then. */
-  baseTree?: string | undefined;
-}
+  baseTree: z.string().optional(),
+});
+export type Shas = z.infer<typeof Shas>;
 
 export interface Workspace {
   /** Absolute path that may also prefix file names: of the head's checkout, or of the repository without one. */
@@ -206,15 +200,7 @@ export const RevisionPlace = z.strictObject({
   ]),
   /** An empty folder that is the HOME of every git process. */
   emptyHome: z.string(),
-  /** Full object names. */
-  shas: z.strictObject({
-    head: z.string(),
-    base: z.string(),
-    mergeBase: z.string(),
-    mergeBases: z.int().optional(),
-    headTree: z.string().optional(),
-    baseTree: z.string().optional(),
-  }),
+  shas: Shas,
   /** Paths that no model may see, each with the reason for people. */
   withheld: z.array(z.tuple([z.string(), z.string()])).optional(),
 });

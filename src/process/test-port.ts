@@ -15,7 +15,7 @@ import type { ReplacedFile, TestPort } from "../review/prove/run-prove.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { placedFiles } from "../sandbox/command-port.ts";
 import type { PlacedFile } from "../sandbox/run-in-sandbox.ts";
-import { shellWord } from "../text/shell.ts";
+import { shellWord } from "../text/fence.ts";
 import type { TestPlace } from "./command-sandbox.ts";
 
 interface TestPortOptions {

@@ -8,7 +8,7 @@ import { decodeName, nameBytes } from "../git/names.ts";
 import type { Sandbox, SandboxLimits } from "../sandbox/bubblewrap.ts";
 import { type PlacedFile, runInSandbox, type SandboxOutcome } from "../sandbox/run-in-sandbox.ts";
 import type { LeftFile } from "../sandbox/supervisor/protocol.ts";
-import { shellWord } from "../text/shell.ts";
+import { shellWord } from "../text/fence.ts";
 import { ExecutedFunction, type TestEnd } from "./test-end.ts";
 
 export interface TestOrder {

@@ -66,7 +66,22 @@ function looksLikeToken(value: string): boolean {
   return looksRandom(value, 20);
 }
 
-const codeHosts: SecretForm[] = [
+/** What people write in place of a password. */
+const madeUp =
+  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|[%[].*)$/i;
+const isMadeUp = (password: string) => madeUp.test(password);
+const isWeak = (password: string) => isMadeUp(password) || /^p[a4@]ss/i.test(password);
+/** Hosts that no one else can reach, or that are made up. */
+const localHost =
+  "(?:localhost|127\\.[\\d.]+|0\\.0\\.0\\.0|\\[::1\\]|[\\w-]+|[\\w.-]*\\.(?:local|localhost|test|internal|invalid)|(?:[\\w.-]*\\.)?(?:example|host|domain|server)\\.\\w+)";
+const urlPassword = new RegExp(
+  `(?<=://[\\w.%+-]{0,100}:)[^\\s:/@"'\`<>{}$\\\\]{4,200}(?=@[^\\s/])(?!@${localHost}(?:[:/?#"'\`\\s,;)]|$))`,
+  "gi",
+);
+
+/** Formats that the issuers of secrets document, and otherwise the observed formats of their keys. */
+export const secretForms: readonly SecretForm[] = [
+  // Code hosts
   // The newest tokens of installations contain a JSON web token, hence dot and dash, and have about 520 characters.
   form("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", /(?<!\w)gh[pousr]_[\w-]{16,}(?:\.[\w-]+)*/g),
   form("GitHub fine-grained token", "github_pat_", /(?<!\w)github_pat_\w{22,}/g),
@@ -76,9 +91,8 @@ const codeHosts: SecretForm[] = [
     /(?<![\w-])gl(?:pat|dt|rt|rtr|ptt|cbt|soat|ft|oas|imt|agent|ffct)-[\w=-]{20,}(?:\.[\w-]+){0,3}/g,
   ),
   form("GitLab runner token", "gr1348941", /(?<!\w)GR1348941[\w-]{20,}/g),
-];
 
-const clouds: SecretForm[] = [
+  // Clouds
   form(
     "AWS access key id",
     "akia asia abia acca",
@@ -127,9 +141,8 @@ const clouds: SecretForm[] = [
   form("Supabase key", "sbp_ sb_secret_", /(?<!\w)(?:sbp_[\da-f]{40}|sb_secret_[\w-]{24,})/g),
   form("PlanetScale key", "pscale_", /(?<!\w)pscale_(?:tkn|pw|oauth)_[\w=.-]{30,}/g),
   form("Netlify or Render key", "nfp_ rnd_", /(?<!\w)(?:nfp|rnd)_[A-Za-z0-9]{24,}(?!\w)/g),
-];
 
-const messages: SecretForm[] = [
+  // Messages
   form(
     "Slack token",
     "xox xapp-",
@@ -154,16 +167,14 @@ const messages: SecretForm[] = [
     "/api/webhooks/",
     /(?<=discord(?:app)?\.com\/api\/webhooks\/\d{17,20}\/)[\w-]{60,}/g,
   ),
-];
 
-const money: SecretForm[] = [
+  // Money
   form("Stripe key", "k_live_ k_test_ k_prod_", /(?<!\w)[rs]k_(?:live|test|prod)_[A-Za-z\d]{16,}/g),
   form("Stripe webhook secret", "whsec_", /(?<!\w)whsec_[\w/+]{24,}={0,2}/g),
   form("Shopify token", "shp", /(?<!\w)shp(?:at|ca|pa|ss|tka)_[A-Za-z\d]{32,}/g),
   form("Square token", "eaaa sq0", /(?<![\w-])(?:EAAA[\w-]{60}|sq0(?:atp|csp|idp)-[\w-]{22,43})(?![\w-])/g),
-];
 
-const packages: SecretForm[] = [
+  // Packages and registries
   form("npm token", "npm_", /(?<!\w)npm_[A-Za-z\d]{36}(?!\w)/g),
   form(
     "npm registry password",
@@ -176,9 +187,8 @@ const packages: SecretForm[] = [
   form("Docker token", "dckr_", /(?<!\w)dckr_(?:pat|oat)_[\w-]{20,}/g),
   form("Docker login", '"auth', /(?<="auth\\{0,3}"\s{0,3}:\s{0,3}\\{0,3}")[A-Za-z\d/+]{16,}={0,2}/g, isLogin),
   form("Artifactory key", "akcp", /(?<!\w)AKCp\w{60,}/g),
-];
 
-const models: SecretForm[] = [
+  // Models
   form("OpenAI key", "t3blbkfj", /(?<![\w-])sk-(?:[a-z]{2,10}-)?[\w-]{20,80}T3BlbkFJ[\w-]{20,80}/g),
   form(
     "Anthropic key",
@@ -194,9 +204,8 @@ const models: SecretForm[] = [
   form("NVIDIA key", "nvapi-", /(?<![\w-])nvapi-[\w-]{50,}/g),
   form("Fireworks key", "fw_", /(?<![\w-])fw_[A-Za-z\d]{22,}(?!\w)/g),
   form("LangSmith key", "lsv2_", /(?<!\w)lsv2_(?:pt|sk)_[\da-f]{32}_[\da-f]{10}/g),
-];
 
-const operations: SecretForm[] = [
+  // Operations
   form("Grafana token", "glsa_ glc_", /(?<!\w)(?:glsa_[A-Za-z\d]{32}_[\da-fA-F]{8}|glc_[\w/+]{32,}={0,2})/g),
   form(
     "New Relic key",
@@ -220,9 +229,8 @@ const operations: SecretForm[] = [
   form("SonarQube token", "sqp_ squ_ sqa_", /(?<!\w)sq[apu]_[\da-f]{40}(?!\w)/g),
   form("Buildkite token", "bkua_", /(?<!\w)bkua_[\da-f]{40}/g),
   form("PostHog key", "phx_", /(?<!\w)phx_[A-Za-z\d]{40,}/g),
-];
 
-const work: SecretForm[] = [
+  // Work and documents
   form("Linear key", "lin_api_ lin_oauth_", /(?<!\w)lin_(?:api|oauth)_[A-Za-z\d]{40,64}(?!\w)/g),
   form("Notion token", "secret_ ntn_", /(?<!\w)(?:secret_[A-Za-z\d]{43}|ntn_\d{11}[A-Za-z\d]{35})(?!\w)/g),
   form("Postman key", "pmak-", /(?<![\w-])PMAK-[\da-f]{24}-[\da-f]{34}/g),
@@ -235,22 +243,8 @@ const work: SecretForm[] = [
   form("Airtable token", "pat", /(?<![\w.])pat[A-Za-z\d]{14}\.[\da-f]{64}/g),
   form("Contentful token", "cfpat-", /(?<![\w-])CFPAT-[\w-]{40,}/g),
   form("Dropbox token", "sl.", /(?<![\w.-])sl\.[\w-]{100,}/g),
-];
 
-/** What people write in place of a password. */
-const madeUp =
-  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|[%[].*)$/i;
-const isMadeUp = (password: string) => madeUp.test(password);
-const isWeak = (password: string) => isMadeUp(password) || /^p[a4@]ss/i.test(password);
-/** Hosts that no one else can reach, or that are made up. */
-const localHost =
-  "(?:localhost|127\\.[\\d.]+|0\\.0\\.0\\.0|\\[::1\\]|[\\w-]+|[\\w.-]*\\.(?:local|localhost|test|internal|invalid)|(?:[\\w.-]*\\.)?(?:example|host|domain|server)\\.\\w+)";
-const urlPassword = new RegExp(
-  `(?<=://[\\w.%+-]{0,100}:)[^\\s:/@"'\`<>{}$\\\\]{4,200}(?=@[^\\s/])(?!@${localHost}(?:[:/?#"'\`\\s,;)]|$))`,
-  "gi",
-);
-
-const anywhere: SecretForm[] = [
+  // Formats of many issuers
   // Of "-----BEGIN " and then "PRIVATE KEY" at any of three places.
   form(
     "private key in base64",
@@ -274,19 +268,6 @@ const anywhere: SecretForm[] = [
     /(?<=authorization["'\]]{0,2}\s{0,3}[:=,]\s{0,3}["'`]?(?:bearer|token)\s{1,3})[\w~/+.-]{20,}={0,2}/gi,
     looksLikeToken,
   ),
-];
-
-/** Formats that the issuers of secrets document, and otherwise the observed formats of their keys. */
-export const secretForms: readonly SecretForm[] = [
-  ...codeHosts,
-  ...clouds,
-  ...messages,
-  ...money,
-  ...packages,
-  ...models,
-  ...operations,
-  ...work,
-  ...anywhere,
 ];
 
 /** What the forms of issuers find, for people. */

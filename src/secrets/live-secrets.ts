@@ -1,6 +1,13 @@
-import { type Needle, NeedleIndex, readingsOf } from "./needle-index.ts";
+import {
+  exactSpellings,
+  mightBeWords,
+  type Needle,
+  NeedleIndex,
+  needlesOf,
+  plainSpellings,
+  readingsOf,
+} from "./needle-index.ts";
 import { type TextRange, withoutRanges } from "./ranges.ts";
-import { exactSpellings, mightBeWords, needlesOf, plainSpellings } from "./spellings.ts";
 
 interface LiveSecret {
   needles: readonly Needle[];

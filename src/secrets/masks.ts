@@ -1,10 +1,17 @@
 import { createHash, randomBytes } from "node:crypto";
 import { escapeInvisible } from "../text/escape-invisible.ts";
-import { type Needle, NeedleIndex, type Places, type Reading, SHORTEST_NEEDLE } from "./needle-index.ts";
+import {
+  exactSpellings,
+  mightBeWords,
+  type Needle,
+  NeedleIndex,
+  type Places,
+  type Reading,
+  SHORTEST_NEEDLE,
+} from "./needle-index.ts";
 import { isWordLike } from "./randomness.ts";
-import { censored, merged, type TextRange, valuesIn } from "./ranges.ts";
+import { censored, merged, replaced, type TextRange, valuesIn } from "./ranges.ts";
 import { secretsIn } from "./redact.ts";
-import { exactSpellings, mightBeWords } from "./spellings.ts";
 
 /** The minimum length of a value. */
 const SHORTEST_VALUE = SHORTEST_NEEDLE;
@@ -245,14 +252,4 @@ const withoutDots = (mask: string) => mask.replaceAll(".", "");
 function written(number: number, length: number): string {
   const start = words.map((word) => `*${word}${number}`).find((one) => one.length < length);
   return start === undefined ? "*".repeat(length) : `${start.padEnd(length - 1, ".")}*`;
-}
-
-function replaced(text: string, ranges: readonly TextRange[], put: (found: string) => string): string {
-  const pieces: string[] = [];
-  let kept = 0;
-  for (const { start, end } of ranges) {
-    pieces.push(text.slice(kept, start), put(text.slice(start, end)));
-    kept = end;
-  }
-  return pieces.join("") + text.slice(kept);
 }

@@ -8,16 +8,18 @@ export interface TextRange {
 export const censored = "[secret]";
 
 /** The text with one mark for each range; ranges that overlap or touch become one. */
-export function withoutRanges(text: string, ranges: readonly TextRange[]): string {
-  if (ranges.length === 0) return text;
+export const withoutRanges = (text: string, ranges: readonly TextRange[]): string =>
+  ranges.length === 0 ? text : replaced(text, merged(ranges), () => censored);
+
+/** The text with other words in place of these ranges, which are in order and do not overlap. */
+export function replaced(text: string, ranges: readonly TextRange[], put: (found: string) => string): string {
   const pieces: string[] = [];
   let kept = 0;
-  for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {
-    if (start > kept || pieces.length === 0) pieces.push(text.slice(kept, start), censored);
-    kept = Math.max(kept, end);
+  for (const { start, end } of ranges) {
+    pieces.push(text.slice(kept, start), put(text.slice(start, end)));
+    kept = end;
   }
-  pieces.push(text.slice(kept));
-  return pieces.join("");
+  return pieces.join("") + text.slice(kept);
 }
 
 /** The first and the last line of a key, and line ends as strings of programs write them. */

@@ -45,7 +45,7 @@ export function cutAtLine(text: string, maxBytes: number): Cut {
   // The cut may be exactly at the end of a line: then that line is whole.
   const end = text[head.length] === "\n" ? head.length : head.lastIndexOf("\n");
   const kept = end < 0 ? head : head.slice(0, end);
-  return { text: kept, omittedLines: countLines(text.slice(end < 0 ? 0 : end + 1)) };
+  return { text: kept, omittedLines: splitLines(text.slice(end < 0 ? 0 : end + 1)).length };
 }
 
 /** Cuts a line to `maxBytes`: a longer one ends in a note that says how much of it is missing. */
@@ -63,12 +63,6 @@ export function splitLines(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines;
-}
-
-function countLines(text: string): number {
-  let lines = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
-  return text === "" || text.endsWith("\n") ? lines : lines + 1;
 }
 
 /** Maximum bytes of a line that is shown whole. */

@@ -59,3 +59,6 @@ export function unusedMark(text: string, digest = sha256(text)): string {
 }
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** A text as one word of a shell, whatever it holds. */
+export const shellWord = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

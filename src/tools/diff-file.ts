@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { headerFacts, parseFilePatch, printDiff, renderHunks } from "../diff/file-diff.ts";
+import { headerFacts, MAX_DIFF_LINES, parseFilePatch, printDiff, renderHunks } from "../diff/file-diff.ts";
 import { WITHHELD } from "../diff/filter.ts";
 import { isPathTooLong } from "../diff/paths.ts";
-import { MAX_DIFF_LINES } from "../diff/survey.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { noteShown, pageBudget, servedHunks, takePage } from "./diff-pages.ts";
 import { GITHUB_CONTEXT } from "./diff-source.ts";

@@ -2,13 +2,26 @@ import { posix } from "node:path";
 import { LRUCache } from "lru-cache";
 import pMap from "p-map";
 import { isTestFile } from "../code/test-file.ts";
-import { type FileDiff, isOverlong, NO_NEWLINE, parseFilePatch, shownBytes } from "../diff/file-diff.ts";
+import {
+  countLines,
+  type FileDiff,
+  isOverlong,
+  MAX_DIFF_LINES,
+  NO_NEWLINE,
+  parseFilePatch,
+  shownBytes,
+  surveyPatch,
+} from "../diff/file-diff.ts";
 import {
   type Account,
   createFilter,
   createPrivacy,
+  effectWithoutLines,
   isToldInALine,
+  LINK,
+  LINK_OUT,
   lastMode,
+  leadsOut,
   leftOut,
   MAX_REVIEWABLE_LINES,
   NOT_SELECTED,
@@ -22,7 +35,7 @@ import {
   unread,
   WITHHELD,
 } from "../diff/filter.ts";
-import { isWholeImage } from "../diff/images.ts";
+import { isPlainSnapshot, isWholeImage } from "../diff/known-formats.ts";
 import { compareLocks, type LockReading, UNREADABLE_LOCK } from "../diff/locks/compare.ts";
 import {
   type BaseWord,
@@ -32,10 +45,7 @@ import {
   readsAsText,
   saysGenerated,
 } from "../diff/origin.ts";
-import { isPlainSnapshot } from "../diff/snapshot.ts";
-import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
 import { isFoundByPath } from "../diff/takes-effect.ts";
-import { effectWithoutLines, LINK, LINK_OUT, leadsOut } from "../diff/without-lines.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { NAMED_LIKE_SECRET } from "../secrets/file-names.ts";

@@ -1,5 +1,4 @@
-import { shorten, shownBytes } from "../diff/file-diff.ts";
-import { countLines } from "../diff/survey.ts";
+import { countLines, shorten, shownBytes } from "../diff/file-diff.ts";
 import type { FileText, Workspace } from "../git/workspace.ts";
 
 /** Lines from `start` to `end`, 1-indexed and inclusive. */

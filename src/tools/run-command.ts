@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { shownBytes } from "../diff/file-diff.ts";
 import { cutLine, headAndTail } from "../text/cut.ts";
-import { shellWord } from "../text/shell.ts";
+import { shellWord } from "../text/fence.ts";
 import { wholeNumber } from "./limits.ts";
 import { resolveFolder } from "./paths.ts";
 import { count, showPath } from "./show.ts";

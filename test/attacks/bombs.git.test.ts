@@ -88,7 +88,7 @@ describe("a small object that expands", () => {
     using repo = bombOfFiles(readableFiles(60, 200_000));
     await using range = await open(repo);
     const readBlob = () => Promise.reject(new Error("nothing is read twice"));
-    const patches = new Patches(range.place, readBlob, { readBytes: 5_000_000, plainBytes: 1_000_000 });
+    const patches = new Patches(range.place, readBlob, { readBytes: 5_000_000 });
     const ends: string[] = [];
     for (const change of await patches.changes())
       ends.push(

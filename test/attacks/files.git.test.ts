@@ -18,9 +18,9 @@ import { pathFault } from "../../src/diff/paths.ts";
 import { fileStart, openConfined } from "../../src/git/confined-file.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
-import type { SearchQuery } from "../../src/git/workspace.ts";
 import { checkedOut } from "../support/checked-out.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
+import { needle } from "../support/needle.ts";
 
 const SECRET = "canary-of-a-neighbour";
 const confinedFile = pathToFileURL(join(import.meta.dirname, "../../src/git/confined-file.ts")).href;
@@ -276,11 +276,6 @@ function isPlain(root: string, path: string): boolean {
     return false;
   }
 }
-
-const needle: SearchQuery = {
-  ...{ pattern: "needle", contextLines: 0, maxResults: 50, mode: "content" },
-  ...{ fixedString: false, ignoreCase: false, wholeWord: false, invertMatch: false },
-};
 
 const replaced = ["plain.txt", "swapped.txt", "folder/plain.txt", "piped.txt"];
 

@@ -2,12 +2,11 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkout } from "../../src/git/checkout.ts";
 import { configVariables, hardenedConfig, runGit } from "../../src/git/run-git.ts";
 import { runProcess } from "../../src/git/run-process.ts";
 import { review, Sentinel } from "../support/every-way.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
-import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
+import { PullRequestServer } from "../support/pull-request-server.ts";
 
 // Tests each layer separately; in git.test.ts the attacks meet all of them.
 
@@ -25,8 +24,7 @@ describe("hooks that someone has put into the folder of a mirror", () => {
     for (const hook of hooks)
       writeFileSync(join(folder, hook), readFileSync(sentinel.command), { mode: 0o755 });
 
-    const commits = { head: { sha: head, ref: pullRef }, base: { sha: base, ref: baseRef } };
-    const { place, release } = await checkout({ mirror, ...commits, authorization: null });
+    const { place, release } = await server.checkout({ head, base }, { mirror });
     expect((await review(place)).changes.map(({ path }) => path)).toContain("old.txt");
     await release();
     expect(sentinel.said).toBe("nothing ran");

@@ -1,14 +1,13 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkout } from "../../src/git/checkout.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
 import { runGit } from "../../src/git/run-git.ts";
 import { ripgrepArguments } from "../../src/git/search.ts";
 import { everyWay, query, review, Sentinel } from "../support/every-way.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
-import { PullRequestServer, pullRef } from "../support/pull-request-server.ts";
+import { PullRequestServer } from "../support/pull-request-server.ts";
 import { runCli } from "../support/run-cli.ts";
 import { countingServer, hostileMachine, optionsOf, programs, toolFiles } from "./git-vectors.ts";
 
@@ -42,14 +41,10 @@ describe("text that starts like an option", () => {
       const ref = join(server.repo.dir, "refs/heads", name);
       mkdirSync(join(ref, ".."), { recursive: true });
       writeFileSync(ref, `${base}\n`);
-      const mirror = await server.mirror();
-      const wanted = { sha: base, ref: `refs/heads/${name}` };
-      const opened = await checkout({
-        mirror,
-        head: { sha: head, ref: pullRef },
-        base: wanted,
-        authorization: null,
-      });
+      const opened = await server.checkout(
+        { head, base },
+        { base: { sha: base, ref: `refs/heads/${name}` } },
+      );
       expect((await review(opened.place)).changes.length).toBeGreaterThan(0);
       await opened.release();
       const local = { repo: server.repo.dir, base: `refs/heads/${name}`, head: head, gitPath };

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import {
   createFilter,
   createPrivacy,
+  effectWithoutLines,
   type FilteredChange,
+  leadsOut,
   MAX_REVIEWABLE_LINES,
   type PathPatterns,
   TEXT_AS_BINARY,
@@ -317,4 +319,70 @@ describe("createPrivacy", () => {
     expect(await filter(change(`${deep}x.ts`))).toBe("unread: path too long");
     expect(await filter(change(`${deep.slice(0, 4_000)}x.ts`))).toBeNull();
   });
+});
+
+const link = { newMode: "120000" };
+const submodule = { oldMode: "160000", newMode: "160000" };
+
+describe("a change without lines", () => {
+  it.each<[what: string, one: FilteredChange]>([
+    ["neutral: symbolic link to another place", change("a", { ...link, oldMode: "000000" })],
+    ["neutral: symbolic link to another place", change("a.ts", link)],
+    [
+      "neutral: symbolic link to another place",
+      change("b", { ...link, oldPath: "a", oldMode: "120000", ...same }),
+    ],
+    ["neutral: submodule at another commit", change("lib", submodule)],
+    ["neutral: new submodule", change("lib", { ...submodule, oldMode: "000000" })],
+    ["neutral: binary data", change("logo.png", binary)],
+    ["unread: binary that runs", change("gradle/wrapper/gradle-wrapper.jar", binary)],
+    ["unread: binary that runs", change("assets/left-pad-1.3.0.tgz", binary)],
+    ["unread: binary that runs", change("native/libcrypto.so.1.1", { ...binary, oldMode: "000000" })],
+    ["unread: binary that runs", change("tool", { ...binary, newMode: "100755", newOid: same.newOid })],
+    ["unread: binary that runs", change(".husky/pre-commit", binary)],
+    [
+      "unread: binary that runs",
+      change("lib/a.jar", { ...binary, oldPath: "docs/a.png", newOid: same.newOid }),
+    ],
+  ])("is named %s", (what, change) => {
+    const effect = effectWithoutLines(change);
+    expect(`${effect?.account}: ${effect?.reason}`).toBe(what);
+  });
+
+  it.each<[what: string, one: FilteredChange]>([
+    ["a link that goes", change("a", { oldMode: "120000", ...gone })],
+    ["a submodule that goes", change("lib", { oldMode: "160000", ...gone })],
+    ["a submodule in another folder", change("b", { ...submodule, oldPath: "a", ...same })],
+    ["a jar that goes", change("a.jar", { ...binary, ...gone })],
+    ["a name", change("src/b.ts", { oldPath: "src/a.ts", ...same })],
+    ["an executable script", change("run.sh", { newMode: "100755", ...same })],
+    ["an empty file", change("a.txt", { oldMode: "000000" })],
+  ])("does nothing that no line tells: %s", (_what, change) => expect(effectWithoutLines(change)).toBeNull());
+});
+
+describe("a link", () => {
+  it.each([
+    "/etc/passwd",
+    "../../x",
+    "../..",
+    "a/../../../x",
+    "C:\\x",
+    "\\\\host\\x",
+    "..\\..\\x",
+    "~/x",
+    "",
+    "a\0b",
+  ])("in a folder leads out of the repository to %j", (target) =>
+    expect(leadsOut("src/link", target)).toBe(true),
+  );
+
+  it("leads out where it ends in git's own folder", () => {
+    expect(leadsOut("link", ".git/hooks")).toBe(true);
+    expect(leadsOut("src/link", "../.GIT/config")).toBe(true);
+  });
+
+  it.each(["a.ts", "../a.ts", "../docs/../a.ts", "./b/c", "..a", ".github/workflows"])(
+    "in a folder stays within the repository with %j",
+    (target) => expect(leadsOut("src/link", target)).toBe(false),
+  );
 });

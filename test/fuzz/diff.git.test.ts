@@ -1,9 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createLineIndex, parseFilePatch, printDiff, renderHunks } from "../../src/diff/file-diff.ts";
-import { surveyPatch } from "../../src/diff/survey.ts";
+import {
+  createLineIndex,
+  parseFilePatch,
+  printDiff,
+  renderHunks,
+  surveyPatch,
+} from "../../src/diff/file-diff.ts";
 import { AppError } from "../../src/errors.ts";
-import { PatchSplitter } from "../../src/git/patches.ts";
+import { defaultPatchLimits, PatchSplitter } from "../../src/git/patches.ts";
 import { randomHunk } from "../diff/random-hunk.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 
@@ -88,15 +93,7 @@ describe("the diff parser", () => {
 /** The files of a stream that comes in pieces of so many bytes. */
 function split(patch: string, length: number): string[] {
   const bytes = Buffer.from(patch);
-  const files: string[] = [];
-  // A hunk may come before any header: git writes none like that, and its bytes count all the same.
-  const add = (more: Buffer) => void files.push(`${files.pop() ?? ""}${more.toString("latin1")}`);
-  const splitter = new PatchSplitter({
-    header: (header) => files.push(header.toString("latin1")),
-    hunk: add,
-    body: add,
-  });
+  const splitter = new PatchSplitter(defaultPatchLimits);
   for (let at = 0; at < bytes.length; at += length) splitter.push(bytes.subarray(at, at + length));
-  splitter.end();
-  return files;
+  return splitter.end(false).map(({ header, hunks }) => header + (hunks?.toString("latin1") ?? ""));
 }

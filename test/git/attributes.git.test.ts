@@ -4,13 +4,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { attributeValue, type LinguistAttributes } from "../../src/diff/origin.ts";
-import { checkout } from "../../src/git/checkout.ts";
 import { decodeName, nameBytes } from "../../src/git/names.ts";
 import { baseAttributes, MAX_ATTRIBUTES_DEPTH, openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
 import { HARDENED_ATTRIBUTES } from "../../src/git/scratch.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
-import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
+import { PullRequestServer } from "../support/pull-request-server.ts";
 
 type Files = [string | Buffer, Content | null][];
 
@@ -239,12 +238,7 @@ describe("the base's attributes in a partial clone", () => {
         },
       ]);
       const base = server.repo.sha("main");
-      const { place, release } = await checkout({
-        mirror,
-        head: { sha: head, ref: pullRef },
-        base: { sha: base, ref: baseRef },
-        authorization: null,
-      });
+      const { place, release } = await server.checkout({ head, base }, { mirror });
       if (rule.startsWith("-")) await server.http.close();
       await using workspace = openWorkspace(place);
       const answers = await workspace.linguistAttributes(["old.txt", "new/file.txt"]);

@@ -21,6 +21,7 @@ import { type LocalRangeOptions, openLocalRange } from "../../src/git/range.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { fingerprintOf } from "../cli/sample-repo.ts";
 import { type Content, GitRepo, gitPath, TempFolder, testGitEnvironment } from "../support/git-repo.ts";
+import { needle } from "../support/needle.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 
@@ -335,17 +336,8 @@ describe("uncommitted changes are captured", () => {
           const files = [...(await workspace.tree("head")).values()].filter(({ mode }) =>
             mode.startsWith("100"),
           );
-          const query = {
-            pattern: "e",
-            contextLines: 0,
-            maxResults: 99,
-            mode: "files_with_matches",
-            fixedString: true,
-          } as const;
-          const hits = await workspace.search(
-            { ...query, ignoreCase: false, wholeWord: false, invertMatch: false },
-            AbortSignal.timeout(60_000),
-          );
+          const query = { ...needle, pattern: "e", mode: "files_with_matches" } as const;
+          const hits = await workspace.search(query, AbortSignal.timeout(60_000));
           const withE = await Promise.all(
             files.map(async ({ path: name, oid }) => {
               const { text, binary } = await workspace.readBlob(oid);

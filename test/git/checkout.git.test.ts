@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
-import { type CheckoutOptions, checkout } from "../../src/git/checkout.ts";
+import type { CheckoutOptions } from "../../src/git/checkout.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { ownTag } from "../../src/git/owner.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
@@ -32,17 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => server[Symbol.asyncDispose]());
 
-async function open(options: Partial<CheckoutOptions> = {}) {
-  const mirror = options.mirror ?? (await server.mirror());
-  const head = { sha: shas.head, ref: pullRef };
-  return await checkout({
-    mirror,
-    head,
-    base: { sha: shas.base, ref: baseRef },
-    authorization: null,
-    ...options,
-  });
-}
+const open = (options: Partial<CheckoutOptions> = {}) => server.checkout(shas, options);
 
 /** Paths and contents of all files below a folder. */
 function filesBelow(folder: string): Record<string, string> {
@@ -139,6 +129,26 @@ describe("a checkout", () => {
     await server.http.close();
     expect((await readAll(second.place)).patches.join("")).toContain("+changed");
     await second.release();
+  });
+
+  it.each([
+    ["longer than any name", `${"n".repeat(300)}.js`],
+    ["longer than any path", `${`${"d".repeat(200)}/`.repeat(25)}f.js`],
+  ])("writes no file of a head with a path that is %s, which is read from git's objects", async (_, path) => {
+    shas.head = server.commit([
+      ["kept.txt", "changed\n"],
+      [path, "first line\nsecond\n"],
+    ]);
+    const { place, release } = await open();
+    expect(place.files.kind).toBe("objects");
+    await using workspace = openWorkspace(place);
+    expect(await workspace.headStart(path, 5)).toMatchObject({ text: "first" });
+    expect((await readAll(place)).patches.join("")).toContain("+first line");
+    await release();
+    shas.head = server.commit([[path, null]]);
+    const next = await open();
+    expect(filesBelow(next.place.root)).toEqual({ ...headFiles, "kept.txt": "changed\n" });
+    await next.release();
   });
 
   it("asks the server nothing when it has both commits", async () => {

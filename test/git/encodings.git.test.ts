@@ -4,6 +4,7 @@ import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import type { Change, Workspace } from "../../src/git/workspace.ts";
 import { type Content, GitRepo, gitPath } from "../support/git-repo.ts";
+import { needle } from "../support/needle.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 const mixed = Buffer.concat([
@@ -85,20 +86,8 @@ describe("text that is not all UTF-8", () => {
       (tree) => tree.get("converted.c")!,
     );
     expect(await workspace.diffBlobs(old!, now!, 0)).toContain("-int grün;\n+int grün;\n");
-    const hits = await workspace.search(
-      {
-        pattern: "",
-        path: "mixed.c",
-        contextLines: 0,
-        maxResults: 10,
-        fixedString: false,
-        ignoreCase: false,
-        wholeWord: false,
-        invertMatch: false,
-        mode: "content",
-      },
-      AbortSignal.timeout(20_000),
-    );
+    const query = { ...needle, pattern: "", path: "mixed.c" };
+    const hits = await workspace.search(query, AbortSignal.timeout(20_000));
     const texts = hits.mode === "content" ? hits.matches.map((one) => one.text) : [];
     expect(texts).toEqual(await linesOf((await changeOf("mixed.c")).newOid));
   });

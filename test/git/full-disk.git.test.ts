@@ -3,10 +3,9 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkout } from "../../src/git/checkout.ts";
 import { Disk } from "../../src/git/disk.ts";
 import { gitPath, TempFolder } from "../support/git-repo.ts";
-import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
+import { PullRequestServer } from "../support/pull-request-server.ts";
 
 let server: PullRequestServer;
 let shas: { base: string; head: string };
@@ -25,12 +24,7 @@ const silent = { info() {}, warn: ({ err }: { err?: unknown }) => expect(err).to
 async function open(dataFolder: string, git = gitPath) {
   const disk = new Disk({ dataFolder, limitBytes: 1e9, log: silent });
   return await disk.using(async () =>
-    checkout({
-      mirror: await server.mirror({ dataFolder, gitPath: git }),
-      head: { sha: shas.head, ref: pullRef },
-      base: { sha: shas.base, ref: baseRef },
-      authorization: null,
-    }),
+    server.checkout(shas, { mirror: await server.mirror({ dataFolder, gitPath: git }) }),
   );
 }
 const bytes = (count: number) => randomBytes(count);

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkout } from "../../src/git/checkout.ts";
 import { Disk } from "../../src/git/disk.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { gitPath } from "../support/git-repo.ts";
@@ -53,14 +52,7 @@ const log = { info() {}, warn: ({ err }: { err?: unknown }) => expect(err).toBeU
 async function withoutFault(): Promise<void> {
   const disk = new Disk({ dataFolder: server.dataFolder, limitBytes: 1e9, log });
   await disk.start();
-  const head = { sha: heads.at(-1)!, ref: pullRef };
-  const made = await checkout({
-    mirror: await server.mirror(),
-    head,
-    base: { sha: base, ref: baseRef },
-    authorization: null,
-  });
-  const { place, release } = made;
+  const { place, release } = await server.checkout({ head: heads.at(-1)!, base });
   expect(differences(place)).toBe("");
   await release();
   await disk.clean();

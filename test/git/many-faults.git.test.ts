@@ -4,11 +4,10 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { checkout } from "../../src/git/checkout.ts";
 import { Disk } from "../../src/git/disk.ts";
 import { removeRepository } from "../../src/git/places.ts";
 import { gitPath } from "../support/git-repo.ts";
-import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
+import { PullRequestServer } from "../support/pull-request-server.ts";
 import { seeded } from "../support/seeded.ts";
 
 const ROUNDS = process.env.HUNKWISE_LONG === "1" ? 500 : 14;
@@ -32,14 +31,8 @@ afterAll(() => server[Symbol.asyncDispose]());
 const silent = { info() {}, warn: ({ err }: { err?: unknown }) => expect(err).toBeUndefined() };
 
 async function checkOut(head: string, options: { git?: string; signal?: AbortSignal } = {}): Promise<void> {
-  const made = await checkout({
-    mirror: await server.mirror({ gitPath: options.git ?? gitPath }),
-    head: { sha: head, ref: pullRef },
-    base: { sha: base, ref: baseRef },
-    authorization: null,
-    timeoutMs: 2_000,
-    signal: options.signal,
-  });
+  const mirror = await server.mirror({ gitPath: options.git ?? gitPath });
+  const made = await server.checkout({ head, base }, { mirror, timeoutMs: 2_000, signal: options.signal });
   await made.release();
 }
 

@@ -1,14 +1,12 @@
 import { isUtf8 } from "node:buffer";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeName, isWritable, nameBytes, quotePath } from "../../src/git/names.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";
-import { checkedOut } from "../support/checked-out.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";
+import { needle } from "../support/needle.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 const name = fc.oneof(
@@ -136,18 +134,8 @@ describe("paths that are not UTF-8", () => {
     expect(left).toEqual(latin1("bin\xe9\0"));
   });
 
-  const query: SearchQuery = {
-    pattern: "needle",
-    contextLines: 0,
-    maxResults: 100,
-    fixedString: false,
-    ignoreCase: false,
-    wholeWord: false,
-    invertMatch: false,
-    mode: "content",
-  };
   const found = async (over: Partial<SearchQuery>) => {
-    const hits = await workspace.search({ ...query, ...over }, AbortSignal.timeout(20_000));
+    const hits = await workspace.search({ ...needle, ...over }, AbortSignal.timeout(20_000));
     if (hits.mode === "content") return hits.matches.map((one) => one.path).toSorted();
     return hits.mode === "count" ? hits.counts.map((one) => one.path).toSorted() : hits.paths.toSorted();
   };
@@ -168,7 +156,6 @@ describe("paths that are not UTF-8", () => {
   });
 });
 
-const longName = `${"n".repeat(300)}.js`;
 const deepPath = `${"d/".repeat(1_500)}f.js`;
 
 describe("a name that no disk takes", () => {
@@ -183,27 +170,4 @@ describe("a name that no disk takes", () => {
   it.each(["a", "a/b.ts", "n".repeat(255), `${"d/".repeat(900)}f`, "é".repeat(127)])("is not %s", (path) =>
     expect(isWritable(path)).toBe(true),
   );
-});
-
-describe("a checkout of a tree with names that no disk takes", () => {
-  it("holds all others, and the few are read from their blobs", async () => {
-    using repo = GitRepo.create({ bare: true });
-    const files = [
-      ["a.js", "new\n"],
-      [longName, "first line\nsecond\n"],
-      [deepPath, "deep\n"],
-    ] as const;
-    repo.importCommits([
-      { branch: "main", files: [["a.js", "old\n"]] },
-      { branch: "topic", parents: ["main"], files },
-    ]);
-    await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
-    const place = await checkedOut(range.place);
-    expect(readdirSync(place.root)).not.toContain(longName);
-    expect(readFileSync(join(place.root, "a.js"), "utf8")).toBe("new\n");
-    expect(existsSync(join(place.root, "..", "head-index.lock"))).toBe(false);
-    await using workspace = openWorkspace(place);
-    expect((await workspace.changes()).map(({ path }) => path)).toEqual(["a.js", deepPath, longName]);
-    expect(await workspace.headStart(longName, 5)).toMatchObject({ text: "first" });
-  });
 });

@@ -1,23 +1,11 @@
-import { setTimeout } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { ChangeSplitter, PackedBytes, PatchSplitter } from "../../src/git/patches.ts";
+import { ChangeSplitter, defaultPatchLimits, PatchSplitter } from "../../src/git/patches.ts";
 
 /** The sections of patches that come in these pieces, each with its header and its hunks. */
 function split(...pieces: (string | Buffer)[]): { header: string; body: string }[] {
-  const sections: { header: string; body: string }[] = [];
-  const add = (bytes: Buffer) => {
-    sections.at(-1)!.body += bytes.toString();
-  };
-  const splitter = new PatchSplitter({
-    header: (bytes) => sections.push({ header: bytes.toString(), body: "" }),
-    hunk: (line) => add(line),
-    body: (bytes) => add(bytes),
-  });
+  const splitter = new PatchSplitter(defaultPatchLimits);
   for (const piece of pieces) splitter.push(Buffer.from(piece as string));
-  splitter.end();
-  return sections;
+  return splitter.end(false).map(({ header, hunks }) => ({ header, body: `${hunks}` }));
 }
 
 const first = {
@@ -50,54 +38,14 @@ describe("patches that git prints one after the other", () => {
     expect(() => split(patch)).toThrow(/ends inside a hunk/);
   });
 
-  it("hand a line on as it comes, so that none has to be kept", () => {
-    const piece = "x".repeat(1000);
-    const given: number[] = [];
-    const splitter = new PatchSplitter({ header() {}, hunk() {}, body: (bytes) => given.push(bytes.length) });
+  it("keep no byte of a line that does not fit, however it comes", () => {
+    const splitter = new PatchSplitter({ ...defaultPatchLimits, keptBytes: 100 });
     splitter.push(Buffer.from("diff --git a/a b/a\n@@ -0,0 +1 @@\n+"));
-    for (let count = 0; count < 50; count++) splitter.push(Buffer.from(piece));
+    for (let count = 0; count < 50; count++) splitter.push(Buffer.from("x".repeat(1000)));
     splitter.push(Buffer.from("\n"));
-    splitter.end();
-    expect(given.slice(1)).toEqual([...Array(50).fill(1000), 1]);
-  });
-});
-
-const MEGABYTE = 1024 * 1024;
-
-describe("bytes that are kept packed", () => {
-  it("are given back as they were, in whatever order they are asked for", () => {
-    const folded = new PackedBytes(MEGABYTE);
-    const pieces = Array.from({ length: 300 }, (_, at) => Buffer.from(`piece ${at} `.repeat(at * 5)));
-    const kept = pieces.map((piece) => folded.keep(piece));
-    for (const at of [299, 0, 150, 299, 1, 298]) expect(kept[at]?.()).toEqual(pieces[at]);
-    for (const [at, give] of kept.entries()) expect(give()).toEqual(pieces[at]);
-  });
-
-  it("are refused when there is no more room, and those from before are still there", () => {
-    const folded = new PackedBytes(12_000);
-    const kept = Array.from({ length: 20 }, (_, at) => folded.keep(Buffer.alloc(MEGABYTE, at)));
-    const there = kept.filter((give) => give() !== undefined).length;
-    expect(there).toBeGreaterThan(1);
-    expect(there).toBeLessThan(20);
-    expect(kept[0]?.()).toEqual(Buffer.alloc(MEGABYTE, 0));
-  });
-
-  it("take the memory of what they are packed into", async () => {
-    setFlagsFromString("--expose-gc");
-    const collectGarbage = runInNewContext("gc") as () => void;
-    // What was collected is given back by a thread of its own.
-    const used = async () => {
-      for (let round = 0; round < 5; round++) {
-        collectGarbage();
-        await setTimeout(20);
-      }
-      return process.memoryUsage().arrayBuffers;
-    };
-    const before = await used();
-    const folded = new PackedBytes(MEGABYTE);
-    const kept = Array.from({ length: 100 }, () => folded.keep(Buffer.alloc(MEGABYTE)));
-    expect((await used()) - before).toBeLessThan(3 * MEGABYTE);
-    expect(kept.at(-1)?.()?.length).toBe(MEGABYTE);
+    expect(splitter.end(false)).toEqual([
+      { header: "diff --git a/a b/a\n", hasHunks: true, hunks: undefined },
+    ]);
   });
 });
 

@@ -364,9 +364,4 @@ describe("a local range that cannot be opened", () => {
       remedy: expect.stringContaining("shares history"),
     });
   });
-
-  it("says so in a repository without a commit", async () => {
-    using empty = GitRepo.create();
-    await expect(open({ repo: empty.dir })).rejects.toMatchObject({ code: "revision_unknown" });
-  });
 });

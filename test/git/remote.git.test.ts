@@ -3,12 +3,11 @@ import { createServer, request as forward } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkout } from "../../src/git/checkout.ts";
 import { commitFiles } from "../../src/git/commits.ts";
 import type { Mirror } from "../../src/git/mirror.ts";
 import { type PushRequest, pushCommit } from "../../src/git/remote.ts";
 import { gitEnvironment, type Network, networkVariables } from "../../src/git/run-git.ts";
-import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
+import { PullRequestServer } from "../support/pull-request-server.ts";
 
 let server: PullRequestServer;
 let mirror: Mirror;
@@ -119,11 +118,7 @@ async function askedThrough(network: (proxy: string) => Network): Promise<number
   try {
     const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const mirror = await server.mirror({ network: network(address) });
-    const [head, base] = [
-      { sha: shas.head, ref: pullRef },
-      { sha: shas.base, ref: baseRef },
-    ];
-    await (await checkout({ mirror, head, base, authorization: null })).release();
+    await (await server.checkout(shas, { mirror })).release();
     return asked;
   } finally {
     proxy.closeAllConnections();

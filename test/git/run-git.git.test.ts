@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cleanStderr, gitError } from "../../src/git/git-error.ts";
-import { createGit } from "../../src/git/range.ts";
+import { createGit } from "../../src/git/repository.ts";
 import { OLDEST_GIT, requireGit, runGit, streamGit } from "../../src/git/run-git.ts";
 import { runProcess } from "../../src/git/run-process.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";

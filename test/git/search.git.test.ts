@@ -8,6 +8,7 @@ import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import type { SearchHits, SearchQuery, Workspace } from "../../src/git/workspace.ts";
 import { checkedOut } from "../support/checked-out.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";
+import { needle } from "../support/needle.ts";
 
 let repo: GitRepo;
 let range: LocalRange;
@@ -49,19 +50,8 @@ afterAll(async () => {
   repo.dispose();
 });
 
-const standard: SearchQuery = {
-  pattern: "needle",
-  contextLines: 0,
-  maxResults: 1000,
-  fixedString: false,
-  ignoreCase: false,
-  wholeWord: false,
-  invertMatch: false,
-  mode: "content",
-};
-
 function search(changes: Partial<SearchQuery>, signal = AbortSignal.timeout(20_000)): Promise<SearchHits> {
-  return workspace.search({ ...standard, ...changes }, signal);
+  return workspace.search({ ...needle, ...changes }, signal);
 }
 
 /** `path:line` of each match. */
@@ -107,10 +97,10 @@ describe("a search", () => {
     for (const one of [place.place, await checkedOut(place.place)]) {
       await using opened = openWorkspace(one);
       for (const contextLines of [0, 1]) {
-        const hits = await opened.search({ ...standard, contextLines }, AbortSignal.timeout(20_000));
+        const hits = await opened.search({ ...needle, contextLines }, AbortSignal.timeout(20_000));
         const found = hits.mode === "content" ? hits.matches.map(({ path, line }) => `${path}:${line}`) : [];
         expect(found.toSorted()).toEqual(["b.py:1", ...files.map(([path]) => `${path}:1`)].toSorted());
-        const counts = await opened.search({ ...standard, mode: "count" }, AbortSignal.timeout(20_000));
+        const counts = await opened.search({ ...needle, mode: "count" }, AbortSignal.timeout(20_000));
         expect(counts).toMatchObject({
           counts: found.map((path) => ({ path: path.slice(0, -2), count: 1 })),
         });
@@ -221,7 +211,7 @@ describe("a search", () => {
     await using opened = await openLocalRange({ repo: bulky.dir, base: "main", head: "main", gitPath });
     await using reading = openWorkspace(opened.place);
     for (const maxResults of [150_000, 1_000_000]) {
-      const hits = await reading.search({ ...standard, maxResults }, AbortSignal.timeout(50_000));
+      const hits = await reading.search({ ...needle, maxResults }, AbortSignal.timeout(50_000));
       expect(hits).toMatchObject({ matches: { length: Math.min(maxResults, 160_000) } });
     }
   });
@@ -283,7 +273,7 @@ describe("a search", () => {
     for (const one of [place.place, await checkedOut(place.place)]) {
       await using files = openWorkspace(one);
       const pathsOf = async (changes: Partial<SearchQuery>) => {
-        const hits = await files.search({ ...standard, ...changes }, AbortSignal.timeout(30_000));
+        const hits = await files.search({ ...needle, ...changes }, AbortSignal.timeout(30_000));
         if (hits.mode === "count") return hits.counts.map(({ path }) => path);
         return hits.mode === "content" ? hits.matches.map(({ path }) => path) : hits.paths;
       };

@@ -6,6 +6,7 @@ import { openObjects, openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
 import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
+import { needle } from "../support/needle.ts";
 
 let folder: TempFolder;
 let repo: GitRepo;
@@ -27,13 +28,11 @@ async function filesOf(head?: string) {
   return range.place.files;
 }
 
-const needle: SearchQuery = {
-  ...{ pattern: "needle", contextLines: 0, maxResults: 100, mode: "files_with_matches" },
-  ...{ fixedString: false, ignoreCase: false, wholeWord: false, invertMatch: false },
-};
-
 async function found(workspace: Workspace, query: Partial<SearchQuery> = {}): Promise<string[]> {
-  const hits = await workspace.search({ ...needle, ...query }, AbortSignal.timeout(60_000));
+  const hits = await workspace.search(
+    { ...needle, mode: "files_with_matches", ...query },
+    AbortSignal.timeout(60_000),
+  );
   return hits.mode === "files_with_matches" ? hits.paths : [];
 }
 

@@ -6,6 +6,7 @@ import { openLocalRange } from "../../src/git/range.ts";
 import type { Workspace } from "../../src/git/workspace.ts";
 import { type GitRepo, gitPath } from "../support/git-repo.ts";
 import { buildRepository, type HostileRepository } from "../support/hostile-repository.ts";
+import { needle } from "../support/needle.ts";
 import { repositorySpec, worstCase } from "../support/repo-arbitrary.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
@@ -76,7 +77,7 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
 
   it("lists git's trees and reads its blobs", async () => {
     await check(8, async (workspace, { repo, shas }) => {
-      // The later ones are listed by their differences from the first.
+      // The later ones share entries with the first.
       const refs = [
         ["head", shas.head],
         ["base", shas.base],
@@ -129,15 +130,8 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
   it("finds literals as git grep finds them", async () => {
     await check(8, async (workspace, { repo, shas }) => {
       for (const pattern of ["needle", "é", "line 1", "@@ -1", "--", "\\", "return 1;"]) {
-        const query = {
-          pattern,
-          contextLines: 0,
-          maxResults: 1_000_000,
-          mode: "content",
-          fixedString: true,
-        } as const;
-        const flags = { ignoreCase: false, wholeWord: false, invertMatch: false };
-        const hits = await workspace.search({ ...query, ...flags }, AbortSignal.timeout(30_000));
+        const query = { ...needle, pattern, maxResults: 1_000_000, fixedString: true };
+        const hits = await workspace.search(query, AbortSignal.timeout(30_000));
         const found =
           hits.mode === "content" ? hits.matches.map((one) => [one.path, one.line, one.text]) : [];
         expect(found.map(String).sort()).toEqual(gitGrep(repo, shas.head, pattern).map(String).sort());

@@ -1,12 +1,12 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { checkout } from "../../src/git/checkout.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
 import type { RevisionPlace, SearchQuery } from "../../src/git/workspace.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "./git-repo.ts";
-import { baseRef, PullRequestServer, pullRef } from "./pull-request-server.ts";
+import { needle } from "./needle.ts";
+import { PullRequestServer, pullRef } from "./pull-request-server.ts";
 
 /** A program that attacks try to start; if it runs, it leaves a note in a file. */
 export class Sentinel implements Disposable {
@@ -39,16 +39,7 @@ export class Sentinel implements Disposable {
   }
 }
 
-export const query: SearchQuery = {
-  pattern: "needle",
-  contextLines: 0,
-  maxResults: 100,
-  fixedString: true,
-  ignoreCase: false,
-  wholeWord: false,
-  invertMatch: false,
-  mode: "content",
-};
+export const query: SearchQuery = { ...needle, fixedString: true };
 
 /** Performs every step of a review and returns what it saw. */
 export async function review(place: RevisionPlace) {
@@ -97,17 +88,7 @@ export async function everyWay(
   sentinel.forget();
   await checkLocally(user, check);
   await checkLocally(repo, check);
-  const mirror = await server.mirror();
-  const [wantedHead, wantedBase] = [
-    { sha: headSha, ref: pullRef },
-    { sha: baseSha, ref: baseRef },
-  ];
-  const { place, release } = await checkout({
-    mirror,
-    head: wantedHead,
-    base: wantedBase,
-    authorization: null,
-  });
+  const { place, release } = await server.checkout({ head: headSha, base: baseSha });
   await check(place);
   await release();
   expect(sentinel.said).toBe("nothing ran");

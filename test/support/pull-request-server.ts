@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { type Checkout, type CheckoutOptions, checkout } from "../../src/git/checkout.ts";
 import { Mirror, type MirrorOptions } from "../../src/git/mirror.ts";
 import type { HostedRepository } from "../../src/git/places.ts";
 import { GitHttpServer } from "./git-http.ts";
@@ -81,6 +82,20 @@ export class PullRequestServer implements AsyncDisposable {
       repository: this.repository,
       url: this.url,
       network: { allowHttp: true },
+      ...options,
+    });
+  }
+
+  /** Checks a head of the pull request out, beside a commit of `main`. */
+  async checkout(
+    { head, base }: { head: string; base: string },
+    options: Partial<CheckoutOptions> = {},
+  ): Promise<Checkout> {
+    return await checkout({
+      mirror: options.mirror ?? (await this.mirror()),
+      head: { sha: head, ref: pullRef },
+      base: { sha: base, ref: baseRef },
+      authorization: null,
       ...options,
     });
   }

@@ -145,7 +145,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const { parseRepoConfig } = await import("../../config/parse-config.ts");
   const { isRuleFile } = await import("../../review/own-rules/rule-files.ts");
   const { requireGit } = await import("../../git/run-git.ts");
-  const { listWorkingFiles } = await import("../../git/range.ts");
+  const { listWorkingFiles } = await import("../../git/repository.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const { workTree, paths } = await listWorkingFiles(repo, { gitPath, signal });
   const shown = (file: string) => relative(process.cwd(), join(workTree, file));

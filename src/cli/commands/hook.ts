@@ -11,9 +11,9 @@ import {
   skipsHooks,
 } from "../../config/process-env.ts";
 import { AppError } from "../../errors.ts";
-import type { HookRepository, HooksPlace } from "../../git/hooks.ts";
+import type { HookRepository, HooksPlace } from "../../git/repository.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
-import { shellWord } from "../../text/shell.ts";
+import { shellWord } from "../../text/fence.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -68,7 +68,7 @@ export const hook = (io: CommandContext) =>
       return;
     }
     const names = name === undefined ? hookNames : [name];
-    const { findHooks } = await import("../../git/hooks.ts");
+    const { findHooks } = await import("../../git/repository.ts");
     const place = await findHooks(repo, { ...(await found(io)), env: gitUserEnvironment() });
     const does = { install, uninstall, status }[action];
     io.exitCode = await does(place, names, io);
@@ -432,7 +432,7 @@ async function rangesOf(
   refs: readonly PushedRef[],
   io: CommandIo,
 ): Promise<{ ranges: PushedRange[]; first: string[] }> {
-  const { openHookRepository } = await import("../../git/hooks.ts");
+  const { openHookRepository } = await import("../../git/repository.ts");
   const { usualBase } = await import("../open-range.ts");
   await using repository = await openHookRepository(HERE, await found(io));
   await requireSame(repository);
@@ -482,7 +482,7 @@ async function reviewRange(values: Parameters<typeof reviewLocally>[0], io: Comm
 
 /** The analyzers on what is staged, compared with the last commit: fast, and nothing leaves the machine. */
 async function reviewCommit(io: CommandIo): Promise<number> {
-  const { openHookRepository } = await import("../../git/hooks.ts");
+  const { openHookRepository } = await import("../../git/repository.ts");
   await using repository = await openHookRepository(HERE, await found(io));
   await requireSame(repository);
   const indexFile = resolve(hookVariables().indexFile ?? join(repository.gitDir, "index"));

@@ -1,7 +1,15 @@
 import { z } from "zod";
-import { DEFAULT, entryOf, groupOf, type Lock } from "./lock.ts";
+import {
+  DEFAULT,
+  entryOf,
+  groupOf,
+  type Lock,
+  plainAddress,
+  repositoryAt,
+  type Source,
+  strange,
+} from "./lock.ts";
 import { closed, dict, listOf, maybe, once, refuse, shaped, Text, toml, Word } from "./parse.ts";
-import { plainAddress, repositoryAt, type Source, strange } from "./place.ts";
 
 const Hash = Text.regex(/^(?:[\da-f]{64}|<none>)$/).optional();
 const Package = closed({
@@ -13,7 +21,9 @@ const Package = closed({
 });
 const File = closed(
   {
-    ...{ version: z.literal([3, 4]).optional(), package: z.array(Package), metadata: dict(Hash).default({}) },
+    version: z.literal([3, 4]).optional(),
+    package: z.array(Package),
+    metadata: dict(Hash).default({}),
     patch: closed({ unused: listOf(Package) }).default({ unused: [] }),
   },
   "root",
@@ -36,11 +46,13 @@ export function cargoLock(text: string): Lock {
     const checksum =
       own !== undefined && listed !== undefined ? refuse("two hashes of one package") : (own ?? listed);
     return entryOf({
-      ...{ id, name, version, line: `name = "${name}"\nversion = "${version}"`, ...sourceOf(source) },
-      ...{
-        isRoot: source === undefined || at >= packages.length,
-        needs: [...dependencies, ...(replace === undefined ? [] : [replace])],
-      },
+      id,
+      name,
+      version,
+      line: `name = "${name}"\nversion = "${version}"`,
+      ...sourceOf(source),
+      isRoot: source === undefined || at >= packages.length,
+      needs: [...dependencies, ...(replace === undefined ? [] : [replace])],
       hashes: checksum === undefined || checksum === "<none>" ? [] : [["crate sha256", checksum]],
       fixed: replace === undefined ? [] : [["replacement", replace]],
     });

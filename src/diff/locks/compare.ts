@@ -1,13 +1,21 @@
 import { posix } from "node:path";
-import { bunLock } from "./bun.ts";
-import { bundlerLock } from "./bundler.ts";
 import { cargoLock } from "./cargo.ts";
 import { composerLock } from "./composer.ts";
-import { goSum } from "./go.ts";
-import { DEFAULT, groupOf, HERE, type Lock, type LockEntry, type Pair, type Surroundings } from "./lock.ts";
-import { npmLock } from "./npm.ts";
+import { bundlerLock, goSum } from "./lines.ts";
+import {
+  DEFAULT,
+  groupOf,
+  HERE,
+  hostOf,
+  type Lock,
+  type LockEntry,
+  type Pair,
+  PYPI_FILES,
+  STRANGE,
+  type Surroundings,
+} from "./lock.ts";
+import { bunLock, npmLock } from "./npm.ts";
 import { NotRead, plainText } from "./parse.ts";
-import { hostOf, PYPI_FILES, STRANGE } from "./place.ts";
 import { pnpmLock } from "./pnpm.ts";
 import { pipfileLock, poetryLock, uvLock } from "./python.ts";
 import { yarnLock } from "./yarn.ts";
@@ -32,10 +40,20 @@ export type LockReading =
 type Reader = (text: string, around: Surroundings) => Lock;
 
 const readers: Record<string, Reader> = {
-  ...{ "package-lock.json": npmLock, "npm-shrinkwrap.json": npmLock, "pnpm-lock.yaml": pnpmLock },
-  ...{ "yarn.lock": yarnLock, "bun.lock": bunLock, "composer.lock": composerLock, "cargo.lock": cargoLock },
-  ...{ "uv.lock": uvLock, "poetry.lock": poetryLock, "pipfile.lock": pipfileLock },
-  ...{ "gemfile.lock": bundlerLock, "gems.locked": bundlerLock, "go.sum": goSum, "go.work.sum": goSum },
+  "package-lock.json": npmLock,
+  "npm-shrinkwrap.json": npmLock,
+  "pnpm-lock.yaml": pnpmLock,
+  "yarn.lock": yarnLock,
+  "bun.lock": bunLock,
+  "composer.lock": composerLock,
+  "cargo.lock": cargoLock,
+  "uv.lock": uvLock,
+  "poetry.lock": poetryLock,
+  "pipfile.lock": pipfileLock,
+  "gemfile.lock": bundlerLock,
+  "gems.locked": bundlerLock,
+  "go.sum": goSum,
+  "go.work.sum": goSum,
 };
 
 /** Reasons of lock files that are not read: their format is unknown, or its reader does not understand all of one. */
@@ -130,7 +148,10 @@ function compared(now: Lock, then: Lock | null, text: string): LockReading {
   );
   const lines = linesOf(text, new Set(faults.map(({ entry }) => entry.line)));
   const shown = [...unique.values()].reverse().map(({ entry, one: { what, text } }) => ({
-    ...{ line: lines.get(entry.line) ?? 1, entry: plainly(idOf(entry).trim()), what, text: plainly(text) },
+    line: lines.get(entry.line) ?? 1,
+    entry: plainly(idOf(entry).trim()),
+    what,
+    text: plainly(text),
   }));
   return {
     kind: "read",

@@ -1,7 +1,16 @@
 import { z } from "zod";
-import { entryOf, groupOf, type Lock, type Surroundings } from "./lock.ts";
+import {
+  entryOf,
+  exactFileAt,
+  fileIn,
+  groupOf,
+  type Lock,
+  repositoryAt,
+  type Source,
+  type Surroundings,
+  strange,
+} from "./lock.ts";
 import { closed, dict, fields, json, maybe, once, shaped, Text, Word } from "./parse.ts";
-import { exactFileAt, fileIn, repositoryAt, type Source, strange } from "./place.ts";
 
 const Reference = Text.nullish().transform((text) => text ?? "");
 const From = closed({ type: Text, url: Text, reference: Reference, shasum: Reference });
@@ -44,7 +53,11 @@ export function composerLock(text: string, { folder }: Surroundings): Lock {
     const sum = dist?.shasum ?? "";
     const facts = Object.entries({ ...rest, source: source?.type, dist: dist?.type });
     return entryOf({
-      ...{ id: name, name, version, line: `"name": "${name}",`, ...sourceOf(source, dist, folder) },
+      id: name,
+      name,
+      version,
+      line: `"name": "${name}",`,
+      ...sourceOf(source, dist, folder),
       // The hash of a folder changes with its files, which are reviewed.
       hashes:
         dist?.type === "path"

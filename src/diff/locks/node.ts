@@ -1,7 +1,19 @@
 import { posix } from "node:path";
-import { DEFAULT, entryOf, groupOf, type LockEntry, type Pair, type Surroundings } from "./lock.ts";
+import {
+  DEFAULT,
+  entryOf,
+  fileAt,
+  fileIn,
+  groupOf,
+  type LockEntry,
+  type Pair,
+  plainAddress,
+  repositoryAt,
+  type Source,
+  STRANGE,
+  type Surroundings,
+} from "./lock.ts";
 import { refuse } from "./parse.ts";
-import { fileAt, fileIn, plainAddress, repositoryAt, type Source, STRANGE } from "./place.ts";
 
 /** A package of npm's registry, for all tools that install them. */
 export interface NodePackage extends Pick<LockEntry, "id" | "name" | "version" | "line"> {
@@ -42,14 +54,12 @@ export function nodeEntries(
     const ranges = one.asked ?? [...(asked.get(id) ?? [])];
     const misnamed = nameFault(one, ranges, manifest);
     return entryOf({
-      ...{
-        id,
-        name,
-        version,
-        line,
-        hashes: integrityOf(integrity),
-        needs: links.flatMap(({ to }) => to ?? []),
-      },
+      id,
+      name,
+      version,
+      line,
+      hashes: integrityOf(integrity),
+      needs: links.flatMap(({ to }) => to ?? []),
       fixed: commandsOf(one).concat(
         links.flatMap(({ used, range, varies }) => (varies === true ? [] : [[used, range] as const])),
       ),
@@ -128,7 +138,7 @@ function registryOf(address: string, name: string, version: string): string | nu
 const integrityForm = /^(md5|sha1|sha256|sha384|sha512)-([A-Za-z\d+/]+={0,2})$/;
 
 /** Hashes in the format of subresource integrity. */
-export const integrityOf = (text = ""): Pair[] =>
+const integrityOf = (text = ""): Pair[] =>
   (text.match(/\S+/g) ?? []).map((word) => {
     const [, algorithm = "", hash = ""] = integrityForm.exec(word) ?? refuse("a hash of an unknown form");
     return [`package ${algorithm}`, hash];

@@ -1,15 +1,16 @@
 import { posix } from "node:path";
 import { z } from "zod";
-import { HERE, type Lock, type Surroundings } from "./lock.ts";
+import { fileIn, HERE, type Lock, type Surroundings } from "./lock.ts";
 import { type NodePackage, nameFault, nodeEntries } from "./node.ts";
 import { closed, dict, fields, listOf, maybe, refuse, shaped, Text, Texts, yaml } from "./parse.ts";
-import { fileIn } from "./place.ts";
 
 const Resolution = closed(maybe("integrity tarball directory repo commit"), "type gitHosted path");
 const links = fields("dependencies optionalDependencies", Texts);
 const Package = closed(
   {
-    ...{ resolution: Resolution, ...maybe("version"), ...links },
+    resolution: Resolution,
+    ...maybe("version"),
+    ...links,
     ...fields("peerDependencies peerDependenciesMeta", dict(z.unknown()).default({})),
   },
   "id name engines os cpu libc deprecated hasBin transitivePeerDependencies bundledDependencies requiresBuild prepare patched dev optional",
@@ -18,9 +19,12 @@ const Asked = dict(closed({ specifier: Text, version: Text })).default({});
 const asked = fields("dependencies devDependencies optionalDependencies", Asked);
 const File = closed(
   {
-    ...{ lockfileVersion: z.enum(["6.0", "6.1", "9.0"]), overrides: Texts, ...asked },
+    lockfileVersion: z.enum(["6.0", "6.1", "9.0"]),
+    overrides: Texts,
+    ...asked,
     ...maybe("packageExtensionsChecksum pnpmfileChecksum"),
-    ...{ ignoredOptionalDependencies: listOf(Text), packages: dict(Package).default({}) },
+    ignoredOptionalDependencies: listOf(Text),
+    packages: dict(Package).default({}),
     catalogs: dict(Asked).default({}),
     importers: dict(closed(asked, "dependenciesMeta publishDirectory")).optional(),
     snapshots: dict(closed(links, "optional transitivePeerDependencies patched")).optional(),

@@ -1,5 +1,21 @@
 import { z } from "zod";
-import { DEFAULT, entryOf, groupOf, type Lock, type Pair, type Surroundings } from "./lock.ts";
+import {
+  DEFAULT,
+  entryOf,
+  exactFileAt,
+  fileAt,
+  fileIn,
+  groupOf,
+  hostOf,
+  type Lock,
+  type Pair,
+  PYPI_FILES,
+  plainAddress,
+  repositoryAt,
+  type Source,
+  type Surroundings,
+  strange,
+} from "./lock.ts";
 import {
   closed,
   dict,
@@ -14,17 +30,6 @@ import {
   toml,
   Word,
 } from "./parse.ts";
-import {
-  exactFileAt,
-  fileAt,
-  fileIn,
-  hostOf,
-  PYPI_FILES,
-  plainAddress,
-  repositoryAt,
-  type Source,
-  strange,
-} from "./place.ts";
 
 interface Artefact {
   file: string;
@@ -59,15 +64,21 @@ const UvFile_ = closed(maybe("url path filename hash"), "size upload-time");
 const Needs = listOf(closed({ name: Word }, "version source extra marker"));
 const UvPackage = closed(
   {
-    ...{ name: Word, version: Word.default(""), sdist: UvFile_.optional(), wheels: listOf(UvFile_) },
+    name: Word,
+    version: Word.default(""),
+    sdist: UvFile_.optional(),
+    wheels: listOf(UvFile_),
     source: closed(maybe("registry git url path directory editable virtual"), "subdirectory"),
-    ...{ dependencies: Needs, ...fields("optional-dependencies dev-dependencies", dict(Needs).default({})) },
+    dependencies: Needs,
+    ...fields("optional-dependencies dev-dependencies", dict(Needs).default({})),
   },
   "resolution-markers metadata",
 );
 const UvLock = closed(
   {
-    ...{ version: z.literal(1), package: listOf(UvPackage), manifest: dict(Anything).default({}) },
+    version: z.literal(1),
+    package: listOf(UvPackage),
+    manifest: dict(Anything).default({}),
     ...fields("requires-python resolution-markers supported-markers required-markers conflicts", Anything),
   },
   "revision options",
@@ -92,11 +103,13 @@ export function uvLock(text: string, { folder }: Surroundings): Lock {
     if (more !== undefined || at === "") refuse("a package without a source, or with several");
     const other = git === undefined ? (url === undefined ? fileIn(folder, at) : exactFileAt(at)) : gitAt(at);
     return entryOf({
-      ...{ id, name: folded(name), version, line: lineOf(name, version), hashes: hashesOf(files) },
-      ...{
-        isRoot: (local.editable ?? local.virtual) !== undefined,
-        fixed: dependencies.map((need) => [need.name, ""]),
-      },
+      id,
+      name: folded(name),
+      version,
+      line: lineOf(name, version),
+      hashes: hashesOf(files),
+      isRoot: (local.editable ?? local.virtual) !== undefined,
+      fixed: dependencies.map((need) => [need.name, ""]),
       needs: [dependencies, ...extra].flat().map((need) => need.name),
       ...(registry === undefined ? other : indexed(name, version, registry, files, folder)),
     });
@@ -162,7 +175,10 @@ const PoetrySource = closed(
 );
 const PoetryPackage = closed(
   {
-    ...{ name: Word, version: Word, files: PoetryFiles, source: PoetrySource.optional() },
+    name: Word,
+    version: Word,
+    files: PoetryFiles,
+    source: PoetrySource.optional(),
     dependencies: dict(Anything).default({}),
   },
   "description optional python-versions groups category markers marker extras develop",
@@ -182,12 +198,10 @@ export function poetryLock(text: string, { folder }: Surroundings): Lock {
     const far =
       type === "legacy" ? indexAt(url) : type === "git" ? { ...gitAt(url), commit } : exactFileAt(url);
     return entryOf({
-      ...{
-        id: JSON.stringify([name, version, source]),
-        name: folded(name),
-        version,
-        line: lineOf(name, version),
-      },
+      id: JSON.stringify([name, version, source]),
+      name: folded(name),
+      version,
+      line: lineOf(name, version),
       hashes: hashesOf([...files, ...(older.get(name) ?? [])]),
       fixed: Object.keys(dependencies).map((need) => [folded(need), ""]),
       needs: Object.keys(dependencies).map(folded),
@@ -204,8 +218,11 @@ const PipSource = closed({ name: Text, url: Text, verify_ssl: z.boolean() });
 const PipMeta = closed({ sources: z.array(PipSource) }, "hash pipfile-spec requires");
 const PipPackage = closed(
   {
-    ...{ version: Text.regex(/^==[\w.!+-]+$/).default("=="), hashes: listOf(Text), ref: Text.default("") },
-    ...{ ...maybe("index git path file"), subdirectory: Word.optional() },
+    version: Text.regex(/^==[\w.!+-]+$/).default("=="),
+    hashes: listOf(Text),
+    ref: Text.default(""),
+    ...maybe("index git path file"),
+    subdirectory: Word.optional(),
   },
   "markers extras editable",
 );

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { DEFAULT, groupOf, type Lock, type LockEntry, type Surroundings } from "./lock.ts";
+import { DEFAULT, fileIn, groupOf, type Lock, type LockEntry, type Surroundings, strange } from "./lock.ts";
 import { type NodePackage, nodeEntries } from "./node.ts";
 import { closed, dict, fields, maybe, once, refuse, shaped, Text, Texts, yaml } from "./parse.ts";
-import { fileIn, strange } from "./place.ts";
 
 /** Reads `yarn.lock` of Yarn 1, which has a format of its own, and of later versions, which is YAML. */
 export const yarnLock = (text: string, around: Surroundings): Lock =>
@@ -80,15 +79,13 @@ function classic(text: string, around: Surroundings): Lock {
     const [, local] =
       (resolved === "" ? asked : []).map((range) => /^(?:file|link):(.*)$/.exec(range)).find(Boolean) ?? [];
     return {
-      ...{
-        id: line,
-        name,
-        version,
-        line,
-        links,
-        asked: asked.flatMap((range) => [range, range.replace(/#.*/, "")]),
-      },
-      ...{ address: file ?? (resolved === "" ? null : resolved) },
+      id: line,
+      name,
+      version,
+      line,
+      links,
+      asked: asked.flatMap((range) => [range, range.replace(/#.*/, "")]),
+      address: file ?? (resolved === "" ? null : resolved),
       integrity: `${fields.get("integrity") ?? ""} ${file === undefined ? "" : `sha1-${sha1}`}`,
       more: { needs: null, ...(local === undefined ? {} : fileIn(around.folder, local)), ...more },
     };
@@ -98,12 +95,10 @@ function classic(text: string, around: Surroundings): Lock {
 
 const Entry = closed(
   {
-    ...{
-      version: Text,
-      resolution: Text,
-      ...maybe("checksum conditions"),
-      linkType: z.enum(["hard", "soft"]),
-    },
+    version: Text,
+    resolution: Text,
+    ...maybe("checksum conditions"),
+    linkType: z.enum(["hard", "soft"]),
     ...fields("dependencies optionalDependencies peerDependencies bin", Texts),
   },
   "dependenciesMeta peerDependenciesMeta languageName",
@@ -147,13 +142,11 @@ function modern(text: string, around: Surroundings): Lock {
     const [, patched = ""] = /^[^#]*@patch:(.*?)#/.exec(key) ?? [];
     const inner = find(patched.replace("npm%3A", "npm:"), patched.replace(/@(?!.*@)/, "@npm:"));
     return {
-      ...{
-        id: key,
-        name,
-        line: `"${key}":`,
-        bin: entry.bin,
-        asked: asked.map((range) => range.replace("#commit=", "#")),
-      },
+      id: key,
+      name,
+      line: `"${key}":`,
+      bin: entry.bin,
+      asked: asked.map((range) => range.replace("#commit=", "#")),
       links: [
         ...linksOf({ ...dependencies, ...optionalDependencies }, linkType === "soft"),
         ...linksOf(peerDependencies, false),

@@ -1,13 +1,29 @@
-import { DEFAULT, entryOf, groupOf, type Lock, type LockEntry, type Surroundings } from "./lock.ts";
+import {
+  DEFAULT,
+  entryOf,
+  fileIn,
+  groupOf,
+  type Lock,
+  type LockEntry,
+  plainAddress,
+  repositoryAt,
+  type Source,
+  type Surroundings,
+  strange,
+} from "./lock.ts";
 import { once, refuse } from "./parse.ts";
-import { fileIn, plainAddress, repositoryAt, type Source, strange } from "./place.ts";
 
 /** Lines of each kind of section. */
 const source =
   /^ {2}(?:(remote|revision|branch|tag|ref|submodules|glob|type): (.+)|specs:)$|^ {4}([\w.-]+) \(([\w.-]+)\)$|^ {6}([\w.-]+)(?: \([^()]+\))?!?$/;
 const forms: Record<string, RegExp> = {
-  ...{ GIT: source, GEM: source, PATH: source, "PLUGIN SOURCE": source },
-  ...{ PLATFORMS: /^ {2}[\w.-]+$/, "RUBY VERSION": /^ {2,3}[\w. ]+$/, "BUNDLED WITH": /^ {2,3}[\w.]+$/ },
+  GIT: source,
+  GEM: source,
+  PATH: source,
+  "PLUGIN SOURCE": source,
+  PLATFORMS: /^ {2}[\w.-]+$/,
+  "RUBY VERSION": /^ {2,3}[\w. ]+$/,
+  "BUNDLED WITH": /^ {2,3}[\w.]+$/,
   DEPENDENCIES: /^ {2}([\w.-]+)(?: \([^()]+\))?!?$/,
   CHECKSUMS: /^ {2}([\w.-]+) \(([\w.-]+)\)((?:[ ,](?:sha256|sha512|md5)=[\da-f]+)*)$/,
 };
@@ -32,12 +48,10 @@ export function bundlerLock(text: string, { folder }: Surroundings): Lock {
   const named = groupOf(specs.map(({ id, name }) => [name, id]));
   const entries = specs.map(({ needs, ...one }) =>
     entryOf({
-      ...{
-        ...one,
-        line: one.id,
-        isRoot: roots.has(one.name),
-        fixed: needs.map((name) => [name, ""]),
-      },
+      ...one,
+      line: one.id,
+      isRoot: roots.has(one.name),
+      fixed: needs.map((name) => [name, ""]),
       needs,
       hashes: [...(sums.get(one.id) ?? "").matchAll(/(\w+)=(\w+)/g)].map(([, how, hash = ""]) => [
         `gem ${how}`,
@@ -76,4 +90,23 @@ function sourceOf(kind: string, fields: Map<string, Set<string>>, folder: string
     one?.host === "rubygems.org" && one.path === "" ? DEFAULT : `${one?.host}${one?.path}`,
   );
   return { kind: "registry", places };
+}
+
+const sumLine = /^([\w.~-]+(?:\/[\w.~!+-]+)*) (v[\w.+-]+)(\/go\.mod)? h1:([A-Za-z\d+/]{42,43}=)$/;
+
+/** Reads `go.sum` and `go.work.sum`. A module's name is its address, and `go.mod`, which is reviewed, decides what is installed. */
+export function goSum(text: string): Lock {
+  const lines = text.split("\n").filter((line) => line !== "");
+  const entries = lines.map((line, at) => {
+    const [, name = "", version = "", manifest = "", hash = ""] =
+      sumLine.exec(line) ?? refuse("a line of an unknown form");
+    return entryOf({
+      id: String(at),
+      name,
+      version: version + manifest,
+      line,
+      hashes: [["module h1", hash]],
+    });
+  });
+  return { entries };
 }
