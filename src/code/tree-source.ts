@@ -2,7 +2,7 @@ import type { SgNode } from "@ast-grep/napi";
 import { bindingsOf, bindingsOfImports } from "./bindings.ts";
 import { isTypeName, typeNameOf, wordsDeclaring } from "./declared-types.ts";
 import { importsOf, isGo, isPython, isScript } from "./imports.ts";
-import { type FoundDefinition, firstField, type Shape, type Slot } from "./shape.ts";
+import { type Finder, type FoundDefinition, firstField, named, type Shape, type Slot } from "./shape.ts";
 import {
   type Binding,
   type Call,
@@ -20,7 +20,7 @@ import {
   within,
 } from "./source.ts";
 import {
-  CachedNode,
+  type CachedNode,
   docStartOf,
   type Extent,
   extentOf,
@@ -113,7 +113,7 @@ function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape)
   return nodes.flatMap((own) => {
     while ((around.at(-1)?.to ?? Number.POSITIVE_INFINITY) <= own.from) around.pop();
     const isLocal = around.at(-1)?.isRun ?? false;
-    const all = shape.definitions[own.kind]?.(own.node, isLocal) ?? [];
+    const all = finderOf(own.kind, shape)?.(own.node, isLocal) ?? [];
     const found = all.filter(({ name }) => name !== "");
     const [first] = found;
     if (!first) return [];
@@ -122,6 +122,11 @@ function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape)
     const [start, end] = [index.lineAt(from), index.lineAt(Math.max(from, to - 1))];
     return [{ found, start, end, from, at: own.from, to, type: writtenType(own.node, index) }];
   });
+}
+
+function finderOf(kind: string, shape: Shape): Finder | undefined {
+  const plain = shape.named[kind];
+  return plain ? named(plain) : shape.definitions[kind];
 }
 
 const typedKinds: readonly DefinitionKind[] = ["function", "method", "constant", "variable", "field", "type"];
@@ -202,7 +207,9 @@ const tables = new WeakMap<Shape, SlotTable>();
 function slotTableOf(shape: Shape): SlotTable {
   const known = tables.get(shape);
   if (known) return known;
-  const table = new Map<string, Entry[]>();
+  const table = new Map<string, Entry[]>(
+    Object.keys(shape.named).map((kind) => [kind, [{ where: "name", slot: "definition" }]]),
+  );
   for (const [key, slot] of Object.entries(shape.slots)) {
     const at = key.search(/[.>]/);
     const where = key[at] === ">" ? key.slice(at) : key.slice(at + 1);
@@ -264,43 +271,7 @@ function childAt(node: SgNode, where: string): SgNode | null {
   return (where === "#0" ? children[0] : children.at(-1)) ?? null;
 }
 
-/** Kinds of nodes that are calls. */
-const callKinds = (table: SlotTable): string[] =>
-  [...table].filter(([, entries]) => entries.some(({ slot }) => isCall(slot))).map(([kind]) => kind);
-
 const isCall = (slot: Slot) => slot === "call" || slot === "method";
-
-/** The called name, and the start of its receiver's text. */
-function calleeOf(call: CachedNode, table: SlotTable): { name: CachedNode; start: number } | null {
-  const entry = table.get(call.kind)?.find(({ slot }) => isCall(slot));
-  let node = entry ? childIn(call, entry.where) : null;
-  if (!entry || !node) return null;
-  const start = (entry.slot === "method" ? call : node).extent.from;
-  for (let level = 0; level < maximumLevels; level++) {
-    const inner = innerOf(node, table);
-    if (!inner) break;
-    node = inner;
-  }
-  return { name: node, start };
-}
-
-function innerOf(node: CachedNode, table: SlotTable): CachedNode | null {
-  const entries = table.get(node.kind) ?? [];
-  for (const { where, slot } of entries) {
-    const inner = (slot === "through" || slot === "member") && where !== "*" ? childIn(node, where) : null;
-    if (inner) return inner;
-  }
-  return null;
-}
-
-function childIn({ node }: CachedNode, where: string): CachedNode | null {
-  const child = where.startsWith("#")
-    ? childAt(node, where)
-    : where.startsWith(">")
-      ? node.children().find((one) => one.kind() === where.slice(1))
-      : node.field(where);
-  return child ? new CachedNode(child) : null;
-}
 
 const stringKinds = [
   ...["string_fragment", "string_content", "string_literal_content", "multiline_string_fragment"],
@@ -386,13 +357,12 @@ class TreeSource implements Source {
 const lineOf = ({ index }: Tree, { extent }: CachedNode) => index.lineAt(extent.from);
 
 function callsOn(tree: Tree, lines: LineRange, table: SlotTable): Call[] {
-  const { text, shape } = tree;
-  const written = findOn(tree, callKinds(table), lines).flatMap((node) => {
-    const callee = calleeOf(node, table);
-    if (!callee || !shape.identifiers.includes(callee.name.kind)) return [];
-    const { name, start } = callee;
-    const receiver = receiverOf(text, start, name.extent.from);
-    return [{ name: shortText(textOfNode(tree, name)), line: lineOf(tree, name), receiver }];
+  const { shape } = tree;
+  const written = findOn(tree, shape.identifiers, lines).flatMap((node) => {
+    const place = placeOf(node, table);
+    if (!isCall(place.slot)) return [];
+    const name = shortText(textOfNode(tree, node));
+    return [{ name, line: lineOf(tree, node), receiver: receiverOfCall(tree, node, place) }];
   });
   return shape.tokenTree ? [...written, ...callsInTokens(tree, shape.tokenTree, lines)] : written;
 }
@@ -440,7 +410,7 @@ function referencesOf(
   });
 }
 
-/** The text before a called name, as {@link callsOn} finds it from the call. */
+/** The text before a called name. */
 function receiverOfCall({ text }: Tree, name: CachedNode, { slot, node }: NameRole): string | null {
   const callee = slot === "method" ? (node.parent ?? node) : node;
   return receiverOf(text, callee.extent.from, name.extent.from);

@@ -93,6 +93,10 @@ const withBody =
     node.field("body") ? named(kind)(node) : [];
 
 export const c: Shape = {
+  named: {
+    namespace_definition: "module",
+    concept_definition: "type",
+  },
   definitions: {
     function_definition: functionDefinition,
     declaration,
@@ -105,9 +109,7 @@ export const c: Shape = {
     enumerator: named("constant", "value"),
     preproc_def: named("macro", "value"),
     preproc_function_def: named("macro", "value"),
-    namespace_definition: named("module"),
     alias_declaration: named("type", "type"),
-    concept_definition: named("type"),
   },
   wrappers: ["template_declaration"],
   groups: [],
@@ -143,7 +145,6 @@ export const c: Shape = {
     "preproc_function_def.name": "definition",
     "enumerator.name": "definition",
     "alias_declaration.name": "definition",
-    "namespace_definition.name": "definition",
     "struct_specifier.name": "specifier",
     "union_specifier.name": "specifier",
     "class_specifier.name": "specifier",
