@@ -10,6 +10,7 @@ import {
   type DefinitionKind,
   definitionsAt,
   type Import,
+  Nesting,
   once,
   type Reference,
   type ReferenceRole,
@@ -291,7 +292,8 @@ class TreeSource implements Source {
   readonly #table: SlotTable;
   readonly #definitions: () => Definition[];
   readonly #imports: () => Import[];
-  readonly #scopes: () => Scopes;
+  /** The functions, methods and tests around lines. */
+  readonly #scopes: () => Nesting;
   readonly #bindings: () => Binding[];
 
   constructor(tree: Tree) {
@@ -299,7 +301,7 @@ class TreeSource implements Source {
     this.#table = slotTableOf(tree.shape);
     this.#definitions = once(() => findDefinitions(findDefining(tree).map(locate), tree.index, tree.shape));
     this.#imports = once(() => importsOf(tree.path, tree.text));
-    this.#scopes = once(() => new Scopes(this.definitions, tree.index.lines.length));
+    this.#scopes = once(() => new Nesting(this.definitions.filter(isScope), tree.index.lines.length));
     this.#bindings = once(() =>
       isScript(tree.path) || isPython(tree.path) || isGo(tree.path)
         ? bindingsOf(
@@ -484,29 +486,8 @@ function readNames(
 const keys: readonly Slot[] = ["key", "keyword"];
 const isVariable = ({ slot, isMember }: NameRole) => !isMember && !keys.includes(slot);
 
-/** The functions around the lines of a file. */
-class Scopes {
-  readonly #innermost: (Definition | null)[];
-  readonly #outer = new Map<Definition, Definition | null>();
-
-  constructor(definitions: readonly Definition[], lines: number) {
-    this.#innermost = new Array<Definition | null>(lines + 2).fill(null);
-    for (const one of definitions) {
-      if (!runs.includes(one.kind) && one.kind !== "macro") continue;
-      this.#outer.set(one, this.at(one.start));
-      this.#innermost.fill(one, one.start, Math.min(one.end, lines) + 1);
-    }
-  }
-
-  /** The innermost function, method or test around a line. */
-  at(line: number): Definition | null {
-    return this.#innermost[line] ?? null;
-  }
-
-  outer(one: Definition): Definition | null {
-    return this.#outer.get(one) ?? null;
-  }
-}
+/** Whether variables are known only within it. */
+const isScope = ({ kind }: Definition) => runs.includes(kind) || kind === "macro";
 
 /** Variables of one name that hide a definition or an import in a part of a file; more of them hide nothing. */
 const maximumHiding = 200;
@@ -518,7 +499,7 @@ const functions = /function|method|lambda|comprehension|^generator_expression$/;
 
 /** The variables of a file. Those with the name of a definition or an import are known in their block, others in the function around. */
 class Variables {
-  readonly #scopes: Scopes;
+  readonly #scopes: Nesting;
   readonly #tree: Tree;
   /** Lines with names of definitions and imports. */
   readonly #defining: ReadonlySet<string>;
@@ -528,7 +509,7 @@ class Variables {
   readonly #names = new Map<Definition | null, Set<string>>();
   readonly #types = new Map<Definition, Map<string, string>>();
 
-  constructor(scopes: Scopes, tree: Tree, definitions: readonly Definition[], bindings: readonly Binding[]) {
+  constructor(scopes: Nesting, tree: Tree, definitions: readonly Definition[], bindings: readonly Binding[]) {
     this.#scopes = scopes;
     this.#tree = tree;
     this.#defining = new Set([

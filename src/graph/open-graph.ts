@@ -4,11 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { folderOf, Modules, type Package } from "../code/imports.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
-import type { GraphAnswer } from "../tools/tool.ts";
 import { Callers } from "./callers.ts";
 import type {
   CallSite,
   Graph,
+  GraphAnswer,
   GraphCommit,
   GraphFinding,
   GraphSource,
@@ -43,8 +43,8 @@ export interface GraphOptions {
   /** History up to the head, newest first. */
   commits?: readonly GraphCommit[];
   findings?: readonly GraphFinding[];
-  /** Opens the search by meaning, once the tables exist. */
-  openNearest?: (database: DatabaseSync, writable: boolean) => VectorSearch;
+  /** Opens the search by meaning, once the tables exist. Not for a file that is only read. */
+  openNearest?: (database: DatabaseSync) => VectorSearch;
   /** Threads that parse texts. 0 parses in this thread: for few and trusted texts. Undefined: as many as there are cores. */
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -77,7 +77,7 @@ export async function openGraph(options: GraphOptions): Promise<Graph> {
     createViews(database);
     const report: IndexReport = await indexSource(database, options, start);
     if (file !== null && !readOnly) forgetOld(database, options.leastKept);
-    const nearest = options.openNearest?.(database, !readOnly);
+    const nearest = options.openNearest?.(database);
     return new OpenedGraph(database, report, nearest, options);
   } catch (error) {
     database.close();

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { kindRank } from "../tools/search-rank.ts";
+import { isTestFile } from "../code/test-file.ts";
+import { reasonByName } from "../diff/skipped-names.ts";
 import type { GraphCommit, GraphFinding, VectorSearch } from "./graph.ts";
 import {
   type DefinitionAt,
@@ -118,7 +119,7 @@ function byName(head: HeadFacts, names: readonly string[], most = Number.POSITIV
     return (all.length > most ? [] : all).map((of) => {
       const isOf = container !== undefined && of.container === container;
       const kind = kinds.indexOf(of.kind);
-      return { of, rank: [isOf ? 0 : 1, kindRank(of.path), kind < 0 ? 20 : kind, of.exported ? 0 : 1] };
+      return { of, rank: [isOf ? 0 : 1, -fileWorth(of.path), kind < 0 ? 20 : kind, of.exported ? 0 : 1] };
     });
   });
   return found
@@ -245,7 +246,8 @@ function nameMatch({ name, path }: DefinitionAt, head: HeadFacts, words: readonl
 const worthOf = ({ kind, path }: DefinitionAt) =>
   fileWorth(path) * (kind === "test" ? 0.6 : kind === "section" ? 1.2 : kind === "field" ? 0.7 : 1);
 
-const fileWorth = (path: string): number => [1, 0.8, 1, 0.3][kindRank(path)] ?? 1;
+/** Vendored, generated and locked files are the last that a query means. */
+const fileWorth = (path: string): number => (reasonByName(path) !== null ? 0.3 : isTestFile(path) ? 0.8 : 1);
 
 /** Words in more rows than this are slow: every match is ranked. */
 const FREQUENT = 1_500;

@@ -1,17 +1,58 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { BlobFacts, DefinitionFact, ImportFact, ReferenceFact } from "./facts.ts";
+import type { Binding, DefinitionKind, Use } from "../code/source.ts";
 import { partsOf, wordsOf } from "./words.ts";
 
+/** A definition of a blob, or a section of a document. Lines are 1-indexed and inclusive. */
+export interface DefinitionFact {
+  name: string;
+  kind: DefinitionKind | "section";
+  container: string | null;
+  start: number;
+  end: number;
+  signatureEnd: number;
+  docStart: number;
+  exported: boolean;
+  /** The number of the definition around it. */
+  outer: number | null;
+  /** The name of its declared type, see `Definition.type`; of a field that a method assigns, also the class or function that it names. */
+  type: string | null;
+  /** Types that it extends, implements or embeds, by their names in this file, separated by commas. */
+  supers: string | null;
+  /** The beginning of its signature. */
+  excerpt: string;
+  /** The words that find it, besides its name. */
+  text: string;
+}
+
+interface ReferenceFact extends Use {
+  /** The number of the definition around it. */
+  within: number | null;
+}
+
+interface ImportFact extends Binding {
+  /** The number of the function around it, which alone knows the name. */
+  within: number | null;
+}
+
+/** All facts about a blob without other files. */
+export interface BlobFacts {
+  /** The package or module that a manifest names: `package.json`, `go.mod`. */
+  package: string | null;
+  definitions: readonly DefinitionFact[];
+  references: readonly ReferenceFact[];
+  imports: readonly ImportFact[];
+}
+
 /** The version of the extracted facts. An index of another version is built again. */
-export const EXTRACTOR_VERSION = 3;
+export const EXTRACTOR_VERSION = 4;
 
 /**
  * The facts of a blob only depend on its text and on the kind of its file name, so they are computed once and are valid for each
  * head, path and pull request. What is at a head is not stored: it is `temp.present`, filled from git's tree.
  */
 const tables = {
-  /** `kind` is the grammar's dialect, or another kind of file (`kindOf`); `lines` is 0 if nothing is known of the text. */
-  blob: "id INTEGER PRIMARY KEY, oid TEXT NOT NULL, kind TEXT NOT NULL, lines INTEGER NOT NULL, package TEXT, UNIQUE (oid, kind)",
+  /** `kind` is the grammar's dialect, or another kind of file (`kindOf`). */
+  blob: "id INTEGER PRIMARY KEY, oid TEXT NOT NULL, kind TEXT NOT NULL, package TEXT, UNIQUE (oid, kind)",
   /** Symbols, and the sections of documents (`kind` = 'section'). */
   definition:
     "blob INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, container TEXT, " +
@@ -126,7 +167,7 @@ export class FactWriter {
     const insert = (name: keyof typeof tables, columns: number) =>
       database.prepare(`INSERT INTO ${this.#table(name)} VALUES (${Array(columns).fill("?").join(",")})`);
     this.#into = {
-      blob: insert("blob", 5),
+      blob: insert("blob", 4),
       definition: insert("definition", 14),
       reference: insert("reference", 8),
       import: insert("import", 9),
@@ -166,7 +207,7 @@ export class FactWriter {
   }
 
   #write(blob: number, { oid, kind, facts }: PendingFacts): void {
-    this.#into.blob.run(blob, oid, kind, facts?.lines ?? 0, facts?.package ?? null);
+    this.#into.blob.run(blob, oid, kind, facts?.package ?? null);
     for (const [seq, one] of facts?.definitions.entries() ?? []) {
       this.#into.definition.run(
         ...[blob, seq, one.name, one.kind, one.container, one.start, one.end, one.signatureEnd, one.docStart],

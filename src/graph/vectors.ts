@@ -1,10 +1,11 @@
-import type { DatabaseSync } from "node:sqlite";
+import { createRequire } from "node:module";
+import { DatabaseSync } from "node:sqlite";
 import { reasonByName } from "../diff/skipped-names.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { Masks, type ScannedText } from "../secrets/masks.ts";
 import { kindOf } from "./extract-facts.ts";
-import type { GraphFile, GraphSource, VectorSearch } from "./graph.ts";
-import { loadVectorExtension, VectorStore } from "./vector-store.ts";
+import type { GraphFile, GraphSource, RankedChunk, VectorSearch } from "./graph.ts";
+import { inTransaction } from "./store.ts";
 
 /** Computes vectors of texts that are near to each other if the texts mean the same. */
 export interface Embedder {
@@ -41,8 +42,8 @@ export interface VectorReport {
 
 /** Finds parts of files by meaning. Without sqlite-vec for this machine it finds nothing and sends nothing. */
 export interface Vectors {
-  /** For `openGraph`: uses its database. If the file is only read, new vectors are forgotten with the connection. */
-  open(database: DatabaseSync, writable: boolean): VectorSearch;
+  /** For `openGraph`: uses its database, which must be writable. */
+  open(database: DatabaseSync): VectorSearch;
   /** Computes missing vectors within `maxTokens`. Only rejects if aborted; finished vectors stay. */
   update(signal: AbortSignal): Promise<VectorReport>;
 }
@@ -53,46 +54,28 @@ const BATCH = 96;
 const MAX_QUERY = 2_000;
 
 export function createVectors(options: VectorOptions): Vectors {
-  let stores: VectorStore[] = [];
+  let store: VectorStore | null = null;
   const masks = new Masks();
   return {
-    open(database, writable) {
-      stores = loadVectorExtension(database) ? openStores(database, writable, options.embedder) : [];
-      return searchIn(stores, options, masks);
+    open(database) {
+      store = loadVectorExtension(database) ? new VectorStore(database, options.embedder.name) : null;
+      return searchIn(store, options, masks);
     },
-    update: (signal) => update(stores, options, masks, signal),
+    update: async (signal) =>
+      store ? await update(store, options, masks, signal) : { embedded: 0, left: 0, tokens: 0 },
   };
 }
 
-/** The last one is written to. */
-function openStores(database: DatabaseSync, writable: boolean, { name }: Embedder): VectorStore[] {
-  const main = new VectorStore(database, "main");
-  if (writable) {
-    main.prepare(name);
-    return [main];
-  }
-  const own = new VectorStore(database, "temp");
-  own.prepare(name);
-  return main.holds(name) ? [main, own] : [own];
-}
-
-function searchIn(
-  stores: readonly VectorStore[],
-  { embedder, warn }: VectorOptions,
-  masks: Masks,
-): VectorSearch {
+function searchIn(store: VectorStore | null, { embedder, warn }: VectorOptions, masks: Masks): VectorSearch {
   let hasFailed = false;
   return {
     async nearest(query, k, signal) {
-      const filled = stores.filter((store) => store.holds(embedder.name));
       const asked = masks.forPeople(masks.mask(await masks.learn(query)));
       const text = asked.slice(0, MAX_QUERY).trim();
-      if (hasFailed || filled.length === 0 || text === "") return [];
+      if (hasFailed || !store?.isFilled() || text === "") return [];
       try {
         const [vector] = (await embedder.embed([text], signal)).vectors;
-        if (!vector) return [];
-        const found = filled.flatMap((store) => store.nearest(vector, k));
-        return found.toSorted((a, b) => a.distance - b.distance).slice(0, k);
+        return vector ? store.nearest(vector, k) : [];
       } catch (error) {
         if (signal.aborted) throw error;
         // Later queries do not wait for an endpoint that is down.
@@ -105,17 +88,13 @@ function searchIn(
 }
 
 async function update(
-  stores: readonly VectorStore[],
+  store: VectorStore,
   options: VectorOptions,
   masks: Masks,
   signal: AbortSignal,
 ): Promise<VectorReport> {
-  const target = stores.at(-1);
-  if (!target) return { embedded: 0, left: 0, tokens: 0 };
-  const missing = embeddableBlobs(options.source.files).filter(
-    (oid) => !stores.some((store) => store.knows(oid)),
-  );
-  const batch = new Batch(target, options, signal);
+  const missing = embeddableBlobs(options.source.files).filter((oid) => !store.knows(oid));
+  const batch = new Batch(store, options, signal);
   try {
     const secrets = await findSecrets(missing, options, masks, signal);
     for (const oid of missing) {
@@ -254,4 +233,167 @@ function addChunk(chunks: Chunk[], lines: readonly string[], from: number, to: n
     .map((line) => line.slice(0, MAX_LINE))
     .join("\n");
   if (/\p{L}{2}/u.test(text)) chunks.push({ startLine: first + 1, endLine: last + 1, text });
+}
+
+/**
+ * Loads sqlite-vec into a connection that was opened with `allowExtension`, then disallows extensions again. False if the optional
+ * package is not installed or has no build for this machine.
+ */
+function loadVectorExtension(database: DatabaseSync): boolean {
+  try {
+    const { getLoadablePath } = createRequire(import.meta.url)("sqlite-vec") as typeof import("sqlite-vec");
+    database.enableLoadExtension(true);
+    database.loadExtension(getLoadablePath());
+    return true;
+  } catch {
+    return false;
+  } finally {
+    disallowExtensions(database);
+  }
+}
+
+function disallowExtensions(database: DatabaseSync): void {
+  try {
+    database.enableLoadExtension(false);
+  } catch {
+    // It was opened without `allowExtension`, so it never allowed them.
+  }
+}
+
+/** Whether sqlite-vec can be loaded on this machine. */
+export function canFindByMeaning(): boolean {
+  using database = new DatabaseSync(":memory:", { allowExtension: true });
+  return loadVectorExtension(database);
+}
+
+interface EmbeddedBlob {
+  oid: string;
+  /** Lines are 1-indexed and inclusive. */
+  chunks: readonly { startLine: number; endLine: number; vector: Float32Array }[];
+}
+
+/** Candidates by signs that are compared by numbers, for each result that is wanted; at least `LEAST_CANDIDATES`. */
+const CANDIDATES = 20;
+const LEAST_CANDIDATES = 200;
+/** The limit of sqlite-vec for one query. */
+const MOST_CANDIDATES = 4_096;
+
+/**
+ * The vectors of an index, by blob and lines. Each is stored twice: as signs, in which sqlite-vec finds a few hundred of 50,000 in some
+ * 20 ms, and as one byte for each number, by which these few are ranked. Floats would take four times the space, and comparing all of
+ * them a second.
+ */
+class VectorStore {
+  readonly #database: DatabaseSync;
+
+  /** Creates the tables. Vectors of another model are deleted. */
+  constructor(database: DatabaseSync, model: string) {
+    this.#database = database;
+    database.exec(`
+      CREATE TABLE IF NOT EXISTS vector_model (name TEXT NOT NULL, dimensions INTEGER);
+      CREATE TABLE IF NOT EXISTS vector_blob (oid TEXT PRIMARY KEY) WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS vector_chunk (id INTEGER PRIMARY KEY, oid TEXT NOT NULL, start INTEGER NOT NULL, finish INTEGER NOT NULL, numbers BLOB NOT NULL);
+      CREATE INDEX IF NOT EXISTS vector_chunk_oid ON vector_chunk (oid);
+    `);
+    if (database.prepare("SELECT name FROM vector_model").get()?.name === model) return;
+    database.exec(`
+      DELETE FROM vector_model; DELETE FROM vector_blob; DELETE FROM vector_chunk;
+      DROP TABLE IF EXISTS vector_index;
+    `);
+    database.prepare("INSERT INTO vector_model VALUES (?, NULL)").run(model);
+  }
+
+  /** Null as long as there are no vectors. */
+  #dimensions(): number | null {
+    const dimensions = this.#database.prepare("SELECT dimensions FROM vector_model").get()?.dimensions;
+    return dimensions == null ? null : Number(dimensions);
+  }
+
+  isFilled(): boolean {
+    return this.#dimensions() !== null;
+  }
+
+  knows(oid: string): boolean {
+    return this.#database.prepare("SELECT 1 FROM vector_blob WHERE oid = ?").get(oid) !== undefined;
+  }
+
+  /** Adds blobs with all their chunks. A blob without chunks is known afterwards; one that another connection added is skipped. */
+  add(blobs: readonly EmbeddedBlob[]): void {
+    inTransaction(this.#database, () => {
+      const insert = this.#database.prepare("INSERT OR IGNORE INTO vector_blob VALUES (?)");
+      for (const { oid, chunks } of blobs)
+        if (insert.run(oid).changes > 0) for (const chunk of chunks) this.#addChunk(oid, chunk);
+    });
+  }
+
+  #addChunk(oid: string, { startLine, endLine, vector }: EmbeddedBlob["chunks"][number]): void {
+    const unit = unitOf(vector);
+    this.#createIndex(vector.length);
+    const numbers = Int8Array.from(unit, (one) => Math.round(one * 127));
+    const { lastInsertRowid } = this.#database
+      .prepare("INSERT INTO vector_chunk (oid, start, finish, numbers) VALUES (?, ?, ?, ?)")
+      .run(oid, startLine, endLine, new Uint8Array(numbers.buffer));
+    this.#database
+      .prepare("INSERT INTO vector_index (rowid, signs) VALUES (?, vec_bit(?))")
+      .run(BigInt(lastInsertRowid), signsOf(unit));
+  }
+
+  /** The first vector says how many dimensions all of them have. */
+  #createIndex(dimensions: number): void {
+    const known = this.#dimensions();
+    if (known === dimensions) return;
+    if (known) throw new RangeError(`a vector of ${dimensions} numbers among vectors of ${known}`);
+    const bits = Math.ceil(dimensions / 8) * 8;
+    this.#database.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS vector_index USING vec0(signs bit[${bits}])`);
+    this.#database.prepare("UPDATE vector_model SET dimensions = ?").run(dimensions);
+  }
+
+  /** The k nearest chunks at the head, the nearest first. */
+  nearest(vector: Float32Array, k: number): RankedChunk[] {
+    const unit = unitOf(vector);
+    const count = Math.min(MOST_CANDIDATES, Math.max(LEAST_CANDIDATES, k * CANDIDATES));
+    const anywhere = this.#candidates(unit, count, "");
+    // If too many of them belong to other heads, only this head is searched, which takes twice as long.
+    const atHead = "AND rowid IN (SELECT id FROM vector_chunk WHERE oid IN (SELECT oid FROM temp.present))";
+    const found = anywhere.length >= Math.min(k, count) ? anywhere : this.#candidates(unit, count, atHead);
+    return found.toSorted((a, b) => a.distance - b.distance).slice(0, k);
+  }
+
+  #candidates(unit: Float32Array, count: number, condition: string): RankedChunk[] {
+    const rows = this.#database
+      .prepare(
+        `SELECT oid, start, finish, numbers FROM vector_chunk WHERE id IN (
+           SELECT rowid FROM vector_index WHERE signs MATCH vec_bit(?) AND k = ? ${condition}
+         ) AND oid IN (SELECT oid FROM temp.present)`,
+      )
+      .all(signsOf(unit), count);
+    return rows.map(({ oid, start, finish, numbers }) => ({
+      oid: String(oid),
+      startLine: Number(start),
+      endLine: Number(finish),
+      distance: distanceOf(unit, numbers as Uint8Array),
+    }));
+  }
+}
+
+/** The vector scaled to length 1. */
+function unitOf(vector: Float32Array): Float32Array {
+  const length = Math.hypot(...vector);
+  return length === 0 ? vector : vector.map((one) => one / length);
+}
+
+/** A bit for each number, 1 if it is positive, filled up to whole bytes. */
+function signsOf(vector: Float32Array): Uint8Array {
+  const bits = new Uint8Array(Math.ceil(vector.length / 8));
+  for (const [at, one] of vector.entries())
+    if (one > 0) bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7));
+  return bits;
+}
+
+/** The cosine distance to a vector of bytes. */
+function distanceOf(unit: Float32Array, bytes: Uint8Array): number {
+  const numbers = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let product = 0;
+  for (const [at, one] of unit.entries()) product += (one * (numbers[at] ?? 0)) / 127;
+  return 1 - product;
 }
