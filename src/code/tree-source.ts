@@ -274,10 +274,10 @@ function childAt(node: SgNode, where: string): SgNode | null {
 
 const isCall = (slot: Slot) => slot === "call" || slot === "method";
 
-const stringKinds = [
-  ...["string_fragment", "string_content", "string_literal_content", "multiline_string_fragment"],
-  ...["interpreted_string_literal_content", "raw_string_literal_content", "character_literal_content"],
-];
+const stringKinds =
+  "string_fragment string_content string_literal_content multiline_string_fragment interpreted_string_literal_content raw_string_literal_content character_literal_content".split(
+    " ",
+  );
 
 /** The facts that a syntax tree contains about its file. Those of some lines are read from the nodes on these lines. */
 export const createTreeSource = (tree: Tree): Source => new TreeSource(tree);
@@ -610,8 +610,8 @@ function usesOf(tree: Tree, variables: Variables, table: SlotTable): Use[] {
     if (!isAfterDot(one, tree) && mayMatter(one) && declaresVariable(one, tree)) variables.declare(one);
   return names.flatMap((one) => {
     if (one.name === shape.baseCall) return baseCall(one, tree);
-    if (isAfterDot(one, tree)) return readOf(one, variables, tree) ?? useOf(one, variables, tree);
-    return isClosed && !variables.isDefined(one.name) ? [] : useOf(one, variables, tree);
+    const mayBeUse = !isClosed || isAfterDot(one, tree) || variables.isDefined(one.name);
+    return mayBeUse ? useOf(one, variables, tree) : [];
   });
 }
 
@@ -631,24 +631,6 @@ const hasMember = ({ node }: NameAt, { text }: Tree): boolean =>
 function isAfterDot({ node }: NameAt, { text }: Tree): boolean {
   const { from } = node.extent;
   return text[from - 1] === "." && text[from - 2] !== ".";
-}
-
-/** Signs after a name that is called or set, or may be: the nodes around decide. */
-const maybeCalled = /^\s*(?:[({[<`]|\?\.[(<]|=(?![=>]))/;
-
-/** The read of a member of a module, a class or a constant, by the text alone; undefined if the nodes around must decide. */
-function readOf(one: NameAt, variables: Variables, { path, text }: Tree): Use[] | undefined {
-  const { node, name, line } = one;
-  const { from, to } = node.extent;
-  if (!(isScript(path) || isPython(path) || isGo(path)) || maybeCalled.test(text.slice(to, to + 20)))
-    return undefined;
-  const receiver = pathBefore(text, from) ?? "";
-  // A decorator, or an element of JSX, is called.
-  if (receiver !== "" && "@<".includes(text[from - receiver.length - 2] ?? " ")) return undefined;
-  const root = rootOf.exec(receiver)?.[1] ?? "";
-  const isFollowed = root !== "" && !ownNames.has(root) && variables.declaring(root, one) === undefined;
-  const role = node.kind.endsWith("type_identifier") ? "type" : "read";
-  return isFollowed ? [{ name, line, role, receiver, variable: null }] : [];
 }
 
 /** `super(…)` calls a member that every class has. */

@@ -1,6 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { Modules } from "../code/imports.ts";
+import { compareRanks } from "../code/names.ts";
 import { isTestFile } from "../code/test-file.ts";
 import { reasonByName } from "../diff/skipped-names.ts";
+import type { Callers } from "./callers.ts";
 import type { GraphCommit, GraphFinding, VectorSearch } from "./graph.ts";
 import {
   type DefinitionAt,
@@ -21,9 +24,12 @@ type SeedNode =
   | { kind: "commit"; of: GraphCommit }
   | { kind: "finding"; of: GraphFinding };
 
-interface SearchSources {
+/** What queries are answered from. */
+export interface QuerySources {
   database: DatabaseSync;
   head: HeadFacts;
+  modules: Modules;
+  callers: Callers;
   commits: readonly GraphCommit[];
   findings: readonly GraphFinding[];
   nearest: VectorSearch | undefined;
@@ -55,7 +61,7 @@ const RANK_OFFSET = 60;
 
 /** Finds the k best matches for a query: by names, words and paths, and by meaning if there are vectors. */
 export async function findSeeds(
-  sources: SearchSources,
+  sources: QuerySources,
   query: string,
   k: number,
   signal: AbortSignal,
@@ -129,11 +135,6 @@ function byName(head: HeadFacts, names: readonly string[], most = Number.POSITIV
     .map(({ of }) => symbol(of));
 }
 
-function compareRanks(left: readonly number[], right: readonly number[]): number {
-  const at = left.findIndex((value, index) => value !== right[index]);
-  return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
-}
-
 /** Files that the query names: by the whole path, or by its end. */
 function byWholePath(head: HeadFacts, query: string): SeedNode[] {
   const asked = (query.slice(0, MAX_QUERY).match(/[^\s"'`,;()?!]+\.\w{1,10}/g) ?? []).slice(0, MAX_WORDS);
@@ -185,7 +186,7 @@ function byText<Item>(
 }
 
 async function byVectors(
-  { nearest, head }: SearchSources,
+  { nearest, head }: QuerySources,
   query: string,
   k: number,
   signal: AbortSignal,

@@ -1,17 +1,8 @@
-import type { Modules } from "../code/imports.ts";
 import { isTestFile } from "../code/test-file.ts";
-import { type Callers, importersOf, SHOWN_CERTAINTY } from "./callers.ts";
+import { importersOf, SHOWN_CERTAINTY } from "./callers.ts";
 import type { CallSite, GraphAnswer, GraphCommit, GraphEdge, GraphFinding, GraphNode } from "./graph.ts";
-import type { Intent, Seed } from "./search.ts";
-import type { DefinitionAt, HeadFacts } from "./store.ts";
-
-interface ExpansionSources {
-  head: HeadFacts;
-  modules: Modules;
-  callers: Callers;
-  commits: readonly GraphCommit[];
-  findings: readonly GraphFinding[];
-}
+import type { Intent, QuerySources, Seed } from "./search.ts";
+import type { DefinitionAt } from "./store.ts";
 
 /** Maximum edges of one kind shown for one node; more if the query asks for them. */
 const FEW = 6;
@@ -22,7 +13,7 @@ const MAX_COMMITS = 3;
 const MAX_MESSAGE = 600;
 
 /** Goes from the matches of a query to the nodes connected with them. */
-export function expandSeeds(seeds: readonly Seed[], intent: Intent, sources: ExpansionSources): GraphAnswer {
+export function expandSeeds(seeds: readonly Seed[], intent: Intent, sources: QuerySources): GraphAnswer {
   const expansion = new Expansion(intent, sources);
   for (const seed of seeds) expansion.seed(seed);
   for (const seed of seeds) expansion.expand(seed);
@@ -34,9 +25,9 @@ class Expansion {
   readonly nodes = new Map<string, GraphNode>();
   readonly edges = new Map<string, GraphEdge>();
   readonly #intent: Intent;
-  readonly #sources: ExpansionSources;
+  readonly #sources: QuerySources;
 
-  constructor(intent: Intent, sources: ExpansionSources) {
+  constructor(intent: Intent, sources: QuerySources) {
     this.#intent = intent;
     this.#sources = sources;
   }
@@ -63,7 +54,12 @@ class Expansion {
     return this.#add({
       id: isSection ? `document:${of.path}@${of.start}` : `symbol:${of.path}#${name}@${of.start}`,
       kind: isSection ? "document" : "symbol",
-      ...{ name, path: of.path, startLine: of.docStart, endLine: of.end, excerpt: of.excerpt, score },
+      name,
+      path: of.path,
+      startLine: of.docStart,
+      endLine: of.end,
+      excerpt: of.excerpt,
+      score,
     });
   }
 

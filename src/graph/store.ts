@@ -164,13 +164,20 @@ export class FactWriter {
     this.#database = database;
     this.#schema = schema;
     this.#ids = ids;
-    const insert = (name: keyof typeof tables, columns: number) =>
-      database.prepare(`INSERT INTO ${this.#table(name)} VALUES (${Array(columns).fill("?").join(",")})`);
+    const insert = (name: keyof typeof tables, values: string) => {
+      const named = values.split(" ").map((value) => `$${value}`);
+      const statement = database.prepare(`INSERT INTO ${this.#table(name)} VALUES (${named.join()})`);
+      // A fact holds more than its row.
+      statement.setAllowUnknownNamedParameters(true);
+      return statement;
+    };
+    const definition =
+      "name kind container start end signatureEnd docStart exported outer type supers excerpt";
     this.#into = {
-      blob: insert("blob", 4),
-      definition: insert("definition", 14),
-      reference: insert("reference", 8),
-      import: insert("import", 9),
+      blob: insert("blob", "blob oid kind package"),
+      definition: insert("definition", `blob seq ${definition}`),
+      reference: insert("reference", "blob seq name line role receiver variable within"),
+      import: insert("import", "blob seq specifier imported local line again within stem"),
     };
     this.#words = database.prepare(
       `INSERT INTO ${this.#table("words")} (rowid, name, text) VALUES (?, ?, ?)`,
@@ -207,27 +214,19 @@ export class FactWriter {
   }
 
   #write(blob: number, { oid, kind, facts }: PendingFacts): void {
-    this.#into.blob.run(blob, oid, kind, facts?.package ?? null);
-    for (const [seq, one] of facts?.definitions.entries() ?? []) {
-      this.#into.definition.run(
-        ...[blob, seq, one.name, one.kind, one.container, one.start, one.end, one.signatureEnd, one.docStart],
-        ...[Number(one.exported), one.outer, one.type, one.supers, one.excerpt],
-      );
+    this.#into.blob.run({ blob, oid, kind, package: facts?.package ?? null });
+    for (const [seq, { exported, ...one }] of facts?.definitions.entries() ?? []) {
+      this.#into.definition.run({ ...one, blob, seq, exported: Number(exported) });
       this.#words.run(blob * 2 ** SEQ_BITS + seq, wordsOf(fullName(one)), one.text);
     }
     for (const [seq, one] of facts?.references.entries() ?? [])
-      this.#into.reference.run(
-        ...[blob, seq, one.name, one.line, one.role, one.receiver, one.variable, one.within],
-      );
-    for (const [seq, one] of facts?.imports.entries() ?? [])
-      this.#into.import.run(
-        ...[blob, seq, one.specifier, one.imported, one.local, one.line],
-        ...[Number(one.reexport), one.within, stemOf(one.specifier)],
-      );
+      this.#into.reference.run({ ...one, blob, seq });
+    for (const [seq, { reexport, ...one }] of facts?.imports.entries() ?? [])
+      this.#into.import.run({ ...one, blob, seq, again: Number(reexport), stem: stemOf(one.specifier) });
   }
 }
 
-const fullName = ({ name, container }: DefinitionFact) =>
+const fullName = ({ name, container }: Pick<DefinitionFact, "name" | "container">) =>
   container === null ? name : `${container} ${name}`;
 
 /** The last word of an import specifier, without an extension: the name of the file or folder. */

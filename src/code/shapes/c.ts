@@ -3,27 +3,12 @@ import { type Finder, firstOfKind, named, type Shape, standsIn, textOf } from ".
 import type { DefinitionKind } from "../source.ts";
 
 /** Preprocessor conditions, and nodes that C++ puts around declarations. */
-const passing = [
-  ...[
-    "preproc_if",
-    "preproc_ifdef",
-    "preproc_else",
-    "preproc_elif",
-    "linkage_specification",
-    "declaration_list",
-  ],
-  ...["namespace_definition", "template_declaration"],
-];
-const nameKinds = [
-  ...[
-    "identifier",
-    "field_identifier",
-    "type_identifier",
-    "destructor_name",
-    "operator_name",
-    "operator_cast",
-  ],
-];
+const passing =
+  "preproc_if preproc_ifdef preproc_else preproc_elif linkage_specification declaration_list namespace_definition template_declaration".split(
+    " ",
+  );
+const nameKinds =
+  "identifier field_identifier type_identifier destructor_name operator_name operator_cast".split(" ");
 
 interface Declared {
   name: string;
@@ -51,10 +36,10 @@ function declared(declarator: SgNode | null): Declared | null {
   }
   return null;
 }
-const declarators = [
-  ...["pointer_declarator", "function_declarator", "array_declarator", "reference_declarator"],
-  ...["parenthesized_declarator", "qualified_identifier", "init_declarator"],
-];
+const declarators =
+  "pointer_declarator function_declarator array_declarator reference_declarator parenthesized_declarator qualified_identifier init_declarator".split(
+    " ",
+  );
 
 const functionDefinition: Finder = (node) => {
   const found = declared(node.field("declarator"));

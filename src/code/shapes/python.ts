@@ -1,9 +1,9 @@
 import { type Finder, isUpperCase, named, type Shape, standsIn, textOf } from "../shape.ts";
 
-const passing = [
-  ...["expression_statement", "block", "if_statement", "else_clause", "elif_clause", "try_statement"],
-  ...["except_clause", "with_statement", "assignment"],
-];
+const passing =
+  "expression_statement block if_statement else_clause elif_clause try_statement except_clause with_statement assignment".split(
+    " ",
+  );
 
 const assignment: Finder = (node, isLocal) => {
   if (isLocal) return [];
