@@ -20,7 +20,7 @@ const mayImport: Record<string, string[]> = {
   diff: [],
   git: ["diff", "process-identity"],
   llm: [],
-  tools: ["git", "diff", "llm", "code", "analyzers", "graph"],
+  tools: ["git", "diff", "llm", "code", "graph"],
   agent: ["tools", "llm", "proof"],
   code: [],
   sandbox: ["git", "diff", "tools", "process-identity"],

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { GraphAnswer, GraphEdge, GraphNode } from "../graph/graph.ts";
-import { wholeNumber } from "./limits.ts";
+import { wholeNumber } from "./read-arguments.ts";
 import { fitting, showPath } from "./show.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 

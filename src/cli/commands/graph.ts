@@ -73,7 +73,7 @@ async function printGraph(query: string, values: OptionsOf<typeof declare>, io: 
   using progress = createProgress(io.stderr);
   const { openRange, loadLocalConfig } = await import("../open-range.ts");
   const { openLocalGraph, stepText } = await import("../local-graph.ts");
-  const { privacyOf } = await import("../../tools/private-text.ts");
+  const { privacyOf } = await import("../../tools/paths.ts");
   await using range = await openRange({ repo, base: head, head, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
   const isPrivate = await privacyOf(range.workspace, config.paths.private);
