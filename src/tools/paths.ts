@@ -96,7 +96,7 @@ function unquoted(given: string): string[] {
  * The keys that a given path may mean, the most literal first: as given, or as a rendering shows it (escaped or quoted). Also refuses paths
  * that cannot be a key.
  */
-export function pathKeys(given: string, context: ToolContext): [string, ...string[]] {
+function pathKeys(given: string, context: ToolContext): [string, ...string[]] {
   if (given.trim() === "") throw new ToolError("the path is empty; give it relative to the repository root");
   const roots = [context.workspace.root, ...(context.alsoRoots ?? [])];
   const forms = new Set([given, unescapeInvisible(given), ...unquoted(given)]);

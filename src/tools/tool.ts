@@ -111,7 +111,7 @@ interface VerdictSink {
   judge(claim: number | null, verdict: Verdict): Promise<JudgeAnswer>;
 }
 
-export type JudgeAnswer =
+type JudgeAnswer =
   | {
       ok: true;
       claim: number;
@@ -240,7 +240,7 @@ export interface ProofReport {
 }
 
 /** Runs tests of a proof, and receives its end. */
-export interface ProofPort {
+interface ProofPort {
   /**
    * Runs a test file once on each of these revisions; the last one is the test of the proof.
    * @throws ToolError if the file is refused, or a revision has no such run
