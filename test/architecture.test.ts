@@ -20,12 +20,12 @@ const mayImport: Record<string, string[]> = {
   diff: [],
   git: ["diff", "process-identity"],
   llm: [],
-  tools: ["git", "diff", "llm", "code", "analyzers"],
+  tools: ["git", "diff", "llm", "code", "graph"],
   agent: ["tools", "llm", "proof"],
   code: [],
   sandbox: ["git", "diff", "tools", "process-identity"],
   proof: ["sandbox", "git", "diff", "code"],
-  graph: ["git", "diff", "code", "tools"],
+  graph: ["git", "diff", "code"],
   journal: ["agent"],
   analyzers: ["diff", "code"],
   config: ["diff"],
@@ -122,7 +122,7 @@ const mayImport: Record<string, string[]> = {
 
 /** Imports between rooms that are types alone and cross a line that values may not cross. */
 const typesOnly: Record<string, string[]> = {
-  tools: ["git"],
+  tools: ["git", "graph"],
   agent: ["tools", "llm", "proof"],
   review: ["git", "llm"],
   queue: ["agent"],

@@ -14,7 +14,7 @@ import type { ReviewResult } from "../../src/review/review-result.ts";
 import { withoutSecrets } from "../../src/secrets/redact.ts";
 import { byteLength, cutAtLine } from "../../src/text/cut.ts";
 import { createDiffSource, GITHUB_CONTEXT } from "../../src/tools/diff-source.ts";
-import { takeLines, totalLines } from "../../src/tools/file-lines.ts";
+import { takeLines, totalLines } from "../../src/tools/show.ts";
 import type { EvalCase } from "./case-format.ts";
 import { openCaseRepository } from "./case-repository.ts";
 import type { Channel } from "./case-result.ts";

@@ -19,7 +19,7 @@ import { toolFindings } from "../review/tool-results/tool-findings.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
-import { privacyOf } from "../tools/private-text.ts";
+import { privacyOf } from "../tools/paths.ts";
 import { readPricesFile } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
 import { inputOf } from "./review-range.ts";

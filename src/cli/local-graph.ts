@@ -3,12 +3,12 @@ import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { localIndex } from "../config/folders.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { lastCommit } from "../git/workspace.ts";
-import type { Graph, GraphSource, IndexProgress } from "../graph/graph.ts";
+import type { Graph, GraphAnswer, GraphSource, IndexProgress } from "../graph/graph.ts";
 import { readHistory } from "../graph/history.ts";
 import { openGraph, sourceOfWorkspace } from "../graph/open-graph.ts";
 import type { VectorReport, Vectors } from "../graph/vectors.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
-import { type GraphAnswer, type GraphPort, ToolError } from "../tools/tool.ts";
+import { type GraphPort, ToolError } from "../tools/tool.ts";
 import type { OpenRange } from "./open-range.ts";
 import { useProxy } from "./use-proxy.ts";
 

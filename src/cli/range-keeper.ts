@@ -13,7 +13,7 @@ import { createAnchorFiles } from "../review/find/anchor-files.ts";
 import { createCoverageGate, createReviewCoverage } from "../review/find/coverage-gate.ts";
 import { createFindingCollector } from "../review/find/finding-collector.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
-import { privacyOf } from "../tools/private-text.ts";
+import { privacyOf } from "../tools/paths.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { KeptGraph } from "./local-graph.ts";
 import { loadLocalConfig, type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";

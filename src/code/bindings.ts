@@ -36,7 +36,8 @@ export function bindingsOf(tree: Tree, definitions: readonly Definition[]): Bind
 
 /** The kinds of nodes that may bind names in this text. */
 const scriptKindsIn = (text: string): string[] => [
-  ...["import_statement", "export_statement"],
+  "import_statement",
+  "export_statement",
   ...(/\b(?:require|import)\(/.test(text) ? ["variable_declarator"] : []),
   ...(text.includes("exports") ? ["assignment_expression"] : []),
 ];
@@ -82,10 +83,14 @@ function scriptImports(statement: string, line: number): Binding[] {
     ...(all === undefined ? [] : [["*", all] as const]),
     ...namePairs(/\{([^}]*)\}/.exec(clause)?.[1] ?? "", " as "),
   ];
-  return (taken.length > 0 ? taken : [["", ""] as const]).map(([imported, local]) => ({
-    ...{ specifier, imported, local, line, reexport: false },
-  }));
+  return bindPairs(taken.length > 0 ? taken : [["", ""]], { specifier, line, reexport: false });
 }
+
+/** A binding for each pair of the name in the other module and the name in this file. */
+const bindPairs = (
+  pairs: readonly (readonly [string, string])[],
+  rest: Pick<Binding, "specifier" | "line" | "reexport">,
+): Binding[] => pairs.map(([imported, local]) => ({ imported, local, ...rest }));
 
 /** Longest item of a list of names that is read. */
 const MAX_ITEM = 300;
@@ -111,13 +116,7 @@ function scriptExports(statement: string, line: number): Binding[] {
   const offered = /^export\s+(?:type\s+)?(?:\{([^}]*)\}|\*\s*(?:as\s+([\w$]+))?)/.exec(statement);
   const specifier = offered ? (from.exec(statement)?.[1] ?? "") : "";
   if (offered?.[1] !== undefined)
-    return namePairs(offered[1], " as ").map(([imported, local]) => ({
-      specifier,
-      imported,
-      local,
-      line,
-      reexport: true,
-    }));
+    return bindPairs(namePairs(offered[1], " as "), { specifier, line, reexport: true });
   if (offered) return [{ specifier, imported: "*", local: offered[2] ?? "*", line, reexport: true }];
   const main =
     /^export\s+default\s+(?:(?:async\s+)?function\s*\*?\s*|(?:abstract\s+)?class\s+)?([\p{L}_$][\p{L}\p{N}_$]*)\s*(?:[;({<]|$|extends|implements)/u.exec(
@@ -145,9 +144,8 @@ function loadedNames(declarator: string, line: number): Binding[] {
   if (plainName.test(pattern)) return [{ ...loaded, local: pattern, line, reexport: false }];
   if (loaded.imported !== "*") return [];
   const { specifier } = loaded;
-  return namePairs(pattern.replace(/^\{|\}$/g, ""), ":").map(([imported, local]) => ({
-    ...{ specifier, imported, local, line, reexport: false },
-  }));
+  const pairs = namePairs(pattern.replace(/^\{|\}$/g, ""), ":");
+  return bindPairs(pairs, { specifier, line, reexport: false });
 }
 
 const exporting =

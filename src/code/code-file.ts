@@ -58,7 +58,7 @@ const typeKinds: ReadonlySet<string> = new Set(["class", "interface", "type", "e
 
 /** Whether it has a body that runs. */
 export const isRun = ({ kind }: Definition): boolean => runKinds.has(kind);
-export const isType = ({ kind }: Definition): boolean => typeKinds.has(kind);
+export const isType = ({ kind }: { kind: string }): boolean => typeKinds.has(kind);
 
 /** Whether it only declares a function: a prototype, an overload, a method of an interface. */
 export function isDeclaration({ file, definition }: DefinitionSite): boolean {
@@ -101,6 +101,13 @@ export function definitionAt({ definitions }: CodeFile, line: number): Definitio
   const runs = around.filter(isRun);
   const readable = runs.find(({ start, end }) => end - start < READABLE);
   return readable ?? runs.at(-1) ?? around.filter(({ kind }) => kind !== "module").at(-1) ?? null;
+}
+
+/** The function or test around a line: the innermost test, or else as {@link definitionAt}. */
+export function functionAround(file: CodeFile, line: number): Definition | null {
+  const test = definitionsAt(file.definitions, line).findLast(({ kind }) => kind === "test");
+  const around = test ?? definitionAt(file, line);
+  return around && (isRun(around) || around.kind === "test") ? around : null;
 }
 
 const MAX_SHOWN_NAME = 60;

@@ -25,7 +25,7 @@ export const isTypeName = (word: string): boolean =>
   !vague.test(word) && (builtin.test(word) || /^[A-Z][a-z]/.test(word));
 
 /** The lines of a file, and those of them that are searched. */
-export interface SearchedLines {
+interface SearchedLines {
   path: string;
   lines: readonly string[];
   start: number;
@@ -140,7 +140,7 @@ const inParameters =
   /(?:^|[(,])\s*(?:(?:public|private|protected|override|readonly)\s+){1,4}([\p{L}_$][\p{L}\p{N}_$]*)\??\s*:\s*([^,=)]{1,200})/gu;
 
 /** A field that its class does not list: an assignment or a parameter of the constructor declares it. */
-export interface UnlistedField {
+interface UnlistedField {
   name: string;
   container: string;
   line: number;

@@ -70,8 +70,18 @@ export function grammarOf(path: string): Grammar | null {
 
 /** Other names of languages in ast-grep's rule files, by dialect. https://ast-grep.github.io/reference/languages.html */
 const otherNames: Record<string, string> = {
-  ...{ js: "JavaScript", jsx: "JavaScript", ts: "TypeScript", py: "python", golang: "go", kt: "kotlin" },
-  ...{ cc: "cpp", "c++": "cpp", cxx: "cpp", cs: "csharp", rb: "ruby", rs: "rust" },
+  js: "JavaScript",
+  jsx: "JavaScript",
+  ts: "TypeScript",
+  py: "python",
+  golang: "go",
+  kt: "kotlin",
+  cc: "cpp",
+  "c++": "cpp",
+  cxx: "cpp",
+  cs: "csharp",
+  rb: "ruby",
+  rs: "rust",
 };
 
 /** The dialect that a rule file of ast-grep means; null if it is unknown, or this machine has no parser for it. */

@@ -158,24 +158,10 @@ function lastInk(lines: readonly string[], from: number, to: number): number {
 
 /** Files that are not code: they define nothing. */
 const prose = new Set([
-  ...[
-    "md",
-    "mdx",
-    "txt",
-    "rst",
-    "adoc",
-    "json",
-    "jsonc",
-    "yaml",
-    "yml",
-    "toml",
-    "ini",
-    "cfg",
-    "csv",
-    "tsv",
-    "lock",
-  ],
-  ...["xml", "svg", "html", "css", "scss", "less", "po", "snap", "patch", "diff", "properties", "env", ""],
+  "",
+  ..."md mdx txt rst adoc json jsonc yaml yml toml ini cfg csv tsv lock xml svg html css scss less po snap patch diff properties env".split(
+    " ",
+  ),
 ]);
 
 /** The start of a comment that continues to the end of the line; both `//` and `#` for unknown languages. */
@@ -214,9 +200,15 @@ export function createLayoutSource(path: string, text: string): Source {
   const lines = once(() => readLines(text, extension));
   const definitions = once(() => (prose.has(extension) && !/^#!/.test(text) ? [] : outlineByLayout(text)));
   const heads = once(() => new Set(definitions().map((one) => headKey(one.start, one.name))));
-  const calls = once(() => lines().flatMap((line) => callsIn(line, heads())));
   const imports = once(() => (prose.has(extension) && !hasImports(path) ? [] : importsOf(path, text)));
   const importLines = once(() => new Set(imports().map(({ line }) => line)));
+  const namesIn = (some: readonly CodeLine[], names: ReadonlySet<string> | null) =>
+    referencesIn(some, names, heads(), importLines());
+  const calls = once((): Call[] =>
+    namesIn(lines(), null).flatMap(({ name, line, role, receiver = null }) =>
+      role === "call" ? [{ name, line, receiver }] : [],
+    ),
+  );
   return {
     isParsed: false,
     get definitions() {
@@ -228,9 +220,9 @@ export function createLayoutSource(path: string, text: string): Source {
     enclosing: (line) => definitionsAt(definitions(), line),
     calls: (start, end) => within(calls(), start, end),
     references: (names, { start, end } = { start: 1, end: Number.POSITIVE_INFINITY }) =>
-      withReceivers(referencesIn(within(lines(), start, end), names, heads(), importLines()), calls),
+      namesIn(within(lines(), start, end), names),
     readNames: (start, end, among) => {
-      const found = referencesIn(within(lines(), start, end), among ?? null, heads(), importLines());
+      const found = namesIn(within(lines(), start, end), among ?? null);
       const made = new Set(
         found.filter(({ role }) => role !== "read" && role !== "call").map(({ name }) => name),
       );
@@ -267,41 +259,24 @@ function readLines(text: string, extension: string): CodeLine[] {
 
 const headKey = (line: number, name: string) => `${line} ${name}`;
 
-function callsIn({ line, code }: CodeLine, heads: ReadonlySet<string>): Call[] {
-  return [...code.matchAll(/(?:([\w$.]{1,80})[.:])?([A-Za-z_$][\w$]*)\s?\(/g)].flatMap(
-    ([, receiver, name]) => {
-      if (!name || notCalled.has(name) || heads.has(headKey(line, name))) return [];
-      return [{ name, line, receiver: receiver ?? null }];
-    },
-  );
-}
-
 function referencesIn(
   lines: readonly CodeLine[],
   names: ReadonlySet<string> | null,
   heads: ReadonlySet<string>,
   importLines: ReadonlySet<number>,
 ): Reference[] {
-  return lines.flatMap(({ line, code }) => {
-    const isImport = importLines.has(line);
-    return [...code.matchAll(words)].flatMap((match) => {
-      const name = match[0];
+  return lines.flatMap(({ line, code }) =>
+    [...code.matchAll(words)].flatMap((match): Reference[] => {
+      const [name] = match;
       if (names && !names.has(name)) return [];
       const rest = code.slice(match.index + name.length, match.index + name.length + 20);
-      const role = heads.has(headKey(line, name)) ? "definition" : isImport ? "import" : roleBefore(rest);
-      return [{ name, line, role }];
-    });
-  });
-}
-
-/** Of several calls of a name on a line, the last one counts. */
-function withReceivers(references: readonly Reference[], calls: () => readonly Call[]): Reference[] {
-  const keyOf = ({ line, name }: Pick<Call, "line" | "name">) => `${line} ${name}`;
-  const receivers = once(() => new Map(calls().map((call) => [keyOf(call), call.receiver])));
-  return references.map((one) => {
-    const receiver = one.role === "call" ? receivers().get(keyOf(one)) : undefined;
-    return receiver === undefined ? one : { ...one, receiver };
-  });
+      if (heads.has(headKey(line, name))) return [{ name, line, role: "definition" }];
+      const role = importLines.has(line) ? "import" : roleBefore(rest);
+      if (role !== "call") return [{ name, line, role }];
+      const receiver = /([\w$.]{1,80})[.:]$/.exec(code.slice(0, match.index))?.[1] ?? null;
+      return notCalled.has(name) ? [] : [{ name, line, role, receiver }];
+    }),
+  );
 }
 
 function roleBefore(rest: string): ReferenceRole {

@@ -217,9 +217,9 @@ const knows = (file: CodeFile, path: string) =>
   file.path === path || isSameFolder(file.path, path) || importsFile(file, path);
 
 /** The names of constructors in various languages. */
-export const constructors: ReadonlySet<string> = new Set([
-  ...["__init__", "__new__", "constructor", "initialize", "init", "__construct"],
-]);
+export const constructors: ReadonlySet<string> = new Set(
+  "__init__ __new__ constructor initialize init __construct".split(" "),
+);
 
 /** Names that nearly every repository or language has: they do not identify a definition. */
 const common = new Set(
@@ -318,4 +318,10 @@ export function nearestFirst<At extends { file: { path: string } }>(
       (a.file.path === b.file.path ? 0 : a.file.path < b.file.path ? -1 : 1) ||
       lineOf(a) - lineOf(b),
   );
+}
+
+/** Compares by the first of several numbers that differs; the smaller one comes first. */
+export function compareRanks(left: readonly number[], right: readonly number[]): number {
+  const at = left.findIndex((value, index) => value !== right[index]);
+  return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }

@@ -57,6 +57,9 @@ interface Visibility {
 
 /** A language as tables of the node kinds of its grammars. Kinds that a dialect does not have are ignored for it. */
 export interface Shape {
+  /** Nodes that define the name in their field `name`. Their head ends before the field `body`. */
+  named: Readonly<Record<string, DefinitionKind>>;
+  /** All other nodes that define names. */
   definitions: Readonly<Record<string, Finder>>;
   /** For each kind, a regular expression that the text of a node must match. */
   heads?: Readonly<Record<string, string>>;
@@ -74,7 +77,7 @@ export interface Shape {
   identifiers: readonly string[];
   /**
    * The role of a name by its position: `parent.field`, `parent.#0` (first named child), `parent.#last`, `parent>kind` (a child of that
-   * kind) or `parent.*`.
+   * kind) or `parent.*`. The names of `named` nodes are definitions.
    */
   slots: Readonly<Record<string, Slot>>;
   /** The kind of a macro's arguments. */

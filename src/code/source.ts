@@ -129,6 +129,31 @@ export const within = <T extends { line: number }>(all: readonly T[], start: num
 export const definitionsAt = (definitions: readonly Definition[], line: number): Definition[] =>
   definitions.filter((one) => one.docStart <= line && line <= one.end);
 
+/** Which of some definitions, in nesting order, are around the lines of a file and around each other. */
+export class Nesting {
+  readonly #innermost: (Definition | null)[];
+  readonly #outer = new Map<Definition, Definition | null>();
+
+  constructor(definitions: readonly Definition[], lines: number) {
+    this.#innermost = new Array<Definition | null>(lines + 2).fill(null);
+    for (const one of definitions) {
+      let outer = this.at(one.start);
+      while (outer && outer.end < one.end) outer = this.outer(outer);
+      this.#outer.set(one, outer);
+      this.#innermost.fill(one, one.start, Math.min(one.end, lines) + 1);
+    }
+  }
+
+  /** The innermost one around a line. */
+  at(line: number): Definition | null {
+    return this.#innermost[line] ?? null;
+  }
+
+  outer(one: Definition): Definition | null {
+    return this.#outer.get(one) ?? null;
+  }
+}
+
 /** Texts that may occur in documentation, without duplicates: 3 to 60 characters with a letter. */
 export function tellingLiterals(texts: readonly string[]): string[] {
   const trimmed = new Set(texts.map((text) => text.trim()));

@@ -2,7 +2,7 @@ import type { SgNode } from "@ast-grep/napi";
 import { bindingsOf, bindingsOfImports } from "./bindings.ts";
 import { isTypeName, typeNameOf, wordsDeclaring } from "./declared-types.ts";
 import { importsOf, isGo, isPython, isScript } from "./imports.ts";
-import { type FoundDefinition, firstField, type Shape, type Slot } from "./shape.ts";
+import { type Finder, type FoundDefinition, firstField, named, type Shape, type Slot } from "./shape.ts";
 import {
   type Binding,
   type Call,
@@ -10,6 +10,7 @@ import {
   type DefinitionKind,
   definitionsAt,
   type Import,
+  Nesting,
   once,
   type Reference,
   type ReferenceRole,
@@ -20,7 +21,7 @@ import {
   within,
 } from "./source.ts";
 import {
-  CachedNode,
+  type CachedNode,
   docStartOf,
   type Extent,
   extentOf,
@@ -113,7 +114,7 @@ function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape)
   return nodes.flatMap((own) => {
     while ((around.at(-1)?.to ?? Number.POSITIVE_INFINITY) <= own.from) around.pop();
     const isLocal = around.at(-1)?.isRun ?? false;
-    const all = shape.definitions[own.kind]?.(own.node, isLocal) ?? [];
+    const all = finderOf(own.kind, shape)?.(own.node, isLocal) ?? [];
     const found = all.filter(({ name }) => name !== "");
     const [first] = found;
     if (!first) return [];
@@ -122,6 +123,11 @@ function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape)
     const [start, end] = [index.lineAt(from), index.lineAt(Math.max(from, to - 1))];
     return [{ found, start, end, from, at: own.from, to, type: writtenType(own.node, index) }];
   });
+}
+
+function finderOf(kind: string, shape: Shape): Finder | undefined {
+  const plain = shape.named[kind];
+  return plain ? named(plain) : shape.definitions[kind];
 }
 
 const typedKinds: readonly DefinitionKind[] = ["function", "method", "constant", "variable", "field", "type"];
@@ -202,7 +208,9 @@ const tables = new WeakMap<Shape, SlotTable>();
 function slotTableOf(shape: Shape): SlotTable {
   const known = tables.get(shape);
   if (known) return known;
-  const table = new Map<string, Entry[]>();
+  const table = new Map<string, Entry[]>(
+    Object.keys(shape.named).map((kind) => [kind, [{ where: "name", slot: "definition" }]]),
+  );
   for (const [key, slot] of Object.entries(shape.slots)) {
     const at = key.search(/[.>]/);
     const where = key[at] === ">" ? key.slice(at) : key.slice(at + 1);
@@ -264,48 +272,12 @@ function childAt(node: SgNode, where: string): SgNode | null {
   return (where === "#0" ? children[0] : children.at(-1)) ?? null;
 }
 
-/** Kinds of nodes that are calls. */
-const callKinds = (table: SlotTable): string[] =>
-  [...table].filter(([, entries]) => entries.some(({ slot }) => isCall(slot))).map(([kind]) => kind);
-
 const isCall = (slot: Slot) => slot === "call" || slot === "method";
 
-/** The called name, and the start of its receiver's text. */
-function calleeOf(call: CachedNode, table: SlotTable): { name: CachedNode; start: number } | null {
-  const entry = table.get(call.kind)?.find(({ slot }) => isCall(slot));
-  let node = entry ? childIn(call, entry.where) : null;
-  if (!entry || !node) return null;
-  const start = (entry.slot === "method" ? call : node).extent.from;
-  for (let level = 0; level < maximumLevels; level++) {
-    const inner = innerOf(node, table);
-    if (!inner) break;
-    node = inner;
-  }
-  return { name: node, start };
-}
-
-function innerOf(node: CachedNode, table: SlotTable): CachedNode | null {
-  const entries = table.get(node.kind) ?? [];
-  for (const { where, slot } of entries) {
-    const inner = (slot === "through" || slot === "member") && where !== "*" ? childIn(node, where) : null;
-    if (inner) return inner;
-  }
-  return null;
-}
-
-function childIn({ node }: CachedNode, where: string): CachedNode | null {
-  const child = where.startsWith("#")
-    ? childAt(node, where)
-    : where.startsWith(">")
-      ? node.children().find((one) => one.kind() === where.slice(1))
-      : node.field(where);
-  return child ? new CachedNode(child) : null;
-}
-
-const stringKinds = [
-  ...["string_fragment", "string_content", "string_literal_content", "multiline_string_fragment"],
-  ...["interpreted_string_literal_content", "raw_string_literal_content", "character_literal_content"],
-];
+const stringKinds =
+  "string_fragment string_content string_literal_content multiline_string_fragment interpreted_string_literal_content raw_string_literal_content character_literal_content".split(
+    " ",
+  );
 
 /** The facts that a syntax tree contains about its file. Those of some lines are read from the nodes on these lines. */
 export const createTreeSource = (tree: Tree): Source => new TreeSource(tree);
@@ -320,7 +292,8 @@ class TreeSource implements Source {
   readonly #table: SlotTable;
   readonly #definitions: () => Definition[];
   readonly #imports: () => Import[];
-  readonly #scopes: () => Scopes;
+  /** The functions, methods and tests around lines. */
+  readonly #scopes: () => Nesting;
   readonly #bindings: () => Binding[];
 
   constructor(tree: Tree) {
@@ -328,7 +301,7 @@ class TreeSource implements Source {
     this.#table = slotTableOf(tree.shape);
     this.#definitions = once(() => findDefinitions(findDefining(tree).map(locate), tree.index, tree.shape));
     this.#imports = once(() => importsOf(tree.path, tree.text));
-    this.#scopes = once(() => new Scopes(this.definitions, tree.index.lines.length));
+    this.#scopes = once(() => new Nesting(this.definitions.filter(isScope), tree.index.lines.length));
     this.#bindings = once(() =>
       isScript(tree.path) || isPython(tree.path) || isGo(tree.path)
         ? bindingsOf(
@@ -386,13 +359,12 @@ class TreeSource implements Source {
 const lineOf = ({ index }: Tree, { extent }: CachedNode) => index.lineAt(extent.from);
 
 function callsOn(tree: Tree, lines: LineRange, table: SlotTable): Call[] {
-  const { text, shape } = tree;
-  const written = findOn(tree, callKinds(table), lines).flatMap((node) => {
-    const callee = calleeOf(node, table);
-    if (!callee || !shape.identifiers.includes(callee.name.kind)) return [];
-    const { name, start } = callee;
-    const receiver = receiverOf(text, start, name.extent.from);
-    return [{ name: shortText(textOfNode(tree, name)), line: lineOf(tree, name), receiver }];
+  const { shape } = tree;
+  const written = findOn(tree, shape.identifiers, lines).flatMap((node) => {
+    const place = placeOf(node, table);
+    if (!isCall(place.slot)) return [];
+    const name = shortText(textOfNode(tree, node));
+    return [{ name, line: lineOf(tree, node), receiver: receiverOfCall(tree, node, place) }];
   });
   return shape.tokenTree ? [...written, ...callsInTokens(tree, shape.tokenTree, lines)] : written;
 }
@@ -440,7 +412,7 @@ function referencesOf(
   });
 }
 
-/** The text before a called name, as {@link callsOn} finds it from the call. */
+/** The text before a called name. */
 function receiverOfCall({ text }: Tree, name: CachedNode, { slot, node }: NameRole): string | null {
   const callee = slot === "method" ? (node.parent ?? node) : node;
   return receiverOf(text, callee.extent.from, name.extent.from);
@@ -514,29 +486,8 @@ function readNames(
 const keys: readonly Slot[] = ["key", "keyword"];
 const isVariable = ({ slot, isMember }: NameRole) => !isMember && !keys.includes(slot);
 
-/** The functions around the lines of a file. */
-class Scopes {
-  readonly #innermost: (Definition | null)[];
-  readonly #outer = new Map<Definition, Definition | null>();
-
-  constructor(definitions: readonly Definition[], lines: number) {
-    this.#innermost = new Array<Definition | null>(lines + 2).fill(null);
-    for (const one of definitions) {
-      if (!runs.includes(one.kind) && one.kind !== "macro") continue;
-      this.#outer.set(one, this.at(one.start));
-      this.#innermost.fill(one, one.start, Math.min(one.end, lines) + 1);
-    }
-  }
-
-  /** The innermost function, method or test around a line. */
-  at(line: number): Definition | null {
-    return this.#innermost[line] ?? null;
-  }
-
-  outer(one: Definition): Definition | null {
-    return this.#outer.get(one) ?? null;
-  }
-}
+/** Whether variables are known only within it. */
+const isScope = ({ kind }: Definition) => runs.includes(kind) || kind === "macro";
 
 /** Variables of one name that hide a definition or an import in a part of a file; more of them hide nothing. */
 const maximumHiding = 200;
@@ -548,7 +499,7 @@ const functions = /function|method|lambda|comprehension|^generator_expression$/;
 
 /** The variables of a file. Those with the name of a definition or an import are known in their block, others in the function around. */
 class Variables {
-  readonly #scopes: Scopes;
+  readonly #scopes: Nesting;
   readonly #tree: Tree;
   /** Lines with names of definitions and imports. */
   readonly #defining: ReadonlySet<string>;
@@ -558,7 +509,7 @@ class Variables {
   readonly #names = new Map<Definition | null, Set<string>>();
   readonly #types = new Map<Definition, Map<string, string>>();
 
-  constructor(scopes: Scopes, tree: Tree, definitions: readonly Definition[], bindings: readonly Binding[]) {
+  constructor(scopes: Nesting, tree: Tree, definitions: readonly Definition[], bindings: readonly Binding[]) {
     this.#scopes = scopes;
     this.#tree = tree;
     this.#defining = new Set([
@@ -659,8 +610,8 @@ function usesOf(tree: Tree, variables: Variables, table: SlotTable): Use[] {
     if (!isAfterDot(one, tree) && mayMatter(one) && declaresVariable(one, tree)) variables.declare(one);
   return names.flatMap((one) => {
     if (one.name === shape.baseCall) return baseCall(one, tree);
-    if (isAfterDot(one, tree)) return readOf(one, variables, tree) ?? useOf(one, variables, tree);
-    return isClosed && !variables.isDefined(one.name) ? [] : useOf(one, variables, tree);
+    const mayBeUse = !isClosed || isAfterDot(one, tree) || variables.isDefined(one.name);
+    return mayBeUse ? useOf(one, variables, tree) : [];
   });
 }
 
@@ -680,24 +631,6 @@ const hasMember = ({ node }: NameAt, { text }: Tree): boolean =>
 function isAfterDot({ node }: NameAt, { text }: Tree): boolean {
   const { from } = node.extent;
   return text[from - 1] === "." && text[from - 2] !== ".";
-}
-
-/** Signs after a name that is called or set, or may be: the nodes around decide. */
-const maybeCalled = /^\s*(?:[({[<`]|\?\.[(<]|=(?![=>]))/;
-
-/** The read of a member of a module, a class or a constant, by the text alone; undefined if the nodes around must decide. */
-function readOf(one: NameAt, variables: Variables, { path, text }: Tree): Use[] | undefined {
-  const { node, name, line } = one;
-  const { from, to } = node.extent;
-  if (!(isScript(path) || isPython(path) || isGo(path)) || maybeCalled.test(text.slice(to, to + 20)))
-    return undefined;
-  const receiver = pathBefore(text, from) ?? "";
-  // A decorator, or an element of JSX, is called.
-  if (receiver !== "" && "@<".includes(text[from - receiver.length - 2] ?? " ")) return undefined;
-  const root = rootOf.exec(receiver)?.[1] ?? "";
-  const isFollowed = root !== "" && !ownNames.has(root) && variables.declaring(root, one) === undefined;
-  const role = node.kind.endsWith("type_identifier") ? "type" : "read";
-  return isFollowed ? [{ name, line, role, receiver, variable: null }] : [];
 }
 
 /** `super(…)` calls a member that every class has. */

@@ -91,7 +91,8 @@ const selectorOf = (kinds: Iterable<string>) => ({ rule: { kind: [...kinds].join
  */
 export function findDefining({ root, shape, text, hasKind }: Tree): SgNode[] {
   const heads = Object.entries(shape.heads ?? {}).filter(([kind]) => hasKind(kind));
-  const plain = Object.keys(shape.definitions).filter((kind) => hasKind(kind) && !shape.heads?.[kind]);
+  const defining = [...Object.keys(shape.named), ...Object.keys(shape.definitions)];
+  const plain = defining.filter((kind) => hasKind(kind) && !shape.heads?.[kind]);
   const any = [
     ...(plain.length > 0 ? [selectorOf(plain).rule] : []),
     ...heads.flatMap(([kind, regex]) => (mayBegin(text, regex) ? [{ kind, regex }] : [])),

@@ -2,7 +2,7 @@ import { familyOf, folderOf, isPython, isScript, type Modules } from "../code/im
 import { constructors } from "../code/names.ts";
 import type { Use } from "../code/source.ts";
 import type { CallSite, SymbolLocation } from "./graph.ts";
-import type { Meaning, Names, Value, Values } from "./names.ts";
+import { type Meaning, Names, type Value, Values } from "./names.ts";
 import { type DefinitionAt, type HeadFacts, type ImportAt, type ReferenceAt, stemOf } from "./store.ts";
 
 /** The least certainty of an edge that is shown. */
@@ -26,19 +26,15 @@ const certainties = {
 /** If a name has this many places, some may have been left out (`HeadFacts`). */
 const MANY = 2_000;
 
-interface Resolvers {
-  head: HeadFacts;
-  names: Names;
-  values: Values;
-  modules: Modules;
-}
-
 interface Target {
   /** Keys of the intended definitions. */
   keys: ReadonlySet<string>;
   /** One of them. */
   of: DefinitionAt;
 }
+
+/** A reference, and how certain it means the target. */
+type Rated = readonly [ReferenceAt, number];
 
 const keyOf = ({ path, seq }: DefinitionAt): string => `${path}\0${seq}`;
 
@@ -49,10 +45,10 @@ export class Callers {
   readonly #values: Values;
   readonly #modules: Modules;
 
-  constructor({ head, names, values, modules }: Resolvers) {
+  constructor(head: HeadFacts, modules: Modules) {
     this.#head = head;
-    this.#names = names;
-    this.#values = values;
+    this.#names = new Names(head, modules);
+    this.#values = new Values(head, this.#names, modules);
     this.#modules = modules;
   }
 
@@ -79,9 +75,9 @@ export class Callers {
     const of = owner ?? method;
     const target = { keys: new Set([...definitions, of].map(keyOf)), of };
     const names = this.#callNames(of);
-    const sites = new CallSites(least, this.#head);
-    const certaintyOf = (reference: ReferenceAt) => this.#certaintyOf(reference, target);
-    sites.add(this.#references(names, "call", of.path), certaintyOf);
+    const calls = this.#references(names, "call", of.path).map(
+      (reference): Rated => [reference, this.#certaintyOf(reference, target)],
+    );
     // A subclass calls the constructor by a word, not by the name of the class.
     const byWord =
       isScript(of.path) && of.kind === "class"
@@ -89,11 +85,11 @@ export class Callers {
         : isPython(of.path) && method.name === "__init__"
           ? "__init__"
           : null;
-    if (byWord !== null)
-      sites.add(this.#references(new Set([byWord]), "call", of.path), (reference) =>
-        this.#certaintyOfBase(reference, target),
-      );
-    return sites.sorted();
+    if (byWord === null) return this.#sitesOf(calls, least);
+    const bases = this.#references(new Set([byWord]), "call", of.path).map(
+      (reference): Rated => [reference, this.#certaintyOfBase(reference, target)],
+    );
+    return this.#sitesOf([...calls, ...bases], least);
   }
 
   /** Uses of a definition other than calls: as a value, as a type, as a base class. */
@@ -102,10 +98,33 @@ export class Callers {
     if (!of) return [];
     const target = { keys: new Set(definitions.map(keyOf)), of };
     const names = this.#callNames(of);
-    const sites = new CallSites(least, this.#head);
-    for (const role of ["read", "type"] as const)
-      sites.add(this.#references(names, role, of.path), (reference) => this.#certaintyOf(reference, target));
-    return sites.sorted();
+    const uses = (["read", "type"] as const).flatMap((role) => this.#references(names, role, of.path));
+    return this.#sitesOf(
+      uses.map((reference) => [reference, this.#certaintyOf(reference, target)]),
+      least,
+    );
+  }
+
+  /** One site for each line, with the certainty of its most certain reference; the most certain first. */
+  #sitesOf(rated: readonly Rated[], least: number): CallSite[] {
+    const sites = new Map<string, CallSite>();
+    for (const [{ path, line, within }, certainty] of rated) {
+      const key = `${path}\0${line}`;
+      if (certainty < least || (sites.get(key)?.certainty ?? 0) >= certainty) continue;
+      const around = within === null ? undefined : this.#head.definitionsIn(path)[within];
+      sites.set(key, {
+        path,
+        line,
+        certainty,
+        within: around
+          ? { name: around.name, container: around.container, startLine: around.start, endLine: around.end }
+          : null,
+      });
+    }
+    return [...sites.values()].sort(
+      (a, b) =>
+        b.certainty - a.certainty || (a.path < b.path ? -1 : Number(a.path > b.path)) || a.line - b.line,
+    );
   }
 
   /** The definition that a call means, if the code shows it; null if it is unknown or not in the repository. */
@@ -244,45 +263,6 @@ export function importersOf(path: string, head: HeadFacts, modules: Modules): Se
   const imports = [...stems].filter(Boolean).flatMap((stem) => head.importsNaming(stem));
   const found = imports.filter((one) => modules.resolve(one.path, one.specifier).includes(path));
   return new Set(found.map((one) => one.path));
-}
-
-/** Call sites, one for each line, with the certainty of its most certain call. */
-class CallSites {
-  readonly #least: number;
-  readonly #head: HeadFacts;
-  readonly #sites = new Map<string, CallSite>();
-
-  constructor(least: number, head: HeadFacts) {
-    this.#least = least;
-    this.#head = head;
-  }
-
-  add(references: readonly ReferenceAt[], certaintyOf: (reference: ReferenceAt) => number): void {
-    for (const reference of references) {
-      const certainty = certaintyOf(reference);
-      const key = `${reference.path}\0${reference.line}`;
-      if (certainty >= this.#least && (this.#sites.get(key)?.certainty ?? 0) < certainty)
-        this.#sites.set(key, this.#siteOf(reference, certainty));
-    }
-  }
-
-  /** The most certain first. */
-  sorted(): CallSite[] {
-    return [...this.#sites.values()].sort(
-      (a, b) =>
-        b.certainty - a.certainty || (a.path < b.path ? -1 : Number(a.path > b.path)) || a.line - b.line,
-    );
-  }
-
-  #siteOf({ path, line, within }: ReferenceAt, certainty: number): CallSite {
-    const around = within === null ? undefined : this.#head.definitionsIn(path)[within];
-    return {
-      ...{ path, line, certainty },
-      within: around
-        ? { name: around.name, container: around.container, startLine: around.start, endLine: around.end }
-        : null,
-    };
-  }
 }
 
 /** Members of the languages' own libraries. If the receiver is unknown, such a name says nothing. */

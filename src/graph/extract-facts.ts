@@ -3,8 +3,8 @@ import { basesOf, unlistedFields } from "../code/declared-types.ts";
 import { packageOf } from "../code/imports.ts";
 import { extensionOf, grammarOf } from "../code/languages.ts";
 import { isWorthParsing, parseOnce } from "../code/parse.ts";
-import type { Definition, Source } from "../code/source.ts";
-import type { BlobFacts, DefinitionFact } from "./facts.ts";
+import { type Definition, Nesting, type Source } from "../code/source.ts";
+import type { BlobFacts, DefinitionFact } from "./store.ts";
 import { wordsOf } from "./words.ts";
 
 /** The kind of a file by its name. Its facts depend on the kind and the text. Null if it is not read. */
@@ -23,9 +23,7 @@ const layoutKinds = new Map(
 /** A path that the parser takes for this kind. */
 const pathFor = (kind: string, extension: string) => `file.${layoutKinds.has(kind) ? kind : extension}`;
 
-const noFacts = (text: string): BlobFacts => ({
-  ...{ lines: text.split("\n").length, package: null, definitions: [], references: [], imports: [] },
-});
+const noFacts: BlobFacts = { package: null, definitions: [], references: [], imports: [] };
 
 /**
  * The facts of a text. They only depend on the text and the kind of its path. Null for binaries, generated or too large texts,
@@ -34,9 +32,8 @@ const noFacts = (text: string): BlobFacts => ({
 export async function extractFacts(path: string, text: string): Promise<BlobFacts | null> {
   const kind = kindOf(path);
   if (kind === null || text.includes("\0") || !isWorthParsing(text)) return null;
-  if (kind === "package.json" || kind === "go.mod")
-    return { ...noFacts(text), package: packageOf(kind, text) };
-  if (kind === "document") return { ...noFacts(text), definitions: documentFacts(text) };
+  if (kind === "package.json" || kind === "go.mod") return { ...noFacts, package: packageOf(kind, text) };
+  if (kind === "document") return { ...noFacts, definitions: documentFacts(text) };
   const named = pathFor(kind, extensionOf(path));
   const source = await parseOnce(named, text);
   return source && factsOf(named, text, source);
@@ -49,23 +46,24 @@ const MAX_DEFINITIONS = 3_000;
 function factsOf(path: string, text: string, source: Source): BlobFacts {
   const lines = text.split("\n");
   const plain = withFields(source.definitions.slice(0, MAX_DEFINITIONS), lines);
-  const index = new DefinitionIndex(plain, lines.length);
-  const definitions = plain.map((one, at): DefinitionFact => {
-    return {
+  const nesting = new Nesting(plain, lines.length);
+  const functions = new Nesting(plain.filter(isFunction), lines.length);
+  const numbers = new Map(plain.map((one, at) => [one, at]));
+  const numberOf = (one: Definition | null) => (one && numbers.get(one)) ?? null;
+  return {
+    package: null,
+    definitions: plain.map((one) => ({
       ...one,
-      outer: index.outerOf(at),
+      outer: numberOf(nesting.outer(one)),
       supers: basesOf(one, { path, lines }).join(",") || null,
       excerpt: excerptOf(one, lines),
       text: textOf(one, lines),
-    };
-  });
-  return {
-    ...{ lines: lines.length, package: null, definitions },
+    })),
     references: source
       .uses()
       .slice(0, MAX_REFERENCES)
-      .map((use) => ({ ...use, within: index.around(use.line) })),
-    imports: source.bindings().map((one) => ({ ...one, within: index.functionAround(one.line) })),
+      .map((use) => ({ ...use, within: numberOf(nesting.at(use.line)) })),
+    imports: source.bindings().map((one) => ({ ...one, within: numberOf(functions.at(one.line)) })),
   };
 }
 
@@ -76,41 +74,6 @@ function withFields(definitions: readonly Definition[], lines: readonly string[]
     return { ...field, kind: "field", exported: false, ...place };
   });
   return [...definitions, ...added].sort((a, b) => a.start - b.start || b.end - a.end);
-}
-
-/** Finds definitions of a file by line. */
-class DefinitionIndex {
-  readonly #definitions: readonly Definition[];
-  /** The number of the innermost definition on each line; -1 for none. */
-  readonly #innermost: Int32Array;
-  readonly #outer: (number | null)[] = [];
-
-  constructor(definitions: readonly Definition[], lines: number) {
-    this.#definitions = definitions;
-    this.#innermost = new Int32Array(lines + 2).fill(-1);
-    const open: number[] = [];
-    for (const [at, { start, end }] of definitions.entries()) {
-      while (open.length > 0 && (definitions[open.at(-1) as number] as Definition).end < end) open.pop();
-      this.#outer.push(open.at(-1) ?? null);
-      open.push(at);
-      this.#innermost.fill(at, start, Math.min(end, lines) + 1);
-    }
-  }
-
-  around(line: number): number | null {
-    const at = this.#innermost[line] ?? -1;
-    return at < 0 ? null : at;
-  }
-
-  functionAround(line: number): number | null {
-    let at = this.around(line);
-    while (at !== null && !isFunction(this.#definitions[at] as Definition)) at = this.outerOf(at);
-    return at;
-  }
-
-  outerOf(at: number): number | null {
-    return this.#outer[at] ?? null;
-  }
 }
 
 const isFunction = (one: Definition) => isRun(one) || one.kind === "test";

@@ -1,10 +1,9 @@
 import { parentPort } from "node:worker_threads";
 import { extractFacts } from "./extract-facts.ts";
-import type { ExtractAnswer, ExtractRequest } from "./index-source.ts";
+import type { ExtractRequest } from "./index-source.ts";
 
-// The thread that parses texts, in the order of the requests.
-parentPort?.on("message", async ({ id, path, text }: ExtractRequest) => {
+// The thread that parses one text after the other.
+parentPort?.on("message", async ({ path, text }: ExtractRequest) => {
   // If the parser fails on a text, nothing is known of it.
-  const facts = await extractFacts(path, text).catch(() => null);
-  parentPort?.postMessage({ id, facts } satisfies ExtractAnswer);
+  parentPort?.postMessage(await extractFacts(path, text).catch(() => null));
 });

@@ -1,5 +1,4 @@
 import type { Commit } from "../git/workspace.ts";
-import type { GraphPort } from "../tools/tool.ts";
 
 /** A regular file of the head. */
 export interface GraphFile {
@@ -82,9 +81,41 @@ export interface IndexReport {
   milliseconds: number;
 }
 
+/** A node of the knowledge graph, and why it was found. */
+export interface GraphNode {
+  id: string;
+  kind: "file" | "symbol" | "commit" | "document" | "finding";
+  /** Its name for people: a path, a name, the first line of a message. */
+  name: string;
+  path: string | null;
+  /** 1-indexed, inclusive. */
+  startLine: number | null;
+  endLine: number | null;
+  /** A few lines that describe it. */
+  excerpt: string;
+  score: number;
+}
+
+/** The kind says what `from` does to `to`. */
+export interface GraphEdge {
+  from: string;
+  to: string;
+  kind: "defines" | "calls" | "references" | "imports" | "tests" | "documents" | "changed" | "about";
+  /** The line in `from`'s file; 1-indexed. */
+  line: number | null;
+  /** 0 to 1: how certain it is that this node is meant. Edges below one half are left out. */
+  certainty: number;
+}
+
+export interface GraphAnswer {
+  nodes: readonly GraphNode[];
+  edges: readonly GraphEdge[];
+}
+
 /** The knowledge graph of a repository at one head. Holds a database open until it is disposed. */
-export interface Graph extends GraphPort, Disposable {
+export interface Graph extends Disposable {
   readonly report: IndexReport;
+  query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer>;
   /** Calls of a symbol, the most certain first; empty if there is no such symbol. */
   callers(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[];
   /** Uses of a symbol other than calls: as a value, as a type, as a base class. The most certain first. */

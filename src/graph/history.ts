@@ -19,14 +19,26 @@ export async function readHistory(
 ): Promise<GraphCommit[]> {
   // Starts each commit in the output. It is random, so no file can have this name.
   const mark = randomUUID();
-  const args = [
-    ...["log", "-z", "--name-only", "--no-renames", `--max-count=${MAX_COMMITS}`, "--encoding=UTF-8"],
-    ...["--no-show-signature", "--no-color"],
-    ...[`--format=tformat:${mark}%x00%H%x00%an%x00%aI%x00%B%x00`, head, "--"],
-  ];
   const { stdout } = await runGit({
-    ...{ git: { gitPath, emptyHome }, gitDir, what: "list commits", args },
-    ...{ maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal },
+    git: { gitPath, emptyHome },
+    gitDir,
+    what: "list commits",
+    args: [
+      "log",
+      "-z",
+      "--name-only",
+      "--no-renames",
+      `--max-count=${MAX_COMMITS}`,
+      "--encoding=UTF-8",
+      "--no-show-signature",
+      "--no-color",
+      `--format=tformat:${mark}%x00%H%x00%an%x00%aI%x00%B%x00`,
+      head,
+      "--",
+    ],
+    maxBytes: MAX_BYTES,
+    timeoutMs: TIMEOUT_MS,
+    signal,
   });
   const commits: (GraphCommit & { paths: string[] })[] = [];
   const fields = splitNul(stdout, (field) => decodeText(field).text);

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import nodeModule from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname, extname, join } from "node:path";
@@ -5,9 +6,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
 import { extractFacts, kindOf } from "./extract-facts.ts";
-import type { BlobFacts } from "./facts.ts";
 import type { GraphSource, IndexProgress, IndexReport } from "./graph.ts";
-import { blobKey, FactWriter } from "./store.ts";
+import { type BlobFacts, blobKey, FactWriter } from "./store.ts";
 
 interface MissingBlob {
   path: string;
@@ -65,7 +65,7 @@ function knownBlobs(database: DatabaseSync, wanted: ReadonlyMap<string, MissingB
   return new Map(all.filter(([key]) => wanted.has(key)));
 }
 
-/** Requests to one thread at a time: enough that it never waits, few enough to hold in memory. */
+/** Texts that are read for one thread at a time: enough that it never waits, few enough to hold in memory. */
 const AHEAD = 4;
 
 /** `take` gets the facts in the order of the blobs, whatever thread is faster: ids order answers that are equally good. */
@@ -99,14 +99,8 @@ async function extractAll(
 }
 
 export interface ExtractRequest {
-  id: number;
   path: string;
   text: string;
-}
-
-export interface ExtractAnswer {
-  id: number;
-  facts: BlobFacts | null;
 }
 
 /** Parsing this many files takes longer than starting a thread, which has to load the parser. */
@@ -134,7 +128,7 @@ class ExtractPool implements AsyncDisposable {
   /** The facts of a text; null if nothing is known of it or it took too long. */
   extract(path: string, text: string): Promise<BlobFacts | null> {
     const idlest = this.#threads.reduce((least, one) => (one.load < least.load ? one : least));
-    return idlest.extract(path, text);
+    return idlest.extract({ path, text });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -155,74 +149,52 @@ function environment(): NodeJS.Dict<string> {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
-interface PendingRequest {
-  request: ExtractRequest;
-  resolve(facts: BlobFacts | null): void;
-  reject(error: Error): void;
-}
-
-/** One worker thread, started with its first request. */
+/** One worker thread, which parses one text after the other. It is started with its first text. */
 class ExtractThread {
-  /** In the order in which the worker answers. */
-  readonly #pending = new Map<number, PendingRequest>();
+  /** Texts that are not parsed yet. */
+  load = 0;
+  #last: Promise<unknown> = Promise.resolve();
   #worker: Worker | undefined;
-  #nextId = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #ended = false;
+  readonly #ending = new AbortController();
 
-  get load(): number {
-    return this.#pending.size;
+  async extract(request: ExtractRequest): Promise<BlobFacts | null> {
+    this.load += 1;
+    const facts = this.#last.then(() => this.#ask(request)).finally(() => (this.load -= 1));
+    this.#last = facts.catch(() => {});
+    return await facts;
   }
 
-  extract(path: string, text: string): Promise<BlobFacts | null> {
-    if (this.#ended) return Promise.reject(stopped());
-    const request = { id: this.#nextId++, path, text };
-    return new Promise((resolve, reject) => {
-      this.#pending.set(request.id, { request, resolve, reject });
-      this.#start().postMessage(request);
-      if (this.#pending.size === 1) this.#startTimer();
-    });
+  /** A worker that crashes or hangs is replaced, and its file given up. */
+  async #ask(request: ExtractRequest): Promise<BlobFacts | null> {
+    const ended = this.#ending.signal;
+    if (ended.aborted) throw stopped();
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    const signal = AbortSignal.any([ended, AbortSignal.timeout(FILE_TIMEOUT_MS)]);
+    try {
+      const answer = once(worker, "message", { signal });
+      worker.postMessage(request);
+      const [facts]: (BlobFacts | null)[] = await answer;
+      return facts ?? null;
+    } catch {
+      this.#worker = undefined;
+      await worker.terminate();
+      if (ended.aborted) throw stopped();
+      return null;
+    }
   }
 
   #start(): Worker {
-    if (this.#worker) return this.#worker;
     const worker = new Worker(script, { env: environment() });
-    worker.on("message", ({ id, facts }: ExtractAnswer) => this.#settle(id, facts));
-    worker.on("error", () => this.#restart(worker));
-    this.#worker = worker;
+    // Nobody waits for its answer between two texts.
+    worker.on("error", () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
     return worker;
   }
 
-  #settle(id: number, facts: BlobFacts | null): void {
-    this.#pending.get(id)?.resolve(facts);
-    this.#pending.delete(id);
-    this.#startTimer();
-  }
-
-  /** Times the oldest request, which is the one that the worker is processing. */
-  #startTimer(): void {
-    clearTimeout(this.#timer);
-    const worker = this.#worker;
-    if (this.#pending.size > 0 && worker)
-      this.#timer = setTimeout(() => this.#restart(worker), FILE_TIMEOUT_MS);
-  }
-
-  /** Replaces a worker that crashed or hangs. The file it was processing is given up, the others are requested again. */
-  #restart(worker: Worker): void {
-    if (this.#worker !== worker || this.#ended) return;
-    this.#worker = undefined;
-    void worker.terminate();
-    const [first, ...rest] = this.#pending.values();
-    if (first) this.#settle(first.request.id, null);
-    for (const { request } of rest) this.#start().postMessage(request);
-    this.#startTimer();
-  }
-
   async end(): Promise<void> {
-    this.#ended = true;
-    clearTimeout(this.#timer);
-    for (const { reject } of this.#pending.values()) reject(stopped());
-    this.#pending.clear();
+    this.#ending.abort();
     await this.#worker?.terminate();
   }
 }

@@ -1,3 +1,4 @@
+import { isType } from "../code/code-file.ts";
 import { isTypeName } from "../code/declared-types.ts";
 import { familyOf, folderOf, isGo, isPython, isScript, type Modules } from "../code/imports.ts";
 import { ownObject } from "../code/names.ts";
@@ -244,8 +245,6 @@ function valueIn(meaning: Meaning): Value {
   return of ? { kind: "definition", of } : unknown;
 }
 
-const types: readonly string[] = ["class", "interface", "type", "extension"];
-
 /** A literal: a string, a list or a number. */
 const literal = /^(?:[rbfuRBFU]{0,2}["'`]|[[{\d])/;
 const root =
@@ -325,7 +324,7 @@ export class Values {
       if (!one) return undefined;
       if (one.kind === "class" || one.kind === "interface") return one;
       const container = one.container;
-      const owner = all.find(({ name, kind }) => name === container && types.includes(kind));
+      const owner = all.find((other) => other.name === container && isType(other));
       if (container !== null && owner) return owner;
     }
     return undefined;
@@ -351,8 +350,8 @@ export class Values {
     if (value.kind === "definition") return this.#resultOf(value, depth + 1);
     if (value.kind === "instance") return value;
     // A word that is not imported and looks like no type may be anything.
-    const isType = rest.length === 0 ? isTypeName(head) : this.#isImported(place.path, head);
-    return value.kind === "foreign" && isType ? foreign : unknown;
+    const isTyped = rest.length === 0 ? isTypeName(head) : this.#isImported(place.path, head);
+    return value.kind === "foreign" && isTyped ? foreign : unknown;
   }
 
   #isImported(path: string, name: string): boolean {
@@ -364,7 +363,7 @@ export class Values {
     if (value.kind === "foreign") return foreign;
     if (value.kind !== "definition") return unknown;
     const { of } = value;
-    if (types.includes(of.kind)) return { kind: "instance", of };
+    if (isType(of)) return { kind: "instance", of };
     return of.kind === "function" || of.kind === "method" ? this.#contentOf(of, depth) : unknown;
   }
 
@@ -385,8 +384,7 @@ export class Values {
     // Go: an embedded type is also a field of that name.
     const embedded = isGo(of.path) && of.supers.find((one) => one.split(".").at(-1) === name);
     if (embedded) return this.#typed(placeOf(of), embedded, depth + 1);
-    if (value.kind === "definition" && !types.includes(of.kind))
-      return this.#memberOfConstant(of, name, depth);
+    if (value.kind === "definition" && !isType(of)) return this.#memberOfConstant(of, name, depth);
     if (of.kind === "type" && of.type !== null)
       return this.memberOf(this.#contentOf(of, depth), name, depth + 1);
     return isOpen ? unknown : foreign;

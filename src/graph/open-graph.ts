@@ -4,11 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { folderOf, Modules, type Package } from "../code/imports.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
-import type { GraphAnswer } from "../tools/tool.ts";
 import { Callers } from "./callers.ts";
 import type {
   CallSite,
   Graph,
+  GraphAnswer,
   GraphCommit,
   GraphFinding,
   GraphSource,
@@ -18,8 +18,7 @@ import type {
   VectorSearch,
 } from "./graph.ts";
 import { indexSource } from "./index-source.ts";
-import { Names, Values } from "./names.ts";
-import { findSeeds, intentOf } from "./search.ts";
+import { findSeeds, intentOf, type QuerySources } from "./search.ts";
 import { expandSeeds } from "./steps.ts";
 import {
   createTables,
@@ -43,8 +42,8 @@ export interface GraphOptions {
   /** History up to the head, newest first. */
   commits?: readonly GraphCommit[];
   findings?: readonly GraphFinding[];
-  /** Opens the search by meaning, once the tables exist. */
-  openNearest?: (database: DatabaseSync, writable: boolean) => VectorSearch;
+  /** Opens the search by meaning, once the tables exist. Not for a file that is only read. */
+  openNearest?: (database: DatabaseSync) => VectorSearch;
   /** Threads that parse texts. 0 parses in this thread: for few and trusted texts. Undefined: as many as there are cores. */
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -77,7 +76,7 @@ export async function openGraph(options: GraphOptions): Promise<Graph> {
     createViews(database);
     const report: IndexReport = await indexSource(database, options, start);
     if (file !== null && !readOnly) forgetOld(database, options.leastKept);
-    const nearest = options.openNearest?.(database, !readOnly);
+    const nearest = options.openNearest?.(database);
     return new OpenedGraph(database, report, nearest, options);
   } catch (error) {
     database.close();
@@ -132,13 +131,7 @@ const versionOf = (database: DatabaseSync) =>
 /** Answers queries from an index that is up to date. */
 class OpenedGraph implements Graph {
   readonly report: IndexReport;
-  readonly #database: DatabaseSync;
-  readonly #nearest: VectorSearch | undefined;
-  readonly #commits: readonly GraphCommit[];
-  readonly #findings: readonly GraphFinding[];
-  readonly #head: HeadFacts;
-  readonly #modules: Modules;
-  readonly #callers: Callers;
+  readonly #sources: QuerySources;
 
   constructor(
     database: DatabaseSync,
@@ -146,41 +139,36 @@ class OpenedGraph implements Graph {
     nearest: VectorSearch | undefined,
     { commits = [], findings = [] }: GraphOptions,
   ) {
-    this.#database = database;
     this.report = report;
-    this.#nearest = nearest;
-    this.#commits = commits;
-    this.#findings = findings;
-    this.#head = new HeadFacts(database);
-    this.#modules = new Modules(this.#head.files.keys(), packagesOf(database));
-    const names = new Names(this.#head, this.#modules);
-    const values = new Values(this.#head, names, this.#modules);
-    this.#callers = new Callers({ head: this.#head, names, values, modules: this.#modules });
+    const head = new HeadFacts(database);
+    const modules = new Modules(head.files.keys(), packagesOf(database));
+    const callers = new Callers(head, modules);
+    this.#sources = { database, head, modules, callers, commits, findings, nearest };
   }
 
   callers(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[] {
-    return this.#callers.callsOf(this.#callers.definitionsAt(symbol), leastCertainty);
+    const { callers } = this.#sources;
+    return callers.callsOf(callers.definitionsAt(symbol), leastCertainty);
   }
 
   uses(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[] {
-    return this.#callers.usesOf(this.#callers.definitionsAt(symbol), leastCertainty);
+    const { callers } = this.#sources;
+    return callers.usesOf(callers.definitionsAt(symbol), leastCertainty);
   }
 
   symbols(name: string): readonly SymbolLocation[] {
-    const found = this.#head.named(name).filter(({ kind }) => kind !== "section");
+    const found = this.#sources.head.named(name).filter(({ kind }) => kind !== "section");
     return found.map(({ path, signatureEnd }) => ({ path, name, line: signatureEnd }));
   }
 
   async query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer> {
     signal.throwIfAborted();
-    const shared = { head: this.#head, commits: this.#commits, findings: this.#findings };
-    const sources = { ...shared, database: this.#database, nearest: this.#nearest };
-    const seeds = await findSeeds(sources, query, k, signal);
-    return expandSeeds(seeds, intentOf(query), { ...shared, modules: this.#modules, callers: this.#callers });
+    const seeds = await findSeeds(this.#sources, query, k, signal);
+    return expandSeeds(seeds, intentOf(query), this.#sources);
   }
 
   [Symbol.dispose](): void {
-    this.#database.close();
+    this.#sources.database.close();
   }
 }
 

@@ -1,5 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
-import { kindRank } from "../tools/search-rank.ts";
+import type { Modules } from "../code/imports.ts";
+import { compareRanks } from "../code/names.ts";
+import { isTestFile } from "../code/test-file.ts";
+import { reasonByName } from "../diff/skipped-names.ts";
+import type { Callers } from "./callers.ts";
 import type { GraphCommit, GraphFinding, VectorSearch } from "./graph.ts";
 import {
   type DefinitionAt,
@@ -20,9 +24,12 @@ type SeedNode =
   | { kind: "commit"; of: GraphCommit }
   | { kind: "finding"; of: GraphFinding };
 
-interface SearchSources {
+/** What queries are answered from. */
+export interface QuerySources {
   database: DatabaseSync;
   head: HeadFacts;
+  modules: Modules;
+  callers: Callers;
   commits: readonly GraphCommit[];
   findings: readonly GraphFinding[];
   nearest: VectorSearch | undefined;
@@ -54,7 +61,7 @@ const RANK_OFFSET = 60;
 
 /** Finds the k best matches for a query: by names, words and paths, and by meaning if there are vectors. */
 export async function findSeeds(
-  sources: SearchSources,
+  sources: QuerySources,
   query: string,
   k: number,
   signal: AbortSignal,
@@ -118,7 +125,7 @@ function byName(head: HeadFacts, names: readonly string[], most = Number.POSITIV
     return (all.length > most ? [] : all).map((of) => {
       const isOf = container !== undefined && of.container === container;
       const kind = kinds.indexOf(of.kind);
-      return { of, rank: [isOf ? 0 : 1, kindRank(of.path), kind < 0 ? 20 : kind, of.exported ? 0 : 1] };
+      return { of, rank: [isOf ? 0 : 1, -fileWorth(of.path), kind < 0 ? 20 : kind, of.exported ? 0 : 1] };
     });
   });
   return found
@@ -126,11 +133,6 @@ function byName(head: HeadFacts, names: readonly string[], most = Number.POSITIV
     .sort((a, b) => compareRanks(a.rank, b.rank))
     .slice(0, MAX_LISTED)
     .map(({ of }) => symbol(of));
-}
-
-function compareRanks(left: readonly number[], right: readonly number[]): number {
-  const at = left.findIndex((value, index) => value !== right[index]);
-  return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
 
 /** Files that the query names: by the whole path, or by its end. */
@@ -184,7 +186,7 @@ function byText<Item>(
 }
 
 async function byVectors(
-  { nearest, head }: SearchSources,
+  { nearest, head }: QuerySources,
   query: string,
   k: number,
   signal: AbortSignal,
@@ -245,7 +247,8 @@ function nameMatch({ name, path }: DefinitionAt, head: HeadFacts, words: readonl
 const worthOf = ({ kind, path }: DefinitionAt) =>
   fileWorth(path) * (kind === "test" ? 0.6 : kind === "section" ? 1.2 : kind === "field" ? 0.7 : 1);
 
-const fileWorth = (path: string): number => [1, 0.8, 1, 0.3][kindRank(path)] ?? 1;
+/** Vendored, generated and locked files are the last that a query means. */
+const fileWorth = (path: string): number => (reasonByName(path) !== null ? 0.3 : isTestFile(path) ? 0.8 : 1);
 
 /** Words in more rows than this are slow: every match is ranked. */
 const FREQUENT = 1_500;

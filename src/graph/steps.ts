@@ -1,18 +1,8 @@
-import type { Modules } from "../code/imports.ts";
-import { fileKindOf } from "../tools/search-rank.ts";
-import type { GraphAnswer, GraphEdge, GraphNode } from "../tools/tool.ts";
-import { type Callers, importersOf, SHOWN_CERTAINTY } from "./callers.ts";
-import type { CallSite, GraphCommit, GraphFinding } from "./graph.ts";
-import type { Intent, Seed } from "./search.ts";
-import type { DefinitionAt, HeadFacts } from "./store.ts";
-
-interface ExpansionSources {
-  head: HeadFacts;
-  modules: Modules;
-  callers: Callers;
-  commits: readonly GraphCommit[];
-  findings: readonly GraphFinding[];
-}
+import { isTestFile } from "../code/test-file.ts";
+import { importersOf, SHOWN_CERTAINTY } from "./callers.ts";
+import type { CallSite, GraphAnswer, GraphCommit, GraphEdge, GraphFinding, GraphNode } from "./graph.ts";
+import type { Intent, QuerySources, Seed } from "./search.ts";
+import type { DefinitionAt } from "./store.ts";
 
 /** Maximum edges of one kind shown for one node; more if the query asks for them. */
 const FEW = 6;
@@ -23,23 +13,21 @@ const MAX_COMMITS = 3;
 const MAX_MESSAGE = 600;
 
 /** Goes from the matches of a query to the nodes connected with them. */
-export function expandSeeds(seeds: readonly Seed[], intent: Intent, sources: ExpansionSources): GraphAnswer {
+export function expandSeeds(seeds: readonly Seed[], intent: Intent, sources: QuerySources): GraphAnswer {
   const expansion = new Expansion(intent, sources);
   for (const seed of seeds) expansion.seed(seed);
   for (const seed of seeds) expansion.expand(seed);
   return { nodes: [...expansion.nodes.values()], edges: [...expansion.edges.values()] };
 }
 
-const isTest = (path: string) => fileKindOf(path) === "test";
-
 class Expansion {
   /** By id. A node keeps the score with which it was found first. */
   readonly nodes = new Map<string, GraphNode>();
   readonly edges = new Map<string, GraphEdge>();
   readonly #intent: Intent;
-  readonly #sources: ExpansionSources;
+  readonly #sources: QuerySources;
 
-  constructor(intent: Intent, sources: ExpansionSources) {
+  constructor(intent: Intent, sources: QuerySources) {
     this.#intent = intent;
     this.#sources = sources;
   }
@@ -66,7 +54,12 @@ class Expansion {
     return this.#add({
       id: isSection ? `document:${of.path}@${of.start}` : `symbol:${of.path}#${name}@${of.start}`,
       kind: isSection ? "document" : "symbol",
-      ...{ name, path: of.path, startLine: of.docStart, endLine: of.end, excerpt: of.excerpt, score },
+      name,
+      path: of.path,
+      startLine: of.docStart,
+      endLine: of.end,
+      excerpt: of.excerpt,
+      score,
     });
   }
 
@@ -106,9 +99,9 @@ class Expansion {
     const definitions = callers.definitionsAt({ path: of.path, name: of.name, line: of.signatureEnd });
     const calls = callers.callsOf(definitions);
     const most = this.#intent.callers ? MANY : FEW;
-    this.#addSites(calls.filter(({ path }) => !isTest(path)).slice(0, most), "calls", id, score);
+    this.#addSites(calls.filter(({ path }) => !isTestFile(path)).slice(0, most), "calls", id, score);
     const mostTests = this.#intent.tests ? MANY : FEW / 2;
-    this.#addSites(calls.filter(({ path }) => isTest(path)).slice(0, mostTests), "tests", id, score);
+    this.#addSites(calls.filter(({ path }) => isTestFile(path)).slice(0, mostTests), "tests", id, score);
     this.#addSites(callers.usesOf(definitions).slice(0, most), "references", id, score);
     this.#addCallees(of, id, score);
     this.#addHistory(of.path, score, of);
@@ -161,10 +154,11 @@ class Expansion {
       this.#edge(id, "imports", this.#file(target, near), line);
     const importers = [...importersOf(path, head, modules)].filter((from) => from !== path).sort();
     const shown = [
-      ...importers.filter((one) => !isTest(one)).slice(0, this.#intent.callers ? MANY : FEW),
-      ...importers.filter(isTest).slice(0, this.#intent.tests ? MANY : FEW),
+      ...importers.filter((one) => !isTestFile(one)).slice(0, this.#intent.callers ? MANY : FEW),
+      ...importers.filter(isTestFile).slice(0, this.#intent.tests ? MANY : FEW),
     ];
-    for (const one of shown) this.#edge(this.#file(one, near), isTest(one) ? "tests" : "imports", id, null);
+    for (const one of shown)
+      this.#edge(this.#file(one, near), isTestFile(one) ? "tests" : "imports", id, null);
     this.#addHistory(path, score, null);
   }
 
@@ -206,7 +200,7 @@ class Expansion {
     for (const name of new Set([...names].map((match) => match[1] ?? ""))) {
       const [one, ...others] = head
         .named(name)
-        .filter(({ kind, path }) => kind !== "section" && !isTest(path));
+        .filter(({ kind, path }) => kind !== "section" && !isTestFile(path));
       if (one && others.length === 0) this.#edge(id, "documents", this.#symbol(one, near), null, 0.8);
     }
     const paths = of.excerpt.matchAll(/[\w./-]{1,200}\.\w{1,5}\b/g);

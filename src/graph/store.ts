@@ -1,17 +1,58 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { BlobFacts, DefinitionFact, ImportFact, ReferenceFact } from "./facts.ts";
+import type { Binding, DefinitionKind, Use } from "../code/source.ts";
 import { partsOf, wordsOf } from "./words.ts";
 
+/** A definition of a blob, or a section of a document. Lines are 1-indexed and inclusive. */
+export interface DefinitionFact {
+  name: string;
+  kind: DefinitionKind | "section";
+  container: string | null;
+  start: number;
+  end: number;
+  signatureEnd: number;
+  docStart: number;
+  exported: boolean;
+  /** The number of the definition around it. */
+  outer: number | null;
+  /** The name of its declared type, see `Definition.type`; of a field that a method assigns, also the class or function that it names. */
+  type: string | null;
+  /** Types that it extends, implements or embeds, by their names in this file, separated by commas. */
+  supers: string | null;
+  /** The beginning of its signature. */
+  excerpt: string;
+  /** The words that find it, besides its name. */
+  text: string;
+}
+
+interface ReferenceFact extends Use {
+  /** The number of the definition around it. */
+  within: number | null;
+}
+
+interface ImportFact extends Binding {
+  /** The number of the function around it, which alone knows the name. */
+  within: number | null;
+}
+
+/** All facts about a blob without other files. */
+export interface BlobFacts {
+  /** The package or module that a manifest names: `package.json`, `go.mod`. */
+  package: string | null;
+  definitions: readonly DefinitionFact[];
+  references: readonly ReferenceFact[];
+  imports: readonly ImportFact[];
+}
+
 /** The version of the extracted facts. An index of another version is built again. */
-export const EXTRACTOR_VERSION = 3;
+export const EXTRACTOR_VERSION = 4;
 
 /**
  * The facts of a blob only depend on its text and on the kind of its file name, so they are computed once and are valid for each
  * head, path and pull request. What is at a head is not stored: it is `temp.present`, filled from git's tree.
  */
 const tables = {
-  /** `kind` is the grammar's dialect, or another kind of file (`kindOf`); `lines` is 0 if nothing is known of the text. */
-  blob: "id INTEGER PRIMARY KEY, oid TEXT NOT NULL, kind TEXT NOT NULL, lines INTEGER NOT NULL, package TEXT, UNIQUE (oid, kind)",
+  /** `kind` is the grammar's dialect, or another kind of file (`kindOf`). */
+  blob: "id INTEGER PRIMARY KEY, oid TEXT NOT NULL, kind TEXT NOT NULL, package TEXT, UNIQUE (oid, kind)",
   /** Symbols, and the sections of documents (`kind` = 'section'). */
   definition:
     "blob INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, container TEXT, " +
@@ -123,13 +164,20 @@ export class FactWriter {
     this.#database = database;
     this.#schema = schema;
     this.#ids = ids;
-    const insert = (name: keyof typeof tables, columns: number) =>
-      database.prepare(`INSERT INTO ${this.#table(name)} VALUES (${Array(columns).fill("?").join(",")})`);
+    const insert = (name: keyof typeof tables, values: string) => {
+      const named = values.split(" ").map((value) => `$${value}`);
+      const statement = database.prepare(`INSERT INTO ${this.#table(name)} VALUES (${named.join()})`);
+      // A fact holds more than its row.
+      statement.setAllowUnknownNamedParameters(true);
+      return statement;
+    };
+    const definition =
+      "name kind container start end signatureEnd docStart exported outer type supers excerpt";
     this.#into = {
-      blob: insert("blob", 5),
-      definition: insert("definition", 14),
-      reference: insert("reference", 8),
-      import: insert("import", 9),
+      blob: insert("blob", "blob oid kind package"),
+      definition: insert("definition", `blob seq ${definition}`),
+      reference: insert("reference", "blob seq name line role receiver variable within"),
+      import: insert("import", "blob seq specifier imported local line again within stem"),
     };
     this.#words = database.prepare(
       `INSERT INTO ${this.#table("words")} (rowid, name, text) VALUES (?, ?, ?)`,
@@ -166,27 +214,19 @@ export class FactWriter {
   }
 
   #write(blob: number, { oid, kind, facts }: PendingFacts): void {
-    this.#into.blob.run(blob, oid, kind, facts?.lines ?? 0, facts?.package ?? null);
-    for (const [seq, one] of facts?.definitions.entries() ?? []) {
-      this.#into.definition.run(
-        ...[blob, seq, one.name, one.kind, one.container, one.start, one.end, one.signatureEnd, one.docStart],
-        ...[Number(one.exported), one.outer, one.type, one.supers, one.excerpt],
-      );
+    this.#into.blob.run({ blob, oid, kind, package: facts?.package ?? null });
+    for (const [seq, { exported, ...one }] of facts?.definitions.entries() ?? []) {
+      this.#into.definition.run({ ...one, blob, seq, exported: Number(exported) });
       this.#words.run(blob * 2 ** SEQ_BITS + seq, wordsOf(fullName(one)), one.text);
     }
     for (const [seq, one] of facts?.references.entries() ?? [])
-      this.#into.reference.run(
-        ...[blob, seq, one.name, one.line, one.role, one.receiver, one.variable, one.within],
-      );
-    for (const [seq, one] of facts?.imports.entries() ?? [])
-      this.#into.import.run(
-        ...[blob, seq, one.specifier, one.imported, one.local, one.line],
-        ...[Number(one.reexport), one.within, stemOf(one.specifier)],
-      );
+      this.#into.reference.run({ ...one, blob, seq });
+    for (const [seq, { reexport, ...one }] of facts?.imports.entries() ?? [])
+      this.#into.import.run({ ...one, blob, seq, again: Number(reexport), stem: stemOf(one.specifier) });
   }
 }
 
-const fullName = ({ name, container }: DefinitionFact) =>
+const fullName = ({ name, container }: Pick<DefinitionFact, "name" | "container">) =>
   container === null ? name : `${container} ${name}`;
 
 /** The last word of an import specifier, without an extension: the name of the file or folder. */

@@ -1,10 +1,11 @@
-import type { DatabaseSync } from "node:sqlite";
+import { createRequire } from "node:module";
+import { DatabaseSync } from "node:sqlite";
 import { reasonByName } from "../diff/skipped-names.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { Masks, type ScannedText } from "../secrets/masks.ts";
 import { kindOf } from "./extract-facts.ts";
-import type { GraphFile, GraphSource, VectorSearch } from "./graph.ts";
-import { loadVectorExtension, VectorStore } from "./vector-store.ts";
+import type { GraphFile, GraphSource, RankedChunk, VectorSearch } from "./graph.ts";
+import { inTransaction } from "./store.ts";
 
 /** Computes vectors of texts that are near to each other if the texts mean the same. */
 export interface Embedder {
@@ -41,8 +42,8 @@ export interface VectorReport {
 
 /** Finds parts of files by meaning. Without sqlite-vec for this machine it finds nothing and sends nothing. */
 export interface Vectors {
-  /** For `openGraph`: uses its database. If the file is only read, new vectors are forgotten with the connection. */
-  open(database: DatabaseSync, writable: boolean): VectorSearch;
+  /** For `openGraph`: uses its database, which must be writable. */
+  open(database: DatabaseSync): VectorSearch;
   /** Computes missing vectors within `maxTokens`. Only rejects if aborted; finished vectors stay. */
   update(signal: AbortSignal): Promise<VectorReport>;
 }
@@ -53,46 +54,28 @@ const BATCH = 96;
 const MAX_QUERY = 2_000;
 
 export function createVectors(options: VectorOptions): Vectors {
-  let stores: VectorStore[] = [];
+  let store: VectorStore | null = null;
   const masks = new Masks();
   return {
-    open(database, writable) {
-      stores = loadVectorExtension(database) ? openStores(database, writable, options.embedder) : [];
-      return searchIn(stores, options, masks);
+    open(database) {
+      store = loadVectorExtension(database) ? new VectorStore(database, options.embedder.name) : null;
+      return searchIn(store, options, masks);
     },
-    update: (signal) => update(stores, options, masks, signal),
+    update: async (signal) =>
+      store ? await update(store, options, masks, signal) : { embedded: 0, left: 0, tokens: 0 },
   };
 }
 
-/** The last one is written to. */
-function openStores(database: DatabaseSync, writable: boolean, { name }: Embedder): VectorStore[] {
-  const main = new VectorStore(database, "main");
-  if (writable) {
-    main.prepare(name);
-    return [main];
-  }
-  const own = new VectorStore(database, "temp");
-  own.prepare(name);
-  return main.holds(name) ? [main, own] : [own];
-}
-
-function searchIn(
-  stores: readonly VectorStore[],
-  { embedder, warn }: VectorOptions,
-  masks: Masks,
-): VectorSearch {
+function searchIn(store: VectorStore | null, { embedder, warn }: VectorOptions, masks: Masks): VectorSearch {
   let hasFailed = false;
   return {
     async nearest(query, k, signal) {
-      const filled = stores.filter((store) => store.holds(embedder.name));
       const asked = masks.forPeople(masks.mask(await masks.learn(query)));
       const text = asked.slice(0, MAX_QUERY).trim();
-      if (hasFailed || filled.length === 0 || text === "") return [];
+      if (hasFailed || !store?.isFilled() || text === "") return [];
       try {
         const [vector] = (await embedder.embed([text], signal)).vectors;
-        if (!vector) return [];
-        const found = filled.flatMap((store) => store.nearest(vector, k));
-        return found.toSorted((a, b) => a.distance - b.distance).slice(0, k);
+        return vector ? store.nearest(vector, k) : [];
       } catch (error) {
         if (signal.aborted) throw error;
         // Later queries do not wait for an endpoint that is down.
@@ -105,17 +88,13 @@ function searchIn(
 }
 
 async function update(
-  stores: readonly VectorStore[],
+  store: VectorStore,
   options: VectorOptions,
   masks: Masks,
   signal: AbortSignal,
 ): Promise<VectorReport> {
-  const target = stores.at(-1);
-  if (!target) return { embedded: 0, left: 0, tokens: 0 };
-  const missing = embeddableBlobs(options.source.files).filter(
-    (oid) => !stores.some((store) => store.knows(oid)),
-  );
-  const batch = new Batch(target, options, signal);
+  const missing = embeddableBlobs(options.source.files).filter((oid) => !store.knows(oid));
+  const batch = new Batch(store, options, signal);
   try {
     const secrets = await findSecrets(missing, options, masks, signal);
     for (const oid of missing) {
@@ -254,4 +233,134 @@ function addChunk(chunks: Chunk[], lines: readonly string[], from: number, to: n
     .map((line) => line.slice(0, MAX_LINE))
     .join("\n");
   if (/\p{L}{2}/u.test(text)) chunks.push({ startLine: first + 1, endLine: last + 1, text });
+}
+
+/**
+ * Loads sqlite-vec into a connection that was opened with `allowExtension`, then disallows extensions again. False if the optional
+ * package is not installed or has no build for this machine.
+ */
+function loadVectorExtension(database: DatabaseSync): boolean {
+  try {
+    const { getLoadablePath } = createRequire(import.meta.url)("sqlite-vec") as typeof import("sqlite-vec");
+    database.enableLoadExtension(true);
+    database.loadExtension(getLoadablePath());
+    return true;
+  } catch {
+    return false;
+  } finally {
+    disallowExtensions(database);
+  }
+}
+
+function disallowExtensions(database: DatabaseSync): void {
+  try {
+    database.enableLoadExtension(false);
+  } catch {
+    // It was opened without `allowExtension`, so it never allowed them.
+  }
+}
+
+/** Whether sqlite-vec can be loaded on this machine. */
+export function canFindByMeaning(): boolean {
+  using database = new DatabaseSync(":memory:", { allowExtension: true });
+  return loadVectorExtension(database);
+}
+
+interface EmbeddedBlob {
+  oid: string;
+  /** Lines are 1-indexed and inclusive. */
+  chunks: readonly { startLine: number; endLine: number; vector: Float32Array }[];
+}
+
+/**
+ * The vectors of an index, by blob and lines. Each number is stored in one byte: floats would take four times the space and time. All
+ * vectors at the head are compared, 30,000 of 1,536 numbers in some 0.2 s.
+ */
+class VectorStore {
+  readonly #database: DatabaseSync;
+
+  /** Creates the tables. Vectors of another model are deleted. */
+  constructor(database: DatabaseSync, model: string) {
+    this.#database = database;
+    database.exec(`
+      CREATE TABLE IF NOT EXISTS embedding_model (name TEXT NOT NULL, dimensions INTEGER);
+      CREATE TABLE IF NOT EXISTS embedding_blob (oid TEXT PRIMARY KEY) WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS embedding_chunk (id INTEGER PRIMARY KEY, oid TEXT NOT NULL, start INTEGER NOT NULL, finish INTEGER NOT NULL);
+      CREATE INDEX IF NOT EXISTS embedding_chunk_oid ON embedding_chunk (oid);
+    `);
+    if (database.prepare("SELECT name FROM embedding_model").get()?.name === model) return;
+    database.exec(`
+      DELETE FROM embedding_model; DELETE FROM embedding_blob; DELETE FROM embedding_chunk;
+      DROP TABLE IF EXISTS embedding_index;
+    `);
+    database.prepare("INSERT INTO embedding_model VALUES (?, NULL)").run(model);
+  }
+
+  /** Null as long as there are no vectors. */
+  #dimensions(): number | null {
+    const dimensions = this.#database.prepare("SELECT dimensions FROM embedding_model").get()?.dimensions;
+    return dimensions == null ? null : Number(dimensions);
+  }
+
+  isFilled(): boolean {
+    return this.#dimensions() !== null;
+  }
+
+  knows(oid: string): boolean {
+    return this.#database.prepare("SELECT 1 FROM embedding_blob WHERE oid = ?").get(oid) !== undefined;
+  }
+
+  /** Adds blobs with all their chunks. A blob without chunks is known afterwards; one that another connection added is skipped. */
+  add(blobs: readonly EmbeddedBlob[]): void {
+    inTransaction(this.#database, () => {
+      const insert = this.#database.prepare("INSERT OR IGNORE INTO embedding_blob VALUES (?)");
+      for (const { oid, chunks } of blobs)
+        if (insert.run(oid).changes > 0) for (const chunk of chunks) this.#addChunk(oid, chunk);
+    });
+  }
+
+  #addChunk(oid: string, { startLine, endLine, vector }: EmbeddedBlob["chunks"][number]): void {
+    this.#createIndex(vector.length);
+    const { lastInsertRowid } = this.#database
+      .prepare("INSERT INTO embedding_chunk (oid, start, finish) VALUES (?, ?, ?)")
+      .run(oid, startLine, endLine);
+    this.#database
+      .prepare("INSERT INTO embedding_index (rowid, numbers) VALUES (?, vec_int8(?))")
+      .run(BigInt(lastInsertRowid), bytesOf(vector));
+  }
+
+  /** The first vector says how many dimensions all of them have. */
+  #createIndex(dimensions: number): void {
+    const known = this.#dimensions();
+    if (known === dimensions) return;
+    if (known) throw new RangeError(`a vector of ${dimensions} numbers among vectors of ${known}`);
+    this.#database.exec(
+      `CREATE VIRTUAL TABLE embedding_index USING vec0(numbers int8[${dimensions}] distance_metric=cosine)`,
+    );
+    this.#database.prepare("UPDATE embedding_model SET dimensions = ?").run(dimensions);
+  }
+
+  /** The k nearest chunks at the head, the nearest first. */
+  nearest(vector: Float32Array, k: number): RankedChunk[] {
+    const rows = this.#database
+      .prepare(
+        `SELECT oid, start, finish, distance FROM embedding_index JOIN embedding_chunk ON id = embedding_index.rowid
+         WHERE numbers MATCH vec_int8(?) AND k = ? AND embedding_index.rowid IN (
+           SELECT id FROM embedding_chunk WHERE oid IN (SELECT oid FROM temp.present)
+         ) ORDER BY distance`,
+      )
+      .all(bytesOf(vector), k);
+    return rows.map(({ oid, start, finish, distance }) => ({
+      oid: String(oid),
+      startLine: Number(start),
+      endLine: Number(finish),
+      distance: Number(distance),
+    }));
+  }
+}
+
+/** The numbers of a vector as bytes, so that the largest one is 127: only its direction counts. */
+function bytesOf(vector: Float32Array): Uint8Array {
+  const largest = vector.reduce((most, one) => Math.max(most, Math.abs(one)), 0) || 1;
+  return new Uint8Array(Int8Array.from(vector, (one) => Math.round((one / largest) * 127)).buffer);
 }

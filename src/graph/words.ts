@@ -21,23 +21,8 @@ export function wordsOf(text: string): string {
   return [...words].join(" ");
 }
 
-/** A cache, because the same identifiers occur in file after file. It is cleared at MAX_KNOWN. */
-const known = new Map<string, readonly string[]>();
-const MAX_KNOWN = 50_000;
-/** V8 copies shorter parts of a string, and refers to the whole string for longer ones. */
-const SLICED_FROM = 13;
-
-function wordsIn(identifier: string): readonly string[] {
-  let words = known.get(identifier);
-  if (!words) {
-    // A copy: a slice of a text would keep the whole text in memory.
-    const own = identifier.length < SLICED_FROM ? identifier : structuredClone(identifier);
-    words = [own.toLowerCase(), ...partsOf(own)].filter((one) => one.length > 1);
-    if (known.size >= MAX_KNOWN) known.clear();
-    known.set(own, words);
-  }
-  return words;
-}
+const wordsIn = (identifier: string): string[] =>
+  [identifier.toLowerCase(), ...partsOf(identifier)].filter((one) => one.length > 1);
 
 /** Words that cannot be split. */
 const plain = /^[a-z]+$/;

@@ -5,7 +5,7 @@ import { blobSizes } from "../git/object-listing.ts";
 import { openObjects } from "../git/object-workspace.ts";
 import type { GraphSource } from "../graph/graph.ts";
 import { openGraph, sourceOfWorkspace } from "../graph/open-graph.ts";
-import { privacyOf } from "../tools/private-text.ts";
+import { privacyOf } from "../tools/paths.ts";
 import { type IndexAnswer, type IndexReport, IndexTask } from "./index-messages.ts";
 import { liveForParent } from "./parent-port.ts";
 

@@ -16,7 +16,7 @@ import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { type CommandFiles, createCommandPort } from "../sandbox/command-port.ts";
 import { Masks } from "../secrets/masks.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
-import { privacyOf } from "../tools/private-text.ts";
+import { privacyOf } from "../tools/paths.ts";
 import type { CommandSandbox } from "./command-sandbox.ts";
 import {
   journalForPeople,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { shorten } from "../diff/file-diff.ts";
 import type { ChangeType } from "../git/workspace.ts";
-import { wholeNumber } from "./limits.ts";
+import { wholeNumber } from "./read-arguments.ts";
 import { count, fitting, showPath } from "./show.ts";
 import { type ChangedFile, defineTool, type ToolContext, ToolError } from "./tool.ts";
 

@@ -5,10 +5,9 @@ import { isPathTooLong } from "../diff/paths.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { noteShown, pageBudget, servedHunks, takePage } from "./diff-pages.ts";
 import { GITHUB_CONTEXT } from "./diff-source.ts";
-import { latin1Note } from "./file-lines.ts";
-import { wholeNumber } from "./limits.ts";
 import { didYouMean, keysToRead, nearMisses, refusePrivate } from "./paths.ts";
-import { count, showPath } from "./show.ts";
+import { wholeNumber } from "./read-arguments.ts";
+import { count, latin1Note, showPath } from "./show.ts";
 import { type ChangedFile, defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
 
 const kinds: Record<string, string> = {

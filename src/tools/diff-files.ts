@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { divideHunk, parseFilePatch, renderHunk, renderLine, shownBytes } from "../diff/file-diff.ts";
 import { boundedPatch } from "./diff-source.ts";
-import { LATIN1_NOTE } from "./file-lines.ts";
-import { wholeNumber } from "./limits.ts";
 import { resolveFile } from "./paths.ts";
-import { count, fitting } from "./show.ts";
+import { wholeNumber } from "./read-arguments.ts";
+import { count, fitting, LATIN1_NOTE } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 
 const IDENTICAL = "Files are identical.";

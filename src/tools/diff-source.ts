@@ -447,7 +447,7 @@ export function createDiffSource(
     const hindered = unreadable ?? (hunks === 0 ? NOTHING_TO_SHOW : null);
     const diffBytes = bytes === 0 ? 0 : bytes + headingBytes(change);
     return {
-      file: { ...{ change, reading, totalHunks: hunks, diffBytes, changes }, ...reviewable },
+      file: { change, reading, totalHunks: hunks, diffBytes, changes, ...reviewable },
       skip: withheld === undefined ? await skipFor(change, filtered, hindered) : skipWithheld(withheld),
     };
   }

@@ -66,13 +66,6 @@ function around(lines: readonly string[], at: number): string {
 /** More than a workspace accepts, which reports its own limit: 16 MB. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-interface TextReplacement {
-  old: string;
-  now: string;
-  /** Replaces every occurrence, not only the first. */
-  all: boolean;
-}
-
 interface ReplacedText {
   /** The file's bytes. */
   raw: string;
@@ -85,13 +78,13 @@ interface ReplacedText {
  * Replaces one text in a file by another, with any line ends. Line ends stay the same; a new line gets that of the line before it. Throws a
  * ToolError if the file would become too large. Undefined if the file contains the text in none of its spellings.
  */
-function replaceText(file: EditableText, { old, now, all }: TextReplacement): ReplacedText | undefined {
+function replaceText(file: EditableText, input: Input): ReplacedText | undefined {
   const plain = file.raw.replaceAll("\r\n", "\n");
-  for (const { from, text, encoding } of spellings(file, old, now)) {
+  for (const { from, text, encoding } of spellings(file, input.old_string, input.new_string)) {
     const parts = plain.split(from);
     if (parts.length === 1) continue;
     const occurrences = parts.length - 1;
-    const replaced = all ? occurrences : 1;
+    const replaced = input.replace_all ? occurrences : 1;
     const to = encode(text, encoding);
     requireRoom(file.raw.length + replaced * (to.length - from.length));
     const raw = rejoin(file, parts, { from, to, replaced });
@@ -180,9 +173,9 @@ async function execute(input: Input, context: ToolContext) {
   requireText(input.new_string, "new_string");
   const bytes = await files.read(path);
   const file = toEditable(path, bytes);
-  const { old_string: old, new_string: now, replace_all: all } = input;
-  const found = replaceText(file, { old, now, all });
-  if (found === undefined) throw new ToolError(absentText(path, old, now, decodeText(bytes).text));
+  const found = replaceText(file, input);
+  if (found === undefined)
+    throw new ToolError(absentText(path, input.old_string, input.new_string, decodeText(bytes).text));
   await files.write(path, toBytes(file, found.raw));
   const { raw, replaced, left } = found;
   return { output: { file_path: path, replaced, left, excerpt: changedLines(file.raw, raw) } };

@@ -1,8 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { z } from "zod";
 import { decodeText, looksBinary } from "../text/decode.ts";
-import { takeLines, totalLines } from "./file-lines.ts";
-import { resolveFile, resolveTarget } from "./paths.ts";
+import { takeLines, totalLines } from "./show.ts";
 import { type EditPort, type ToolContext, ToolError } from "./tool.ts";
 
 /** The files of a fix; throws a ToolError outside of a fix. */
@@ -111,32 +109,4 @@ function commonEnd(one: string, other: string): number {
   )
     taken += 1;
   return taken;
-}
-
-/** The input of the tools that copy or move a file. `destination` describes the second path for the model. */
-export const copyInput = (destination: string) =>
-  z.strictObject({
-    source_path: z.string().describe("From the repository root."),
-    destination_path: z.string().describe(destination),
-    overwrite: z.boolean().default(false).describe("Replace a file that is there."),
-  });
-export type CopyInput = z.infer<ReturnType<typeof copyInput>>;
-
-/** Both paths, as keys of the tree. */
-export interface PathPair {
-  source_path: string;
-  destination_path: string;
-}
-
-/** Copies a file with its mode. Throws a ToolError if it cannot be read or the destination is taken. */
-export async function copyFileTo(input: CopyInput, context: ToolContext): Promise<PathPair> {
-  const files = editsOf(context);
-  const from = await resolveFile(input.source_path, "head", context);
-  const { path: to, entry } = await resolveTarget(input.destination_path, context);
-  if (to === from.path) throw new ToolError(`'${to}' is where the file is`);
-  if (entry && !input.overwrite)
-    throw new ToolError(`there is a file '${to}' already; set overwrite to replace it`);
-  const mode = from.mode === "100755" ? "100755" : "100644";
-  await files.write(to, await files.read(from.path), { mode });
-  return { source_path: from.path, destination_path: to };
 }

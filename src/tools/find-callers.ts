@@ -3,12 +3,12 @@ import {
   type DefinitionSite,
   definitionAt,
   fullName,
+  functionAround,
   isProse,
   isRun,
   isType,
   type ParsedFile,
   parseFile,
-  readWantedName,
 } from "../code/code-file.ts";
 import { familyOf, isGo, type Modules } from "../code/imports.ts";
 import {
@@ -30,6 +30,7 @@ import {
   type FoundDefinition,
   findDefinition,
   type NamingFile,
+  wantedName,
 } from "./find-definition.ts";
 import { modulesOf } from "./parsed-files.ts";
 import { resolveFile } from "./paths.ts";
@@ -163,13 +164,6 @@ function isBase(
   });
 }
 
-/** The function, method or test around a line. */
-function functionAround(file: ParsedFile["code"], line: number): Definition | null {
-  const test = definitionsAt(file.definitions, line).findLast(({ kind }) => kind === "test");
-  const around = test ?? definitionAt(file, line);
-  return around && (isRun(around) || around.kind === "test") ? around : null;
-}
-
 /** If a name has more definitions, a use means this one only if its file knows it. */
 const AMBIGUOUS = 3;
 /** With two or three definitions, the least fit of a use: more than for a method that a class calls on itself and defines itself. */
@@ -214,7 +208,9 @@ function usesIn(parsed: ParsedFile, name: string, targets: readonly [Target, ...
 function callerAt(file: ParsedFile["code"], line: number, through: string | null): Caller {
   const around = functionAround(file, line);
   return {
-    ...{ file_path: file.path, line_number: line, line_content: file.lines[line - 1] ?? "" },
+    file_path: file.path,
+    line_number: line,
+    line_content: file.lines[line - 1] ?? "",
     around: around && { name: fullName(around), start_line: around.start, end_line: around.end },
     through,
   };
@@ -244,11 +240,8 @@ async function questionOf(
   context: ToolContext,
   signal: AbortSignal,
 ): Promise<Question> {
-  const searchFor = async (name: string) => {
-    const wanted = readWantedName(name);
-    if (wanted === null) throw new ToolError(`'${name}' holds no name; give one like parse or Parser.next`);
-    return await findDefinition({ wanted, ref: "head", first, line: null }, context, signal);
-  };
+  const searchFor = (name: string) =>
+    findDefinition({ wanted: wantedName(name), ref: "head", first, line: null }, context, signal);
   const search = await searchFor(input.name);
   const found = search.found.find(({ entry, isBest }) => entry.path === first.path && isBest);
   const home = found && (await parser.file(first));
@@ -291,10 +284,14 @@ async function execute(
   return {
     output: {
       definition: {
-        ...{ name: fullName(found.definition), file_path: first.path },
-        ...{ start_line: found.definition.start, end_line: found.end },
+        name: fullName(found.definition),
+        file_path: first.path,
+        start_line: found.definition.start,
+        end_line: found.end,
       },
-      ...{ callers, total: others.length, unsure },
+      callers,
+      total: others.length,
+      unsure,
       own_lines: own.filter((line) => line < found.start || line > found.end),
       named_in: paths.filter((path) => fileKindOf(path) !== "foreign" && isProse(path)),
       foreign_files: paths.filter((path) => fileKindOf(path) === "foreign").length,

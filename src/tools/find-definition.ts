@@ -1,5 +1,6 @@
-import { isMemberOf, type WantedName } from "../code/code-file.ts";
+import { isMemberOf, readWantedName, type WantedName } from "../code/code-file.ts";
 import { definers, definesLikely, SURE } from "../code/likely-definition.ts";
+import { compareRanks } from "../code/names.ts";
 import type { Definition } from "../code/source.ts";
 import { AppError } from "../errors.ts";
 import type { LineMatch, SearchQuery, TreeEntry } from "../git/workspace.ts";
@@ -165,6 +166,13 @@ export interface DefinitionSearch {
   isComplete: boolean;
 }
 
+/** The definition that a caller names. Throws a ToolError if it holds no name. */
+export function wantedName(name: string): WantedName {
+  const wanted = readWantedName(name);
+  if (wanted === null) throw new ToolError(`'${name}' holds no name; give one like parse or Parser.next`);
+  return wanted;
+}
+
 /** Finds the definitions of a name: searches the files that contain the word, then parses them. */
 export async function findDefinition(
   query: DefinitionQuery,
@@ -220,12 +228,7 @@ function inOrder(files: readonly NamingFile[], first: TreeEntry | null): NamingF
     const distance = near.length === 0 ? 0 : Math.min(...near.map((one) => folderDistance(one, folder)));
     return { file, key: [kindRank(file.entry.path), file.isChanged ? 0 : 1, distance] };
   });
-  return keys.sort((a, b) => compare(a.key, b.key)).map(({ file }) => file);
-}
-
-function compare(left: readonly number[], right: readonly number[]): number {
-  const at = left.findIndex((value, index) => value !== right[index]);
-  return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
+  return keys.sort((a, b) => compareRanks(a.key, b.key)).map(({ file }) => file);
 }
 
 const hasBody = ({ end, signatureEnd }: Definition) => end > signatureEnd;
@@ -278,7 +281,7 @@ function ranked(
     const rest = [hasBody(one.definition) ? 0 : 1, places.get(one.entry.path) ?? 0, one.start];
     return { one, asked, key: [...asked, ...rest] };
   });
-  keyed.sort((a, b) => compare(a.key, b.key));
+  keyed.sort((a, b) => compareRanks(a.key, b.key));
   const best = keyed[0]?.asked ?? [];
-  return keyed.map(({ one, asked }) => ({ ...one, isBest: compare(asked, best) === 0 }));
+  return keyed.map(({ one, asked }) => ({ ...one, isBest: compareRanks(asked, best) === 0 }));
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Commit } from "../git/workspace.ts";
-import { wholeNumber } from "./limits.ts";
+import { wholeNumber } from "./read-arguments.ts";
 import { count, fitting } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 

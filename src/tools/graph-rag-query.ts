@@ -1,16 +1,9 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { wholeNumber } from "./limits.ts";
+import type { GraphAnswer, GraphEdge, GraphNode } from "../graph/graph.ts";
+import { wholeNumber } from "./read-arguments.ts";
 import { fitting, showPath } from "./show.ts";
-import {
-  defineTool,
-  type GraphAnswer,
-  type GraphEdge,
-  type GraphNode,
-  type Rendered,
-  type ToolContext,
-  ToolError,
-} from "./tool.ts";
+import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 
 const forward: Record<GraphEdge["kind"], string> = {
   defines: "defines",

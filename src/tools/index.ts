@@ -1,31 +1,24 @@
+import { joinFindings, reply, reportIntent, reportResolution, sameProblems } from "./answers.ts";
 import { changedFiles } from "./changed-files.ts";
-import { copyFile } from "./copy-file.ts";
-import { deleteFile } from "./delete-file.ts";
 import { diffFile } from "./diff-file.ts";
 import { diffFiles } from "./diff-files.ts";
 import { editFile } from "./edit-file.ts";
 import { findCallers } from "./find-callers.ts";
 import { finishFix } from "./finish-fix.ts";
-import { finishProof } from "./finish-proof.ts";
 import { finishReview } from "./finish-review.ts";
 import { getCommitMessages } from "./get-commit-messages.ts";
 import { graphRagQuery } from "./graph-rag-query.ts";
-import { joinFindings } from "./join-findings.ts";
 import { listFiles } from "./list-files.ts";
 import { logWorkProduct } from "./log-work-product.ts";
-import { moveFile } from "./move-file.ts";
+import { finishProof, tryTest } from "./proof-tools.ts";
 import { readDefinition } from "./read-definition.ts";
 import { readFilePart } from "./read-file-part.ts";
-import { reply } from "./reply.ts";
 import { reportFinding } from "./report-finding.ts";
-import { reportIntent } from "./report-intent.ts";
-import { reportResolution } from "./report-resolution.ts";
 import { reportVerdict } from "./report-verdict.ts";
 import { runCommand } from "./run-command.ts";
-import { sameProblems } from "./same-problems.ts";
 import { searchInFiles } from "./search-in-files.ts";
 import type { AnyTool } from "./tool.ts";
-import { tryTest } from "./try-test.ts";
+import { copyFile, deleteFile, moveFile } from "./whole-files.ts";
 import { writeFile } from "./write-file.ts";
 
 /** Always offered. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { createPathMatcher } from "../diff/paths.ts";
 import type { TreeEntry } from "../git/workspace.ts";
-import { wholeNumber } from "./limits.ts";
 import { resolveFolder } from "./paths.ts";
+import { wholeNumber } from "./read-arguments.ts";
 import { count, fitting, showPath } from "./show.ts";
 import { defineTool, type Executed, type Rendered, type ToolContext } from "./tool.ts";
 

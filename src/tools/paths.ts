@@ -1,7 +1,7 @@
 import { distance } from "fastest-levenshtein";
-import { WITHHELD } from "../diff/filter.ts";
+import { createPrivacy, WITHHELD } from "../diff/filter.ts";
 import { isPathTooLong, MAX_PATH_BYTES, pathFault } from "../diff/paths.ts";
-import type { Ref, TreeEntry } from "../git/workspace.ts";
+import type { Change, Ref, TreeEntry, Workspace } from "../git/workspace.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { type ToolContext, ToolError, WithheldError } from "./tool.ts";
 
@@ -96,7 +96,7 @@ function unquoted(given: string): string[] {
  * The keys that a given path may mean, the most literal first: as given, or as a rendering shows it (escaped or quoted). Also refuses paths
  * that cannot be a key.
  */
-export function pathKeys(given: string, context: ToolContext): [string, ...string[]] {
+function pathKeys(given: string, context: ToolContext): [string, ...string[]] {
   if (given.trim() === "") throw new ToolError("the path is empty; give it relative to the repository root");
   const roots = [context.workspace.root, ...(context.alsoRoots ?? [])];
   const forms = new Set([given, unescapeInvisible(given), ...unquoted(given)]);
@@ -125,11 +125,16 @@ export function refusePrivate(path: string, context: ToolContext): void {
   if (context.isPrivate(path)) throw new WithheldError(`'${path}' is ${WITHHELD}`);
 }
 
+/** What is no folder, but would have to be one for a path to exist. */
+function fileAbove(path: string, tree: ReadonlyMap<string, TreeEntry>): TreeEntry | undefined {
+  const parents = path.split("/").map((_, index, parts) => parts.slice(0, index).join("/"));
+  return parents.map((parent) => tree.get(parent)).find((entry) => entry !== undefined);
+}
+
 /** The error for a path that is missing or of the wrong kind: known facts about it, and a suggestion. */
 async function missing(key: string, ref: Ref, context: ToolContext): Promise<ToolError> {
   const tree = await context.workspace.tree(ref);
-  const parents = key.split("/").map((_, index, parts) => parts.slice(0, index).join("/"));
-  const blocking = parents.map((parent) => tree.get(parent)).find((entry) => entry !== undefined);
+  const blocking = fileAbove(key, tree);
   if (blocking) return new ToolError(`'${key}' cannot exist at ${ref}: ${describeEntry(blocking)}`);
 
   for (const other of refs) {
@@ -240,8 +245,7 @@ export async function resolveTarget(given: string, context: ToolContext): Promis
   if (entry) return { path, entry };
   if (holds(tree, path) || given.endsWith("/"))
     throw new ToolError(`'${given}' is a folder; give the path of a file`);
-  const parents = path.split("/").map((_, index, parts) => parts.slice(0, index).join("/"));
-  const blocking = parents.map((parent) => tree.get(parent)).find((one) => one !== undefined);
+  const blocking = fileAbove(path, tree);
   if (blocking) throw new ToolError(`no file can be written at '${path}': ${describeEntry(blocking)}`);
   return { path, entry: null };
 }
@@ -258,4 +262,49 @@ export async function pathOnAnySide(given: string, context: ToolContext): Promis
   const path = keys.find((key) => trees.some((tree) => tree.has(key))) ?? keys[0];
   refusePrivate(path, context);
   return path;
+}
+
+/** No blob, or the empty one, by SHA-1 and SHA-256: two empty files need not be related. */
+const isNothing = (oid: string) =>
+  /^(?:0+|e69de29bb2d1d6434b8b29ae775ad8c2e48c5391|473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813)$/.test(
+    oid,
+  );
+
+/**
+ * Whether a path is withheld from every model: by the workspace, by its name or by its text. If a blob has a private path at head, base or merge base, all of
+ * its other paths are private too, and so is every file that this change made from such a blob by a rename (as git detects it) or an edit.
+ *
+ * @param patterns `paths.private` of the configuration
+ */
+export async function privacyOf(
+  workspace: Pick<Workspace, "tree" | "changes" | "withheld">,
+  patterns: readonly string[],
+): Promise<(path: string) => boolean> {
+  const byName = createPrivacy(patterns);
+  const { withheld } = workspace;
+  if (patterns.length === 0) return (path) => withheld.has(path);
+  const [changes, ...trees] = await Promise.all([
+    workspace.changes(),
+    ...refs.map((ref) => workspace.tree(ref)),
+  ]);
+  const entries = trees.flatMap((tree) => [...tree.values()]).filter(({ mode }) => mode !== "160000");
+  const blobs = privateBlobs(entries, changes, byName);
+  const names = new Set(entries.filter(({ oid }) => blobs.has(oid)).map(({ path }) => path));
+  return (path) => withheld.has(path) || byName(path) || names.has(path);
+}
+
+function privateBlobs(
+  entries: readonly TreeEntry[],
+  changes: readonly Change[],
+  byName: (path: string) => boolean,
+): Set<string> {
+  const unchecked = entries.filter(({ path }) => byName(path)).map(({ oid }) => oid);
+  const successors = Map.groupBy(changes, ({ oldOid }) => oldOid);
+  const found = new Set<string>();
+  for (const oid of unchecked) {
+    if (found.has(oid) || isNothing(oid)) continue;
+    found.add(oid);
+    unchecked.push(...(successors.get(oid) ?? []).map(({ newOid }) => newOid));
+  }
+  return found;
 }

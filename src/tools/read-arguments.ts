@@ -14,6 +14,8 @@ interface Schema {
   required?: string[];
   items?: Schema;
   maxLength?: number;
+  minimum?: number;
+  maximum?: number;
 }
 
 /** The parts of a tool that decide how its arguments are read. */
@@ -42,28 +44,31 @@ const aliases = [
 /** What some models call the body of a report. Beside a body, they are further text that no tool knows. */
 const bodies = new Set(["description", "message"]);
 
-/** Words of other scales and of diffs, each with ours. A word that is in neither list is asked for. */
+/** Words of other scales and of diffs, for each of ours. A word that is in none of these lists is asked for. */
 const synonyms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   severity: {
-    ...{ blocker: "critical", blocking: "critical", p0: "critical" },
-    ...{ major: "high", severe: "high", error: "high", p1: "high" },
-    ...{ moderate: "medium", warning: "medium", p2: "medium" },
-    ...{ minor: "low", trivial: "low", info: "low", note: "low", nit: "low", p3: "low" },
+    critical: "blocker blocking p0",
+    high: "major severe error p1",
+    medium: "moderate warning p2",
+    low: "minor trivial info note nit p3",
   },
   category: {
-    ...{ bug: "correctness", logic: "correctness", "logic-error": "correctness", functional: "correctness" },
-    ...{ vulnerability: "security", race: "concurrency", "race-condition": "concurrency" },
-    ...{ error: "error-handling", exception: "error-handling", perf: "performance", leak: "resource" },
-    ...{
-      compatibility: "api",
-      "breaking-change": "api",
-      "data-loss": "data",
-      tests: "test",
-      testing: "test",
-    },
-    ...{ style: "maintainability", readability: "maintainability", documentation: "docs" },
+    correctness: "bug logic logic-error functional",
+    security: "vulnerability",
+    concurrency: "race race-condition",
+    "error-handling": "error exception",
+    performance: "perf",
+    resource: "leak",
+    api: "compatibility breaking-change",
+    data: "data-loss",
+    test: "tests testing",
+    maintainability: "style readability",
+    docs: "documentation",
   },
-  side: { "+": "RIGHT", new: "RIGHT", added: "RIGHT", "-": "LEFT", old: "LEFT", removed: "LEFT" },
+  side: {
+    RIGHT: "+ new added",
+    LEFT: "- old removed",
+  },
 };
 
 /** What is looked up, where a part means something else, and a work note, which fits into two. */
@@ -75,9 +80,11 @@ const fold = (word: string) =>
     .toLowerCase()
     .replaceAll(/[\s_]+/g, "-");
 
-/** Our word for one of another list; null if there is none. */
-export const synonymOf = (property: string, word: string): string | null =>
-  synonyms[property]?.[fold(word)] ?? null;
+/** Our word for one of another list; undefined if there is none. */
+function synonymOf(property: string, word: string): string | undefined {
+  const ours = Object.entries(synonyms[property] ?? {});
+  return ours.find(([, others]) => others.split(" ").includes(fold(word)))?.[0];
+}
 
 /**
  * Arguments as models write them, in the form that the tool's schema wants, as far as they can be read without a guess: numbers and booleans
@@ -204,4 +211,37 @@ function readText(value: unknown, schema: Schema, name: string, { isReport, note
   if (name === "suggestion") notes.push(`The suggestion was left out, ${why}`);
   else notes.push(`${name} was cut, ${why}`);
   return name === "suggestion" ? undefined : cutSentence(value, maxLength);
+}
+
+/**
+ * A whole number whose limits never fail a call: {@link withinLimits} clamps values beyond them. The limits are in the schema for people; a
+ * number that must not be replaced by another is declared with `min` and `max` instead.
+ */
+export function wholeNumber(minimum: number, maximum?: number) {
+  return z.int().meta(maximum === undefined ? { minimum } : { minimum, maximum });
+}
+
+/**
+ * Arguments with every number within its limits, and a description of the changes. A value below the minimum is clamped if there is a
+ * default; otherwise it counts as omitted.
+ */
+export function withinLimits(tool: AnyTool, parsed: unknown): { input: unknown; changes: string[] } {
+  const input: Record<string, unknown> = { ...(parsed as object) };
+  const changes: string[] = [];
+  for (const [name, schema] of Object.entries(inputSchema(tool).properties ?? {})) {
+    const value = input[name];
+    const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema;
+    if (schema.type !== "integer" || typeof value !== "number") continue;
+    if (value > maximum) {
+      input[name] = maximum;
+      changes.push(`${name} ${value} is more than ${maximum}: ${maximum} was taken.`);
+    } else if (value < minimum) {
+      const hasDefault = tool.input instanceof z.ZodObject && tool.input.shape[name] instanceof z.ZodDefault;
+      if (hasDefault) input[name] = minimum;
+      else delete input[name];
+      const instead = hasDefault ? `${minimum} was taken` : "it counts as left out";
+      changes.push(`${name} ${value} is less than ${minimum}: ${instead}.`);
+    }
+  }
+  return { input, changes };
 }

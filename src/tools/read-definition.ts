@@ -1,14 +1,18 @@
 import { z } from "zod";
-import { fullName, readWantedName } from "../code/code-file.ts";
+import { fullName } from "../code/code-file.ts";
 import type { Definition, DefinitionKind } from "../code/source.ts";
 import { shorten, shownBytes } from "../diff/file-diff.ts";
 import type { TreeEntry } from "../git/workspace.ts";
 import { cutLine } from "../text/cut.ts";
-import { type LineRange, takeLines, totalLines } from "./file-lines.ts";
-import { type DefinitionSearch, type FoundDefinition, findDefinition } from "./find-definition.ts";
-import { wholeNumber } from "./limits.ts";
+import {
+  type DefinitionSearch,
+  type FoundDefinition,
+  findDefinition,
+  wantedName,
+} from "./find-definition.ts";
 import { resolveFile } from "./paths.ts";
-import { count, fitting, showPath } from "./show.ts";
+import { wholeNumber } from "./read-arguments.ts";
+import { count, fitting, type LineRange, showPath, takeLines, totalLines } from "./show.ts";
 import { defineTool, type Executed, type ToolContext, ToolError } from "./tool.ts";
 
 const MAX_NAME = 200;
@@ -126,9 +130,7 @@ async function execute(
   context: ToolContext,
   signal: AbortSignal,
 ): Promise<Executed<DefinitionOutput>> {
-  const wanted = readWantedName(input.name);
-  if (wanted === null)
-    throw new ToolError(`'${input.name}' holds no name; give one like parse or Parser.next`);
+  const wanted = wantedName(input.name);
   const { entry: first, note } = await firstFile(input, context);
   const search = await findDefinition(
     { wanted, ref: input.ref, first, line: input.line ?? null },

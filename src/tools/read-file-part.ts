@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { shorten, shownBytes } from "../diff/file-diff.ts";
-import { type LineRange, takeLines, totalLines } from "./file-lines.ts";
-import { wholeNumber } from "./limits.ts";
 import { resolveFile } from "./paths.ts";
-import { count, showPath } from "./show.ts";
+import { wholeNumber } from "./read-arguments.ts";
+import { count, type LineRange, showPath, takeLines, totalLines } from "./show.ts";
 import { defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
 
 /** Reserved in every answer for its heading and for the call that continues. */

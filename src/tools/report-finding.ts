@@ -2,9 +2,8 @@ import { z } from "zod";
 import { Category, Evidence, type Finding, Severity, Side } from "../finding.ts";
 import { isObject, readLenientObject } from "../llm/lenient-json.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
-import { wholeNumber } from "./limits.ts";
 import { pathOnAnySide } from "./paths.ts";
-import { readArguments } from "./read-arguments.ts";
+import { readArguments, wholeNumber } from "./read-arguments.ts";
 import { showPath } from "./show.ts";
 import {
   type AnyTool,
@@ -167,7 +166,9 @@ function claimOf({ path, line, title, body, quote, severity, reached }: Record<s
   return {
     path: text(path).trim() || null,
     line: typeof line === "number" ? line : null,
-    ...{ title: text(title).trim(), body: text(body).trim(), quote: text(quote) },
+    title: text(title).trim(),
+    body: text(body).trim(),
+    quote: text(quote),
     severity: Severity.safeParse(named).data ?? null,
   };
 }

@@ -101,7 +101,10 @@ async function execute(input: Input, context: ToolContext) {
   const answer = await context.judge.judge(claim, {
     ...verdict,
     failingInput: failing_input,
-    ...{ severity, reached, title, places },
+    severity,
+    reached,
+    title,
+    places,
   });
   if (!answer.ok) throw new ToolError(answer.reason);
   const { open, note } = answer;

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { shownBytes } from "../diff/file-diff.ts";
 import { cutLine, headAndTail } from "../text/cut.ts";
 import { shellWord } from "../text/fence.ts";
-import { wholeNumber } from "./limits.ts";
 import { resolveFolder } from "./paths.ts";
+import { wholeNumber } from "./read-arguments.ts";
 import { count, showPath } from "./show.ts";
 import {
   type CommandEnd,

@@ -1,11 +1,11 @@
 import { z } from "zod";
+import { unlessAborted } from "../async.ts";
 import { AppError } from "../errors.ts";
 import { isObject, readLenient } from "../llm/lenient-json.ts";
 import type { ToolDefinition } from "../llm/model.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
-import { withinLimits } from "./limits.ts";
-import { inputSchema, readArguments, type Taking } from "./read-arguments.ts";
+import { inputSchema, readArguments, type Taking, withinLimits } from "./read-arguments.ts";
 import { toDefinition } from "./to-openai.ts";
 import {
   type AnyTool,
@@ -108,32 +108,20 @@ async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (outer?.aborted) throw new ToolStopped();
-  const controller = new AbortController();
-  const stop = () => controller.abort(new ToolStopped());
-  const timer = setTimeout(() => controller.abort(new ToolTimeout()), timeoutMs);
-  outer?.addEventListener("abort", stop, { once: true });
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = outer ? AbortSignal.any([outer, timeout]) : timeout;
   try {
-    const ended = new Promise<never>((_, reject) => {
-      controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
-    });
-    return await Promise.race([ended, work(controller.signal)]);
+    return await unlessAborted(work(signal), signal);
   } catch (error) {
     // An error after an abort is not the real reason.
-    throw controller.signal.aborted ? controller.signal.reason : error;
-  } finally {
-    clearTimeout(timer);
-    outer?.removeEventListener("abort", stop);
+    if (outer?.aborted) throw new ToolStopped();
+    throw timeout.aborted ? new ToolTimeout() : error;
   }
-}
-
-function fits(text: string, maxBytes: number): { text: string; cut: boolean } {
-  const { text: kept, omittedLines } = cutAtLine(text, maxBytes);
-  return { text: kept, cut: omittedLines > 0 };
 }
 
 /** An error as an answer for the model, cut like any rendering. */
 function failure(status: "error" | "timeout", error: string, metadata: ToolMetadata): ToolRun {
-  const { text } = fits(`${status}: ${escapeInvisible(error)}`, MAX_RENDERED_BYTES);
+  const { text } = cutAtLine(`${status}: ${escapeInvisible(error)}`, MAX_RENDERED_BYTES);
   return { result: { status, error, metadata }, text, endsLoop: false };
 }
 
@@ -145,18 +133,19 @@ function success(tool: AnyTool, executed: Executed<unknown>, input: unknown, dur
     ...(next === undefined ? [] : [`(more: ${tool.name} ${JSON.stringify(next)})`]),
   ].map((line) => `\n${escapeInvisible(line)}`);
   const room = MAX_RENDERED_BYTES - byteLength(ending.join("")) - byteLength(CUT_NOTE);
-  const body = fits(escapeInvisible(rendered.text), room);
+  const body = cutAtLine(escapeInvisible(rendered.text), room);
+  const isCut = body.omittedLines > 0;
   const less = executed.truncated === true || rendered.truncated === true;
   const metadata: ToolMetadata = {
     duration_ms,
-    truncated: body.cut || next !== undefined || less,
+    truncated: isCut || next !== undefined || less,
     ...(next === undefined ? {} : { next: { tool: tool.name, arguments: next } }),
     ...(executed.note === undefined ? {} : { note: executed.note }),
     ...(executed.debug === undefined ? {} : { debug: executed.debug }),
   };
   return {
     result: { status: "success", output: executed.output, metadata },
-    text: body.text + (body.cut ? CUT_NOTE : "") + ending.join(""),
+    text: body.text + (isCut ? CUT_NOTE : "") + ending.join(""),
     endsLoop: executed.endsLoop ?? false,
   };
 }

@@ -5,10 +5,9 @@ import { shownBytes } from "../diff/file-diff.ts";
 import { AppError } from "../errors.ts";
 import type { LineMatch, SearchHits, SearchQuery } from "../git/workspace.ts";
 import { cutLine } from "../text/cut.ts";
-import { LATIN1_NOTE } from "./file-lines.ts";
-import { wholeNumber } from "./limits.ts";
 import { parseEntry } from "./parsed-files.ts";
 import { resolveFileOrFolder } from "./paths.ts";
+import { wholeNumber } from "./read-arguments.ts";
 import {
   fileKindOf,
   fileKinds,
@@ -19,7 +18,7 @@ import {
   type RankedKind,
   roleOf,
 } from "./search-rank.ts";
-import { count, fitting, showPath } from "./show.ts";
+import { count, fitting, LATIN1_NOTE, showPath } from "./show.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 
 /** The default maximum number of results. */
@@ -222,21 +221,30 @@ interface NumberedLine extends ShownLine {
 const marks: Record<LineRole, string> = { defines: " defines", writes: " writes", other: "" };
 
 /** The lines of a match with those around it. */
-function linesOf(match: FoundMatch, input: SearchInput): NumberedLine[] {
+function linesAround(
+  match: LineMatch,
+  input: SearchInput,
+): { number: number; text: string; isMatch: boolean }[] {
   const { before, after } = contextOf(input);
-  const line = (number: number, text: string, mark: string, matches: number) => {
-    const cut = cutLine(text, MAX_LINE_BYTES);
-    return { number, text: input.show_line_numbers ? `${number}${mark}${cut}` : cut, matches };
-  };
-  return [
-    ...match.before
-      .filter((one) => one.line >= match.line - before)
-      .map((one) => line(one.line, one.text, "-", 0)),
-    line(match.line, match.text, `${marks[match.role]}:`, 1),
-    ...match.after
-      .filter((one) => one.line <= match.line + after)
-      .map((one) => line(one.line, one.text, "-", 0)),
+  const lines = [
+    ...match.before.filter(({ line }) => line >= match.line - before),
+    match,
+    ...match.after.filter(({ line }) => line <= match.line + after),
   ];
+  return lines.map((one) => ({ number: one.line, text: one.text, isMatch: one === match }));
+}
+
+/** The lines of a match as the model sees them. */
+function linesOf(match: FoundMatch, input: SearchInput): NumberedLine[] {
+  return linesAround(match, input).map(({ number, text, isMatch }) => {
+    const cut = cutLine(text, MAX_LINE_BYTES);
+    const mark = isMatch ? `${marks[match.role]}:` : "-";
+    return {
+      number,
+      text: input.show_line_numbers ? `${number}${mark}${cut}` : cut,
+      matches: isMatch ? 1 : 0,
+    };
+  });
 }
 
 /** Lines of one file in order; a match takes precedence over the same line as context. */
@@ -526,19 +534,9 @@ function queryOf(input: SearchInput, path: string | undefined, context: ToolCont
 }
 
 function toMatch(match: LineMatch, input: SearchInput): SearchMatch {
-  const withNumbers = input.show_line_numbers;
-  const { before, after } = contextOf(input);
-  const line = (number: number, text: string, mark: string) =>
-    withNumbers ? `${number}${mark}${text}` : text;
-  const context = [
-    ...match.before
-      .filter((one) => one.line >= match.line - before)
-      .map((one) => line(one.line, one.text, "-")),
-    line(match.line, match.text, ":"),
-    ...match.after
-      .filter((one) => one.line <= match.line + after)
-      .map((one) => line(one.line, one.text, "-")),
-  ];
+  const context = linesAround(match, input).map(({ number, text, isMatch }) =>
+    input.show_line_numbers ? `${number}${isMatch ? ":" : "-"}${text}` : text,
+  );
   return {
     file_path: match.path,
     line_number: match.line,
@@ -575,7 +573,8 @@ async function execute(input: SearchInput, context: ToolContext, signal: AbortSi
   const isLatin1 =
     hits.mode === "content" && hits.matches.slice(0, output.length).some((one) => one.hasLatin1);
   return {
-    ...{ output, debug: { command, return_code, stderr } },
+    output,
+    debug: { command, return_code, stderr },
     truncated: hits.limited || sizeOf(hits) > output.length,
     ...(isLatin1 ? { note: LATIN1_NOTE } : {}),
   };

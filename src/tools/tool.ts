@@ -4,6 +4,7 @@ import type { Account } from "../diff/filter.ts";
 import type { LockFault } from "../diff/locks/compare.ts";
 import type { CodeLocation, Evidence, Finding, Severity } from "../finding.ts";
 import type { Change, EditableWorkspace, Shas, Workspace } from "../git/workspace.ts";
+import type { GraphAnswer } from "../graph/graph.ts";
 
 /** A longer rendering for the model is cut at a line end. Bytes of UTF-8. */
 export const MAX_RENDERED_BYTES = 32 * 1024;
@@ -110,7 +111,7 @@ interface VerdictSink {
   judge(claim: number | null, verdict: Verdict): Promise<JudgeAnswer>;
 }
 
-export type JudgeAnswer =
+type JudgeAnswer =
   | {
       ok: true;
       claim: number;
@@ -190,37 +191,6 @@ export interface CommandPort {
   run(request: CommandRequest, signal: AbortSignal): Promise<CommandEnd>;
 }
 
-/** A node of the knowledge graph, and why it was found. */
-export interface GraphNode {
-  id: string;
-  kind: "file" | "symbol" | "commit" | "document" | "finding";
-  /** Its name for people: a path, a name, the first line of a message. */
-  name: string;
-  path: string | null;
-  /** 1-indexed, inclusive. */
-  startLine: number | null;
-  endLine: number | null;
-  /** A few lines that describe it. */
-  excerpt: string;
-  score: number;
-}
-
-/** The kind says what `from` does to `to`. */
-export interface GraphEdge {
-  from: string;
-  to: string;
-  kind: "defines" | "calls" | "references" | "imports" | "tests" | "documents" | "changed" | "about";
-  /** The line in `from`'s file; 1-indexed. */
-  line: number | null;
-  /** 0 to 1: how certain it is that this node is meant. Edges below one half are left out. */
-  certainty: number;
-}
-
-export interface GraphAnswer {
-  nodes: readonly GraphNode[];
-  edges: readonly GraphEdge[];
-}
-
 /** Queries the knowledge graph of the repository at the head. */
 export interface GraphPort {
   query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer>;
@@ -270,7 +240,7 @@ export interface ProofReport {
 }
 
 /** Runs tests of a proof, and receives its end. */
-export interface ProofPort {
+interface ProofPort {
   /**
    * Runs a test file once on each of these revisions; the last one is the test of the proof.
    * @throws ToolError if the file is refused, or a revision has no such run

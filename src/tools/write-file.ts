@@ -14,24 +14,15 @@ import { count, showPath } from "./show.ts";
 import { defineTool, type EditPort, type ToolContext, ToolError } from "./tool.ts";
 
 const WRITE_MODES = ["overwrite", "append", "insert", "replace_lines"] as const;
-type WriteMode = (typeof WRITE_MODES)[number];
-
-interface WriteRequest {
-  mode: WriteMode;
-  content: string;
-  /** 1-indexed, inclusive. */
-  startLine?: number | undefined;
-  endLine?: number | undefined;
-}
 
 /** The bytes of a file after the write. Throws a ToolError for lines that do not exist. */
-function writeInto(file: EditableText, request: WriteRequest): string {
-  const { mode } = request;
-  const content = encode(withLineEnds(request.content, file), file.encoding);
+function writeInto(file: EditableText, input: Input): string {
+  const { mode } = input;
+  const content = encode(withLineEnds(input.content, file), file.encoding);
   if (mode === "overwrite") return content;
   const lines = linesOf(file.raw);
   if (mode === "append") return ended(file.raw, file.lineEnd) + content;
-  const { start, behind } = rangeOf(lines.length, request);
+  const { start, behind } = rangeOf(lines.length, input);
   const [before, after] = [lines.slice(0, start - 1), lines.slice(behind - 1)];
   const written = content === "" ? "" : ended(content, file.lineEnd);
   const joined =
@@ -53,7 +44,7 @@ function withEndOf({ raw, lineEnd }: EditableText, text: string): string {
 /** The start line of the content, and the first line that stays after it. */
 function rangeOf(
   total: number,
-  { mode, startLine, endLine }: WriteRequest,
+  { mode, start_line: startLine, end_line: endLine }: Input,
 ): { start: number; behind: number } {
   if (startLine === undefined) throw new ToolError(`mode ${mode} needs start_line`);
   const has = `the file has ${count(total, "line")}`;
@@ -108,18 +99,15 @@ async function execute(input: Input, context: ToolContext) {
     throw new ToolError(`there is no folder '${folder}'; set create_dirs to make it`);
   const before = entry && (await files.read(path));
   const file = before ? toEditable(path, before) : NEW_FILE;
-  const after = writeInto(file, {
-    mode: input.mode,
-    content: input.content,
-    startLine: input.start_line,
-    endLine: input.end_line,
-  });
+  const after = writeInto(file, input);
   const backup = input.backup && before ? await resolveTarget(`${path}.bak`, context) : null;
   const bytes = toBytes(file, after);
   await files.write(path, bytes);
   if (backup && before) await keepBackup(files, { path, before, backup: backup.path });
   const output: WrittenFile = {
-    ...{ file_path: path, created: before === null, bytes: bytes.length },
+    file_path: path,
+    created: before === null,
+    bytes: bytes.length,
     total_lines: after === "" ? 0 : after.split(/(?<=\n)/).length,
     backup_path: backup?.path ?? null,
     excerpt: isWhole ? "" : changedLines(file.raw, after),

@@ -14,6 +14,7 @@ describe("the tables of a language", () => {
       key.includes(">") ? key.split(">") : key.split(".")[0]!,
     );
     const kinds = [
+      ...Object.keys(shape.named),
       ...Object.keys(shape.definitions),
       ...Object.keys(shape.heads ?? {}),
       ...[...shape.wrappers, ...shape.groups, ...shape.attributes, ...shape.identifiers, ...slots],

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Graph, GraphCommit } from "../../src/graph/graph.ts";
-import type { GraphAnswer } from "../../src/tools/tool.ts";
+import type { Graph, GraphAnswer, GraphCommit } from "../../src/graph/graph.ts";
 import { openTexts } from "./open-texts.ts";
 
 const files = {

@@ -5,8 +5,12 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { GraphSource } from "../../src/graph/graph.ts";
-import { canFindByMeaning } from "../../src/graph/vector-store.ts";
-import { chunksToSend, createVectors, type VectorOptions } from "../../src/graph/vectors.ts";
+import {
+  canFindByMeaning,
+  chunksToSend,
+  createVectors,
+  type VectorOptions,
+} from "../../src/graph/vectors.ts";
 import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { Masks } from "../../src/secrets/masks.ts";
@@ -25,8 +29,8 @@ afterEach(() => {
 });
 
 /** An index with the files of one head. */
-function openIndex(source: GraphSource, file = ":memory:", readOnly = false): DatabaseSync {
-  const database = new DatabaseSync(file, { allowExtension: true, readOnly });
+function openIndex(source: GraphSource, file = ":memory:"): DatabaseSync {
+  const database = new DatabaseSync(file, { allowExtension: true });
   opened.push(database);
   database.exec(
     "CREATE TEMP TABLE present (path TEXT PRIMARY KEY, oid TEXT NOT NULL, blob INTEGER) WITHOUT ROWID",
@@ -82,7 +86,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
   it("find the parts of files that mean what is asked, nearest first", async () => {
     const { options, source } = await setUp(shop);
     const vectors = createVectors(options);
-    const nearest = vectors.open(openIndex(source), true);
+    const nearest = vectors.open(openIndex(source));
 
     expect(await vectors.update(never)).toEqual({ embedded: 3, left: 0, tokens: expect.any(Number) });
     const found = await nearest.nearest("a letter by postal gateway sends", 2, never);
@@ -97,7 +101,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     const file = temporaryFile();
     const first = await setUp(shop);
     const vectors = createVectors(first.options);
-    vectors.open(openIndex(first.source, file), true);
+    vectors.open(openIndex(first.source, file));
     await vectors.update(never);
 
     const texts = {
@@ -107,31 +111,11 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     };
     const source = sourceOfTexts(new Map(Object.entries(texts)));
     const later = createVectors({ ...first.options, source });
-    later.open(openIndex(source, file), true);
+    later.open(openIndex(source, file));
     const before = first.sent().length;
 
     expect(await later.update(never)).toMatchObject({ embedded: 1, left: 0 });
     expect(first.sent().slice(before)).toEqual(["export const freight = 3;"]);
-  });
-
-  it("leave no trace of a pull request in an index that is only read, but find its files", async () => {
-    const file = temporaryFile();
-    const base = await setUp(shop);
-    const vectors = createVectors(base.options);
-    vectors.open(openIndex(base.source, file), true);
-    await vectors.update(never);
-
-    const texts = { ...shop, "src/evil.ts": "export const unicorn = 'voucher basket discount adds';\n" };
-    const source = sourceOfTexts(new Map(Object.entries(texts)));
-    const reading = createVectors({ ...base.options, source });
-    const nearest = reading.open(openIndex(source, file, true), false);
-    expect(await reading.update(never)).toMatchObject({ embedded: 1 });
-    const evil = source.files.find(({ path }) => path === "src/evil.ts")?.oid;
-    expect((await nearest.nearest("unicorn", 1, never))[0]?.oid).toBe(evil);
-
-    const all = createVectors({ ...base.options, source });
-    const again = all.open(openIndex(source, file), true);
-    expect((await again.nearest("unicorn", 9, never)).map(({ oid }) => oid)).not.toContain(evil);
   });
 
   it("do not find files that are not at the head, however near they are", async () => {
@@ -141,11 +125,11 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     );
     const { options, source } = await setUp({ ...many, ...shop });
     const vectors = createVectors(options);
-    vectors.open(openIndex(source, file), true);
+    vectors.open(openIndex(source, file));
     await vectors.update(never);
 
     const now = sourceOfTexts(new Map(Object.entries(shop)));
-    const nearest = createVectors({ ...options, source: now }).open(openIndex(now, file), true);
+    const nearest = createVectors({ ...options, source: now }).open(openIndex(now, file));
     const found = await nearest.nearest("basket voucher", 3, never);
 
     const present = new Set(now.files.map(({ oid }) => oid));
@@ -157,11 +141,11 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     const file = temporaryFile();
     const { options, source, endpoint } = await setUp(shop);
     const vectors = createVectors(options);
-    vectors.open(openIndex(source, file), true);
+    vectors.open(openIndex(source, file));
     await vectors.update(never);
 
     const other = createVectors({ ...options, embedder: embedderAt(endpoint, "large") });
-    const nearest = other.open(openIndex(source, file), true);
+    const nearest = other.open(openIndex(source, file));
     expect(await nearest.nearest("basket", 3, never)).toEqual([]);
     expect(await other.update(never)).toMatchObject({ embedded: 3 });
   });
@@ -180,7 +164,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
       "key.ts": `export const key = \`${key}\`;\n`,
     });
     const vectors = createVectors(options);
-    const nearest = vectors.open(openIndex(source), true);
+    const nearest = vectors.open(openIndex(source));
     await vectors.update(never);
     await nearest.nearest(`where is ${token} or ${password} used?`, 2, never);
 
@@ -195,7 +179,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     const files = planted.map(({ text }, at) => [`docs/how-${at}.md`, `# How it is set\n\n${text}\n`]);
     const { options, source, sent } = await setUp(Object.fromEntries(files), { maxTokens: 10_000_000 });
     const vectors = createVectors(options);
-    const nearest = vectors.open(openIndex(source), true);
+    const nearest = vectors.open(openIndex(source));
     await vectors.update(never);
     for (const { text } of planted.slice(0, 20)) await nearest.nearest(`Who reads ${text}?`, 1, never);
 
@@ -215,7 +199,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     );
     const { options, source, sent } = await setUp(texts, { maxTokens: 250 });
     const vectors = createVectors(options);
-    vectors.open(openIndex(source), true);
+    vectors.open(openIndex(source));
 
     expect(await vectors.update(never)).toMatchObject({ embedded: 2, left: 2 });
     expect(sent()).toHaveLength(2);
@@ -229,7 +213,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     const server: FakeEmbeddingsOptions = { fault: (n) => (n === 1 ? { status: 500 } : null) };
     const { options, source, warnings } = await setUp(texts, {}, server);
     const vectors = createVectors(options);
-    vectors.open(openIndex(source), true);
+    vectors.open(openIndex(source));
 
     expect(await vectors.update(never)).toMatchObject({ embedded: 96, left: 54 });
     expect(warnings).toEqual([expect.stringContaining("only found by words")]);
@@ -243,7 +227,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
       { fault: (n) => (n > 0 ? "reset" : null) },
     );
     const vectors = createVectors(options);
-    const nearest = vectors.open(openIndex(source), true);
+    const nearest = vectors.open(openIndex(source));
     await vectors.update(never);
 
     expect(await nearest.nearest("basket", 2, never)).toEqual([]);
@@ -257,7 +241,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     const database = new DatabaseSync(":memory:");
     opened.push(database);
     const vectors = createVectors(options);
-    const nearest = vectors.open(database, true);
+    const nearest = vectors.open(database);
 
     expect(await vectors.update(never)).toEqual({ embedded: 0, left: 0, tokens: 0 });
     expect(await nearest.nearest("basket", 2, never)).toEqual([]);
@@ -268,7 +252,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
   it("disallow further extensions", async () => {
     const { options, source } = await setUp(shop);
     const database = openIndex(source);
-    createVectors(options).open(database, true);
+    createVectors(options).open(database);
     expect(() => database.loadExtension("x")).toThrow(/not allowed/);
     expect(() => database.prepare("SELECT load_extension('x')").get()).toThrow(/not authorized/);
   });
@@ -276,7 +260,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
   it("end an update that is aborted, and keep what is done", async () => {
     const { options, source } = await setUp(shop);
     const vectors = createVectors(options);
-    vectors.open(openIndex(source), true);
+    vectors.open(openIndex(source));
     const ending = new AbortController();
     ending.abort();
 

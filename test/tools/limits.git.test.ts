@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readingTools } from "../../src/tools/index.ts";
-import { withinLimits } from "../../src/tools/limits.ts";
+import { withinLimits } from "../../src/tools/read-arguments.ts";
 import type { GitRepo } from "../support/git-repo.ts";
 import { openRepository, toolsOn } from "./context.ts";
 import { createReadingRepo } from "./reading-repo.ts";

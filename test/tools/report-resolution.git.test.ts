@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Workspace } from "../../src/git/workspace.ts";
-import { reportResolution } from "../../src/tools/report-resolution.ts";
+import { reportResolution } from "../../src/tools/answers.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
 import type { Settlement } from "../../src/tools/tool.ts";
 import { toolsOn } from "./context.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Workspace } from "../../src/git/workspace.ts";
+import { sameProblems } from "../../src/tools/answers.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
-import { sameProblems } from "../../src/tools/same-problems.ts";
 import type { SamePair } from "../../src/tools/tool.ts";
 import { toolsOn } from "./context.ts";
 

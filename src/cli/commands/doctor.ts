@@ -9,7 +9,7 @@ import { programPath } from "../../config/process-env.ts";
 import { inspectServerEnv } from "../../config/server-env.ts";
 import { leastContextTokens } from "../../config/variables.ts";
 import { AppError, errorLine } from "../../errors.ts";
-import { canFindByMeaning } from "../../graph/vector-store.ts";
+import { canFindByMeaning } from "../../graph/vectors.ts";
 import { ModelAbsent } from "../../llm/model.ts";
 import {
   abilityOf,

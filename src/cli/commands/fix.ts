@@ -179,7 +179,7 @@ const author = { name: "Hunkwise", email: "hunkwise@localhost" };
 /** Repairs findings of a local range and prints the patch. Resolves to the exit code. */
 async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise<number> {
   const { openRange, loadLocalConfig } = await import("../open-range.ts");
-  const { privacyOf } = await import("../../tools/private-text.ts");
+  const { privacyOf } = await import("../../tools/paths.ts");
   const { connectModels } = await import("../review-range.ts");
   const { createCommandSandbox } = await import("../../process/command-sandbox.ts");
   const { onRecord, openRunRecord } = await import("../run-record.ts");

@@ -1,12 +1,11 @@
 import { resolve } from "node:path";
 import { Command, Option } from "@commander-js/extra-typings";
 import { AppError } from "../../errors.ts";
-import type { IndexReport } from "../../graph/graph.ts";
+import type { GraphAnswer, IndexReport } from "../../graph/graph.ts";
 import type { VectorReport } from "../../graph/vectors.ts";
 import { plural, thousands } from "../../reporters/outcome.ts";
 import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../../reporters/terminal-style.ts";
 import { escapeUnseen } from "../../text/escape-invisible.ts";
-import type { GraphAnswer } from "../../tools/tool.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -74,7 +73,7 @@ async function printGraph(query: string, values: OptionsOf<typeof declare>, io: 
   using progress = createProgress(io.stderr);
   const { openRange, loadLocalConfig } = await import("../open-range.ts");
   const { openLocalGraph, stepText } = await import("../local-graph.ts");
-  const { privacyOf } = await import("../../tools/private-text.ts");
+  const { privacyOf } = await import("../../tools/paths.ts");
   await using range = await openRange({ repo, base: head, head, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
   const isPrivate = await privacyOf(range.workspace, config.paths.private);

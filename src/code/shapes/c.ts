@@ -3,27 +3,12 @@ import { type Finder, firstOfKind, named, type Shape, standsIn, textOf } from ".
 import type { DefinitionKind } from "../source.ts";
 
 /** Preprocessor conditions, and nodes that C++ puts around declarations. */
-const passing = [
-  ...[
-    "preproc_if",
-    "preproc_ifdef",
-    "preproc_else",
-    "preproc_elif",
-    "linkage_specification",
-    "declaration_list",
-  ],
-  ...["namespace_definition", "template_declaration"],
-];
-const nameKinds = [
-  ...[
-    "identifier",
-    "field_identifier",
-    "type_identifier",
-    "destructor_name",
-    "operator_name",
-    "operator_cast",
-  ],
-];
+const passing =
+  "preproc_if preproc_ifdef preproc_else preproc_elif linkage_specification declaration_list namespace_definition template_declaration".split(
+    " ",
+  );
+const nameKinds =
+  "identifier field_identifier type_identifier destructor_name operator_name operator_cast".split(" ");
 
 interface Declared {
   name: string;
@@ -51,10 +36,10 @@ function declared(declarator: SgNode | null): Declared | null {
   }
   return null;
 }
-const declarators = [
-  ...["pointer_declarator", "function_declarator", "array_declarator", "reference_declarator"],
-  ...["parenthesized_declarator", "qualified_identifier", "init_declarator"],
-];
+const declarators =
+  "pointer_declarator function_declarator array_declarator reference_declarator parenthesized_declarator qualified_identifier init_declarator".split(
+    " ",
+  );
 
 const functionDefinition: Finder = (node) => {
   const found = declared(node.field("declarator"));
@@ -93,6 +78,10 @@ const withBody =
     node.field("body") ? named(kind)(node) : [];
 
 export const c: Shape = {
+  named: {
+    namespace_definition: "module",
+    concept_definition: "type",
+  },
   definitions: {
     function_definition: functionDefinition,
     declaration,
@@ -105,9 +94,7 @@ export const c: Shape = {
     enumerator: named("constant", "value"),
     preproc_def: named("macro", "value"),
     preproc_function_def: named("macro", "value"),
-    namespace_definition: named("module"),
     alias_declaration: named("type", "type"),
-    concept_definition: named("type"),
   },
   wrappers: ["template_declaration"],
   groups: [],
@@ -143,7 +130,6 @@ export const c: Shape = {
     "preproc_function_def.name": "definition",
     "enumerator.name": "definition",
     "alias_declaration.name": "definition",
-    "namespace_definition.name": "definition",
     "struct_specifier.name": "specifier",
     "union_specifier.name": "specifier",
     "class_specifier.name": "specifier",

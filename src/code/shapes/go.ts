@@ -46,15 +46,17 @@ function only(list: SgNode | null): SgNode | null {
 }
 
 export const go: Shape = {
+  named: {
+    function_declaration: "function",
+    method_elem: "method",
+  },
   definitions: {
-    function_declaration: named("function"),
     method_declaration: method,
     type_spec: typeSpec,
     type_alias: typeSpec,
     const_spec: onTop("constant"),
     var_spec: onTop("variable"),
     field_declaration: each("field"),
-    method_elem: named("method"),
     short_var_declaration: shortVariable,
   },
   wrappers: [],
@@ -71,9 +73,7 @@ export const go: Shape = {
     "selector_expression.field": "member",
     "qualified_type.name": "through",
     "parenthesized_expression.#0": "through",
-    "function_declaration.name": "definition",
     "method_declaration.name": "definition",
-    "method_elem.name": "definition",
     "type_spec.name": "definition",
     "type_alias.name": "definition",
     "const_spec>identifier": "definition",

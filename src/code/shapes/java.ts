@@ -1,4 +1,4 @@
-import { type Finder, firstOfKind, named, type Shape, textOf } from "../shape.ts";
+import { type Finder, firstOfKind, type Shape, textOf } from "../shape.ts";
 import type { DefinitionKind } from "../source.ts";
 
 const fields =
@@ -15,19 +15,21 @@ const fields =
     });
 
 export const java: Shape = {
+  named: {
+    class_declaration: "class",
+    record_declaration: "class",
+    interface_declaration: "interface",
+    annotation_type_declaration: "interface",
+    enum_declaration: "type",
+    method_declaration: "method",
+    annotation_type_element_declaration: "method",
+    constructor_declaration: "method",
+    compact_constructor_declaration: "method",
+    enum_constant: "constant",
+  },
   definitions: {
-    class_declaration: named("class"),
-    record_declaration: named("class"),
-    interface_declaration: named("interface"),
-    annotation_type_declaration: named("interface"),
-    enum_declaration: named("type"),
-    method_declaration: named("method"),
-    annotation_type_element_declaration: named("method"),
-    constructor_declaration: named("method"),
-    compact_constructor_declaration: named("method"),
     field_declaration: fields("field"),
     constant_declaration: fields("constant"),
-    enum_constant: named("constant"),
   },
   wrappers: [],
   groups: [],
@@ -46,16 +48,6 @@ export const java: Shape = {
     "scoped_identifier.scope": "path",
     "scoped_type_identifier.#last": "member",
     "method_reference.#last": "call",
-    "class_declaration.name": "definition",
-    "record_declaration.name": "definition",
-    "interface_declaration.name": "definition",
-    "annotation_type_declaration.name": "definition",
-    "annotation_type_element_declaration.name": "definition",
-    "enum_declaration.name": "definition",
-    "enum_constant.name": "definition",
-    "method_declaration.name": "definition",
-    "constructor_declaration.name": "definition",
-    "compact_constructor_declaration.name": "definition",
     "variable_declarator.name": "definition",
     "formal_parameter.name": "definition",
     "catch_formal_parameter.name": "definition",

@@ -29,6 +29,7 @@ const property: Finder = (node) => {
 };
 
 export const kotlin: Shape = {
+  named: {},
   definitions: {
     class_declaration: type,
     object_declaration: (node) => [{ kind: "class", name: nameOf(node), body: bodyOf(node) }],

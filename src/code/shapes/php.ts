@@ -1,4 +1,4 @@
-import { type Finder, firstOfKind, named, type Shape, textOf } from "../shape.ts";
+import { type Finder, firstOfKind, type Shape, textOf } from "../shape.ts";
 
 const constants: Finder = (node) =>
   node
@@ -20,14 +20,16 @@ const assigned: Finder = (node) => {
 };
 
 export const php: Shape = {
+  named: {
+    function_definition: "function",
+    method_declaration: "method",
+    class_declaration: "class",
+    interface_declaration: "interface",
+    trait_declaration: "class",
+    enum_declaration: "type",
+    enum_case: "constant",
+  },
   definitions: {
-    function_definition: named("function"),
-    method_declaration: named("method"),
-    class_declaration: named("class"),
-    interface_declaration: named("interface"),
-    trait_declaration: named("class"),
-    enum_declaration: named("type"),
-    enum_case: named("constant"),
     const_declaration: constants,
     property_declaration: properties,
     assignment_expression: assigned,
@@ -52,13 +54,6 @@ export const php: Shape = {
     "variable_name.#0": "through",
     "qualified_name.#last": "member",
     "qualified_name.*": "path",
-    "function_definition.name": "definition",
-    "method_declaration.name": "definition",
-    "class_declaration.name": "definition",
-    "interface_declaration.name": "definition",
-    "trait_declaration.name": "definition",
-    "enum_declaration.name": "definition",
-    "enum_case.name": "definition",
     "const_element.#0": "definition",
     "property_element.name": "definition",
     "simple_parameter.name": "parameter",

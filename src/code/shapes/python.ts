@@ -1,9 +1,9 @@
 import { type Finder, isUpperCase, named, type Shape, standsIn, textOf } from "../shape.ts";
 
-const passing = [
-  ...["expression_statement", "block", "if_statement", "else_clause", "elif_clause", "try_statement"],
-  ...["except_clause", "with_statement", "assignment"],
-];
+const passing =
+  "expression_statement block if_statement else_clause elif_clause try_statement except_clause with_statement assignment".split(
+    " ",
+  );
 
 const assignment: Finder = (node, isLocal) => {
   if (isLocal) return [];
@@ -24,9 +24,11 @@ const functionOrMethod: Finder = (node, isLocal) => {
 };
 
 export const python: Shape = {
+  named: {
+    class_definition: "class",
+  },
   definitions: {
     function_definition: functionOrMethod,
-    class_definition: named("class"),
     type_alias_statement: (node) => [
       { kind: "type", name: textOf(node.field("left")), body: node.field("right") },
     ],
@@ -45,7 +47,6 @@ export const python: Shape = {
     "attribute.attribute": "member",
     "parenthesized_expression.#0": "through",
     "function_definition.name": "definition",
-    "class_definition.name": "definition",
     "parameters>identifier": "definition",
     "lambda_parameters>identifier": "definition",
     "typed_parameter.#0": "definition",

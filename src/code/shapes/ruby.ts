@@ -27,11 +27,13 @@ const call: Finder = (node) => {
 };
 
 export const ruby: Shape = {
+  named: {
+    class: "class",
+    module: "module",
+  },
   definitions: {
     method,
     singleton_method: method,
-    class: named("class"),
-    module: named("module"),
     assignment: constant,
     call,
   },
@@ -55,8 +57,6 @@ export const ruby: Shape = {
     "scope_resolution.name": "member",
     "method.name": "definition",
     "singleton_method.name": "definition",
-    "class.name": "definition",
-    "module.name": "definition",
     "method_parameters>identifier": "definition",
     "block_parameters>identifier": "definition",
     "optional_parameter.name": "write",

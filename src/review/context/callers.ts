@@ -1,6 +1,14 @@
-import { type CodeFile, definitionAt, fullName, isPrivate, isRun, isType } from "../../code/code-file.ts";
+import {
+  type CodeFile,
+  definitionAt,
+  fullName,
+  functionAround,
+  isPrivate,
+  isRun,
+  isType,
+} from "../../code/code-file.ts";
 import { closeness, constructors, fitOf, isCommonName, KNOWN, NAMED, POSSIBLE } from "../../code/names.ts";
-import { type Definition, definitionsAt } from "../../code/source.ts";
+import type { Definition } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import type { KnownCall, OpenedGraph } from "../review-run.ts";
 import type { Changed } from "./changed.ts";
@@ -216,15 +224,6 @@ function fitOfUse(one: Changed, { file, line, receiver }: Mention): number {
     ? { name: container, kind: "class" as const, container: null, start }
     : { name, kind, container, start };
   return fitOf({ file, receiver, around: definitionAt(file, line) }, { file: site.file, definition });
-}
-
-/** The function or test that contains a line. */
-function functionAround(file: CodeFile, line: number): Definition | null {
-  const test = definitionsAt(file.definitions, line)
-    .filter(({ kind }) => kind === "test")
-    .at(-1);
-  const around = test ?? definitionAt(file, line);
-  return around && (isRun(around) || around.kind === "test") ? around : null;
 }
 
 function ranked(

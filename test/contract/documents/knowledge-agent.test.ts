@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/errors.ts";
-import type { Graph } from "../../../src/graph/graph.ts";
+import type { Graph, GraphAnswer } from "../../../src/graph/graph.ts";
 import { graphRagQuery } from "../../../src/tools/graph-rag-query.ts";
 import { runTool } from "../../../src/tools/run-tool.ts";
-import type { GraphAnswer, GraphPort, ToolContext } from "../../../src/tools/tool.ts";
+import type { GraphPort, ToolContext } from "../../../src/tools/tool.ts";
 import { openTexts } from "../../graph/open-texts.ts";
 
 /** The requirements of the knowledge agent's document (001) for its search. */

@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   agreementOf,
@@ -12,9 +10,9 @@ import {
   sampleUncalled,
 } from "./agreement.ts";
 import { openGraphFinder } from "./graph-finder.ts";
+import { createMarkedOracle } from "./marked-files.ts";
 import { methodsInPython, namesInPython } from "./marked-python.ts";
 import { filesBelow } from "./own-files.ts";
-import { createPythonOracle } from "./python-oracle.ts";
 import type { Files, Oracle } from "./truth.ts";
 import { createService, createTypeScriptOracle } from "./typescript-oracle.ts";
 import { createTypeScriptUses } from "./typescript-uses.ts";
@@ -64,11 +62,11 @@ describe("callers that the graph finds", () => {
     expectUses("TypeScript", own, createTypeScriptUses(own, service), FEW));
 
   it.each([
-    ["names in Python", namesInPython, createPythonOracle],
-    ["methods in Python", methodsInPython, createPythonOracle],
-  ] as const)("are those that a parser of its own finds for %s", async (_, texts, create) => {
+    ["names in Python", namesInPython],
+    ["methods in Python", methodsInPython],
+  ])("are those that comments name for %s", async (_, texts) => {
     const files = new Map(Object.entries(texts));
-    const oracle = create(files);
+    const oracle = createMarkedOracle(files);
     using graph = await openGraphFinder(files);
     const agreement = await compare(oracle, graph, sampleCalled(oracle, FEW, SEED));
     // These files hold one of each difficulty: a graph may leave some out, and must not guess.
@@ -76,29 +74,6 @@ describe("callers that the graph finds", () => {
     expect(recallOf(agreement), JSON.stringify(agreement.disagreements)).toBeGreaterThanOrEqual(0.75);
   });
 });
-
-/** The first folder that there is; a variable may name one, such as a checkout of a large project. */
-function sourcesOf(variable: string, places: readonly string[]): string | null {
-  const given = process.env[variable];
-  const found = [...(given ? [given] : []), ...places].find((place) => existsSync(place)) ?? null;
-  if (isLong && !found) console.warn(`NOT TESTED: set ${variable} to a folder with sources`);
-  return found;
-}
-
-const pythonPlaces = readdirSync("/usr/lib").filter((name) => /^python3\.\d+$/.test(name));
-const pythonFolder = sourcesOf(
-  "HUNKWISE_ORACLE_PYTHON",
-  pythonPlaces.map((name) => join("/usr/lib", name)),
-);
-
-/** Tests of tests, and what is a program of its own. */
-const beside =
-  /(^|\/)(site-packages|dist-packages|test|tests|testdata|idlelib|lib2to3|tkinter|encodings|turtle\.py)(\/|$)/;
-
-function sourcesBelow(folder: string, pattern: RegExp): Map<string, string> {
-  const all = filesBelow([], pattern, folder);
-  return new Map([...all].filter(([path]) => !beside.test(path)));
-}
 
 describe.skipIf(!isLong)("callers of two hundred symbols", () => {
   it.each([
@@ -111,15 +86,6 @@ describe.skipIf(!isLong)("callers of two hundred symbols", () => {
       const service = createService(files);
       await expectAgreement(name, files, (all) => createTypeScriptOracle(all, service), SAMPLE);
       await expectUses(name, files, createTypeScriptUses(files, service), SAMPLE);
-    },
-    600_000,
-  );
-
-  it.skipIf(!pythonFolder)(
-    "are those that a parser of its own finds in Python's library",
-    async () => {
-      const files = sourcesBelow(pythonFolder ?? "", /\.py$/);
-      await expectAgreement("Python", files, createPythonOracle, SAMPLE);
     },
     600_000,
   );

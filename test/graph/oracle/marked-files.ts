@@ -1,36 +1,30 @@
-import { type Files, type Oracle, siteKey } from "./truth.ts";
+import { type Callable, CallTable, type Files, type Oracle } from "./truth.ts";
 
 /**
- * Where an oracle differs from what comments say: `= def NAME` on the line of a definition, `= calls NAME, NAME` on one that
- * calls them for certain. Names are those of the marks; no other line may call them for certain.
+ * Knows the callers in Python files by their comments: `= def KEY` on the line of a definition, `= calls KEY, KEY` on one that calls
+ * them for certain, and `= may KEY` on one that may call them. Throws if a comment names no definition.
  */
-export function misjudged(
-  create: (files: Files) => Oracle,
-  texts: Readonly<Record<string, string>>,
-): string[] {
-  const oracle = create(new Map(Object.entries(texts)));
-  const wanted = new Map<string, Set<string>>();
-  const places = new Map<string, string>();
-  for (const [path, text] of Object.entries(texts)) {
+export function createMarkedOracle(files: Files): Oracle {
+  const callables = new Map<string, Callable>();
+  const table = new CallTable();
+  const called = new Set<string>();
+  for (const [path, text] of files)
     for (const [at, line] of text.split("\n").entries()) {
-      const [, does, names = ""] = /= (def|calls) (.*)$/.exec(line) ?? [];
-      const site = siteKey({ path, line: at + 1 });
-      if (does === "def") places.set(names, site);
-      for (const name of does === "calls" ? names.split(", ") : [])
-        wanted.set(name, (wanted.get(name) ?? new Set()).add(site));
+      const site = { path, line: at + 1 };
+      for (const [, does, keys = ""] of line.matchAll(/= (def|calls|may) (\w+(?:, \w+)*)/g))
+        for (const key of keys.split(", ")) {
+          const name = /\b(?:def|class) (\w+)/.exec(line)?.[1] ?? key;
+          if (does === "def") callables.set(key, { ...site, name, container: null });
+          else called.add(key);
+          if (does === "calls") table.certain(key, site);
+          if (does === "may") table.possible(key, site);
+        }
     }
-  }
-  const unmarked = [...wanted.keys()].filter((name) => !places.has(name)).map((name) => `${name} is no mark`);
-  return [...unmarked, ...[...places].flatMap(([name, place]) => judge(name, place))];
-
-  function judge(name: string, place: string): string[] {
-    const callable = oracle.callables.find((one) => siteKey(one) === place);
-    if (!callable) return [`${name} is not known`];
-    const { certain } = oracle.truthOf(callable);
-    const sites = wanted.get(name) ?? new Set();
-    return [
-      ...[...sites].filter((site) => !certain.has(site)).map((site) => `${name} missed at ${site}`),
-      ...[...certain].filter((site) => !sites.has(site)).map((site) => `${name} wrong at ${site}`),
-    ];
-  }
+  const unknown = [...called].filter((key) => !callables.has(key));
+  if (unknown.length > 0) throw new Error(`no definition is marked ${unknown.join(", ")}`);
+  const keys = new Map([...callables].map(([key, callable]) => [callable, key]));
+  return {
+    callables: [...callables.values()],
+    truthOf: (callable) => table.truthOf(keys.get(callable) ?? ""),
+  };
 }

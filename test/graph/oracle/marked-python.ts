@@ -1,4 +1,4 @@
-/** Names through scopes, imports and their aliases. Comments say who is called, see `marked-files.ts`. */
+/** Names through scopes, imports and their aliases. Comments say who is called, see `createMarkedOracle`. */
 export const namesInPython: Readonly<Record<string, string>> = {
   "shop/__init__.py": "from .cart import Cart as Cart\nfrom . import money as cash\n",
   "shop/cart.py": `
@@ -30,7 +30,7 @@ import shop.money
 import json
 def main(rounded, thing):
     rounded(2)
-    thing.total()
+    thing.total()  #= may total
     json.net()
     shop.cash.rounded(3)  #= calls rounded
     shop.money.rounded(3)  #= calls rounded
@@ -40,7 +40,7 @@ def main(rounded, thing):
 `,
 };
 
-/** Methods of bases and of `super`, and what may be one of several. Comments say who is called, see `marked-files.ts`. */
+/** Methods of bases and of `super`, and what may be one of several. Comments say who is called, see `createMarkedOracle`. */
 export const methodsInPython: Readonly<Record<string, string>> = {
   "a.py": `
 from abc import ABC
@@ -48,9 +48,9 @@ class Base(ABC):  #= def Base
     def __init__(self, other):  #= def init
         self.other = Helper()  #= calls Helper
     def run(self):  #= def run
-        self.step()  #= calls step
+        self.step()  #= calls step = may substep
         self.other.help()  #= calls help
-        self.later.help()
+        self.later.help()  #= may help
     def step(self):  #= def step
         pass
 class Helper:  #= def Helper
@@ -58,24 +58,24 @@ class Helper:  #= def Helper
         pass
 class Sub(Base):  #= def Sub
     def __init__(self):
-        super().__init__(1)  #= calls init
+        super().__init__(1)  #= calls init = may init
     def step(self):  #= def substep
-        super().step()  #= calls step
+        super().step()  #= calls step = may substep
         "text".help()
     @classmethod
     def make(cls):  #= def make
-        return cls()
+        return cls()  #= may init, Sub
 @Sub.make  #= calls make
 def decorated(x):
     try:
-        y = Sub()  #= calls Sub
+        y = Sub()  #= calls Sub = may init
     except Helper as error:
         error.help()  #= calls help
     if x:
-        y = Base(x)  #= calls Base
-    y.step()
+        y = Base(x)  #= calls Base = may init
+    y.step()  #= may step, substep
     with y as z:
-        z.step()
+        z.step()  #= may step, substep
     return [Helper() for Helper in x]
 `,
 };

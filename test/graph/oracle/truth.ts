@@ -36,8 +36,6 @@ export class CallTable {
   readonly #certain = new Map<string, Set<string>>();
   readonly #possible = new Map<string, Set<string>>();
 
-  readonly #unread = new Set<string>();
-
   certain(callee: string, site: CallSite): void {
     put(this.#certain, callee, siteKey(site));
   }
@@ -46,16 +44,10 @@ export class CallTable {
     put(this.#possible, callee, siteKey(site));
   }
 
-  /** What stands on a line that the parser could not make sense of: anything may be called there. */
-  unread(site: CallSite): void {
-    this.#unread.add(siteKey(site));
-  }
-
   truthOf(callee: string): Truth {
-    const possible = this.#possible.get(callee) ?? new Set();
     return {
       certain: this.#certain.get(callee) ?? new Set(),
-      possible: new Set([...possible, ...this.#unread]),
+      possible: this.#possible.get(callee) ?? new Set(),
     };
   }
 }
