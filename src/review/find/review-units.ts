@@ -429,18 +429,19 @@ function unitTask(run: ReviewRun, { tasks, index, units, budget, timeLeft }: Tas
 
 /** Plans the new hunks as units that fit into the model's window, as far as the budget allows. */
 export async function planReview({ files, matches, models, input, deps, known }: ReviewRun): Promise<Plan> {
-  const counts = new Map<string, number>();
-  for (const { path } of [
+  const ours = [
     ...matches.certain,
-    ...matches.likely.flatMap((one) => (isOfOther(one) ? [] : [one.finding])),
-  ])
-    counts.set(path, (counts.get(path) ?? 0) + 1);
+    ...matches.likely.filter((one) => !isOfOther(one)).map(({ finding }) => finding),
+  ];
+  const counts = [...Map.groupBy(ours, ({ path }) => path)].map(
+    ([path, { length }]) => [path, length] as const,
+  );
   return planUnits({
     files: await filesWithNewHunks(files, known, deps.diffs),
     unitBytes: unitBytes(models.review),
     totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / focusesOf(input.config.effort).length,
     headStart: async (path) => (await deps.workspace.headStart(path, FIRST_BYTES)).text,
-    candidates: counts,
+    matches: new Map(counts),
   });
 }
 

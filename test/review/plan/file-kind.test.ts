@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { kindOf } from "../../../src/review/plan/file-kind.ts";
+import { kindOf } from "../../../src/review/plan/risk.ts";
 
 describe("kindOf", () => {
   it.each([

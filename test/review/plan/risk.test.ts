@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { fileRisk } from "../../../src/review/plan/risk.ts";
 import { changedFile, type FileFacts } from "./changed-file.ts";
 
-const calm = { candidates: 0, users: 0 };
+const calm = { matches: 0, users: 0 };
 const risk = (facts: FileFacts, circumstances = calm) => fileRisk(changedFile(facts), circumstances);
 
 const count = fc.nat(100_000);
-const circumstances = fc.record({ candidates: count, users: count });
+const circumstances = fc.record({ matches: count, users: count });
 const folders = fc.array(fc.constantFrom("src", "auth", "crypto", "lib", "payment"), { maxLength: 3 });
 const fileNamed = (...names: string[]) =>
   fc
@@ -48,7 +48,7 @@ describe("the risk of a file", () => {
         return (
           risk({ ...file, added: file.added + more }, facts) >= before &&
           risk({ ...file, removed: file.removed + more }, facts) >= before &&
-          risk(file, { ...facts, candidates: facts.candidates + more }) >= before &&
+          risk(file, { ...facts, matches: facts.matches + more }) >= before &&
           risk(file, { ...facts, users: facts.users + more }) >= before
         );
       }),
