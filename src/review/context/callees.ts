@@ -4,7 +4,7 @@ import type { Call } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
 import type { Lookup } from "./lookup.ts";
-import type { Piece } from "./pieces.ts";
+import { beginning, definitionPiece, type Piece } from "./pieces.ts";
 
 const CALLEE = 0.8;
 /** Weight of calls on unchanged lines near a changed one. */
@@ -115,20 +115,9 @@ function definitionsOf(
   return guesses.length > FEW ? [] : guesses.map((one) => ({ ...one, fit: NAMED_ONLY }));
 }
 
-function pieceOf({ file, definition }: DefinitionSite, maxLines: number, why: string, score: number): Piece {
-  const start = Math.max(definition.docStart, definition.start - MAX_DOC_LINES);
-  const length = isType(definition) ? TYPE_LINES : maxLines;
-  return {
-    kind: "callee",
-    file,
-    ranges: [{ start, end: Math.min(definition.end, definition.start + length - 1) }],
-    extent: { start: definition.start, end: definition.end },
-    line: definition.start,
-    subject: definition.name,
-    title: `${definition.kind} ${fullName(definition)}, ${why}`,
-    score,
-    mayBeCut: true,
-  };
+function pieceOf(site: DefinitionSite, maxLines: number, why: string, score: number): Piece {
+  const length = isType(site.definition) ? TYPE_LINES : maxLines;
+  return definitionPiece("callee", site, beginning(site, length, MAX_DOC_LINES), score, `, ${why}`);
 }
 
 /** The functions that short callees call in their own files, by name. */

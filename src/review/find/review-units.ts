@@ -91,7 +91,7 @@ export async function startUnit(
     graph: run.graph,
     known: countReviewed(run.files, run.known) > 0 ? run.known : null,
     commits: run.commits,
-    candidates: { certain: run.matches.certain.filter(({ path }) => paths.has(path)), likely: shownLikely },
+    matches: { certain: run.matches.certain.filter(({ path }) => paths.has(path)), likely: shownLikely },
     coverage: { serve: (path, hunk) => void shown.push({ path, hunk }) },
     diffBytes: window.diffBytes,
     contextBytes: window.contextBytes,
