@@ -9,7 +9,7 @@ import { discoverRepository, findCommits, uncommittedStamp } from "../git/range.
 import type { Git } from "../git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../git/scratch.ts";
 import type { LocalRepository } from "../git/work-tree.ts";
-import { createAnchorFiles } from "../review/find/anchor-files.ts";
+import { createAnchorFiles } from "../review/find/anchor.ts";
 import { createCoverageGate, createReviewCoverage } from "../review/find/coverage-gate.ts";
 import { createFindingCollector } from "../review/find/finding-collector.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
