@@ -93,9 +93,9 @@ export function isSameElsewhere(one: Finding, other: Finding): boolean {
 export const isSameFinding = (one: Finding, other: Finding): boolean =>
   saysTheSame(one, other) && locationsOverlap(one, other);
 
-export const locationOf = ({ path, side, line, start_line, quote }: Finding): CodeLocation => ({
-  ...{ path, side, line, start_line, quote },
-});
+export function locationOf({ path, side, line, start_line, quote }: Finding): CodeLocation {
+  return { path, side, line, start_line, quote };
+}
 
 /** Words that distinguish nothing. */
 const common = new Set(
