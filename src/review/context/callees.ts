@@ -56,7 +56,9 @@ function weightOf({ telling: { added, spots } }: Changed, lines: readonly number
   return isNear ? UNCHANGED : FAR;
 }
 
-interface RankedCallee extends Inner {
+interface Callee {
+  site: DefinitionSite;
+  piece: Piece;
   weight: number;
   fit: number;
 }
@@ -67,7 +69,7 @@ function piecesOf(
   calls: readonly Call[],
   lookup: Lookup,
   weigh: (lines: readonly number[]) => number,
-): RankedCallee[] {
+): Callee[] {
   if (caller === null) return [];
   const byName = Map.groupBy(calls, ({ name }) => name);
   return [...byName.values()].flatMap((same) => {
@@ -121,7 +123,7 @@ function pieceOf(site: DefinitionSite, maxLines: number, why: string, score: num
 }
 
 /** The functions that short callees call in their own files, by name. */
-function innerPieces(callees: readonly Inner[]): Piece[] {
+function innerPieces(callees: readonly Callee[]): Piece[] {
   return callees.flatMap(({ piece, site: { file, definition } }) => {
     if (definition.end - definition.start > MAX_LINES) return [];
     const lines = file.lines.slice(definition.signatureEnd - 1, definition.end);
@@ -143,11 +145,6 @@ function innerPieces(callees: readonly Inner[]): Piece[] {
   });
 }
 
-interface Inner {
-  piece: Piece;
-  site: DefinitionSite;
-}
-
 /** A called name with no receiver, or with the own object as the receiver. */
 const calledAlone = /(?:(?<![\w$.>:])|\b(?:this|self|cls)(?:\.|->))([\p{L}_$][\p{L}\p{N}_$]*)\(/gu;
 
@@ -158,11 +155,8 @@ function isSlight(site: DefinitionSite): boolean {
   if (isDeclaration(site) || (definition.kind === "macro" && definition.end === definition.start))
     return true;
   if (definition.end - definition.start > MAX_ACCESSOR_LINES) return false;
-  const text = file.lines
-    .slice(definition.start - 1, definition.end)
-    .join(" ")
-    .slice(0, MAX_CHARACTERS);
-  return accessor.test(text);
+  const text = file.lines.slice(definition.start - 1, definition.end).join(" ");
+  return accessor.test(text.slice(0, MAX_CHARACTERS));
 }
 
 const MAX_ACCESSOR_LINES = 4;

@@ -76,28 +76,22 @@ const explained =
 /** Takes the files whose new hunks all fit the budget, and counts these as served, as well as those that the lists above tell in a line. */
 async function shownFiles(parts: MessageParts): Promise<ShownFiles> {
   const { files, diffs, coverage, known } = parts;
-  const taken: ShownFile[] = [];
-  let left = 0;
-  let room = parts.diffBytes;
+  const reviewable = files.filter((one) => one.reviewable);
   const listed = listedFiles(parts);
-  for (const file of files.filter((one) => one.reviewable)) {
-    if (file.reading !== "hunks") {
-      if (file.reading === "line" && listed.has(file)) coverage.serve(file.change.path, 1);
-      else left += 1;
-      continue;
-    }
+  const lines = reviewable.filter((file) => file.reading === "line" && listed.has(file));
+  for (const { change } of lines) coverage.serve(change.path, 1);
+  const taken: ShownFile[] = [];
+  let room = parts.diffBytes;
+  for (const file of reviewable.filter(({ reading }) => reading === "hunks")) {
     const read = known?.known(file.change.path) ?? none;
     const one = await shownFile(file, read, diffs, room);
-    if (one === null) {
-      left += 1;
-      continue;
-    }
+    if (one === null) continue;
     room -= shownBytes(fileText(one)) + 1;
     taken.push(one);
     for (let hunk = 1; hunk <= file.totalHunks; hunk++)
       if (!read.has(hunk)) coverage.serve(file.change.path, hunk);
   }
-  return { files: taken, left };
+  return { files: taken, left: reviewable.length - lines.length - taken.length };
 }
 
 /** The diffs with more lines around the changes. Of the files that are not shown, only the number is given. */
@@ -383,7 +377,8 @@ const guidelinesIntro =
 async function guidelinesSection(parts: MessageParts): Promise<string> {
   const { workspace, allFiles, isPrivate } = parts;
   const tree = await workspace.tree("base");
-  const entries = nearestGuidelines([...tree.values()].filter(isReadable(isPrivate)), allFiles);
+  const readable = [...tree.values()].filter(({ path, mode }) => mode.startsWith("100") && !isPrivate(path));
+  const entries = nearestGuidelines(readable, allFiles);
   const texts: string[] = [];
   let room = MAX_GUIDELINES_BYTES;
   for (const entry of entries) {
@@ -397,53 +392,41 @@ async function guidelinesSection(parts: MessageParts): Promise<string> {
   return texts.length > 0 ? `# Guidelines of the repository\n${guidelinesIntro}\n${texts.join("\n")}` : "";
 }
 
-const isReadable =
-  (isPrivate: MessageParts["isPrivate"]) =>
-  ({ path, mode }: TreeEntry) =>
-    mode.startsWith("100") && scopeOf(path) !== null && !isPrivate(path);
-
-interface GuidelineScope {
-  kind: number;
-  /** The folder it applies to, with a trailing slash; empty for the root. */
-  folder: string;
-}
-
-/** The kind and scope of a guideline at this path. */
-function scopeOf(path: string): GuidelineScope | null {
+/** The kind of a guideline at this path, and the folder that it applies to: "0 web/"; null if it is none. */
+function scopeOf(path: string): string | null {
   const segments = path.split("/");
   for (const depth of [1, 2, 3]) {
     if (depth > segments.length) break;
     const below = segments.slice(-depth).join("/");
     const kind = guidelineKinds.findIndex((one) => one.test(below));
-    if (kind >= 0) return { kind, folder: path.slice(0, path.length - below.length) };
+    if (kind >= 0) return `${kind} ${path.slice(0, path.length - below.length)}`;
   }
   return null;
 }
 
 /** Each text once, those of the root first. */
 function nearestGuidelines(entries: readonly TreeEntry[], files: readonly ChangedFile[]): TreeEntry[] {
-  const byPlace = Map.groupBy(entries, ({ path }) => keyOf(scopeOf(path)));
+  const byScope = Map.groupBy(entries, ({ path }) => scopeOf(path));
   const wanted = new Map<string, TreeEntry>();
   for (const { change, reviewable } of files) {
     if (!reviewable) continue;
     for (const kind of guidelineKinds.keys())
-      for (const entry of nearest(change.path, kind, byPlace)) wanted.set(entry.oid, entry);
+      for (const entry of nearest(change.path, kind, byScope)) wanted.set(entry.oid, entry);
   }
   const all = [...wanted.values()].sort((a, b) => depthOf(a) - depthOf(b) || (a.path < b.path ? -1 : 1));
   return all.slice(0, MAX_GUIDELINES);
 }
 
-const keyOf = (place: GuidelineScope | null) => (place === null ? "" : `${place.kind} ${place.folder}`);
-const depthOf = ({ path }: TreeEntry) => scopeOf(path)?.folder.split("/").length ?? 0;
+const depthOf = ({ path }: TreeEntry) => scopeOf(path)?.split("/").length ?? 0;
 
 function nearest(
   path: string,
   kind: number,
-  byPlace: ReadonlyMap<string, readonly TreeEntry[]>,
+  byScope: ReadonlyMap<string | null, readonly TreeEntry[]>,
 ): readonly TreeEntry[] {
   let folder = path.slice(0, path.lastIndexOf("/") + 1);
   for (;;) {
-    const found = byPlace.get(keyOf({ kind, folder }));
+    const found = byScope.get(`${kind} ${folder}`);
     if (found) return found;
     if (folder === "") return [];
     folder = folder.slice(0, folder.lastIndexOf("/", folder.length - 2) + 1);

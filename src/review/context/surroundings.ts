@@ -17,7 +17,7 @@ import { wordsOf } from "./siblings.ts";
 const TYPE = 0.5;
 const BASE = 0.35;
 /** A type up to this length is shown whole; of a longer one, the head, the fields and the constructors. */
-const WHOLE_LINES = 60;
+const WHOLE_TYPE_LINES = 60;
 const MAX_FIELDS = 25;
 const MAX_CONSTRUCTOR_LINES = 20;
 
@@ -66,7 +66,7 @@ const typePiece = (site: DefinitionSite, why: string, score: number): Piece =>
 
 function typeRanges({ file, definition: type }: DefinitionSite): LineSpan[] {
   const start = Math.max(type.docStart, type.start - MAX_DOC_LINES);
-  if (type.end - type.start < WHOLE_LINES) return [{ start, end: type.end }];
+  if (type.end - type.start < WHOLE_TYPE_LINES) return [{ start, end: type.end }];
   const own = file.definitions.filter(
     ({ container, start: at, end }) => container === type.name && at >= type.start && end <= type.end,
   );
@@ -149,7 +149,6 @@ const TAIL_LINES = 3;
 /** Lines shown around a changed line: in a function, and in a type, where only the neighbours matter. */
 const AROUND_RUN = 20;
 const AROUND_TYPE = 8;
-const WHOLE_TYPE_LINES = 60;
 /** Neighbours shown of a changed field, and maximum lines of a constant whose value is shown whole. */
 const AROUND_FIELD = 4;
 const WHOLE_VALUE_LINES = 30;

@@ -177,7 +177,8 @@ async function reviewUnit(
   const coverage = createReviewCoverage(files, whole, run.known);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const answers = createRuleMatchAnswers(start.likely);
-  const unanswered = answersMatches(task) ? answers.unanswered : () => [];
+  // Only the loop that looks for everything must answer the rule matches.
+  const unanswered = task.focus === null ? answers.unanswered : () => [];
   const { portionBytes } = task.window;
   const gate = createCoverageGate({ files, diffs, coverage, unanswered, portionBytes });
   const collector = collectFindings(run, answers, gate.refuseToFinish);
@@ -227,9 +228,6 @@ function withFocus({ messages, likely }: UnitStart, { focus }: PassTask): readon
     { role: "user", content: `${last.content}\n\n# This pass\n${matches}${focus.text}` },
   ];
 }
-
-/** Only the loop that looks for everything must answer the rule matches. */
-const answersMatches = ({ focus }: PassTask) => focus === null;
 
 const ANSWERED_ELSEWHERE =
   "Another pass answers the rule matches: report one only if it is a fault of the kind that you look for, and reject none.";
