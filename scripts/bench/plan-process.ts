@@ -5,7 +5,6 @@
 
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { RevisionPlace } from "../../src/git/workspace.ts";
-import { IMPORT_CHARACTERS } from "../../src/review/plan/links.ts";
 import { planUnits } from "../../src/review/plan/plan-units.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import type { PlanReport } from "./planning.ts";
@@ -21,8 +20,8 @@ const { units, left } = await planUnits({
   files,
   unitBytes: UNIT_BYTES,
   totalBytes: Number.POSITIVE_INFINITY,
-  headStart: async (path) => (await workspace.headStart(path, IMPORT_CHARACTERS)).text,
-  candidates: new Map(),
+  headStart: async (path) => (await workspace.headStart(path, 4_096)).text,
+  matches: new Map(),
 });
 const report: PlanReport = {
   milliseconds: performance.now() - start,

@@ -6,7 +6,7 @@ import { AppError } from "../../src/errors.ts";
 import { openGraph, sourceOfWorkspace } from "../../src/graph/open-graph.ts";
 import { forAllRoles, type Message, type Model } from "../../src/llm/model.ts";
 import { ReviewGraph } from "../../src/process/review-graph.ts";
-import { createAnchorFiles } from "../../src/review/find/anchor-files.ts";
+import { createAnchorFiles } from "../../src/review/find/anchor.ts";
 import { createReviewCoverage } from "../../src/review/find/coverage-gate.ts";
 import { planReview, startUnit } from "../../src/review/find/review-units.ts";
 import { ruleMatches, runAnalyzers } from "../../src/review/find/rule-matches.ts";

@@ -6,7 +6,7 @@ import { forAllRoles, type Model } from "../llm/model.ts";
 import { costOf, priceOf, readPrices } from "../llm/prices.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { plainLine, WIDEST, wrap } from "../reporters/terminal-style.ts";
-import { createAnchorFiles } from "../review/find/anchor-files.ts";
+import { createAnchorFiles } from "../review/find/anchor.ts";
 import { createReviewCoverage } from "../review/find/coverage-gate.ts";
 import { firstRequestTokens, predictReview } from "../review/find/predict.ts";
 import { planReview, startUnit } from "../review/find/review-units.ts";

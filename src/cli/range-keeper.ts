@@ -9,7 +9,7 @@ import { uncommittedStamp } from "../git/capture.ts";
 import { discoverRepository, findCommits, type LocalRepository } from "../git/repository.ts";
 import type { Git } from "../git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../git/scratch.ts";
-import { createAnchorFiles } from "../review/find/anchor-files.ts";
+import { createAnchorFiles } from "../review/find/anchor.ts";
 import { createCoverageGate, createReviewCoverage } from "../review/find/coverage-gate.ts";
 import { createFindingCollector } from "../review/find/finding-collector.ts";
 import { createDiffSource } from "../tools/diff-source.ts";

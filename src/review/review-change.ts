@@ -10,8 +10,7 @@ import { type TextRange, withoutRanges } from "../secrets/ranges.ts";
 import { formsInWhole } from "../secrets/redact.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
-import type { AnchorFile } from "./find/anchor.ts";
-import { createAnchorFiles } from "./find/anchor-files.ts";
+import { type AnchorFile, createAnchorFiles } from "./find/anchor.ts";
 import { createReviewCoverage } from "./find/coverage-gate.ts";
 import { milderWarning, placeFindings } from "./find/placement.ts";
 import {

@@ -4,7 +4,7 @@ import type { AgentEvent } from "../agent/trajectory.ts";
 import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
 import { readingTools } from "../tools/index.ts";
 import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
-import { createAnchorFiles } from "./find/anchor-files.ts";
+import { createAnchorFiles } from "./find/anchor.ts";
 import type { ReportWatch } from "./find/report-watch.ts";
 import type { ReviewInput } from "./review-input.ts";
 import type { TotalUsage } from "./review-result.ts";

@@ -4,7 +4,7 @@ import type { Finding, Side } from "../../src/finding.ts";
 import type { Workspace } from "../../src/git/workspace.ts";
 import { emptyState } from "../../src/ledger/state.ts";
 import { planPublication } from "../../src/publish/publication.ts";
-import { createAnchorFiles } from "../../src/review/find/anchor-files.ts";
+import { createAnchorFiles } from "../../src/review/find/anchor.ts";
 import { createFindingCollector } from "../../src/review/find/finding-collector.ts";
 import { placeFinding } from "../../src/review/find/placement.ts";
 import type { PlacedFinding } from "../../src/review/review-result.ts";

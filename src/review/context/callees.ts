@@ -4,7 +4,7 @@ import type { Call } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
 import type { Lookup } from "./lookup.ts";
-import type { Piece } from "./pieces.ts";
+import { beginning, definitionPiece, type Piece } from "./pieces.ts";
 
 const CALLEE = 0.8;
 /** Weight of calls on unchanged lines near a changed one. */
@@ -56,7 +56,9 @@ function weightOf({ telling: { added, spots } }: Changed, lines: readonly number
   return isNear ? UNCHANGED : FAR;
 }
 
-interface RankedCallee extends Inner {
+interface Callee {
+  site: DefinitionSite;
+  piece: Piece;
   weight: number;
   fit: number;
 }
@@ -67,7 +69,7 @@ function piecesOf(
   calls: readonly Call[],
   lookup: Lookup,
   weigh: (lines: readonly number[]) => number,
-): RankedCallee[] {
+): Callee[] {
   if (caller === null) return [];
   const byName = Map.groupBy(calls, ({ name }) => name);
   return [...byName.values()].flatMap((same) => {
@@ -115,24 +117,13 @@ function definitionsOf(
   return guesses.length > FEW ? [] : guesses.map((one) => ({ ...one, fit: NAMED_ONLY }));
 }
 
-function pieceOf({ file, definition }: DefinitionSite, maxLines: number, why: string, score: number): Piece {
-  const start = Math.max(definition.docStart, definition.start - MAX_DOC_LINES);
-  const length = isType(definition) ? TYPE_LINES : maxLines;
-  return {
-    kind: "callee",
-    file,
-    ranges: [{ start, end: Math.min(definition.end, definition.start + length - 1) }],
-    extent: { start: definition.start, end: definition.end },
-    line: definition.start,
-    subject: definition.name,
-    title: `${definition.kind} ${fullName(definition)}, ${why}`,
-    score,
-    mayBeCut: true,
-  };
+function pieceOf(site: DefinitionSite, maxLines: number, why: string, score: number): Piece {
+  const length = isType(site.definition) ? TYPE_LINES : maxLines;
+  return definitionPiece("callee", site, beginning(site, length, MAX_DOC_LINES), score, `, ${why}`);
 }
 
 /** The functions that short callees call in their own files, by name. */
-function innerPieces(callees: readonly Inner[]): Piece[] {
+function innerPieces(callees: readonly Callee[]): Piece[] {
   return callees.flatMap(({ piece, site: { file, definition } }) => {
     if (definition.end - definition.start > MAX_LINES) return [];
     const lines = file.lines.slice(definition.signatureEnd - 1, definition.end);
@@ -154,11 +145,6 @@ function innerPieces(callees: readonly Inner[]): Piece[] {
   });
 }
 
-interface Inner {
-  piece: Piece;
-  site: DefinitionSite;
-}
-
 /** A called name with no receiver, or with the own object as the receiver. */
 const calledAlone = /(?:(?<![\w$.>:])|\b(?:this|self|cls)(?:\.|->))([\p{L}_$][\p{L}\p{N}_$]*)\(/gu;
 
@@ -169,11 +155,8 @@ function isSlight(site: DefinitionSite): boolean {
   if (isDeclaration(site) || (definition.kind === "macro" && definition.end === definition.start))
     return true;
   if (definition.end - definition.start > MAX_ACCESSOR_LINES) return false;
-  const text = file.lines
-    .slice(definition.start - 1, definition.end)
-    .join(" ")
-    .slice(0, MAX_CHARACTERS);
-  return accessor.test(text);
+  const text = file.lines.slice(definition.start - 1, definition.end).join(" ");
+  return accessor.test(text.slice(0, MAX_CHARACTERS));
 }
 
 const MAX_ACCESSOR_LINES = 4;

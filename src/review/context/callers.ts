@@ -1,5 +1,6 @@
 import {
   type CodeFile,
+  type DefinitionSite,
   definitionAt,
   fullName,
   functionAround,
@@ -10,9 +11,18 @@ import {
 import { closeness, constructors, fitOf, isCommonName, KNOWN, NAMED, POSSIBLE } from "../../code/names.ts";
 import type { Definition } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
+import { showPath } from "../../tools/show.ts";
 import type { KnownCall, OpenedGraph } from "../review-run.ts";
-import type { Changed } from "./changed.ts";
-import { joined, type LineSpan, type Lookup, type Mention, type RepositoryFiles } from "./lookup.ts";
+import { type Changed, isWithin } from "./changed.ts";
+import {
+  clamped,
+  joined,
+  type LineSpan,
+  type Lookup,
+  type Mention,
+  type RepositoryFiles,
+  type WordHits,
+} from "./lookup.ts";
 import type { Piece, ShownLines } from "./pieces.ts";
 
 /** The graph's information about the calls of a changed definition. */
@@ -38,17 +48,16 @@ const nothing: KnownCalls = { isSure: () => false, likely: [] };
 export function knownCalls(
   changed: readonly Changed[],
   graph: OpenedGraph | null,
-  files: Pick<RepositoryFiles, "isReadable">,
+  isReadable: RepositoryFiles["isReadable"],
 ): (one: Changed) => KnownCalls {
-  if (graph === null) return () => nothing;
-  const known = new Map(changed.map((one) => [one, callsOf(one, graph, files)]));
+  const known = new Map(changed.map((one) => [one, graph ? callsOf(one, graph, isReadable) : nothing]));
   return (one) => known.get(one) ?? nothing;
 }
 
 function callsOf(
   { path, after }: Changed,
   graph: OpenedGraph,
-  { isReadable }: Pick<RepositoryFiles, "isReadable">,
+  isReadable: RepositoryFiles["isReadable"],
 ): KnownCalls {
   if (after === null || !(isRun(after.definition) || isType(after.definition))) return nothing;
   const { name, signatureEnd } = after.definition;
@@ -117,11 +126,9 @@ export function usePieces(
 
 /** The names by which other code uses it: for a constructor, or a method that the language calls, the name of its type. */
 export function namesOf(one: Changed): string[] {
-  const { name } = one;
-  const definition = definitionOf(one);
-  if (!definition || definition.kind === "test" || definition.kind === "module" || nameless.has(name))
-    return [];
-  return isUsedByType(name) && definition.container !== null ? [definition.container] : [name];
+  const { name, kind, container } = one.site.definition;
+  if (kind === "test" || kind === "module" || nameless.has(name)) return [];
+  return isUsedByType(name) && container !== null ? [container] : [name];
 }
 
 /** Whether code uses a method by the name of its type: no call names `__len__`. */
@@ -129,8 +136,6 @@ const isUsedByType = (name: string) => constructors.has(name) || /^__\w+__$/.tes
 
 /** Placeholders for a missing name. */
 const nameless = new Set(["exports", "default", "module", "anonymous", "_"]);
-
-const definitionOf = ({ after, before }: Changed) => (after ?? before)?.definition ?? null;
 
 /** The uses of a name in one function, or outside of all functions. */
 interface CallerGroup {
@@ -156,7 +161,7 @@ function groupsOf(one: Changed, lookup: Lookup, shown: ShownLines, calls: KnownC
   const mentioned = namesOf(one).flatMap((name) => usesOf(one, name, lookup, calls));
   for (const use of [...mentioned, ...unmentioned(one, mentioned, lookup, calls)]) {
     const { file, line, name, fit, certainty } = use;
-    if (shown.has(file, line) || isWithin(one, use)) continue;
+    if (shown.has(file, line) || isWithin(one, { path: file.path, line })) continue;
     const around = functionAround(file, line);
     const key = `${name} ${file.path} ${around?.start ?? `line ${Math.ceil(line / 20)}`}`;
     const group = groups.get(key) ?? { name, file, around, lines: [], fit, certainty };
@@ -173,8 +178,7 @@ function usesOf(one: Changed, name: string, lookup: Lookup, calls: KnownCalls): 
   // Of a common name, the object must tell which one is meant.
   const isCommon = isCommonName(name) || lookup.isCommon(name);
   const least = isCommon ? NAMED : containers.size > AMBIGUOUS ? KNOWN : POSSIBLE;
-  const site = one.after ?? one.before;
-  const isOwn = site !== null && isPrivate(site);
+  const isOwn = isPrivate(one.site);
   return lookup.mentions(name).flatMap((mention) => {
     const { file, line, role } = mention;
     if (!isUse(one, mention) || (isOwn && file.path !== one.path)) return [];
@@ -201,23 +205,14 @@ function unmentioned(one: Changed, known: readonly Use[], lookup: Lookup, { like
 /** Whether a mention is a use. A constructor must be called; a common name must be more than read. */
 function isUse(one: Changed, { role }: Mention): boolean {
   if (role === "definition" || role === "import") return false;
-  const definition = definitionOf(one);
-  if (role === "type" && definition !== null && isRun(definition)) return false;
-  const isCalledOnly =
-    definition !== null && isRun(definition) && (isCommonName(one.name) || definition.container === one.name);
+  const { definition } = one.site;
+  if (role === "type" && isRun(definition)) return false;
+  const isCalledOnly = isRun(definition) && (isCommonName(one.name) || definition.container === one.name);
   return role === "call" || !(isCalledOnly || isUsedByType(one.name));
 }
 
-function isWithin({ path, after }: Changed, { file, line }: Pick<Mention, "file" | "line">): boolean {
-  return (
-    after !== null && file.path === path && line >= after.definition.start && line <= after.definition.end
-  );
-}
-
 /** How likely the use means this definition, 0 to 1. */
-function fitOfUse(one: Changed, { file, line, receiver }: Mention): number {
-  const site = one.after ?? one.before;
-  if (site === null) return 0;
+function fitOfUse({ site }: Changed, { file, line, receiver }: Mention): number {
   const { name, kind, container, start } = site.definition;
   const isType = isUsedByType(name) && container !== null;
   const definition = isType
@@ -245,12 +240,8 @@ function ranked(
   return sorted.map((group, at) => {
     const isShown = kind === "caller" || at < SHOWN_TESTS;
     const score = isShown ? (one.risk * weight * share * worth(group)) / (1 + REPEATED * at) : 0;
-    return pieceOf(
-      group,
-      kind,
-      score,
-      kind === "test" ? WHOLE_TEST_LINES : at < BEST ? WHOLE_BEST_LINES : WHOLE_LINES,
-    );
+    const wholeCode = at < BEST ? WHOLE_BEST_LINES : WHOLE_LINES;
+    return pieceOf(group, kind, score, kind === "test" ? WHOLE_TEST_LINES : wholeCode);
   });
 }
 
@@ -295,10 +286,49 @@ function rangesAround(
   if (around === null) return joined(near, file.lines.length);
   const { start, end, signatureEnd } = around;
   if (end - start < wholeLines) return [{ start, end }];
-  const inside = near.map((range) => ({
-    start: Math.max(start, range.start),
-    end: Math.min(end, range.end),
-  }));
+  const inside = near.map((range) => clamped(range, around));
   const head = { start, end: Math.min(signatureEnd, start + MAX_HEAD_LINES - 1) };
   return joined([head, ...inside], file.lines.length);
+}
+
+/** Maximum definitions that are named as unused. */
+const MAX_UNUSED = 10;
+
+/** Names that a runtime calls, and those that a framework finds. */
+const calledByOthers = /^(?:main|Main|init|setup|run|handler|default|__\w+__|test\w*|on[A-Z]\w*)$/;
+
+/**
+ * Says of changed definitions that nothing outside tests names them. Says nothing if the search was not complete, if the name is common, or
+ * if something may use it without its name: an annotation, an interface.
+ */
+export function unusedLines(changed: readonly Changed[], lookup: Lookup, hits: WordHits): string[] {
+  const lines = changed.flatMap((one) => {
+    const { after, path, name } = one;
+    if (after === null || !mayBeUnused(one, after, lookup) || !hits.isComplete(name) || hits.isCommon(name))
+      return [];
+    const { definition } = after;
+    const found = hits.of(name);
+    const uses = found.filter(
+      ({ path: at, line }) =>
+        !isTestFile(at) && (at !== path || line < definition.docStart || line > definition.end),
+    );
+    if (found.length === 0 || uses.length > 0) return [];
+    const tests = found.some((hit) => isTestFile(hit.path)) ? "Only tests name" : "Nothing else names";
+    return [`${tests} ${fullName(definition)} (${showPath(path)}:${definition.start}).`];
+  });
+  return lines.slice(0, MAX_UNUSED);
+}
+
+/** Whether a missing use says something: whoever uses the definition writes its name. */
+function mayBeUnused(one: Changed, after: DefinitionSite, lookup: Lookup): boolean {
+  const { file, definition } = after;
+  const { name } = definition;
+  if (!(isRun(definition) || isType(definition) || definition.kind === "constant")) return false;
+  if (namesOf(one)[0] !== name || isCommonName(name) || calledByOthers.test(name) || isPrivate(after))
+    return false;
+  if (/^\s*(?:@|#\[|\[)/.test(file.lines[definition.start - 1] ?? "")) return false;
+  // Another definition of the name may be a declaration that this one implements.
+  return lookup
+    .definitions(name)
+    .every((other) => other.file.path === one.path && other.definition.start === definition.start);
 }

@@ -14,16 +14,11 @@ import { isExample, isTestFile } from "../../code/test-file.ts";
 import type { DiffLine, FileDiff } from "../../diff/file-diff.ts";
 import { type LineSpan, loadAhead, type RepositoryFiles, rangesOf } from "./lookup.ts";
 
-/** A definition with changed lines; without any if only the other side has some. */
-interface Touched {
-  definition: Definition;
-  lines: number[];
-}
-
 /** One side's information about a definition. */
 interface Half {
   place: DefinitionSite;
   lines: readonly number[];
+  telling: readonly number[];
   /** The same as a few ranges. */
   ranges: readonly LineSpan[];
   calls: readonly Call[];
@@ -39,16 +34,15 @@ interface Half {
 /** Maximum stretches of changed lines that are queried one by one; more are queried as one range. */
 const MAX_RANGES = 6;
 
-function headHalf(parsed: ParsedFile | null, touched: Touched | null, isOfTests: boolean): Half | null {
-  if (parsed === null || touched === null) return null;
-  const half = halfOf(parsed, touched, isOfTests);
-  const { code, source } = parsed;
-  if (isIdle(code, isOfTests)) return half;
+/** The facts that are only needed of the head. */
+function headHalf({ parsed }: Side, half: Half | null, isOfTests: boolean): Half | null {
+  if (parsed === null || half === null || isIdle(parsed.code, isOfTests)) return half;
+  const { source } = parsed;
   const changedNames = new Set(half.ranges.flatMap(({ start, end }) => [...source.readNames(start, end)]));
   return {
     ...half,
     changedNames,
-    setNames: setOn(touched.lines, half.ranges, parsed),
+    setNames: setOn(half.lines, half.ranges, parsed),
     sourceLiterals: literalsBehind(changedNames, half.place, source),
   };
 }
@@ -56,9 +50,25 @@ function headHalf(parsed: ParsedFile | null, touched: Touched | null, isOfTests:
 /** Nothing is looked up for tests beside other changes. */
 const isIdle = ({ path }: CodeFile, isOfTests: boolean) => isTestFile(path) && !isOfTests;
 
-/** The facts that are needed of both sides. */
-function halfOf({ code, source }: ParsedFile, { definition, lines }: Touched, isOfTests: boolean): Half {
-  const half = { ...nothing, place: { file: code, definition }, lines };
+/**
+ * The facts that are needed of both sides.
+ *
+ * @param lines its changed lines; none if only the other side has some
+ */
+function halfOf(
+  { parsed, telling }: Side,
+  definition: Definition | undefined,
+  lines: readonly number[],
+  isOfTests: boolean,
+): Half | null {
+  if (parsed === null || definition === undefined) return null;
+  const { code, source } = parsed;
+  const half = {
+    ...nothing,
+    place: { file: code, definition },
+    lines,
+    telling: lines.filter((line) => telling.has(line)),
+  };
   if (isIdle(code, isOfTests)) return half;
   const all = rangesOf(lines);
   const ranges = all.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : all;
@@ -229,15 +239,9 @@ function renamedNames(blocks: readonly Block[], diffs: readonly FileDiff[]): Map
     (pair) => pair.blocks >= LEAST_BLOCKS && !news.has(pair.from) && !olds.has(pair.to),
   );
   // Two names that replace one, or one that replaces two, are not a rename.
-  const [from, to] = [countOf(found.map((pair) => pair.from)), countOf(found.map((pair) => pair.to))];
-  const unique = found.filter((pair) => from.get(pair.from) === 1 && to.get(pair.to) === 1);
-  return new Map(unique.map((pair) => [pair.from, pair.to]));
-}
-
-function countOf(names: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, 1 + (counts.get(name) ?? 0));
-  return counts;
+  const [byOld, byNew] = [Map.groupBy(found, ({ from }) => from), Map.groupBy(found, ({ to }) => to)];
+  const unique = found.filter(({ from, to }) => byOld.get(from)?.length === 1 && byNew.get(to)?.length === 1);
+  return new Map(unique.map(({ from, to }) => [from, to]));
 }
 
 /** The names on one side of the diffs. */
@@ -277,6 +281,8 @@ export interface Changed {
   /** Null if the change deleted it. */
   after: DefinitionSite | null;
   before: DefinitionSite | null;
+  /** The one at head, or else the one at the merge base. */
+  site: DefinitionSite;
   /** Its changed lines: added ones at head, removed ones at the merge base. */
   added: readonly number[];
   removed: readonly number[];
@@ -374,18 +380,11 @@ function spotsOf(lines: readonly DiffLine[], isWanted: (line: DiffLine) => boole
 
 function changedIn(path: string, spots: Spots, isOfTests: boolean, head: Side, base: Side): Changed[] {
   const [news, olds] = [keyed(head), keyed(base)];
-  const [added, removed] = [byDefinition(head, news), byDefinition(base, olds)];
-  const keys = [...new Set([...added.keys(), ...removed.keys()])];
-  const all = keys.map((key) => {
-    const after = headHalf(head.parsed, added.get(key) ?? untouched(news, key), isOfTests);
-    const old = removed.get(key) ?? untouched(olds, key);
-    const before = base.parsed && old && halfOf(base.parsed, old, isOfTests);
-    return changedOf(
-      path,
-      spots,
-      { half: after, telling: head.telling },
-      { half: before, telling: base.telling },
-    );
+  const [added, removed] = [linesByKey(head, news), linesByKey(base, olds)];
+  const all = [...new Set([...added.keys(), ...removed.keys()])].flatMap((key) => {
+    const after = halfOf(head, news.get(key), added.get(key) ?? [], isOfTests);
+    const before = halfOf(base, olds.get(key), removed.get(key) ?? [], isOfTests);
+    return changedOf(path, spots, headHalf(head, after, isOfTests), before);
   });
   return all.sort((a, b) => b.risk - a.risk).slice(0, MAX_DEFINITIONS);
 }
@@ -406,35 +405,24 @@ function keyed({ parsed }: Side): Map<string, Definition> {
   );
 }
 
-function byDefinition({ parsed, lines }: Side, byKey: ReadonlyMap<string, Definition>): Map<string, Touched> {
-  const all = new Map<string, Touched>();
-  if (parsed === null || lines.length === 0) return all;
+/** The changed lines of each definition that has some, by its key. */
+function linesByKey({ parsed, lines }: Side, byKey: ReadonlyMap<string, Definition>): Map<string, number[]> {
+  if (parsed === null || lines.length === 0) return new Map();
   const keys = new Map([...byKey].map(([key, definition]) => [definition, key]));
-  for (const line of lines) {
-    // Blank lines and brackets between members would mark their whole type as changed.
-    if (!/[\p{L}\p{N}]/u.test(parsed.code.lines[line - 1] ?? "")) continue;
-    const definition = definitionAt(parsed.code, line);
-    const key = definition && keys.get(definition);
-    if (!definition || !key) continue;
-    const known = all.get(key) ?? { definition, lines: [] };
-    known.lines.push(line);
-    all.set(key, known);
-  }
-  return all;
+  // Blank lines and brackets between members would mark their whole type as changed.
+  const filled = lines.filter((line) => /[\p{L}\p{N}]/u.test(parsed.code.lines[line - 1] ?? ""));
+  const byDefinition = Map.groupBy(filled, (line) => definitionAt(parsed.code, line));
+  return new Map(
+    [...byDefinition].flatMap(([definition, own]) => {
+      const key = definition && keys.get(definition);
+      return key ? [[key, own]] : [];
+    }),
+  );
 }
 
-function untouched(byKey: ReadonlyMap<string, Definition>, key: string): Touched | null {
-  const definition = byKey.get(key);
-  return definition ? { definition, lines: [] } : null;
-}
-
-interface TellingHalf {
-  half: Half | null;
-  telling: ReadonlySet<number>;
-}
-
-function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingHalf): Changed {
-  const [after, before] = [head.half, base.half];
+function changedOf(path: string, spots: Spots, after: Half | null, before: Half | null): Changed[] {
+  const site = (after ?? before)?.place;
+  if (site === undefined) return [];
   const body = after && bodyOf(after.place);
   const called = new Set(after?.calls.map(({ name }) => name));
   const changedNames = after?.changedNames ?? new Set<string>();
@@ -443,15 +431,16 @@ function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingH
   const isInside = (line: number) => body !== null && line >= body.start && line <= body.end;
   const one = {
     path,
-    name: (after ?? before)?.place.definition.name ?? "",
+    name: site.definition.name,
     after: after?.place ?? null,
     before: before?.place ?? null,
+    site,
     added: after?.lines ?? [],
     removed: before?.lines ?? [],
     spots: spots.all.filter(isInside),
     telling: {
-      added: (after?.lines ?? []).filter((line) => head.telling.has(line)),
-      removed: (before?.lines ?? []).filter((line) => base.telling.has(line)),
+      added: after?.telling ?? [],
+      removed: before?.telling ?? [],
       spots: spots.telling.filter(isInside),
     },
     calls: after?.calls ?? [],
@@ -463,7 +452,7 @@ function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingH
     sourceLiterals: after?.sourceLiterals ?? [],
     literals: [...new Set([...(after?.literals ?? []), ...(before?.literals ?? [])])],
   };
-  return { ...one, risk: riskOf(one) };
+  return [{ ...one, risk: riskOf(one) }];
 }
 
 /** Maximum lines that are searched for names of types. */
@@ -509,6 +498,10 @@ function riskOf({ path, after, added, removed }: Omit<Changed, "risk">): number 
   // Deleted code may still be used.
   return place * (0.6 + 0.4 * size) * (after === null ? 1.1 : 1);
 }
+
+/** Whether a place at head is in the changed definition. */
+export const isWithin = ({ path, after }: Changed, at: { path: string; line: number }): boolean =>
+  after !== null && at.path === path && at.line >= after.definition.start && at.line <= after.definition.end;
 
 /** The lines that are read with a definition; for a field, those of its whole type. */
 export function bodyOf({ file, definition }: DefinitionSite): LineSpan {

@@ -1,17 +1,21 @@
 import { grammarOf } from "../../code/languages.ts";
 import { isCommonName } from "../../code/names.ts";
 import { isTestFile } from "../../code/test-file.ts";
-import { type FileDiff, shownBytes } from "../../diff/file-diff.ts";
+import { type DiffLine, type FileDiff, type Hunk, hunkOf, shownBytes } from "../../diff/file-diff.ts";
+import type { Workspace } from "../../git/workspace.ts";
+import { cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
-import { bodyPieces } from "./bodies.ts";
+import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
+import type { OpenedGraph } from "../review-run.ts";
 import { calleePieces } from "./callees.ts";
-import { callerFiles, knownCalls, namesOf, usePieces } from "./callers.ts";
+import { callerFiles, knownCalls, namesOf, unusedLines, usePieces } from "./callers.ts";
 import { type Changed, changedDefinitions } from "./changed.ts";
+import { memberPieces, namedPieces } from "./declarations.ts";
 import { documentedWords, documentPieces, isDocument } from "./documentation.ts";
 import { keyPieces, keyWords } from "./keys.ts";
-import { widened } from "./listing.ts";
 import {
   createRepositoryFiles,
+  type LineSpan,
   lookUp,
   MAX_WORDS,
   type RepositoryFiles,
@@ -19,11 +23,7 @@ import {
   type Wanted,
   type WordHits,
 } from "./lookup.ts";
-import { memberPieces } from "./members.ts";
-import { namedPieces } from "./named.ts";
-import type { ContextParts } from "./parts.ts";
 import {
-  headingBytes,
   type IsAdded,
   listedLines,
   type Piece,
@@ -34,9 +34,8 @@ import {
   selectPieces,
 } from "./pieces.ts";
 import { siblingPieces } from "./siblings.ts";
-import { baseTypes, surroundings } from "./surroundings.ts";
-import { unusedLines } from "./unused.ts";
-import { consumerPieces, otherUsePieces, producerPieces } from "./values.ts";
+import { baseTypes, bodyPieces, surroundings } from "./surroundings.ts";
+import { valuePieces } from "./values.ts";
 
 /**
  * Time limit for all lookups. They usually take one or two seconds. If the limit is reached, the result differs from run to run, so a
@@ -58,6 +57,22 @@ export interface CodeContext {
   widen(diff: FileDiff): FileDiff;
 }
 
+/** What the code around a change is looked up with. */
+export interface ContextParts {
+  /** All changed files. */
+  allFiles: readonly ChangedFile[];
+  workspace: Workspace;
+  diffs: DiffSource;
+  isPrivate(path: string): boolean;
+  /** Null if the repository has no graph. */
+  graph: OpenedGraph | null;
+  signal: AbortSignal;
+  /** Milliseconds. */
+  now(): number;
+  /** Maximum bytes of the code context. */
+  contextBytes: number;
+}
+
 const nothing: CodeContext = { text: "", widen: (diff) => diff };
 
 /**
@@ -74,7 +89,7 @@ export async function codeContext(
   const shown = linesOf(shownDiffs);
   const { pieces: all, unused } = await findPieces(parts, shownDiffs, shown);
   const facts = unused.length === 0 ? "" : `## What nothing uses\n${unused.join("\n")}\n`;
-  const selection = selectPieces(all, shown, pieces - shownBytes(facts), headingBytes);
+  const selection = selectPieces(all, shown, pieces - shownBytes(facts));
   const text = facts + renderSelection(selection, named, await addedLines(parts, shownDiffs, selection));
   return {
     text: text === "" ? "" : `${heading}\n${explained}\n${wrapUntrusted("code", text)}`,
@@ -131,17 +146,8 @@ async function addedLines(
   return ({ path, ref }, line) => ref === "head" && added.get(path)?.has(line) === true;
 }
 
-interface Found {
-  pieces: Piece[];
-  /** Sentences about definitions that nothing uses. */
-  unused: readonly string[];
-}
-
-async function findPieces(
-  parts: ContextParts,
-  diffs: readonly FileDiff[],
-  shown: ShownLines,
-): Promise<Found> {
+/** The pieces, and sentences about definitions that nothing uses. */
+async function findPieces(parts: ContextParts, diffs: readonly FileDiff[], shown: ShownLines) {
   const end = parts.now() + MILLISECONDS;
   const timeLeft = () => end - parts.now();
   const files = createRepositoryFiles(parts.workspace, parts.isPrivate);
@@ -152,19 +158,17 @@ async function findPieces(
   const names = namesToLookUp(code);
   const hits = await search(parts, names, code, files, timeLeft);
   const paths = [...new Set(code.map(({ path }) => path))];
-  const calls = knownCalls(code, parts.graph, files);
+  const calls = knownCalls(code, parts.graph, files.isReadable);
   const known = callerFiles(code, calls);
   const wanted = { names, mentioned: namesToFollow(code, hits), changedPaths: paths, known };
   const lookup = await lookUp(wanted, hits, files, timeLeft);
-  const pieces = [
+  const pieces: Piece[] = [
     ...bodyPieces(changed),
     ...calleePieces(code, lookup),
     ...namedPieces(code, lookup),
     ...memberPieces(code, lookup, shown),
     ...usePieces(code, lookup, shown, calls),
-    ...producerPieces(code, lookup),
-    ...consumerPieces(code, lookup),
-    ...otherUsePieces(code, lookup),
+    ...valuePieces(code, lookup),
     ...(await keyPieces(code, hits, files, shown)),
     ...siblingPieces(code, lookup),
     ...surroundings(code, lookup),
@@ -238,4 +242,94 @@ function namesToFollow(changed: readonly Changed[], hits: WordHits): Wanted["men
       if (one.added.includes(line) && !isCommonName(name) && !hits.isCommon(name)) inCode.add(name);
   }
   return { anywhere, inCode };
+}
+
+/** A file of the change, as far as it must be known to show more of it than its hunks. */
+interface ListedFile {
+  /** All hunks of its `-U3` diff. */
+  hunks: readonly Hunk[];
+  /** Its lines at head. */
+  lines: readonly string[];
+}
+
+/** A larger gap takes more room than the header of a hunk. */
+const SMALL_GAP = 2;
+/** Longer lines are data: only their beginning is shown. */
+const MAX_LINE_BYTES = 400;
+
+/**
+ * A diff with more lines of the file: those of the ranges, which are line numbers at head. Hunks that touch are joined. The lines are the
+ * ones that git shows with more context, without the note on a missing line feed at the end of an unchanged last line.
+ *
+ * @param diff hunks of the file, or parts of them; all their lines stay
+ */
+export function widened(diff: FileDiff, file: ListedFile, ranges: readonly LineSpan[]): FileDiff {
+  if (ranges.length === 0) return diff;
+  const rows = rowsOf(file);
+  const own = new Set(diff.hunks.flatMap(({ lines }) => lines));
+  const kept = keptRows(rows, own, ranges);
+  const sections = new Map(file.hunks.map(({ lines, section }) => [lines[0], section]));
+  const hunks: Hunk[] = [];
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at];
+    if (!row || !kept[at]) continue;
+    let end = at + 1;
+    while (end < rows.length && kept[end]) end += 1;
+    const lines = rows.slice(at, end).map(({ line }) => line);
+    // git names the function before a hunk, and that is known only for a beginning that is git's.
+    hunks.push(hunkOf(lines, sections.get(row.line) ?? "", { old: row.old, new: row.new }));
+    at = end;
+  }
+  return { ...diff, hunks };
+}
+
+/** A line of the whole file, with the numbers of the next lines on both sides. */
+interface Row {
+  line: DiffLine;
+  old: number;
+  new: number;
+}
+
+function rowsOf({ hunks, lines }: ListedFile): Row[] {
+  const rows: Row[] = [];
+  const next = { old: 1, new: 1 };
+  const fill = (end: number) => {
+    while (next.new < end) {
+      const text = cutLine(lines[next.new - 1] ?? "", MAX_LINE_BYTES);
+      rows.push({ line: { kind: "context", text, oldLine: next.old, newLine: next.new }, ...next });
+      next.old += 1;
+      next.new += 1;
+    }
+  };
+  for (const hunk of hunks) {
+    fill(hunk.newLines === 0 ? hunk.newStart + 1 : hunk.newStart);
+    for (const line of hunk.lines) {
+      rows.push({ line, ...next });
+      if (line.kind !== "added") next.old += 1;
+      if (line.kind !== "removed") next.new += 1;
+    }
+  }
+  fill(lines.length + 1);
+  return rows;
+}
+
+/** The lines of the diff and of the ranges, what was removed between them, and small gaps. */
+function keptRows(rows: readonly Row[], own: ReadonlySet<DiffLine>, ranges: readonly LineSpan[]): boolean[] {
+  let range = 0;
+  const kept = rows.map(({ line, new: number }) => {
+    while ((ranges[range]?.end ?? Number.POSITIVE_INFINITY) < number) range += 1;
+    const { start = Number.POSITIVE_INFINITY } = ranges[range] ?? {};
+    return own.has(line) || (line.kind !== "removed" && number >= start);
+  });
+  let last = -1;
+  for (let at = 0; at < rows.length; at++) {
+    if (!kept[at]) continue;
+    const gap = rows.slice(last + 1, at);
+    // What an earlier review has read, or what does not fit, is shown between lines that are shown.
+    const isWhole = last >= 0 && gap.every(({ line }) => line.kind === "removed");
+    const isSmall = last >= 0 && gap.length <= SMALL_GAP && gap.every(({ line }) => line.kind === "context");
+    if (isWhole || isSmall) kept.fill(true, last + 1, at);
+    last = at;
+  }
+  return kept;
 }

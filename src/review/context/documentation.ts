@@ -1,8 +1,8 @@
 import { isTestFile } from "../../code/test-file.ts";
 import { namesOf } from "./callers.ts";
 import type { Changed } from "./changed.ts";
-import { type Hit, joined, type RepositoryFiles, type WordHits } from "./lookup.ts";
-import type { Piece } from "./pieces.ts";
+import { firstOfFiles, type Hit, type RepositoryFiles, rarity, type WordHits } from "./lookup.ts";
+import { type Piece, placePiece } from "./pieces.ts";
 
 const DOCUMENT = 0.5;
 /** Maximum places of one word, and of one word in one file. */
@@ -80,27 +80,16 @@ async function piecesOf(
   hits: readonly Hit[],
   files: RepositoryFiles,
 ): Promise<Piece[]> {
-  const rarity = 1 / (1 + Math.log2(1 + hits.length) / 4);
   const pieces: Piece[] = [];
-  const inFile = new Map<string, number>();
-  for (const { path, line } of hits) {
+  for (const { path, line } of firstOfFiles(hits, (hit) => hit.path, SHOWN_IN_FILE)) {
     if (pieces.length >= SHOWN) break;
-    const count = (inFile.get(path) ?? 0) + 1;
-    inFile.set(path, count);
-    if (count > SHOWN_IN_FILE) continue;
     const file = await files.read(path, "head");
     if (file === null) continue;
-    pieces.push({
-      kind: "document",
-      file,
-      ranges: joined([{ start: line - 1, end: line + 1 }], file.lines.length),
-      extent: null,
-      line,
-      subject: word,
-      title: `mentions ${word}`,
-      score: (one.risk * DOCUMENT * rarity) / (1 + pieces.length * 0.2),
-      mayBeCut: false,
-    });
+    const score = (one.risk * DOCUMENT * rarity(hits.length)) / (1 + pieces.length * 0.2);
+    const around = { start: line - 1, end: line + 1 };
+    pieces.push(
+      placePiece("document", { file, line }, [around], { subject: word, title: `mentions ${word}`, score }),
+    );
   }
   return pieces;
 }

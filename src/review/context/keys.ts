@@ -1,9 +1,16 @@
 import { fullName, isProse, type TextFile } from "../../code/code-file.ts";
 import { closeness, isCommonName, nearestFirst } from "../../code/names.ts";
 import { isTestFile } from "../../code/test-file.ts";
-import type { Changed } from "./changed.ts";
-import { type Hit, inQuotes, joined, type LineSpan, type RepositoryFiles, type WordHits } from "./lookup.ts";
-import type { Piece, ShownLines } from "./pieces.ts";
+import { type Changed, isWithin } from "./changed.ts";
+import {
+  firstOfFiles,
+  inQuotes,
+  type LineSpan,
+  type RepositoryFiles,
+  rarity,
+  type WordHits,
+} from "./lookup.ts";
+import { type Piece, placePiece, type ShownLines } from "./pieces.ts";
 
 /** The code around a string literal, as far as the text shows. */
 interface Statement {
@@ -195,7 +202,7 @@ async function piecesOf(
 ): Promise<Piece[]> {
   const found = hits
     .of(inQuotes(key))
-    .filter((hit) => !isProse(hit.path) && !isTestFile(hit.path) && !isInside(one, hit));
+    .filter((hit) => !isProse(hit.path) && !isTestFile(hit.path) && !isWithin(one, hit));
   if (found.length > MAX_PLACES) return [];
   const uses: Use[] = [];
   for (const hit of found) {
@@ -211,42 +218,16 @@ async function piecesOf(
   return ranked(one, key, sorted, found.length);
 }
 
-function isInside({ path, after }: Changed, hit: Hit): boolean {
-  if (after === null || hit.path !== path) return false;
-  return hit.line >= after.definition.start && hit.line <= after.definition.end;
-}
-
 /** After the first few, a place is only named. */
 function ranked(one: Changed, key: string, uses: readonly Use[], count: number): Piece[] {
-  const rarity = 1 / (1 + Math.log2(1 + count) / 4);
-  const inFile = new Map<string, number>();
-  let taken = 0;
+  const shown = firstOfFiles(uses, ({ file }) => file.path, SHOWN_IN_FILE).slice(0, SHOWN);
   return uses.map((use) => {
-    const { file, line, range, role } = use;
-    const places = inFile.get(file.path) ?? 0;
-    inFile.set(file.path, places + 1);
-    const isShown = taken < SHOWN && places < SHOWN_IN_FILE;
-    const worth = KEY * worthOf[role] * rarity * closeness(one.path, file.path);
-    const score = isShown ? (one.risk * worth) / (1 + taken * REPEATED) : 0;
-    if (isShown) taken += 1;
-    return pieceOf(one, key, { file, line, range: joined([range], file.lines.length) }, score);
+    const at = shown.indexOf(use);
+    const worth = KEY * worthOf[use.role] * rarity(count) * closeness(one.path, use.file.path);
+    return placePiece("key", use, [use.range], {
+      subject: `"${key}"`,
+      title: `has "${key}", as in ${fullName(one.site.definition)}`,
+      score: at < 0 ? 0 : (one.risk * worth) / (1 + at * REPEATED),
+    });
   });
-}
-
-function pieceOf(
-  { after, before }: Changed,
-  key: string,
-  { file, line, range }: { file: TextFile; line: number; range: Piece["ranges"] },
-  score: number,
-): Piece {
-  const definition = (after ?? before)?.definition;
-  const where = definition ? `, as in ${fullName(definition)}` : "";
-  return {
-    ...{ kind: "key", file, line, score },
-    ranges: range,
-    extent: null,
-    subject: `"${key}"`,
-    title: `has "${key}"${where}`,
-    mayBeCut: false,
-  };
 }

@@ -34,7 +34,7 @@ export function numbered(file: TextFile, line: number, isAdded = false): string 
 export function joined(ranges: readonly LineSpan[], lastLine: number): LineSpan[] {
   const all: LineSpan[] = [];
   for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
-    const [start, end] = [Math.max(1, range.start), Math.min(lastLine, range.end)];
+    const { start, end } = clamped(range, { start: 1, end: lastLine });
     if (start > end) continue;
     const last = all.at(-1);
     if (last && start <= last.end + 1) last.end = Math.max(last.end, end);
@@ -42,6 +42,12 @@ export function joined(ranges: readonly LineSpan[], lastLine: number): LineSpan[
   }
   return all;
 }
+
+/** The part of a range within another one; the end is before the start if there is none. */
+export const clamped = ({ start, end }: LineSpan, within: LineSpan): LineSpan => ({
+  start: Math.max(start, within.start),
+  end: Math.min(end, within.end),
+});
 
 /** Ascending line numbers as ranges. */
 export function rangesOf(lines: readonly number[]): LineSpan[] {
@@ -52,6 +58,29 @@ export function rangesOf(lines: readonly number[]): LineSpan[] {
     else ranges.push({ start: line, end: line });
   }
   return ranges;
+}
+
+/** The line numbers of ranges. */
+export const linesIn = (ranges: readonly LineSpan[]): number[] =>
+  ranges.flatMap(({ start, end }) =>
+    Array.from({ length: Math.max(0, end - start + 1) }, (_, at) => start + at),
+  );
+
+/** The weight of one of this many places: rare names say the most. */
+export const rarity = (count: number): number => 1 / (1 + Math.log2(1 + count) / 4);
+
+/** Without those in a file that has `most` of them before. */
+export function firstOfFiles<Item>(
+  items: readonly Item[],
+  pathOf: (item: Item) => string,
+  most: number,
+): Item[] {
+  const counts = new Map<string, number>();
+  return items.filter((item) => {
+    const count = (counts.get(pathOf(item)) ?? 0) + 1;
+    counts.set(pathOf(item), count);
+    return count <= most;
+  });
 }
 
 /** Larger files are data, or built to be slow. */
@@ -203,19 +232,19 @@ export async function searchWords(
     const definitions = definitionOf(crowded());
     const pattern = wholeWords(left) + (definitions && `|${definitions}`);
     const found = await search(workspace, pattern, limits);
-    lines = found.hits;
+    lines = found?.hits ?? [];
     hits = byWord(lines, left);
-    isWhole = found.isWhole;
+    isWhole = found?.limited === false;
     const crowding = left.filter((word) => (hits.get(word)?.length ?? 0) > MAX_LINES);
     for (const word of crowding) common.add(word);
     left = left.filter((word) => !common.has(word));
-    if (!found.limited) break;
+    if (!found?.limited) break;
     // If no single word is common, they have too many matches together: the last ones are the least important.
     if (crowding.length === 0) left = left.slice(0, Math.floor(left.length / 2));
   }
   const known = new Set(left);
   const named = crowded();
-  if (!isWhole) lines = (await search(workspace, definitionOf(named), limits)).hits;
+  if (!isWhole) lines = (await search(workspace, definitionOf(named), limits))?.hits ?? [];
   const defining = definitionsIn(lines, named, limits.timeLeft);
   return {
     of: (word) => (known.has(word) ? hits.get(word) : defining.get(word)) ?? [],
@@ -257,14 +286,14 @@ function definitionOf(words: readonly string[]): string {
   return words.length === 0 ? "" : `${defines}(?:${words.map(escapeRegex).join("|")})\\s*[(<{=:]`;
 }
 
+/** Null if there is nothing to search, if the time is up or if the search fails. */
 async function search(
   workspace: Workspace,
   pattern: string,
   { wants, signal, timeLeft }: SearchLimits,
-): Promise<{ hits: Hit[]; limited: boolean; isWhole: boolean }> {
-  const none = { hits: [], limited: false, isWhole: false };
+): Promise<{ hits: Hit[]; limited: boolean } | null> {
   const milliseconds = timeLeft();
-  if (milliseconds <= 0 || pattern === "") return none;
+  if (milliseconds <= 0 || pattern === "") return null;
   const query = {
     pattern,
     contextLines: 0,
@@ -280,15 +309,14 @@ async function search(
   const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(milliseconds))]);
   try {
     const found = await workspace.search(query, ended);
-    if (found.mode !== "content") return none;
+    if (found.mode !== "content") return null;
     return {
       hits: found.matches.map(({ path, line, text }) => ({ path, line, text })),
       limited: found.limited,
-      isWhole: !found.limited,
     };
   } catch (error) {
-    // If the search fails, the review goes on: the model can still use the tools.
-    if (!signal.aborted && error instanceof AppError) return none;
+    // The review goes on: the model can still use the tools.
+    if (!signal.aborted && error instanceof AppError) return null;
     throw error;
   }
 }
@@ -377,8 +405,8 @@ export async function lookUp(
   files: RepositoryFiles,
   timeLeft: () => number,
 ): Promise<Lookup> {
-  const definitions = new Map<string, DefinitionSite[]>();
-  const mentions = new Map<string, Mention[]>();
+  const sites: DefinitionSite[] = [];
+  const found: (Mention & { name: string })[] = [];
   const inTests = new Set([...mentioned.anywhere].filter((name) => names.has(name)));
   const inCode = new Set([...mentioned.anywhere, ...mentioned.inCode].filter((name) => names.has(name)));
   const seen = new Map<string, CodeFile>();
@@ -396,10 +424,11 @@ export async function lookUp(
     const { code: file } = parsed;
     seen.set(path, file);
     for (const definition of file.definitions)
-      if (names.has(definition.name)) put(definitions, definition.name, { file, definition });
-    for (const mention of mentionsIn(parsed, isTestFile(path) ? inTests : inCode))
-      put(mentions, mention.name, mention);
+      if (names.has(definition.name)) sites.push({ file, definition });
+    for (const mention of mentionsIn(parsed, isTestFile(path) ? inTests : inCode)) found.push(mention);
   }
+  const definitions = Map.groupBy(sites, ({ definition }) => definition.name);
+  const mentions = Map.groupBy(found, ({ name }) => name);
   return {
     definitions: (name) => definitions.get(name) ?? [],
     mentions: (name) => mentions.get(name) ?? [],
@@ -417,12 +446,6 @@ function bestOf(known: ReadonlyMap<string, number>, others: readonly string[]): 
   const more = [...known].filter(([path]) => !others.includes(path) && !isTestFile(path));
   more.sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
   return more.slice(0, MAX_KNOWN).map(([path]) => path);
-}
-
-function put<Value>(map: Map<string, Value[]>, key: string, value: Value): void {
-  const values = map.get(key);
-  if (values) values.push(value);
-  else map.set(key, [value]);
 }
 
 /**

@@ -1,7 +1,7 @@
-import type { TextFile } from "../../code/code-file.ts";
+import { type DefinitionSite, fullName, type TextFile } from "../../code/code-file.ts";
 import { shownBytes } from "../../diff/file-diff.ts";
 import { showPath } from "../../tools/show.ts";
-import { joined, type LineSpan, numbered } from "./lookup.ts";
+import { joined, type LineSpan, linesIn, numbered, rangesOf } from "./lookup.ts";
 
 /** The kinds of code pieces, in the order in which they are shown. */
 export const kinds = [
@@ -44,6 +44,51 @@ export interface Piece {
   mayBeCut: boolean;
 }
 
+/** Lines of a definition. Its kind and name are the title, followed by `why`. */
+export function definitionPiece(
+  kind: Kind,
+  { file, definition }: DefinitionSite,
+  ranges: readonly LineSpan[],
+  score: number,
+  why = "",
+): Piece {
+  return {
+    kind,
+    file,
+    ranges,
+    extent: { start: definition.start, end: definition.end },
+    line: definition.start,
+    subject: definition.name,
+    title: `${definition.kind} ${fullName(definition)}${why}`,
+    score,
+    mayBeCut: true,
+  };
+}
+
+/** The first lines of a definition, with the last ones of the comment above it. */
+export function beginning({ definition }: DefinitionSite, maxLines: number, maxDocLines: number): LineSpan[] {
+  const { docStart, start, end } = definition;
+  return [{ start: Math.max(docStart, start - maxDocLines), end: Math.min(end, start + maxLines - 1) }];
+}
+
+/** Lines around a place that is not the beginning of a definition. */
+export function placePiece(
+  kind: Kind,
+  { file, line }: Pick<Piece, "file" | "line">,
+  ranges: readonly LineSpan[],
+  words: Pick<Piece, "subject" | "title" | "score">,
+): Piece {
+  return {
+    kind,
+    file,
+    line,
+    ranges: joined(ranges, file.lines.length),
+    extent: null,
+    mayBeCut: false,
+    ...words,
+  };
+}
+
 /** Lines that the model already sees, by file and revision. */
 export class ShownLines {
   readonly #lines = new Map<string, Set<number>>();
@@ -54,7 +99,7 @@ export class ShownLines {
 
   addAll(file: Pick<TextFile, "path" | "ref">, ranges: readonly LineSpan[]): void {
     const lines = this.#of(file);
-    for (const { start, end } of ranges) for (let line = start; line <= end; line++) lines.add(line);
+    for (const line of linesIn(ranges)) lines.add(line);
   }
 
   has(file: Pick<TextFile, "path" | "ref">, line: number): boolean {
@@ -64,16 +109,7 @@ export class ShownLines {
   /** The parts of the ranges that are not shown yet. */
   missing(file: Pick<TextFile, "path" | "ref">, ranges: readonly LineSpan[]): LineSpan[] {
     const lines = this.#of(file);
-    const left: LineSpan[] = [];
-    for (const { start, end } of ranges) {
-      for (let line = start; line <= end; line++) {
-        if (lines.has(line)) continue;
-        const last = left.at(-1);
-        if (last && last.end === line - 1) last.end = line;
-        else left.push({ start: line, end: line });
-      }
-    }
-    return left;
+    return rangesOf(linesIn(ranges).filter((line) => !lines.has(line)));
   }
 
   #of({ path, ref }: Pick<TextFile, "path" | "ref">): Set<number> {
@@ -105,17 +141,8 @@ const LITTLE_BYTES = 14_000;
 /** Fewer lines of a body are useless. */
 const LEAST_LINES = 5;
 
-/**
- * Takes the best pieces that fit, each without lines that are shown already. A body that does not fit is cut after a line.
- *
- * @param headingBytes bytes of a piece besides its lines
- */
-export function selectPieces(
-  pieces: readonly Piece[],
-  shown: ShownLines,
-  maxBytes: number,
-  headingBytes: (piece: Piece) => number,
-): Selection {
+/** Takes the best pieces that fit, each without lines that are shown already. A body that does not fit is cut after a line. */
+export function selectPieces(pieces: readonly Piece[], shown: ShownLines, maxBytes: number): Selection {
   const selection: Selection = { taken: [], left: [] };
   const built = new Set<string>();
   let room = maxBytes;
@@ -184,35 +211,27 @@ function inOrder(pieces: readonly Piece[]): Piece[] {
 }
 
 /** Whether more than blank lines and closing brackets is missing. */
-function saysSomething({ file }: Piece, missing: readonly LineSpan[]): boolean {
-  return missing.some(({ start, end }) => {
-    for (let line = start; line <= end; line++)
-      if (/[\p{L}\p{N}]/u.test(file.lines[line - 1] ?? "")) return true;
-    return false;
-  });
-}
+const saysSomething = ({ file }: Piece, missing: readonly LineSpan[]): boolean =>
+  linesIn(missing).some((line) => /[\p{L}\p{N}]/u.test(file.lines[line - 1] ?? ""));
 
 function takeFitting(
   piece: Piece,
   ranges: readonly LineSpan[],
   room: number,
 ): { ranges: LineSpan[]; bytes: number } | null {
-  const fitting: LineSpan[] = [];
-  let [bytes, lines] = [0, 0];
+  const fitting: number[] = [];
+  let bytes = 0;
   for (const { start, end } of ranges) {
     bytes += piece.kind === "body" ? HUNK_BYTES : GAP_BYTES;
     for (let line = start; line <= end; line++) {
       const more = shownBytes(numbered(piece.file, line)) + MARK_BYTES;
       if (bytes + more > room)
-        return piece.mayBeCut && lines >= LEAST_LINES ? { ranges: fitting, bytes } : null;
+        return piece.mayBeCut && fitting.length >= LEAST_LINES ? { ranges: rangesOf(fitting), bytes } : null;
       bytes += more;
-      lines += 1;
-      const last = fitting.at(-1);
-      if (last && last.end === line - 1) last.end = line;
-      else fitting.push({ start: line, end: line });
+      fitting.push(line);
     }
   }
-  return { ranges: fitting, bytes };
+  return { ranges: rangesOf(fitting), bytes };
 }
 
 /** The line feed, and the mark of an added line. */
@@ -327,7 +346,7 @@ function headingOf(piece: Piece, shown: LineSpan, isCut: boolean): string {
 }
 
 /** Maximum bytes of a piece's heading and its cut mark, for any shown part. */
-export function headingBytes(piece: Piece): number {
+function headingBytes(piece: Piece): number {
   if (piece.kind === "body") return 0;
   const last = piece.file.lines.length;
   return shownBytes(headingOf(piece, { start: last, end: last + 1 }, true)) + GAP.length + 2;
@@ -338,19 +357,11 @@ export type IsAdded = (file: TextFile, line: number) => boolean;
 
 /** The lines of changed definitions that were taken, by the path of their file. */
 export function listedLines({ taken }: Selection): Map<string, LineSpan[]> {
-  const bodies = Map.groupBy(
-    taken.filter(({ kind }) => kind === "body"),
-    ({ file }) => file.path,
-  );
-  return new Map(
-    [...bodies].map(([path, all]) => [
-      path,
-      joined(
-        all.flatMap(({ shown }) => shown),
-        Number.POSITIVE_INFINITY,
-      ),
-    ]),
-  );
+  const lines = new Map<string, LineSpan[]>();
+  for (const { kind, file, shown } of taken)
+    if (kind === "body")
+      lines.set(file.path, joined([...(lines.get(file.path) ?? []), ...shown], Number.POSITIVE_INFINITY));
+  return lines;
 }
 
 /** The other pieces by kind, then by file and line, and the names of omitted ones. */

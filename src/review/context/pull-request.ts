@@ -91,11 +91,11 @@ const states: readonly PriorFinding["state"][] = ["open", "dismissed", "outdated
 
 function earlierSection(earlier: readonly PriorFinding[]): string {
   // Of a deleted comment, only its existence is known.
-  const told = earlier
+  const named = earlier
     .filter(({ path }) => path !== "")
     .toSorted((a, b) => states.indexOf(a.state) - states.indexOf(b.state));
-  if (told.length === 0) return "";
-  const texts = told.map(({ path, side, line, title, state, replies }) => {
+  if (named.length === 0) return "";
+  const texts = named.map(({ path, side, line, title, state, replies }) => {
     const place = `${showPath(path)}${line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`}`;
     const answers = replies.map(
       (reply) => `  reply: ${cut(reply, MAX_REPLY_BYTES).replaceAll("\n", "\n  ")}`,

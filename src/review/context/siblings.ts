@@ -1,9 +1,9 @@
 import { type DefinitionSite, fullName, isDeclaration, isPrivate, isRun } from "../../code/code-file.ts";
 import { closeness, constructors, isCommonName, nearestFirst, typeHead } from "../../code/names.ts";
 import { isTestFile } from "../../code/test-file.ts";
-import type { Changed } from "./changed.ts";
+import { type Changed, isWithin } from "./changed.ts";
 import type { Lookup } from "./lookup.ts";
-import type { Piece } from "./pieces.ts";
+import { beginning, definitionPiece, type Piece } from "./pieces.ts";
 
 const CONTRACT = 0.75;
 const SIBLING = 0.5;
@@ -26,10 +26,7 @@ const ownWay = new Set(
 
 /** What a changed definition is to be compared with: the contract that it fulfils, others that fulfil it, and its twins. */
 export function siblingPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
-  return changed.flatMap((one) => {
-    const own = one.after ?? one.before;
-    return own === null ? [] : [...relatives(one, own, lookup), ...twins(one, own, lookup)];
-  });
+  return changed.flatMap((one) => [...relatives(one, lookup), ...twins(one, lookup)]);
 }
 
 interface Relative extends DefinitionSite {
@@ -38,7 +35,8 @@ interface Relative extends DefinitionSite {
 }
 
 /** Methods of the same name in types that name each other or a third one, or that implement one declaration. */
-function relatives(one: Changed, own: DefinitionSite, lookup: Lookup): Piece[] {
+function relatives(one: Changed, lookup: Lookup): Piece[] {
+  const own = one.site;
   const { name, kind, container } = own.definition;
   if (kind !== "method" || container === null || constructors.has(name) || isPrivate(own)) return [];
   const others = lookup
@@ -66,17 +64,16 @@ function relatives(one: Changed, own: DefinitionSite, lookup: Lookup): Piece[] {
     ...near.filter(({ isContract }) => isContract).map((site) => contractPiece(one, site)),
     ...beside.map((site, at) => {
       const isOld = signature !== null && parameters(site) !== signature;
-      const note = isOld ? ", whose parameters differ from the changed ones" : ", of the same name";
+      const why = isOld ? ", whose parameters differ from the changed ones" : ", of the same name";
       const likely = SIBLING * closeness(one.path, site.file.path);
       const score = at < SHOWN ? (one.risk * likely) / (1 + at * REPEATED) : 0;
-      return pieceOf("sibling", site, `method ${fullName(site.definition)}${note}`, score);
+      return pieceOf("sibling", site, why, score);
     }),
   ];
 }
 
 function contractPiece(one: Changed, site: DefinitionSite): Piece {
-  const title = `method ${fullName(site.definition)}, which ${one.name} implements or overrides`;
-  return pieceOf("contract", site, title, one.risk * CONTRACT);
+  return pieceOf("contract", site, `, which ${one.name} implements or overrides`, one.risk * CONTRACT);
 }
 
 /** The number of parameters at head, if the change has altered it; else null. */
@@ -124,23 +121,9 @@ const vagueTypes = new Set(
 
 /** Words that make counterparts of names: what one creates, another one looks up and a third one ends. */
 const counterparts: readonly (readonly string[])[] = [
-  [
-    "create",
-    "add",
-    "insert",
-    "register",
-    "new",
-    "make",
-    "get",
-    "find",
-    "lookup",
-    "load",
-    "update",
-    "delete",
-    "remove",
-    "destroy",
-    "unregister",
-  ],
+  "create add insert register new make get find lookup load update delete remove destroy unregister".split(
+    " ",
+  ),
   ["open", "close"],
   ["acquire", "release"],
   ["lock", "unlock"],
@@ -164,9 +147,9 @@ const counterparts: readonly (readonly string[])[] = [
   ["show", "hide"],
   ["before", "after"],
 ];
-const partners = new Map<string, Set<string>>();
-for (const group of counterparts)
-  for (const word of group) partners.set(word, new Set([...(partners.get(word) ?? []), ...group]));
+
+const areCounterparts = (one: string, other: string) =>
+  counterparts.some((group) => group.includes(one) && group.includes(other));
 
 /** `createRow`, `create_row`, `CreateRowAsync` as words. */
 export const wordsOf = (name: string): string[] =>
@@ -182,16 +165,16 @@ export function areTwins(one: string, other: string): boolean {
   const plain = (name: string) => wordsOf(name).filter((word) => word !== "sync" && word !== "async");
   const [a, b] = [plain(one), plain(other)];
   if (one === other || a.length !== b.length || a.length === 0) return false;
-  const unlike = a.flatMap((word, at) => (word === b[at] ? [] : [[word, b[at] ?? ""] as const]));
-  if (unlike.length === 0) return wordsOf(one).length !== wordsOf(other).length;
+  const unlike = a.flatMap((word, at) => (word === b[at] ? [] : [{ word, other: b[at] ?? "" }]));
+  const [first] = unlike;
+  if (first === undefined) return wordsOf(one).length !== wordsOf(other).length;
   // A word that both have says what they are about.
-  return (
-    unlike.length === 1 && a.length > 1 && unlike.every(([from, to]) => partners.get(from)?.has(to) === true)
-  );
+  return unlike.length === 1 && a.length > 1 && areCounterparts(first.word, first.other);
 }
 
 /** Functions in the same file or of the same folder whose names are counterparts of the changed one's. */
-function twins(one: Changed, own: DefinitionSite, lookup: Lookup): Piece[] {
+function twins(one: Changed, lookup: Lookup): Piece[] {
+  const own = one.site;
   if (!isRun(own.definition) || constructors.has(one.name)) return [];
   const found = lookup
     .near(one.path)
@@ -199,29 +182,15 @@ function twins(one: Changed, own: DefinitionSite, lookup: Lookup): Piece[] {
     .filter(
       (site) => isRun(site.definition) && !isDeclaration(site) && areTwins(one.name, site.definition.name),
     )
-    .filter(({ file, definition: { start } }) => isOutside(one, file.path, start));
+    .filter(({ file, definition }) => !isWithin(one, { path: file.path, line: definition.start }));
   return nearestFirst(one.path, found, ({ definition }) =>
     Math.abs(definition.start - own.definition.start),
   ).map((site, at) => {
-    const title = `${site.definition.kind} ${fullName(site.definition)}, counterpart of ${fullName(own.definition)}`;
     const score =
       at < TWINS ? (one.risk * TWIN * closeness(one.path, site.file.path)) / (1 + at * REPEATED) : 0;
-    return pieceOf("sibling", site, title, score);
+    return pieceOf("sibling", site, `, counterpart of ${fullName(own.definition)}`, score);
   });
 }
 
-const isOutside = ({ path, after }: Changed, at: string, line: number) =>
-  after === null || at !== path || line < after.definition.start || line > after.definition.end;
-
-function pieceOf(kind: "contract" | "sibling", site: DefinitionSite, title: string, score: number): Piece {
-  const { file, definition } = site;
-  const start = Math.max(definition.docStart, definition.start - MAX_DOC_LINES);
-  return {
-    ...{ kind, file, title, score },
-    ranges: [{ start, end: Math.min(definition.end, definition.start + MAX_LINES - 1) }],
-    extent: { start: definition.start, end: definition.end },
-    line: definition.start,
-    subject: definition.name,
-    mayBeCut: true,
-  };
-}
+const pieceOf = (kind: "contract" | "sibling", site: DefinitionSite, why: string, score: number): Piece =>
+  definitionPiece(kind, site, beginning(site, MAX_LINES, MAX_DOC_LINES), score, why);

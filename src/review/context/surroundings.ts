@@ -9,15 +9,15 @@ import {
 import { constructors, nearestFirst, typeHead } from "../../code/names.ts";
 import { type Definition, definitionsAt } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
-import { type Changed, shareOf } from "./changed.ts";
-import { joined, type LineSpan, type Lookup } from "./lookup.ts";
-import type { Piece } from "./pieces.ts";
+import { bodyOf, type Changed, shareOf } from "./changed.ts";
+import { clamped, joined, type LineSpan, type Lookup } from "./lookup.ts";
+import { beginning, definitionPiece, type Piece } from "./pieces.ts";
 import { wordsOf } from "./siblings.ts";
 
 const TYPE = 0.5;
 const BASE = 0.35;
 /** A type up to this length is shown whole; of a longer one, the head, the fields and the constructors. */
-const WHOLE_LINES = 60;
+const WHOLE_TYPE_LINES = 60;
 const MAX_FIELDS = 25;
 const MAX_CONSTRUCTOR_LINES = 20;
 
@@ -61,20 +61,12 @@ function typePieces({ risk }: Changed, { file, definition }: DefinitionSite, loo
   ];
 }
 
-function typePiece({ file, definition: type }: DefinitionSite, why: string, score: number): Piece {
-  return {
-    ...{ kind: "type", file, ranges: typeRanges({ file, definition: type }), score },
-    extent: { start: type.start, end: type.end },
-    line: type.start,
-    subject: type.name,
-    title: `${type.kind} ${fullName(type)}, ${why}`,
-    mayBeCut: true,
-  };
-}
+const typePiece = (site: DefinitionSite, why: string, score: number): Piece =>
+  definitionPiece("type", site, typeRanges(site), score, `, ${why}`);
 
 function typeRanges({ file, definition: type }: DefinitionSite): LineSpan[] {
   const start = Math.max(type.docStart, type.start - MAX_DOC_LINES);
-  if (type.end - type.start < WHOLE_LINES) return [{ start, end: type.end }];
+  if (type.end - type.start < WHOLE_TYPE_LINES) return [{ start, end: type.end }];
   const own = file.definitions.filter(
     ({ container, start: at, end }) => container === type.name && at >= type.start && end <= type.end,
   );
@@ -117,17 +109,16 @@ function neighbours({ risk, name }: Changed, { file, definition }: DefinitionSit
     .filter(isAlike)
     .toSorted((a, b) => distance(a) - distance(b))
     .slice(0, SHOWN)
-    .map((one, at): Piece => {
-      const start = Math.max(one.docStart, one.start - MAX_DOC_LINES);
-      return {
-        ...{ kind: "sibling", file, score: (risk * ALIKE) / (1 + at * REPEATED) },
-        ranges: [{ start, end: Math.min(one.end, one.start + MAX_LINES - 1) }],
-        extent: { start: one.start, end: one.end },
-        line: one.start,
-        subject: one.name,
-        title: `${one.kind} ${fullName(one)}, beside ${definition.name}`,
-        mayBeCut: true,
-      };
+    .map((one, at) => {
+      const site = { file, definition: one };
+      const score = (risk * ALIKE) / (1 + at * REPEATED);
+      return definitionPiece(
+        "sibling",
+        site,
+        beginning(site, MAX_LINES, MAX_DOC_LINES),
+        score,
+        `, beside ${definition.name}`,
+      );
     });
 }
 
@@ -144,4 +135,74 @@ function tellingWords(definitions: readonly Definition[]): (name: string) => str
     for (const word of new Set(wordsOf(name))) counts.set(word, (counts.get(word) ?? 0) + 1);
   const most = Math.max(FEW_NAMES, definitions.length * PREFIX_SHARE);
   return (name) => wordsOf(name).filter((word) => (counts.get(word) ?? 0) <= most);
+}
+
+const BODY = 1;
+
+/** A body up to this length is shown whole. Of a longer one, the parts around its changed lines come first. */
+const WHOLE_BODY_LINES = 150;
+/** Weight and maximum length of the rest of a longer body. */
+const REST = 0.4;
+const REST_LINES = 300;
+const HEAD_LINES = 8;
+const TAIL_LINES = 3;
+/** Lines shown around a changed line: in a function, and in a type, where only the neighbours matter. */
+const AROUND_RUN = 20;
+const AROUND_TYPE = 8;
+/** Neighbours shown of a changed field, and maximum lines of a constant whose value is shown whole. */
+const AROUND_FIELD = 4;
+const WHOLE_VALUE_LINES = 30;
+const MAX_BODY_DOC_LINES = 20;
+
+/** The whole of each changed definition with the comment above it, because the diff shows only a part of it. */
+export function bodyPieces(changed: readonly Changed[]): Piece[] {
+  return changed.flatMap(({ after, spots, risk }) => {
+    if (after === null) return [];
+    const { definition } = after;
+    const { start, end } = definition;
+    const isShort = isRun(definition) && end - start < REST_LINES;
+    const rest = isShort ? [definitionPiece("body", after, [{ start, end }], risk * REST)] : [];
+    return [definitionPiece("body", after, readableRanges(after, spots), risk * BODY), ...rest];
+  });
+}
+
+/** The whole body; if it is long, its head, its end and the lines around the spots. */
+function readableRanges(place: DefinitionSite, spots: readonly number[]): LineSpan[] {
+  const { file, definition } = place;
+  const body = bodyOf(place);
+  if (values.has(definition.kind)) return valueRanges(place, body, spots);
+  const isTypeBody = isType(definition);
+  const length = body.end - body.start + 1;
+  const doc = { start: Math.max(definition.docStart, body.start - MAX_BODY_DOC_LINES), end: body.start };
+  if (length <= (isTypeBody ? WHOLE_TYPE_LINES : WHOLE_BODY_LINES))
+    return joined([doc, body], file.lines.length);
+  const around = isTypeBody ? AROUND_TYPE : AROUND_RUN;
+  const near = spots.map((line) => clamped({ start: line - around, end: line + around }, body));
+  const head = { start: body.start, end: body.start + HEAD_LINES - 1 };
+  const tail = isTypeBody ? [] : [{ start: body.end - TAIL_LINES + 1, end: body.end }];
+  return joined([doc, head, ...near, ...tail], file.lines.length);
+}
+
+const values: ReadonlySet<string> = new Set(["field", "constant", "variable"]);
+
+/** The declaration with its comment among its neighbours, and the head of its type, without the rest of that type. */
+function valueRanges(
+  { file, definition }: DefinitionSite,
+  body: LineSpan,
+  spots: readonly number[],
+): LineSpan[] {
+  const { start, end, docStart } = definition;
+  const around = { start: start - AROUND_FIELD, end: end + AROUND_FIELD };
+  const near = spots
+    .filter((line) => line >= start && line <= end)
+    .map((line) => ({ start: line - AROUND_TYPE, end: line + AROUND_TYPE }));
+  const isShort = end - start < WHOLE_VALUE_LINES;
+  const own = isShort ? [around] : [{ start: around.start, end: start + HEAD_LINES }, ...near];
+  const doc = { start: Math.max(docStart, start - MAX_BODY_DOC_LINES), end: start };
+  const all = joined([{ start: body.start, end: body.start }, doc, ...own], file.lines.length);
+  if (definition.kind !== "field") return all;
+  return joined(
+    all.map((range) => clamped(range, body)),
+    file.lines.length,
+  );
 }

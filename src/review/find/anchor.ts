@@ -1,8 +1,17 @@
-import { type Hunk, lineAtHead } from "../../diff/file-diff.ts";
+import { LRUCache } from "lru-cache";
+import {
+  createLineIndex,
+  type FileDiff,
+  type Hunk,
+  isHiddenForSize,
+  lineAtHead,
+} from "../../diff/file-diff.ts";
+import { AppError } from "../../errors.ts";
 import type { Side } from "../../finding.ts";
-import { cutBytes } from "../../text/cut.ts";
+import type { Change, FileText, Ref, Workspace } from "../../git/workspace.ts";
+import { cutBytes, splitLines } from "../../text/cut.ts";
 import { showPath } from "../../tools/show.ts";
-import type { ReportedFinding } from "../../tools/tool.ts";
+import type { DiffSource, ReportedFinding } from "../../tools/tool.ts";
 import {
   confirms,
   findQuote,
@@ -14,8 +23,15 @@ import {
   within,
 } from "./quote.ts";
 
-/** A file that is searched for quotes. */
-interface QuotableFile {
+/** A file with both sides of the change. */
+export interface AnchorFile {
+  path: string;
+  /** Every path of `lines`: a renamed file has two. */
+  paths: readonly string[];
+  /** False for an unchanged file: it cannot have a comment. */
+  inChange: boolean;
+  /** Why no line of a changed file can have a comment; null if the lines of its hunks can. */
+  hidden: string | null;
   /** `null` if the file does not exist on that side, or is not text. */
   lines: Record<Side, readonly string[] | null>;
   /** Its `-U3` hunks; empty if they could not be read. */
@@ -24,6 +40,99 @@ interface QuotableFile {
   hunkAt(side: Side, line: number): number | undefined;
   /** True for lines that the change removed. */
   isRemoved(oldLine: number): boolean;
+}
+
+/** Size of the cache, in lines of files. */
+const KEPT_LINES = 400_000;
+/** Longer lines count as several. */
+const CHARACTERS_A_LINE = 100;
+
+const TOO_LARGE = "GitHub shows no diff of this file, it is too large";
+const UNREADABLE = "the diff of this file could not be read";
+
+/**
+ * Reads files for anchoring. A path may be that of the head or, for a renamed file, of the merge base. Recent files are cached;
+ * a failed read is tried again at the next call.
+ */
+export function createAnchorFiles(
+  workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
+  diffs: Pick<DiffSource, "fileDiff">,
+  keptLines = KEPT_LINES,
+): (path: string) => Promise<AnchorFile | undefined> {
+  const kept = new LRUCache<string, AnchorFile>({ maxSize: keptLines });
+  const reading = new Map<string, Promise<AnchorFile | undefined>>();
+
+  async function load(path: string): Promise<AnchorFile | undefined> {
+    const changes = await workspace.changes();
+    const change = changes.find((one) => one.path === path) ?? changes.find((one) => one.oldPath === path);
+    const file = await (change ? changedFile(change) : unchangedFile(path));
+    if (file && file.hidden !== UNREADABLE) kept.set(path, file, { size: sizeOf(file) });
+    return file;
+  }
+
+  async function changedFile(change: Change): Promise<AnchorFile> {
+    const { path, oldPath } = change;
+    const [right, left, diff] = await Promise.all([
+      textAt("head", path),
+      textAt("merge_base", oldPath ?? path),
+      diffs.fileDiff(change, 3).catch(reasonOf),
+    ]);
+    const encoding = [right, left].some((file) => file?.encoding === "latin1") ? "latin1" : "utf8";
+    const paths = oldPath === null ? [path] : [path, oldPath];
+    const lines = { RIGHT: linesOf(right), LEFT: linesOf(left) };
+    return { path, paths, inChange: true, lines, ...placesIn(diff, encoding) };
+  }
+
+  async function unchangedFile(path: string): Promise<AnchorFile | undefined> {
+    const RIGHT = linesOf(await textAt("head", path));
+    if (!RIGHT) return undefined;
+    return { path, paths: [path], inChange: false, lines: { RIGHT, LEFT: null }, ...nowhere };
+  }
+
+  async function textAt(ref: Ref, path: string): Promise<FileText | null> {
+    const entry = (await workspace.tree(ref)).get(path);
+    if (!entry || entry.mode === "160000") return null;
+    const file = await workspace.readBlob(entry.oid).catch(() => null);
+    return file?.binary ? null : file;
+  }
+
+  return async (path) => {
+    const known = kept.get(path) ?? reading.get(path);
+    if (known !== undefined) return known;
+    const file = load(path).finally(() => reading.delete(path));
+    reading.set(path, file);
+    return file;
+  };
+}
+
+const linesOf = (file: FileText | null) => file && splitLines(file.text);
+
+/** Size in lines: both sides and the diff. */
+function sizeOf({ lines, hunks }: AnchorFile): number {
+  const cost = (all: readonly string[]) =>
+    Math.max(all.length, all.reduce((sum, line) => sum + line.length, 0) / CHARACTERS_A_LINE);
+  const shown = hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
+  return Math.ceil(cost(lines.RIGHT ?? []) + cost(lines.LEFT ?? [])) + shown + 1;
+}
+
+const reasonOf = (error: unknown) =>
+  error instanceof AppError && error.code === "too_large" ? TOO_LARGE : UNREADABLE;
+
+type Places = Pick<AnchorFile, "hidden" | "hunks" | "hunkAt" | "isRemoved">;
+
+const nowhere: Places = { hidden: null, hunks: [], hunkAt: () => undefined, isRemoved: () => false };
+
+function placesIn(diff: FileDiff | string, encoding: FileText["encoding"]): Places {
+  // Without the diff the removed lines are unknown: a quote may mean any line of the merge base.
+  if (typeof diff === "string") return { ...nowhere, hidden: diff, isRemoved: () => true };
+  const index = createLineIndex(diff);
+  const hidden = isHiddenForSize(diff, encoding) ? TOO_LARGE : null;
+  return {
+    hidden,
+    hunks: diff.hunks,
+    hunkAt: (side, line) => (hidden === null ? index.at(side, line)?.hunk : undefined),
+    isRemoved: (line) => index.at("LEFT", line)?.line.kind === "removed",
+  };
 }
 
 /** The place of a quote, and the stated lines by their numbers on that side. */
@@ -40,7 +149,7 @@ const otherSide = (side: Side): Side => (side === "RIGHT" ? "LEFT" : "RIGHT");
  * The given side is tried first, then the other one.
  */
 function locateQuote(
-  file: QuotableFile,
+  file: AnchorFile,
   quote: readonly string[],
   side: Side,
   stated: LineRange,
@@ -57,7 +166,7 @@ function locateQuote(
 }
 
 function onEitherSide(
-  file: QuotableFile,
+  file: AnchorFile,
   quote: readonly string[],
   side: Side,
   stated: LineRange,
@@ -70,7 +179,7 @@ function onEitherSide(
 }
 
 function findPlace(
-  file: QuotableFile,
+  file: AnchorFile,
   side: Side,
   quote: readonly string[],
   stated: LineRange,
@@ -84,7 +193,7 @@ function findPlace(
 }
 
 /** Whether a range holds a removed line. Ranges come in file order, so each line is checked once. */
-function createRemovalCheck(file: QuotableFile): (place: LineRange) => boolean {
+function createRemovalCheck(file: AnchorFile): (place: LineRange) => boolean {
   let next = 1;
   return ({ start, end }) => {
     next = Math.max(next, start);
@@ -94,7 +203,7 @@ function createRemovalCheck(file: QuotableFile): (place: LineRange) => boolean {
 }
 
 /** Translates stated line numbers from the merge base to head. */
-function atHead(file: QuotableFile, quote: readonly string[], stated: LineRange): LineRange {
+function atHead(file: AnchorFile, quote: readonly string[], stated: LineRange): LineRange {
   const allowed = (place: LineRange) => confirms(place, stated);
   const { end } = findQuote(file.lines.LEFT ?? [], quote, { stated, allowed }) ?? stated;
   const shift = lineAtHead(file.hunks, end) - end;
@@ -102,7 +211,7 @@ function atHead(file: QuotableFile, quote: readonly string[], stated: LineRange)
 }
 
 function amongShown(
-  file: QuotableFile,
+  file: AnchorFile,
   quote: readonly string[],
   side: Side,
   stated: LineRange,
@@ -115,24 +224,9 @@ function amongShown(
 }
 
 /** Finds unchanged lines that the change has separated by added ones: they are adjacent only at the merge base. */
-function betweenAdded(
-  file: QuotableFile,
-  quote: readonly string[],
-  stated: LineRange,
-): QuoteMatch | undefined {
+function betweenAdded(file: AnchorFile, quote: readonly string[], stated: LineRange): QuoteMatch | undefined {
   const place = findQuote(file.lines.LEFT ?? [], quote, { stated });
   return place && { side: "LEFT", place, stated };
-}
-
-/** A file with both sides of the change. */
-export interface AnchorFile extends QuotableFile {
-  path: string;
-  /** Every path of `lines`: a renamed file has two. */
-  paths: readonly string[];
-  /** False for an unchanged file: it cannot have a comment. */
-  inChange: boolean;
-  /** Why no line of a changed file can have a comment; null if the lines of its hunks can. */
-  hidden: string | null;
 }
 
 export interface Anchor {

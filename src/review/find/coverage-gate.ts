@@ -18,19 +18,6 @@ import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import type { ReviewedHunks } from "../followup/known-change.ts";
 import { type RuleMatch, unansweredRefusal } from "./rule-matches.ts";
 
-/** Uncovered hunks that fit into one message. */
-interface Portion {
-  text: string;
-  /** Counts them as served. */
-  shown(): void;
-}
-
-/** The uncovered hunks in order, one portion at a time. */
-interface UnreadHunks {
-  /** Null if nothing is left, or nothing fits. */
-  next(): Promise<Portion | null>;
-}
-
 interface UnreadOptions {
   files: readonly ChangedFile[];
   diffs: DiffSource;
@@ -50,7 +37,13 @@ interface Slice {
 /** The header of a part may have longer numbers than that of the whole hunk. */
 const HEADER_MARGIN = 32;
 
-export function createUnreadHunks({ files, diffs, coverage, portionBytes }: UnreadOptions): UnreadHunks {
+/** Returns the uncovered hunks in order, as many as fit into one message at each call; null if nothing is left, or nothing fits. */
+export function createUnreadHunks({
+  files,
+  diffs,
+  coverage,
+  portionBytes,
+}: UnreadOptions): () => Promise<Interjection | null> {
   const partsShown = new Map<string, number>();
 
   /** As many uncovered hunks, or parts of them, as fit into `room` bytes. */
@@ -78,37 +71,35 @@ export function createUnreadHunks({ files, diffs, coverage, portionBytes }: Unre
     return slice;
   }
 
-  return {
-    async next() {
-      const slices: Slice[] = [];
-      let room = portionBytes;
-      const unread = files.filter(({ change }) => coverage.unshown(change.path).length > 0);
-      const told = unread
-        .filter(({ reading }) => reading === "line")
-        .filter((file) => {
-          room -= shownBytes(toldLine(file)) + 1;
-          return room >= 0;
-        });
-      for (const file of unread.filter(({ reading }) => reading !== "line")) {
-        const slice = sliceOf(await diffs.shownDiff(file), room);
-        // What does not fit behind others comes first next time; what never fits is skipped.
-        if (slice.hunks.length === 0 && slices.length + told.length > 0) break;
-        if (slice.hunks.length === 0) continue;
-        slices.push(slice);
-        room -= shownBytes(textOf(slice)) + 1;
-      }
-      if (slices.length + told.length === 0) return null;
-      return {
-        text: wrapUntrusted("diff", [...told.map(toldLine), ...slices.map(textOf)].join("\n")),
-        shown() {
-          for (const { change } of told) coverage.serve(change.path, 1);
-          for (const { diff, hunks, partsShown: counts } of slices) {
-            noteShown(coverage, diff, hunks);
-            for (const [key, count] of counts) partsShown.set(key, count);
-          }
-        },
-      };
-    },
+  return async () => {
+    const slices: Slice[] = [];
+    let room = portionBytes;
+    const unread = files.filter(({ change }) => coverage.unshown(change.path).length > 0);
+    const listed = unread
+      .filter(({ reading }) => reading === "line")
+      .filter((file) => {
+        room -= shownBytes(toldLine(file)) + 1;
+        return room >= 0;
+      });
+    for (const file of unread.filter(({ reading }) => reading !== "line")) {
+      const slice = sliceOf(await diffs.shownDiff(file), room);
+      // What does not fit behind others comes first next time; what never fits is skipped.
+      if (slice.hunks.length === 0 && slices.length + listed.length > 0) break;
+      if (slice.hunks.length === 0) continue;
+      slices.push(slice);
+      room -= shownBytes(textOf(slice)) + 1;
+    }
+    if (slices.length + listed.length === 0) return null;
+    return {
+      text: wrapUntrusted("diff", [...listed.map(toldLine), ...slices.map(textOf)].join("\n")),
+      shown() {
+        for (const { change } of listed) coverage.serve(change.path, 1);
+        for (const { diff, hunks, partsShown: counts } of slices) {
+          noteShown(coverage, diff, hunks);
+          for (const [key, count] of counts) partsShown.set(key, count);
+        }
+      },
+    };
   };
 }
 
@@ -162,7 +153,7 @@ interface GateOptions extends UnreadOptions {
 
 export function createCoverageGate(options: GateOptions): CoverageGate {
   const { coverage } = options;
-  const unreadHunks = createUnreadHunks(options);
+  const nextUnread = createUnreadHunks(options);
   let refusals = 0;
   let mustShow = false;
   let mayEndUnread = false;
@@ -201,7 +192,7 @@ export function createCoverageGate(options: GateOptions): CoverageGate {
       if (isLimitNear) return giveUp("a limit is near");
       if (!mustShow) return null;
       mustShow = false;
-      const portion = await unreadHunks.next();
+      const portion = await nextUnread();
       if (portion === null) return giveUp("what is left is too large to be shown");
       return { ...portion, text: `${SHOWN}\n${portion.text}` };
     },

@@ -87,7 +87,12 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const checked = await withCheckedSuggestion(anchored, file);
     const finding: Finding = {
       ...checked.finding,
-      ...{ id, symbol, source: "model", verification: "unverified", verification_note: null, places: [] },
+      id,
+      symbol,
+      source: "model",
+      verification: "unverified",
+      verification_note: null,
+      places: [],
     };
     if (await isOld(finding)) return notRaised(finding);
     answers.report(candidates, finding);
@@ -138,7 +143,8 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
   }
 
   return {
-    ...{ report, finish },
+    report,
+    finish,
     findings: () => findings,
     readBefore: () => readBefore,
     summary: () => summary,
@@ -204,7 +210,9 @@ export function collectFindings(
   refuseToFinish: () => string | null = () => null,
 ): FindingCollector {
   return createFindingCollector({
-    ...{ anchorFile, refuseToFinish, rules },
+    anchorFile,
+    refuseToFinish,
+    rules,
     ...(answers && { answers }),
     // Verification may raise the severity of a mild finding.
     minimumSeverity: input.config.effort === "low" ? mildestMinimum(input.config) : "low",

@@ -16,27 +16,24 @@ export function fingerprint({ path, side, symbol, category, quote }: Identified)
 /** Distinguishes findings with the same fingerprint. */
 type Fault = Pick<Finding, "line" | "title" | "rule">;
 
-/** Creates ids within one run. Findings with the same fingerprint get an ordinal by line and, on one line, by title and rule. */
+/** Creates ids within one run. */
 export function createIdentities(): (finding: Identified & Fault) => string {
-  const ordinal = createOrdinals(new Set());
-  return (finding) => ordinal(fingerprint(finding), finding);
+  const identify = createUniqueIds();
+  return (finding) => identify({ ...finding, id: fingerprint(finding) });
 }
 
 /**
- * Makes the ids of several loops unique. Each keeps its fingerprint, which cannot be computed again for a secret.
+ * Makes the ids of several loops unique. Each keeps its fingerprint, which cannot be computed again for a secret. Findings with the same
+ * fingerprint get an ordinal by line and, on one line, by title and rule.
  *
  * @param taken ids of findings that were carried over from an earlier review
  */
 export function createUniqueIds(
   taken: ReadonlySet<string> = new Set(),
 ): (finding: Pick<Finding, "id"> & Fault) => string {
-  const ordinal = createOrdinals(taken);
-  return (finding) => ordinal(fingerprintIn(finding.id), finding);
-}
-
-function createOrdinals(taken: ReadonlySet<string>): (base: string, fault: Fault) => string {
   const knownByFingerprint = new Map<string, string[]>();
-  return (base, { line, title, rule = "" }) => {
+  return ({ id, line, title, rule = "" }) => {
+    const base = fingerprintIn(id);
     const known = knownByFingerprint.get(base) ?? [];
     knownByFingerprint.set(base, known);
     const fault = `${line} ${rule} ${normalizedTitle(title)}`;
@@ -93,9 +90,9 @@ export function isSameElsewhere(one: Finding, other: Finding): boolean {
 export const isSameFinding = (one: Finding, other: Finding): boolean =>
   saysTheSame(one, other) && locationsOverlap(one, other);
 
-export const locationOf = ({ path, side, line, start_line, quote }: Finding): CodeLocation => ({
-  ...{ path, side, line, start_line, quote },
-});
+export function locationOf({ path, side, line, start_line, quote }: Finding): CodeLocation {
+  return { path, side, line, start_line, quote };
+}
 
 /** Words that distinguish nothing. */
 const common = new Set(

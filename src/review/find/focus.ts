@@ -4,7 +4,7 @@ import type { Effort } from "../../config/repo-config.ts";
 export interface Focus {
   /** Names the loop: "around". */
   name: string;
-  focus: string;
+  text: string;
 }
 
 /**
@@ -13,8 +13,7 @@ export interface Focus {
  */
 const around: Focus = {
   name: "around",
-  focus:
-    "Another reader goes through the diff line by line. You begin where the diff does not. (1) What does the change promise, in its title, description, names, comments and documentation? Find the case in which the code does not keep it. (2) Who relies on what was there before: callers, subclasses and other implementations, stored data, configurations, scripts, tests that still expect the old? (3) What does each twin do that the changed code does not: the other branch, the other platform, the look-up beside the creation, the flag beside the older flag? (4) What happens on the first call and on the second, if two run at once, if something fails halfway, at shutdown, after an upgrade with old data? Report every fault that you find, however you came to it.",
+  text: "Another reader goes through the diff line by line. You begin where the diff does not. (1) What does the change promise, in its title, description, names, comments and documentation? Find the case in which the code does not keep it. (2) Who relies on what was there before: callers, subclasses and other implementations, stored data, configurations, scripts, tests that still expect the old? (3) What does each twin do that the changed code does not: the other branch, the other platform, the look-up beside the creation, the flag beside the older flag? (4) What happens on the first call and on the second, if two run at once, if something fails halfway, at shutdown, after an upgrade with old data? Report every fault that you find, however you came to it.",
 };
 
 const one: readonly (Focus | null)[] = [null];

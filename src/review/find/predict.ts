@@ -59,7 +59,7 @@ export function predictReview({
 }: PredictionParts): Omit<Prediction, "cost_usd"> {
   const [first] = plan.units;
   if (!first) return { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
-  const lenses = focusesOf(effort).length;
+  const loopsAUnit = focusesOf(effort).length;
   const growth = (REQUESTS_A_UNIT * (REQUESTS_A_UNIT - 1) * GROWTH_TOKENS) / 2;
   const files = plan.units.flatMap((unit) => unit.files);
   const hunks =
@@ -69,14 +69,14 @@ export function predictReview({
     effort === "low"
       ? 0
       : Math.max(findings / FINDINGS_A_LOOK, SHARE_WITH_FINDINGS * Math.min(plan.units.length, findings));
-  const merges = plan.units.length > 1 || lenses > 1 ? 1 : 0;
+  const merges = plan.units.length > 1 || loopsAUnit > 1 ? 1 : 0;
   const passes = plan.units.map(({ diffBytes }) => {
     // A constant part is in every unit: instructions, tools, the pull request's description.
     const scale = 0.3 + 0.7 * (diffBytes / Math.max(1, first.diffBytes));
     return firstTokens * Math.min(1.5, scale) * REQUESTS_A_UNIT + growth;
   });
-  const reading = passes.reduce((sum, tokens) => sum + tokens, 0) * lenses;
-  const requests = plan.units.length * lenses * REQUESTS_A_UNIT;
+  const reading = passes.reduce((sum, tokens) => sum + tokens, 0) * loopsAUnit;
+  const requests = plan.units.length * loopsAUnit * REQUESTS_A_UNIT;
   const looking = looks * REQUESTS_A_LOOK * lookRequestTokens(firstTokens);
   const promptTokens = reading + looking + merges * MERGE_TOKENS;
   const answerTokens = (requests + merges) * ANSWER_TOKENS + looks * REQUESTS_A_LOOK * LOOK_ANSWER_TOKENS;

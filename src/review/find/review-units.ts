@@ -33,16 +33,21 @@ import {
   ruleMatchLine,
 } from "./rule-matches.ts";
 
-interface UnitTask {
-  loop: string;
-  files: readonly ChangedFile[];
+/** One loop over one unit. */
+interface PassTask {
+  unit: Unit;
   /** Null to look for everything. */
-  focus: string | null;
-  /** Only the first of several loops over one unit must answer the rule matches. */
-  answersCandidates: boolean;
+  focus: Focus | null;
+  /** "2", "around", "2 around", or "" if there is only one loop. */
+  name: string;
+  /** The loop's name in the trajectory. */
+  loop: string;
   window: Window;
+}
+
+/** What one loop may use. */
+interface PassLimits {
   budget: TokenBudget;
-  /** Limit of tokens. */
   tokens: number;
   /** Limit of wall time. */
   milliseconds: number;
@@ -76,25 +81,23 @@ export interface UnitStart {
 
 export async function startUnit(
   run: ReviewRun,
-  { files, window }: Pick<UnitTask, "files" | "window">,
+  { files, window }: { files: readonly ChangedFile[]; window: Window },
 ): Promise<UnitStart> {
-  const { workspace, diffs, isPrivate, signal, now } = run.deps;
   const shown: { path: string; hunk: number }[] = [];
   const paths = new Set(files.map(({ change }) => change.path));
   const likely = await newRuleMatches(run, files);
   const shownLikely = worstThatFit(likely, roomFor(run.models.review, MAX_LIKELY_BYTES, LIKELY_SHARE));
   const messages = await firstMessages({
-    ...{ workspace, diffs, isPrivate, signal, now, files },
-    input: run.input,
-    shas: workspace.shas,
-    allFiles: run.files,
+    ...run,
+    ...run.deps,
+    ...window,
     graph: run.graph,
+    shas: run.deps.workspace.shas,
+    allFiles: run.files,
+    files,
     known: countReviewed(run.files, run.known) > 0 ? run.known : null,
-    commits: run.commits,
-    candidates: { certain: run.matches.certain.filter(({ path }) => paths.has(path)), likely: shownLikely },
+    matches: { certain: run.matches.certain.filter(({ path }) => paths.has(path)), likely: shownLikely },
     coverage: { serve: (path, hunk) => void shown.push({ path, hunk }) },
-    diffBytes: window.diffBytes,
-    contextBytes: window.contextBytes,
   });
   const overflow = likely.filter((one) => !shownLikely.includes(one)).map(({ id }) => id);
   return { messages, shown, likely: shownLikely, overflow };
@@ -109,9 +112,9 @@ const LIKELY_SHARE = 0.06;
  * As many of the worst rule matches as fit, in their original order. Those of built-in rules go before those of the repository's own, and
  * these before those of other tools, which anyone may have written.
  */
-function worstThatFit(candidates: readonly RuleMatch[], maxBytes: number): RuleMatch[] {
+function worstThatFit(matches: readonly RuleMatch[], maxBytes: number): RuleMatch[] {
   let left = maxBytes;
-  const fitting = candidates
+  const fitting = matches
     .toSorted((a, b) => rankOf(a) - rankOf(b) || worstFirst(a.finding, b.finding))
     .slice(0, MOST_LIKELY)
     .filter((one) => {
@@ -119,7 +122,7 @@ function worstThatFit(candidates: readonly RuleMatch[], maxBytes: number): RuleM
       return left >= 0;
     });
   const kept = new Set(fitting);
-  return candidates.filter((one) => kept.has(one));
+  return matches.filter((one) => kept.has(one));
 }
 
 const rankOf = (match: RuleMatch) => (isOfOther(match) ? 2 : Number(isOfOwnRule(match.finding)));
@@ -162,15 +165,22 @@ const ownReportingTools = (rules: ReviewRun["rules"]) =>
   );
 
 /** Reviews one unit in one loop. Findings are kept if the loop stops early. */
-async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
+async function reviewUnit(
+  run: ReviewRun,
+  task: PassTask,
+  start: UnitStart,
+  limits: PassLimits,
+): Promise<UnitReview> {
   const { input, deps, graph, coverage: whole } = run;
   const { diffs, progress, journal } = deps;
-  const { files, window, budget } = unit;
+  const { files } = task.unit;
   const coverage = createReviewCoverage(files, whole, run.known);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const answers = createRuleMatchAnswers(start.likely);
-  const unanswered = unit.answersCandidates ? answers.unanswered : () => [];
-  const gate = createCoverageGate({ files, diffs, coverage, unanswered, portionBytes: window.portionBytes });
+  // Only the loop that looks for everything must answer the rule matches.
+  const unanswered = task.focus === null ? answers.unanswered : () => [];
+  const { portionBytes } = task.window;
+  const gate = createCoverageGate({ files, diffs, coverage, unanswered, portionBytes });
   const collector = collectFindings(run, answers, gate.refuseToFinish);
   const watch = createReportWatch();
   const tell = () => {
@@ -179,16 +189,15 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
   };
   tell();
   const { stopReason, modelError } = await runLoop(run, {
-    loop: unit.loop,
+    ...limits,
+    loop: task.loop,
     role: "review",
-    messages: withFocus(start, unit),
+    messages: withFocus(start, task),
     outputTools: [...ownReportingTools(run.rules), ...(journal ? journalTools : [])],
     offeredTools: reviewTools(run),
     ports: { report: collector, ...(journal && { journal }), ...(graph && { graph }) },
-    ...{ coverage, budget },
+    coverage,
     turns: input.limits.turns,
-    tokens: unit.tokens,
-    milliseconds: unit.milliseconds,
     interject: gate.interject,
     onAnswer(turn, text) {
       watch.read(turn, text);
@@ -210,16 +219,13 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
 }
 
 /** The focus comes last: everything before it is the same for all loops over a unit, so the provider can cache it. */
-function withFocus(
-  { messages, likely }: UnitStart,
-  { focus, answersCandidates }: Pick<UnitTask, "focus" | "answersCandidates">,
-): Message[] {
+function withFocus({ messages, likely }: UnitStart, { focus }: PassTask): readonly Message[] {
   const last = messages.at(-1);
-  if (focus === null || last?.role !== "user") return [...messages];
-  const candidates = answersCandidates || likely.length === 0 ? "" : `${ANSWERED_ELSEWHERE}\n`;
+  if (focus === null || last?.role !== "user") return messages;
+  const matches = likely.length === 0 ? "" : `${ANSWERED_ELSEWHERE}\n`;
   return [
     ...messages.slice(0, -1),
-    { role: "user", content: `${last.content}\n\n# This pass\n${candidates}${focus}` },
+    { role: "user", content: `${last.content}\n\n# This pass\n${matches}${focus.text}` },
   ];
 }
 
@@ -269,68 +275,103 @@ const BYTES_PER_TOKEN = 3;
 
 /** Divides the change into units and reviews them concurrently, the riskiest first. */
 export async function reviewUnits(run: ReviewRun): Promise<Passes> {
+  const { deps, input } = run;
+  const { effort } = input.config;
   const plan = await planReview(run);
   const { units, left } = plan;
-  const { effort } = run.input.config;
-  let found = 0;
-  // The reserve for verification grows with the number of findings.
-  const kept = () => Math.min(LOOKING_SHARE, (MIN_LOOKS + found) * (LOOK_TOKENS / run.input.limits.tokens));
-  const budget = effort === "low" ? run.budget : run.budget.part(() => 1 - kept());
-  const tasks = units.flatMap((unit) => focusesOf(effort).map((lens) => ({ unit, lens })));
-  const reserved = effort === "low" ? 0 : run.timeLeft() * LOOKING_SHARE;
-  const timeLeft = () => run.timeLeft() - reserved;
-  const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, budget, timeLeft });
-
-  const starts = createStarts(run);
-  const loopsAUnit = focusesOf(effort).length;
-  const note = createUnitNotes(run, loopsAUnit);
-  const first = tasks.length > 0 ? await starts.of(taskOf(0)) : null;
-  const predicted =
-    first &&
-    predictReview({
-      ...{ plan, effort, known: run.known },
-      firstTokens: firstRequestTokens(first.messages),
-      limitTokens: run.input.limits.tokens,
+  const focuses = focusesOf(effort);
+  const tasks = units.flatMap((unit) => {
+    const window = windowFor(run.models.review, unit.diffBytes, units.length === 1);
+    return focuses.map((focus): PassTask => {
+      const name = nameOf(unit, focus, units.length);
+      return { unit, focus, name, loop: loopOf(name), window };
     });
-  run.deps.progress({ type: "phase", phase: "review" });
-  let done = 0;
-  const ended = () => {
-    done += 1;
-    if (tasks.length > 1) run.deps.progress({ type: "unit", done, total: tasks.length });
+  });
+  let found = 0;
+  const limitsOf = createLimits(run, tasks, () => found);
+  // All loops over a unit begin with the same messages.
+  const starts = new Map<Unit, Promise<UnitStart>>();
+  const startOf = ({ unit, window }: PassTask) => {
+    const start = starts.get(unit) ?? startUnit(run, { files: unit.files, window });
+    starts.set(unit, start);
+    return start;
   };
+  const note = createUnitNotes(run, focuses.length);
+  const [first] = tasks;
+  const predicted = first
+    ? predictReview({
+        plan,
+        effort,
+        known: run.known,
+        firstTokens: firstRequestTokens((await startOf(first)).messages),
+        limitTokens: input.limits.tokens,
+      })
+    : null;
+  deps.progress({ type: "phase", phase: "review" });
+  let done = 0;
   let failures = 0;
   const overflow = new Set<string>();
   const stops: StopReason[] = left.length > 0 ? ["token_limit"] : [];
+  const reviewTask = async (task: PassTask, index: number): Promise<Pass | null> => {
+    const { unit, name } = task;
+    const limits = limitsOf(index);
+    const stop = whyNoMore(run, task, limits, failures);
+    if (stop) {
+      stops.push(stop);
+      return null;
+    }
+    const start = await startOf(task);
+    for (const id of start.overflow) overflow.add(id);
+    const review = await reviewUnit(run, task, start, limits);
+    found += review.findings.length;
+    await note(unit, loopOf(nameOf(unit, null, units.length)), review);
+    failures = review.stopReason === "model_error" ? failures + 1 : 0;
+    return { ...review, name: name || "1", files: unit.files, start };
+  };
   const passes = await pMap(
     tasks,
-    async ({ unit, lens }, index): Promise<Pass | null> => {
-      const task = taskOf(index);
-      const stop = whyNoMore(run, task, failures);
-      if (stop) {
-        stops.push(stop);
-        ended();
-        return null;
-      }
-      const start = await starts.of(task);
-      for (const id of start.overflow) overflow.add(id);
-      if (tasks[index + 1]?.unit !== unit) starts.forget(task);
-      const review = await reviewUnit(run, task, start);
-      found += review.findings.length;
-      await note(unit, loopOf(unit, null, units.length), review);
-      ended();
-      failures = review.stopReason === "model_error" ? failures + 1 : 0;
-      return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files, start };
+    async (task, index) => {
+      const pass = await reviewTask(task, index);
+      done += 1;
+      if (tasks.length > 1) deps.progress({ type: "unit", done, total: tasks.length });
+      return pass;
     },
     { concurrency: CONCURRENCY },
   );
   const reviews = passes.filter((pass) => pass !== null);
-  return { units, loopsAUnit, reviews, overflow, stops, unplanned: left.length, predicted };
+  return { units, loopsAUnit: focuses.length, reviews, overflow, stops, unplanned: left.length, predicted };
+}
+
+/**
+ * What each loop may use of the tokens and the time that are left. With verification, a part of both is kept for it, which grows with the
+ * number of findings.
+ */
+function createLimits(
+  run: ReviewRun,
+  tasks: readonly PassTask[],
+  found: () => number,
+): (index: number) => PassLimits {
+  const { limits, config } = run.input;
+  const isVerified = config.effort !== "low";
+  const kept = () => Math.min(LOOKING_SHARE, (MIN_LOOKS + found()) * (LOOK_TOKENS / limits.tokens));
+  const budget = isVerified ? run.budget.part(() => 1 - kept()) : run.budget;
+  const reserved = isVerified ? run.timeLeft() * LOOKING_SHARE : 0;
+  return (index) => {
+    const milliseconds = run.timeLeft() - reserved;
+    if (tasks.length === 1) return { budget, milliseconds, tokens: limits.tokens };
+    const bytes = tasks[index]?.unit.diffBytes ?? 0;
+    const weight = tasks.slice(index).reduce((sum, { unit }) => sum + unit.diffBytes, 0);
+    const part = Math.min(1, (UNIT_SLACK * bytes) / Math.max(1, weight));
+    const tokens = Math.max(MIN_UNIT_TOKENS, Math.ceil(budget.tokensLeft() * part));
+    return { budget, milliseconds, tokens };
+  };
 }
 
 /** Why no further loop may start; null if one may. Checked first, because reading the first messages takes seconds. */
 function whyNoMore(
   { deps, replayOf }: ReviewRun,
-  { loop, budget, milliseconds }: UnitTask,
+  { loop }: PassTask,
+  { budget, milliseconds }: PassLimits,
   failures: number,
 ): StopReason | null {
   if (deps.signal.aborted) return "aborted";
@@ -386,69 +427,28 @@ function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
   };
 }
 
-/** Caches the first messages of a unit until its last loop has started. */
-function createStarts(run: ReviewRun) {
-  const made = new Map<readonly ChangedFile[], Promise<UnitStart>>();
-  return {
-    of(task: UnitTask): Promise<UnitStart> {
-      const start = made.get(task.files) ?? startUnit(run, task);
-      made.set(task.files, start);
-      return start;
-    },
-    forget: ({ files }: Pick<UnitTask, "files">) => made.delete(files),
-  };
-}
-
-interface Tasks {
-  tasks: readonly { unit: Unit; lens: Focus | null }[];
-  index: number;
-  units: number;
-  budget: TokenBudget;
-  /** Milliseconds for reading. */
-  timeLeft(): number;
-}
-
-function unitTask(run: ReviewRun, { tasks, index, units, budget, timeLeft }: Tasks): UnitTask {
-  const { unit, lens } = tasks[index] as (typeof tasks)[number];
-  const weight = tasks.slice(index).reduce((sum, task) => sum + task.unit.diffBytes, 0);
-  const part = Math.min(1, (UNIT_SLACK * unit.diffBytes) / Math.max(1, weight));
-  return {
-    loop: loopOf(unit, lens, units),
-    files: unit.files,
-    focus: lens?.focus ?? null,
-    answersCandidates: lens === null || lens === focusesOf(run.input.config.effort)[0],
-    window: windowFor(run.models.review, unit.diffBytes, units === 1),
-    budget,
-    tokens:
-      tasks.length === 1
-        ? run.input.limits.tokens
-        : Math.max(MIN_UNIT_TOKENS, Math.ceil(budget.tokensLeft() * part)),
-    milliseconds: timeLeft(),
-  };
-}
-
 /** Plans the new hunks as units that fit into the model's window, as far as the budget allows. */
 export async function planReview({ files, matches, models, input, deps, known }: ReviewRun): Promise<Plan> {
-  const counts = new Map<string, number>();
-  for (const { path } of [
+  const ours = [
     ...matches.certain,
-    ...matches.likely.flatMap((one) => (isOfOther(one) ? [] : [one.finding])),
-  ])
-    counts.set(path, (counts.get(path) ?? 0) + 1);
+    ...matches.likely.filter((one) => !isOfOther(one)).map(({ finding }) => finding),
+  ];
+  const counts = [...Map.groupBy(ours, ({ path }) => path)].map(
+    ([path, { length }]) => [path, length] as const,
+  );
   return planUnits({
     files: await filesWithNewHunks(files, known, deps.diffs),
     unitBytes: unitBytes(models.review),
     totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / focusesOf(input.config.effort).length,
     headStart: async (path) => (await deps.workspace.headStart(path, FIRST_BYTES)).text,
-    candidates: counts,
+    matches: new Map(counts),
   });
 }
 
 /** "2", "around", "2 around", or "" if there is only one loop. */
-function nameOf(unit: Unit, lens: Focus | null, units: number): string {
-  return [...(units > 1 ? [unit.id] : []), ...(lens ? [lens.name] : [])].join(" ");
+function nameOf(unit: Unit, focus: Focus | null, units: number): string {
+  return [...(units > 1 ? [unit.id] : []), ...(focus ? [focus.name] : [])].join(" ");
 }
 
 /** "review" if there is only one loop, else with the unit and focus. */
-const loopOf = (unit: Unit, lens: Focus | null, units: number) =>
-  ["review", nameOf(unit, lens, units).replace(" ", ":")].filter((name) => name !== "").join(":");
+const loopOf = (name: string) => (name === "" ? "review" : `review:${name.replace(" ", ":")}`);

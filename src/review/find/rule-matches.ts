@@ -229,28 +229,25 @@ function splitsSecret(quote: string): boolean {
 
 /** Diagnostics as findings, each with the id that `idOf` gives it. */
 export async function findingsOf(
-  candidates: readonly Diagnostic[],
+  diagnostics: readonly Diagnostic[],
   files: readonly AnalyzedFile[],
   idOf: (found: Identifiable) => string,
 ): Promise<Finding[]> {
   const texts = new Map(files.map((file) => [file.path, splitLines(file.text)]));
   const firstNames = new Map(files.map(({ path, diff }) => [path, diff.oldPath ?? path]));
   const findings: Finding[] = [];
-  for (const { startLine, extent, ...candidate } of candidates) {
-    const lines = texts.get(candidate.path) ?? [];
+  for (const { startLine, extent, ...found } of diagnostics) {
+    const { path, line } = found;
+    const lines = texts.get(path) ?? [];
     const textOf = ({ start, end }: LineRange) => lines.slice(start - 1, end).join("\n");
-    const told = { start: startLine ?? candidate.line, end: candidate.line };
-    const quote = textOf(told);
-    const symbol = await symbolAt(candidate.path, lines, candidate.line);
-    const anchored = { ...candidate, side: "RIGHT" as const, start_line: startLine, quote, symbol };
+    const stated = { start: startLine ?? line, end: line };
+    const quote = textOf(stated);
+    const symbol = await symbolAt(path, lines, line);
+    const anchored = { ...found, side: "RIGHT" as const, start_line: startLine, quote, symbol };
     findings.push({
       ...anchored,
-      id: idOf({
-        ...anchored,
-        quote: textOf(extent ?? told),
-        path: firstNames.get(candidate.path) ?? candidate.path,
-      }),
-      quote: holdsSecret(candidate) || splitsSecret(quote) ? "" : quote,
+      id: idOf({ ...anchored, quote: textOf(extent ?? stated), path: firstNames.get(path) ?? path }),
+      quote: holdsSecret(found) || splitsSecret(quote) ? "" : quote,
       confidence: RULE_CONFIDENCE,
       reached: true,
       evidence: [],
@@ -364,9 +361,9 @@ function switchesOf(rules: EffectiveConfig["rules"]): ReadonlyMap<string, (path:
   return new Map(
     Object.entries(rules).flatMap(([id, value]): [string, (path: string) => boolean][] => {
       if (value === "off") return [[id, () => true]];
-      return "off" in value ? [[id, matching(createPathMatcher(value.off))]] : [];
+      if (!("off" in value)) return [];
+      const matches = createPathMatcher(value.off);
+      return [[id, (path) => matches(path).matched]];
     }),
   );
 }
-
-const matching = (match: ReturnType<typeof createPathMatcher>) => (path: string) => match(path).matched;

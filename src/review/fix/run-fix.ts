@@ -6,7 +6,7 @@ import { wrapUntrusted } from "../../text/fence.ts";
 import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { CommandPort, EditPort, FixPort, FixReport } from "../../tools/tool.ts";
-import { createAnchorFiles } from "../find/anchor-files.ts";
+import { createAnchorFiles } from "../find/anchor.ts";
 import { mayLackCertain, runAnalyzers } from "../find/rule-matches.ts";
 import { recheckFinding } from "../followup/recheck.ts";
 import type { TestPort } from "../prove/run-prove.ts";

@@ -1,7 +1,179 @@
-import { folderOf } from "../../code/imports.ts";
+import { folderOf, hasImports, importsOf, Modules } from "../../code/imports.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import { findLinks, type Links, sharedFolders } from "./links.ts";
-import { fileRisk } from "./risk.ts";
+import { fileRisk, isTestPath, kindOf, stemOf } from "./risk.ts";
+
+/** Maximum files with the same name that are compared. */
+const MAX_ALIKE = 64;
+
+/** Two files that are read together; if `test` is set, the second is a test of the first. */
+interface Pair {
+  first: number;
+  second: number;
+  test: boolean;
+}
+
+interface Named {
+  id: number;
+  path: string;
+  file: ChangedFile;
+}
+
+/**
+ * Pairs of files with related names: a test and the code it tests, a header and its source, a template and its style, a deleted file and an
+ * added one with the same name. Numbers are indexes into `files`.
+ */
+function findPairs(files: readonly ChangedFile[]): Pair[] {
+  const named = files.map((file, id) => ({ id, path: file.change.path, file }));
+  const byName = Map.groupBy(named.filter(isSubject), ({ path }) => stemOf(path).toLowerCase());
+  const tests = named.filter(({ path }) => isTest(path)).flatMap((one) => testPair(one, byName));
+  return [...tests, ...twins(named), ...moved(named)];
+}
+
+const isTest = (path: string) => kindOf(path) === "test" && isTestPath(path);
+const isSubject = ({ path }: Named) => kindOf(path) === "code";
+
+function testPair(test: Named, byName: ReadonlyMap<string, readonly Named[]>): Pair[] {
+  const subjects = byName.get(testedName(test.path))?.slice(0, MAX_ALIKE) ?? [];
+  const subject = nearestOf(subjects, withoutTestFolders(test.path, subjects));
+  return subject ? [{ first: subject.id, second: test.id, test: true }] : [];
+}
+
+const testMarks = /^test[_-]|[._-](?:test|tests|spec|cy|e2e)$/g;
+const upperMarks = /^Test(?=[A-Z])|(?<=[a-z\d])(?:Tests?|TestCase|IT)$/g;
+
+/** The name of the code that a test tests, in lower case: `login` for `login.test.ts`, `test_login.py`, `LoginTest.java`. */
+function testedName(path: string): string {
+  return stemOf(path).replace(testMarks, "").replace(upperMarks, "").toLowerCase();
+}
+
+/** The likely path of the code that the test at `path` tests: `src/main/a` for `src/test/a`, `src/a` or `a` for `test/a`. */
+function withoutTestFolders(path: string, subjects: readonly Named[]): string {
+  const folders = path.split("/");
+  const candidates = ["main", "src", "lib", null].map((instead) =>
+    folders.flatMap((one) => (/^(?:__tests__|tests?|specs?)$/.test(one) ? (instead ?? []) : one)).join("/"),
+  );
+  const parents = new Set(subjects.map((one) => folderOf(one.path)));
+  return candidates.find((one) => parents.has(folderOf(one))) ?? path;
+}
+
+/** Files of one folder that differ only in their extension, each with the previous one. */
+function twins(named: readonly Named[]): Pair[] {
+  const groups = Map.groupBy(named, ({ path }) => `${folderOf(path)}/${stemOf(path)}`);
+  return [...groups.values()].flatMap((group) =>
+    group
+      .slice(1, MAX_ALIKE)
+      .map((one, at) => ({ first: group[at]?.id ?? one.id, second: one.id, test: false })),
+  );
+}
+
+/** A deleted file and the nearest added file with its name: moved, but changed too much for git to detect it. */
+function moved(named: readonly Named[]): Pair[] {
+  const nameOf = ({ path }: Named) => path.slice(path.lastIndexOf("/") + 1);
+  const added = Map.groupBy(
+    named.filter(({ file }) => file.change.type === "added"),
+    nameOf,
+  );
+  return named.flatMap((one) => {
+    if (one.file.change.type !== "deleted") return [];
+    const to = nearestOf(added.get(nameOf(one))?.slice(0, MAX_ALIKE) ?? [], one.path);
+    return to ? [{ first: one.id, second: to.id, test: false }] : [];
+  });
+}
+
+/** The number of leading folders that two paths share. */
+function sharedFolders(a: string, b: string): number {
+  let [shared, at] = [0, 0];
+  for (; at < a.length && a[at] === b[at]; at++) if (a[at] === "/") shared += 1;
+  return shared;
+}
+
+/** The item that shares the most folders with `path`; of several, the first. */
+function nearestOf<Item extends { path: string }>(items: readonly Item[], path: string): Item | undefined {
+  return items.toSorted((a, b) => sharedFolders(b.path, path) - sharedFolders(a.path, path))[0];
+}
+
+/** Weights of a pair, of an import, and of an import of something that many files import. */
+const PAIR = 6;
+const IMPORT = 3;
+const COMMON_IMPORT = 0.5;
+/** An import of something that more files import does not relate them. */
+const FEW_USERS = 8;
+
+/** If one file imports more changed files, the rest is ignored: a hostile change must not relate everything to everything. */
+const MAX_IMPORTED = 64;
+
+/** The relations between changed files. Numbers are indexes into the list of files. */
+interface Links {
+  /** For each file, the related files and how closely they are related. */
+  related: readonly ReadonlyMap<number, number>[];
+  /** For each file, how many changed files other than tests import it. */
+  users: readonly number[];
+  /** For each test, the file it tests. */
+  tested: ReadonlyMap<number, number>;
+  /** The closest relations, in order of priority. */
+  pairs: readonly (readonly [number, number])[];
+}
+
+/** Relates changed files by their names and imports. `headStart` may fail: the file then has no imports. */
+export async function findLinks(
+  files: readonly ChangedFile[],
+  headStart: (path: string) => Promise<string>,
+): Promise<Links> {
+  const related = files.map(() => new Map<number, number>());
+  const link = (a: number, b: number, weight: number) => {
+    related[a]?.set(b, (related[a].get(b) ?? 0) + weight);
+    related[b]?.set(a, (related[b].get(a) ?? 0) + weight);
+  };
+  const pairs = findPairs(files);
+  for (const { first, second } of pairs) link(first, second, PAIR);
+
+  const imported = await findImported(files, headStart);
+  const importers = countImporters(imported);
+  for (const [from, targets] of imported.entries())
+    for (const to of targets) link(from, to, (importers[to] ?? 0) > FEW_USERS ? COMMON_IMPORT : IMPORT);
+  return {
+    related,
+    users: countImporters(
+      imported.map((ids, at) => (kindOf(files[at]?.change.path ?? "") === "test" ? none : ids)),
+    ),
+    tested: new Map(pairs.filter(({ test }) => test).map(({ first, second }) => [second, first])),
+    pairs: pairs.map(({ first, second }) => [first, second]),
+  };
+}
+
+/** For each file, the changed files that it imports. */
+async function findImported(
+  files: readonly ChangedFile[],
+  headStart: (path: string) => Promise<string>,
+): Promise<ReadonlySet<number>[]> {
+  const ids = idsByPath(files);
+  const modules = new Modules(ids.keys());
+  const imported: ReadonlySet<number>[] = [];
+  for (const [id, { change }] of files.entries()) {
+    const readable = change.type !== "deleted" && hasImports(change.path);
+    const start = readable ? await headStart(change.path).catch(() => "") : "";
+    const imports = importsOf(change.path, start);
+    const targets = [...modules.imported(change.path, imports)].map((path) => ids.get(path) ?? id);
+    imported.push(new Set(targets.filter((one) => one !== id).slice(0, MAX_IMPORTED)));
+  }
+  return imported;
+}
+
+/** A file that imports a moved one may still name its old path, unless another file is there now. */
+function idsByPath(files: readonly ChangedFile[]): Map<string, number> {
+  const ids = new Map(files.map(({ change }, id) => [change.path, id]));
+  for (const [id, { change }] of files.entries())
+    if (change.oldPath !== null && !ids.has(change.oldPath)) ids.set(change.oldPath, id);
+  return ids;
+}
+
+const none: ReadonlySet<number> = new Set();
+
+function countImporters(imported: readonly ReadonlySet<number>[]): number[] {
+  const counts: number[] = imported.map(() => 0);
+  for (const targets of imported) for (const to of targets) counts[to] = (counts[to] ?? 0) + 1;
+  return counts;
+}
 
 /** A file to be planned. */
 interface PlannedFile {
@@ -67,29 +239,14 @@ const MAX_NEIGHBOURS = 200;
  */
 function packBundles(bundles: readonly Bundle[], unitBytes: number): Bundle[][] {
   const inTree = bundles.toSorted((a, b) => compare(a.path, b.path));
-  const free: FreeBundles = {
-    inTree,
-    places: new Map(inTree.map((one, at) => [one, at])),
-    before: inTree.map((_, at) => at - 1),
-    behind: inTree.map((_, at) => at + 1),
-  };
+  const free = new Set(inTree);
   const units: Bundle[][] = [];
-  for (const first of inTree.toSorted((a, b) => b.risk - a.risk))
-    if (free.places.has(first)) units.push(new GrowingUnit(free, first, unitBytes).grow());
+  for (const [at, first] of [...inTree.entries()].toSorted(([, a], [, b]) => b.risk - a.risk))
+    if (free.has(first)) units.push(new GrowingUnit(inTree, free, at, unitBytes).grow());
   return units;
 }
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-
-/** The bundles that no unit has taken yet, ordered by path; any of them can be removed. */
-interface FreeBundles {
-  /** All bundles, including the taken ones. */
-  inTree: readonly Bundle[];
-  /** Positions of the free bundles only. */
-  places: Map<Bundle, number>;
-  before: number[];
-  behind: number[];
-}
 
 /** How closely a bundle is related to those of a unit, and how many folders it shares with the first. */
 interface Closeness {
@@ -98,7 +255,10 @@ interface Closeness {
 }
 
 class GrowingUnit {
-  readonly #free: FreeBundles;
+  /** All bundles by path. */
+  readonly #inTree: readonly Bundle[];
+  /** Those that no unit has taken yet. */
+  readonly #free: Set<Bundle>;
   readonly #first: Bundle;
   readonly #closeness = new Map<Bundle, Closeness>();
   readonly #taken: Bundle[] = [];
@@ -107,14 +267,14 @@ class GrowingUnit {
   #before: number;
   #behind: number;
 
-  constructor(free: FreeBundles, first: Bundle, unitBytes: number) {
+  constructor(inTree: readonly Bundle[], free: Set<Bundle>, at: number, unitBytes: number) {
+    this.#inTree = inTree;
     this.#free = free;
-    this.#first = first;
+    this.#first = inTree[at] as Bundle;
     this.#room = unitBytes;
-    const place = free.places.get(first) ?? 0;
-    [this.#before, this.#behind] = [free.before[place] ?? -1, free.behind[place] ?? free.inTree.length];
-    this.#addNeighbours(this.#before, free.before);
-    this.#addNeighbours(this.#behind, free.behind);
+    [this.#before, this.#behind] = [at - 1, at + 1];
+    this.#addNeighbours(at, -1);
+    this.#addNeighbours(at, 1);
   }
 
   grow(): Bundle[] {
@@ -123,14 +283,16 @@ class GrowingUnit {
     return this.#taken;
   }
 
-  #addNeighbours(start: number, step: readonly number[]): void {
+  #addNeighbours(start: number, step: -1 | 1): void {
     const folder = folderOf(this.#first.path);
-    let at = start;
-    for (let count = 0; count < MAX_NEIGHBOURS; count++) {
-      const one = this.#free.inTree[at];
-      if (!one || folderOf(one.path) !== folder) return;
+    let count = 0;
+    for (let at = start + step; count < MAX_NEIGHBOURS; at += step) {
+      const one = this.#inTree[at];
+      if (!one) return;
+      if (!this.#free.has(one)) continue;
+      if (folderOf(one.path) !== folder) return;
       this.#bringCloser(one, SAME_FOLDER);
-      at = step[at] ?? -1;
+      count += 1;
     }
   }
 
@@ -144,13 +306,8 @@ class GrowingUnit {
     this.#taken.push(bundle);
     this.#room -= bundle.bytes;
     this.#closeness.delete(bundle);
-    const { places, before, behind } = this.#free;
-    const place = places.get(bundle) ?? 0;
-    const [previous, following] = [before[place] ?? -1, behind[place] ?? before.length];
-    if (following < before.length) before[following] = previous;
-    if (previous >= 0) behind[previous] = following;
-    places.delete(bundle);
-    for (const [other, weight] of bundle.related) if (places.has(other)) this.#bringCloser(other, weight);
+    this.#free.delete(bundle);
+    for (const [other, weight] of bundle.related) if (this.#free.has(other)) this.#bringCloser(other, weight);
   }
 
   /** The most closely related bundle that fits; of several, the nearest to the first, then the first by path. */
@@ -167,19 +324,18 @@ class GrowingUnit {
   }
 
   #nextInTree(): Bundle | undefined {
-    const { inTree, before, behind } = this.#free;
-    while (this.#passes(this.#before)) this.#before = before[this.#before] ?? -1;
-    while (this.#passes(this.#behind)) this.#behind = behind[this.#behind] ?? inTree.length;
-    const [left, right] = [inTree[this.#before], inTree[this.#behind]];
+    while (this.#passes(this.#before)) this.#before -= 1;
+    while (this.#passes(this.#behind)) this.#behind += 1;
+    const [left, right] = [this.#inTree[this.#before], this.#inTree[this.#behind]];
     if (!left || !right) return left ?? right;
     const [sharedLeft, sharedRight] = [left, right].map(({ path }) => sharedFolders(path, this.#first.path));
     return (sharedLeft ?? 0) >= (sharedRight ?? 0) ? left : right;
   }
 
   /** Whether the bundle at a position is taken or does not fit; it will not fit later either. */
-  #passes(place: number): boolean {
-    const bundle = this.#free.inTree[place];
-    return bundle !== undefined && (!this.#free.places.has(bundle) || bundle.bytes > this.#room);
+  #passes(at: number): boolean {
+    const bundle = this.#inTree[at];
+    return bundle !== undefined && (!this.#free.has(bundle) || bundle.bytes > this.#room);
   }
 }
 
@@ -211,10 +367,10 @@ export interface PlanOptions {
   unitBytes: number;
   /** Maximum rendered bytes of diff in all units together; the rest is left. */
   totalBytes: number;
-  /** The first bytes of a changed file at head, at low cost: `IMPORT_CHARACTERS` are searched. */
+  /** The beginning of a changed file at head, which is searched for imports; it may fail. */
   headStart(path: string): Promise<string>;
   /** Number of lines that analyzers matched, by path. */
-  candidates: ReadonlyMap<string, number>;
+  matches: ReadonlyMap<string, number>;
 }
 
 /** Tests stay with their code if both take at most this share of a unit: with parts this small, units become four fifths full. */
@@ -228,16 +384,19 @@ const BUNDLE_SHARE = 1 / 5;
  * - A change that fits into one unit is one unit. No two units would fit into one. A file that is larger than a unit is a unit of its own.
  */
 export async function planUnits(options: PlanOptions): Promise<Plan> {
-  const { unitBytes, totalBytes, candidates } = options;
+  const { unitBytes, totalBytes, matches } = options;
   const all = options.files
     .filter((file) => file.reviewable && file.totalHunks > 0)
     .toSorted((a, b) => (a.change.path < b.change.path ? -1 : 1));
-  // A line needs no loop of its own.
-  const told = all.filter(({ reading }) => reading === "line");
-  const files = told.length === all.length ? all : all.filter(({ reading }) => reading !== "line");
+  // What a list shows in one line needs no loop of its own.
+  const listed = all.filter(({ reading }) => reading === "line");
+  const files = listed.length === all.length ? all : all.filter(({ reading }) => reading !== "line");
   const links = await findLinks(files, options.headStart);
   const ranked = files
-    .map((file, id) => ({ id, file, risk: riskOf(file, links.users[id] ?? 0, candidates) }))
+    .map((file, id) => {
+      const circumstances = { matches: matches.get(file.change.path) ?? 0, users: links.users[id] ?? 0 };
+      return { id, file, risk: fileRisk(file, circumstances) };
+    })
     .toSorted((a, b) => b.risk - a.risk);
   const { chosen, left } = choose(ranked, totalBytes);
   const bundles = bundleFiles(chosen, links, unitBytes * BUNDLE_SHARE);
@@ -252,11 +411,7 @@ export async function planUnits(options: PlanOptions): Promise<Plan> {
   }));
   const [first, ...others] = units;
   if (!first || files === all) return { units, left };
-  return { units: [{ ...first, files: [...first.files, ...told] }, ...others], left };
-}
-
-function riskOf(file: ChangedFile, users: number, candidates: PlanOptions["candidates"]): number {
-  return fileRisk(file, { candidates: candidates.get(file.change.path) ?? 0, users });
+  return { units: [{ ...first, files: [...first.files, ...listed] }, ...others], left };
 }
 
 function choose(ranked: readonly PlannedFile[], totalBytes: number) {

@@ -14,6 +14,7 @@ import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
+import type { AnchorFile } from "../find/anchor.ts";
 import type { UnitStart } from "../find/review-units.ts";
 import { ruleOfClaim } from "../named-rules.ts";
 import { systemPrompt, verifyPrompt } from "../prompts/prompts.ts";
@@ -28,9 +29,9 @@ interface AddedLine {
 }
 
 /** Searches the change for lines with the same structure as a finding's. */
-export interface SiblingSearch {
-  of(finding: Pick<Finding, "path" | "side" | "line" | "start_line" | "quote">): Promise<AddedLine[]>;
-}
+export type SiblingSearch = (
+  finding: Pick<Finding, "path" | "side" | "line" | "start_line" | "quote">,
+) => Promise<AddedLine[]>;
 
 const MAX_FILES = 500;
 const MAX_LINES = 60_000;
@@ -44,16 +45,14 @@ export function createSiblingSearch(
   files: readonly ChangedFile[],
   diffs: Pick<DiffSource, "fileDiff">,
 ): SiblingSearch {
-  let index: Promise<Map<string, AddedLine[]>> | undefined;
-  return {
-    async of(finding) {
-      const shapes = new Set(finding.quote.split("\n").flatMap((line) => shapeOf(line) ?? []));
-      if (shapes.size === 0) return [];
-      index ??= addedLines(files, diffs);
-      const known = await index;
-      const found = [...shapes].flatMap((shape) => known.get(shape) ?? []);
-      return found.filter((one) => !isWithin(one, finding)).slice(0, MAX_SIBLINGS);
-    },
+  let index: ReturnType<typeof addedLines> | undefined;
+  return async (finding) => {
+    const shapes = new Set(finding.quote.split("\n").flatMap((line) => shapeOf(line) ?? []));
+    if (shapes.size === 0) return [];
+    index ??= addedLines(files, diffs);
+    const known = await index;
+    const found = [...shapes].flatMap((shape) => known.get(shape) ?? []);
+    return found.filter((one) => !isWithin(one, finding)).slice(0, MAX_SIBLINGS);
   };
 }
 
@@ -67,8 +66,8 @@ function isWithin(
 async function addedLines(
   files: readonly ChangedFile[],
   diffs: Pick<DiffSource, "fileDiff">,
-): Promise<Map<string, AddedLine[]>> {
-  const byShape = new Map<string, AddedLine[]>();
+): Promise<Map<string | null, AddedLine[]>> {
+  const added: AddedLine[] = [];
   let left = MAX_LINES;
   for (const { change } of files.filter((file) => file.reviewable).slice(0, MAX_FILES)) {
     if (left <= 0) break;
@@ -78,15 +77,9 @@ async function addedLines(
       .filter(isAdded)
       .slice(0, left);
     left -= lines.length;
-    for (const { newLine, text } of lines) {
-      const shape = shapeOf(text);
-      if (shape === null) continue;
-      const alike = byShape.get(shape) ?? [];
-      byShape.set(shape, alike);
-      alike.push({ path: change.path, line: newLine, text });
-    }
+    for (const { newLine, text } of lines) added.push({ path: change.path, line: newLine, text });
   }
-  return byShape;
+  return Map.groupBy(added, ({ text }) => shapeOf(text));
 }
 
 type Added = Extract<DiffLine, { kind: "added" }>;
@@ -148,7 +141,7 @@ export function sharedStart({ models }: Pick<ReviewRun, "models">, start: UnitSt
 export async function claimMessages(
   run: ReviewRun,
   start: UnitStart | null,
-  claims: readonly [Claim, ...Claim[]],
+  claims: readonly Claim[],
 ): Promise<Message[]> {
   const findings = claims.map(({ finding }) => finding);
   const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
@@ -277,6 +270,15 @@ function distanceTo(hunk: Hunk, { side, line }: Spot): number {
   return Math.max(0, start - line, line - (start + lines - 1));
 }
 
+/** A file that a model may see. Either path of a renamed file withholds the lines of both. */
+export async function publicFile(
+  { anchorFile, deps: { isPrivate } }: Pick<ReviewRun, "anchorFile" | "deps">,
+  path: string,
+): Promise<AnchorFile | undefined> {
+  const file = isPrivate(path) ? undefined : await anchorFile(path);
+  return file?.paths.some(isPrivate) ? undefined : file;
+}
+
 /** The code that the evidence names and that is not shown before, without the reviewer's notes. */
 async function evidenceCode(
   run: ReviewRun,
@@ -286,8 +288,7 @@ async function evidenceCode(
 ): Promise<string> {
   const blocks: string[] = [];
   for (const { path, start_line, end_line } of findings.flatMap(({ evidence }) => evidence)) {
-    const file = run.deps.isPrivate(path) ? undefined : await run.anchorFile(path);
-    const lines = file?.paths.some(run.deps.isPrivate) ? undefined : file?.lines.RIGHT;
+    const lines = (await publicFile(run, path))?.lines.RIGHT;
     if (!lines) continue;
     const end = Math.min(end_line, start_line + MAX_EVIDENCE_LINES - 1, lines.length);
     const code = lines.slice(start_line - 1, end).map((text, at) => `${start_line + at}|${shorten(text)}`);

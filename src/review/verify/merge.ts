@@ -1,4 +1,4 @@
-import { type Evidence, type Finding, worstFirst } from "../../finding.ts";
+import { type CodeLocation, type Evidence, type Finding, worstFirst } from "../../finding.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
@@ -33,11 +33,6 @@ export const MAX_PLACES = 50;
  * they are not of two rules.
  */
 export function mergeTwo(kept: Finding, other: Finding): Finding {
-  const places = [...kept.places];
-  for (const place of [locationOf(other), ...other.places]) {
-    const isKnown = [locationOf(kept), ...places].some((one) => locationsOverlap(one, place));
-    if (!isKnown && places.length < MAX_PLACES) places.push(place);
-  }
   const rule = kept.rule ?? other.rule;
   return {
     ...kept,
@@ -46,8 +41,18 @@ export function mergeTwo(kept: Finding, other: Finding): Finding {
     confidence: Math.max(kept.confidence, other.confidence),
     suggestion: kept.suggestion ?? sameLines(kept, other)?.suggestion ?? null,
     evidence: [...kept.evidence, ...inOtherWords(kept, other), ...other.evidence],
-    places,
+    places: withPlaces(kept, [locationOf(other), ...other.places]),
   };
+}
+
+/** The further locations of a finding with those of `more` that do not overlap any of its own. */
+export function withPlaces(finding: Finding, more: readonly CodeLocation[]): CodeLocation[] {
+  const places = [...finding.places];
+  for (const place of more) {
+    const isKnown = [locationOf(finding), ...places].some((one) => locationsOverlap(one, place));
+    if (!isKnown && places.length < MAX_PLACES) places.push(place);
+  }
+  return places;
 }
 
 export const worseSeverity = (one: Pick<Finding, "severity">, other: Pick<Finding, "severity">) =>

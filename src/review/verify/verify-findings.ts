@@ -5,13 +5,20 @@ import { judgingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";
 import { resolveAnchor } from "../find/anchor.ts";
-import { isSameFinding, locationOf, locationsOverlap } from "../find/fingerprint.ts";
+import { isSameFinding } from "../find/fingerprint.ts";
 import { type Pass, reviewTools, type UnitStart } from "../find/review-units.ts";
 import { type DroppedFinding, publicModelError, whyNoResult } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
-import { type Claim, claimMessages, createSiblingSearch, type SiblingSearch, sharedStart } from "./claim.ts";
-import { type FindingGroup, mergedFinding } from "./merge.ts";
+import {
+  type Claim,
+  claimMessages,
+  createSiblingSearch,
+  publicFile,
+  type SiblingSearch,
+  sharedStart,
+} from "./claim.ts";
+import { type FindingGroup, mergedFinding, withPlaces } from "./merge.ts";
 
 export interface VerifiedFindings {
   findings: Finding[];
@@ -33,7 +40,7 @@ export async function verifyFindings(
   passes: readonly ReadUnit[],
   groups: readonly FindingGroup[],
 ): Promise<VerifiedFindings> {
-  const siblings = createSiblingSearch(run.files, run.deps.diffs);
+  const siblingsOf = createSiblingSearch(run.files, run.deps.diffs);
   const verified: VerifiedFindings = { findings: [], dropped: [] };
   let done = 0;
   let waiting = groups;
@@ -41,12 +48,10 @@ export async function verifyFindings(
     const judged = await pMap(
       conversations(run, passes, waiting),
       async ({ start, together }) => {
-        const findings = together.map(mergedFinding) as [Finding, ...Finding[]];
-        const outcomes = await tryToRefute(run, start, findings, siblings);
-        return findings.map((finding, at) => {
-          const kept = afterVerification(finding, outcomes[at] ?? noVerdict);
-          const group = together[at];
-          const rest = "reason" in kept && group ? withoutFirst(group) : null;
+        const outcomes = await tryToRefute(run, start, together.map(mergedFinding), siblingsOf);
+        return together.map((group, at) => {
+          const kept = afterVerification(mergedFinding(group), outcomes[at] ?? noVerdict);
+          const rest = "reason" in kept ? withoutFirst(group) : null;
           if (rest === null) run.deps.progress({ type: "verdict", done: ++done, total: groups.length });
           return { kept, rest };
         });
@@ -66,12 +71,12 @@ export async function verifyFindings(
 }
 
 /** The files of a unit, and what its reviewer read first. */
-export type ReadUnit = Pick<Pass, "files" | "start">;
+type ReadUnit = Pick<Pass, "files" | "start">;
 
 interface Conversation {
   /** Null if the claims share nothing that a reviewer read. */
   start: UnitStart | null;
-  together: [FindingGroup, ...FindingGroup[]];
+  together: readonly FindingGroup[];
 }
 
 /**
@@ -98,7 +103,7 @@ function conversations(
     const size = Math.ceil(sorted.length / count);
     return Array.from({ length: count }, (_, at) => ({
       start: typeof key === "string" ? null : key,
-      together: sorted.slice(at * size, (at + 1) * size) as [FindingGroup, ...FindingGroup[]],
+      together: sorted.slice(at * size, (at + 1) * size),
     })).filter(({ together }) => together.length > 0);
   });
   const worst = ({ together }: Conversation) =>
@@ -132,7 +137,8 @@ export function afterVerification(finding: Finding, outcome: VerificationOutcome
   if (verdict === "uncertain" && !atLeast(severity, "high")) return asDropped(finding, "uncertain", reason);
   return {
     ...finding,
-    ...{ severity, reached },
+    severity,
+    reached,
     title: title ?? finding.title,
     verification: verdict,
     verification_note: verdict === "confirmed" ? confirmation(failingInput, reason) : reason,
@@ -159,14 +165,6 @@ export function asDropped(
   return { id, path, line, title, verdict, reason, rule: rule ?? null, severity, category };
 }
 
-function withPlaces(finding: Finding, more: readonly CodeLocation[]): CodeLocation[] {
-  const places = [...finding.places];
-  for (const place of more) {
-    if (![locationOf(finding), ...places].some((one) => locationsOverlap(one, place))) places.push(place);
-  }
-  return places;
-}
-
 /** The result of verifying one finding: a verdict with located places, or why there is none. */
 type VerificationOutcome = { verdict: Verdict } | { verdict: null; reason: string };
 
@@ -187,17 +185,16 @@ const TIME_SHARE = 0.6;
 async function tryToRefute(
   run: ReviewRun,
   start: UnitStart | null,
-  findings: readonly [Finding, ...Finding[]],
-  siblings: SiblingSearch,
+  findings: readonly Finding[],
+  siblingsOf: SiblingSearch,
 ): Promise<VerificationOutcome[]> {
-  const [first] = findings;
   // If the code cannot be read, the findings are reported unverified.
-  const messages = await messagesAbout(run, start, findings, siblings).catch(asValue);
+  const messages = await messagesAbout(run, start, findings, siblingsOf).catch(asValue);
   if (messages instanceof AppError)
     return findings.map(() => ({ verdict: null, reason: publicLine(messages) }));
   const verdicts = new Map<number, Verdict>();
   const loop = await runLoop(run, {
-    loop: `verify:${first.id}`,
+    loop: `verify:${findings[0]?.id}`,
     role: "verify",
     messages,
     outputTools: judgingTools,
@@ -240,24 +237,20 @@ async function tryToRefute(
 async function messagesAbout(
   run: ReviewRun,
   start: UnitStart | null,
-  findings: readonly [Finding, ...Finding[]],
-  siblings: SiblingSearch,
+  findings: readonly Finding[],
+  siblingsOf: SiblingSearch,
 ) {
   const claims: Claim[] = [];
-  for (const finding of findings) claims.push({ finding, siblings: await siblings.of(finding) });
-  return claimMessages(run, start, claims as [Claim, ...Claim[]]);
+  for (const finding of findings) claims.push({ finding, siblings: await siblingsOf(finding) });
+  return claimMessages(run, start, claims);
 }
 
 /** A finding is refuted by lines that exist: without them, a model could drop any finding with a sentence. */
-async function whyNotRefuted(
-  { anchorFile, deps: { isPrivate } }: ReviewRun,
-  evidence: readonly Evidence[],
-): Promise<string | null> {
+async function whyNotRefuted(run: ReviewRun, evidence: readonly Evidence[]): Promise<string | null> {
   for (const { path, start_line, end_line } of evidence) {
-    const file = await anchorFile(path);
-    const isWithheld = [path, ...(file?.paths ?? [])].some(isPrivate);
-    const length = Math.max(file?.lines.RIGHT?.length ?? 0, file?.lines.LEFT?.length ?? 0);
-    if (file && !isWithheld && start_line <= end_line && end_line <= length) return null;
+    const lines = (await publicFile(run, path))?.lines;
+    const length = Math.max(lines?.RIGHT?.length ?? 0, lines?.LEFT?.length ?? 0);
+    if (start_line <= end_line && end_line <= length) return null;
   }
   const places = evidence.map(
     ({ path, start_line, end_line }) => `${showPath(path)}:${start_line}-${end_line}`,
@@ -267,16 +260,14 @@ async function whyNotRefuted(
 
 /** The locations whose quotes are in the change, and the stated positions of the others. */
 async function locatePlaces(
-  { anchorFile, deps: { isPrivate } }: ReviewRun,
+  run: ReviewRun,
   places: readonly CodeLocation[],
 ): Promise<{ places: CodeLocation[]; lost: string[] }> {
   const found: CodeLocation[] = [];
   const lost: string[] = [];
   for (const place of places) {
-    const file = await anchorFile(place.path);
-    // Either path of a renamed file withholds the lines of both.
-    const isWithheld = [place.path, ...(file?.paths ?? [])].some(isPrivate);
-    const resolved = file?.inChange && !isWithheld ? resolveAnchor(file, place) : undefined;
+    const file = await publicFile(run, place.path);
+    const resolved = file?.inChange ? resolveAnchor(file, place) : undefined;
     if (!file || !resolved?.ok) {
       lost.push(`${showPath(place.path)}:${place.line}`);
       continue;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { GitRepo } from "../../support/git-repo.ts";
-import { codeAround, firstMessageIn, firstMessageOf, pieceOf } from "./first-message.ts";
+import { changeMessage, codeAround, firstMessageIn, firstMessageOf, pieceOf } from "./first-message.ts";
 
 describe("beside a change the first message shows", () => {
   it("what the interface promises, and whose parameters differ from the changed ones", async () => {
@@ -34,10 +34,9 @@ describe("beside a change the first message shows", () => {
   it("the counterpart of a function, and the constant that it newly names", async () => {
     const source = (limit: string) =>
       `import { MAX_ROWS } from "./limits";\nexport function createRow(id) {\n  return insert(id, ${limit});\n}\n${"// remark\n".repeat(9)}export function deleteRow(id) {\n  return drop(id);\n}\n`;
-    const message = await firstMessageOf(
-      { "src/rows.js": source("5"), "src/limits.js": "// At most.\nexport const MAX_ROWS = 5;\n" },
-      { "src/rows.js": source("MAX_ROWS") },
-    );
+    const message = await changeMessage("src/rows.js", source, ["5", "MAX_ROWS"], {
+      "src/limits.js": "// At most.\nexport const MAX_ROWS = 5;\n",
+    });
     expect(pieceOf(message, "src/rows.js", "deleteRow, counterpart of createRow")).toContain(
       "|  return drop(id);",
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { codeAround, diffOf, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+import { changeMessage, codeAround, diffOf, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
 
 /** Statements that are unlike each other, so that a hunk has no more context than it should. */
 const steps = (count: number, indent = "  ") =>
@@ -22,11 +22,7 @@ describe("of a changed function the first message holds", () => {
   it("the diff alone where there is no room for more", async () => {
     const source = (limit: number) =>
       `function walk(items) {\n${steps(40)}  const limit = ${limit};\n${steps(40)}  return items;\n}\n`;
-    const message = await firstMessageOf(
-      { "walk.js": source(1) },
-      { "walk.js": source(2) },
-      { over: { contextBytes: 500 } },
-    );
+    const message = await changeMessage("walk.js", source, [1, 2], {}, { over: { contextBytes: 500 } });
     expect(diffOf(message, "walk.js").split("\n").slice(1, 3)).toEqual([
       "@@ -39,7 +39,7 @@ function walk(items) {",
       "39    step38();",
@@ -59,10 +55,7 @@ describe("of a changed function the first message holds", () => {
       `package shop;\nclass Order {\n  final String id;\n${manyLines("  // remark", 20)}\n  int tax;\n  // Cents.\n  ${type} total;\n  Order(String id) { this.id = id; }\n${manyLines("  // more", 20)}}\n`;
     const reader =
       "package shop;\nclass Bill {\n  long sum(Order order) {\n    return order.total;\n  }\n}\n";
-    const message = await firstMessageOf(
-      { "Order.java": source("int"), "Bill.java": reader },
-      { "Order.java": source("Integer") },
-    );
+    const message = await changeMessage("Order.java", source, ["int", "Integer"], { "Bill.java": reader });
     const listing = diffOf(message, "Order.java");
     expect(listing).toContain("2  class Order {\n@@ ");
     expect(listing).toContain("    // remark 20");
@@ -144,10 +137,7 @@ describe("of what the change calls the first message holds", () => {
   it("what the old code called and the new one drops", async () => {
     const source = (call: string) =>
       `def clean(rows):\n    rows = list(rows)\n${call}    return rows\n\n\n${manyLines("# remark", 9)}\n\ndef drop_hidden(rows):\n    return [row for row in rows if not row.hidden]\n`;
-    const message = await firstMessageOf(
-      { "rows.py": source("    rows = drop_hidden(rows)\n") },
-      { "rows.py": source("") },
-    );
+    const message = await changeMessage("rows.py", source, ["    rows = drop_hidden(rows)\n", ""]);
     expect(pieceOf(message, "drop_hidden, was called by clean")).toContain("if not row.hidden]");
   });
 
@@ -176,10 +166,9 @@ describe("of what uses the change the first message holds", () => {
   it("the calling statement and the head of its function", async () => {
     const caller = `from events import next_event\n\ndef parse(stream):\n    out = []\n${steps(80, "    ")}    while True:\n        event = next_event(stream)\n        if event is None:\n            return out\n        out.append(event)\n`;
     const source = (value: string) => `def next_event(stream):\n    return ${value}\n`;
-    const message = await firstMessageOf(
-      { "lib/events.py": source("stream.pop()"), "lib/parser.py": caller },
-      { "lib/events.py": source("stream.pop() or None") },
-    );
+    const message = await changeMessage("lib/events.py", source, ["stream.pop()", "stream.pop() or None"], {
+      "lib/parser.py": caller,
+    });
     const piece = pieceOf(message, "lib/parser.py", "uses next_event in function parse");
     expect(piece).toContain("3|def parse(stream):");
     expect(piece).toContain("86|        event = next_event(stream)");
@@ -200,10 +189,7 @@ describe("of what uses the change the first message holds", () => {
   it("tests apart from other code", async () => {
     const source = (value: number) => `export function price(n: number) {\n  return n * ${value};\n}\n`;
     const test = `import { price } from "./price";\nit("costs more for two", () => {\n  expect(price(2)).toBe(4);\n});\n`;
-    const message = await firstMessageOf(
-      { "src/price.ts": source(2), "src/price.test.ts": test },
-      { "src/price.ts": source(3) },
-    );
+    const message = await changeMessage("src/price.ts", source, [2, 3], { "src/price.test.ts": test });
     expect(codeAround(message)).toContain("## Tests of it");
     expect(pieceOf(message, "src/price.test.ts", "uses price in test")).toContain(
       "3|  expect(price(2)).toBe(4);",
@@ -213,18 +199,19 @@ describe("of what uses the change the first message holds", () => {
 
   it("no mention in a comment or a string", async () => {
     const source = (value: number) => `export function ratio() {\n  return ${value};\n}\n`;
-    const message = await firstMessageOf(
-      { "ratio.ts": source(1), "note.ts": '// ratio is one\nexport const title = "ratio";\n' },
-      { "ratio.ts": source(2) },
-    );
+    const message = await changeMessage("ratio.ts", source, [1, 2], {
+      "note.ts": '// ratio is one\nexport const title = "ratio";\n',
+    });
     expect(message).not.toContain("note.ts");
   });
 
   it("no users of a type that only got another member", async () => {
     const source = (more: string) => `class Writer {\n  int one() {\n    return 1;\n  }\n${more}}\n`;
-    const message = await firstMessageOf(
-      { "Writer.java": source(""), "User.java": "class User {\n  Writer writer = new Writer();\n}\n" },
-      { "Writer.java": source("\n  int two() {\n    return 2;\n  }\n") },
+    const message = await changeMessage(
+      "Writer.java",
+      source,
+      ["", "\n  int two() {\n    return 2;\n  }\n"],
+      { "User.java": "class User {\n  Writer writer = new Writer();\n}\n" },
     );
     expect(message).not.toContain("User.java");
   });
@@ -243,13 +230,9 @@ describe("of what uses the change the first message holds", () => {
 describe("of the values behind the change the first message holds", () => {
   it("who sets what the new lines rely on", async () => {
     const reader = (key: string) => `def serve(request):\n    return request.${key}\n`;
-    const message = await firstMessageOf(
-      {
-        "app/serve.py": reader("path"),
-        "app/boot.py": "def boot(request, debug):\n    if debug:\n        request.upstream_key = 'x'\n",
-      },
-      { "app/serve.py": reader("upstream_key") },
-    );
+    const message = await changeMessage("app/serve.py", reader, ["path", "upstream_key"], {
+      "app/boot.py": "def boot(request, debug):\n    if debug:\n        request.upstream_key = 'x'\n",
+    });
     const piece = pieceOf(message, "app/boot.py", "sets upstream_key in boot, which serve now reads");
     expect(piece).toContain("2|    if debug:\n3|        request.upstream_key = 'x'");
   });
@@ -258,9 +241,11 @@ describe("of the values behind the change the first message holds", () => {
     const source = (parse: string) => `export function options(args) {\n  return ${parse};\n}\n`;
     const docs =
       "# Usage\n\nFiles are chosen by\n`--only-paths`, which takes globs.\nIt may be repeated.\n\nMore.\n";
-    const message = await firstMessageOf(
-      { "cli.js": source('args.get("--only-paths")'), "docs/usage.md": docs, "CHANGELOG.md": docs },
-      { "cli.js": source('existing(args.get("--only-paths"))') },
+    const message = await changeMessage(
+      "cli.js",
+      source,
+      ['args.get("--only-paths")', 'existing(args.get("--only-paths"))'],
+      { "docs/usage.md": docs, "CHANGELOG.md": docs },
     );
     const piece = pieceOf(message, "docs/usage.md", "mentions --only-paths");
     expect(piece).toContain("4|`--only-paths`, which takes globs.\n5|It may be repeated.");
@@ -272,14 +257,10 @@ describe("of a value that the change sets the first message holds", () => {
   it("who reads it elsewhere", async () => {
     const writer = (value: string) => `export function begin(state) {\n${value}  return state;\n}\n`;
     const reader = "export function limitOf(state) {\n  if (state.maxParts > 3) throw new Error();\n}\n";
-    const message = await firstMessageOf(
-      {
-        "src/begin.js": writer(""),
-        "src/limit.js": reader,
-        "src/other.js": "export const maxParts = 3;\nuse(maxParts);\n",
-      },
-      { "src/begin.js": writer("  state.maxParts = null;\n") },
-    );
+    const message = await changeMessage("src/begin.js", writer, ["", "  state.maxParts = null;\n"], {
+      "src/limit.js": reader,
+      "src/other.js": "export const maxParts = 3;\nuse(maxParts);\n",
+    });
     const piece = pieceOf(message, "src/limit.js", "reads maxParts in limitOf, which begin now sets");
     expect(piece).toContain("2|  if (state.maxParts > 3)");
     expect(pieceOf(message, "src/other.js", "reads")).toBe("");

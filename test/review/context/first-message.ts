@@ -1,6 +1,6 @@
 import { createPrivacy } from "../../../src/diff/filter.ts";
 import { firstMessages, type MessageParts } from "../../../src/review/context/first-messages.ts";
-import type { ShownCandidates } from "../../../src/review/context/parts.ts";
+import type { RuleMatches } from "../../../src/review/find/rule-matches.ts";
 import type { PriorFinding, PullText } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
@@ -14,7 +14,7 @@ export interface MessageOptions {
   config?: unknown;
   pull?: Partial<PullText>;
   private?: string[];
-  candidates?: ShownCandidates;
+  matches?: RuleMatches;
   /** The files of the unit; all by default. */
   unit?: (file: ChangedFile) => boolean;
   over?: Partial<MessageParts>;
@@ -33,7 +33,17 @@ export async function firstMessageOf(
   return await firstMessageIn(repo, options);
 }
 
-/** The same of a repository with branches `main` and `topic`. */
+/** The first message of a review of a change in one file, between two texts that `source` makes. */
+export const changeMessage = <Part>(
+  path: string,
+  source: (part: Part) => string,
+  [before, after]: readonly [Part, Part],
+  others: Files = {},
+  options: MessageOptions = {},
+): Promise<string> =>
+  firstMessageOf({ [path]: source(before), ...others }, { [path]: source(after) }, options);
+
+/** The same as {@link firstMessageOf} of a repository with branches `main` and `topic`. */
 export async function firstMessageIn(repo: GitRepo, options: MessageOptions = {}): Promise<string> {
   await using opened = await openRepository(repo);
   const { workspace } = opened;
@@ -48,7 +58,7 @@ export async function firstMessageIn(repo: GitRepo, options: MessageOptions = {}
     graph: null,
     files: allFiles.filter(options.unit ?? (() => true)),
     commits: await workspace.commits(20),
-    candidates: options.candidates ?? { certain: [], likely: [] },
+    matches: options.matches ?? { certain: [], likely: [] },
     workspace,
     diffs,
     coverage: { serve: () => {} },

@@ -7,7 +7,15 @@ import { GitRepo } from "../../support/git-repo.ts";
 import { writeOut } from "../../support/secret-corpus.ts";
 import { seeded } from "../../support/seeded.ts";
 import { openRepository } from "../../tools/context.ts";
-import { codeAround, diffOf, firstMessageIn, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+import {
+  changeMessage,
+  codeAround,
+  diffOf,
+  firstMessageIn,
+  firstMessageOf,
+  manyLines,
+  pieceOf,
+} from "./first-message.ts";
 
 const source = (value: number) =>
   `export function parseRow(x) {\n${manyLines("  // remark", 9)}  return x + ${value};\n}\n`;
@@ -114,16 +122,17 @@ describe("around a change in a hostile repository the first message", () => {
 
   it("shows nothing of private, vendored and generated files, nor of links", async () => {
     const user = "function user() {\n  return parseRow(3);\n}\n";
-    const message = await firstMessageOf(
+    const message = await changeMessage(
+      "src/row.js",
+      source,
+      [1, 2],
       {
-        "src/row.js": source(1),
         "secret/user.js": user,
         "vendor/user.js": user,
         "src/user.min.js": user,
         "src/link.js": { mode: "120000", data: "../secret/user.js" },
         "secret/notes.md": "Call `parseRow` twice.\n",
       },
-      { "src/row.js": source(2) },
       { private: ["secret/"] },
     );
     expect(codeAround(message)).not.toMatch(/secret|vendor|min\.js|link\.js|return parseRow/);

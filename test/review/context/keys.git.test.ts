@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+import { changeMessage, codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
 
 describe("of a key on changed lines the first message holds", () => {
   it("the whole statement that registers an option in Python, and what reads it", async () => {
     const main = `def configure(parser):\n    parser.addini(\n        "testpaths",\n        type="args",\n        help="Where to look",\n    )\n`;
     const source = (value: string) => `def collect(config):\n    return ${value}\n`;
-    const message = await firstMessageOf(
-      { "src/collect.py": source("[]"), "src/main.py": main, "src/a.py": 'x = ini.get("testpaths")\n' },
-      { "src/collect.py": source('config.getini("testpaths")') },
-    );
+    const message = await changeMessage("src/collect.py", source, ["[]", 'config.getini("testpaths")'], {
+      "src/main.py": main,
+      "src/a.py": 'x = ini.get("testpaths")\n',
+    });
     const piece = pieceOf(message, "src/main.py", 'has "testpaths", as in collect');
     expect(piece).toContain('2|    parser.addini(\n3|        "testpaths",\n4|        type="args",');
     expect(piece).toContain("6|    )");
@@ -19,13 +19,9 @@ describe("of a key on changed lines the first message holds", () => {
 
   it("the constant of a Go annotation, in whatever quotes", async () => {
     const source = (value: string) => `package cmd\n\nfunc run(c *C) string {\n\treturn ${value}\n}\n`;
-    const message = await firstMessageOf(
-      {
-        "cmd/run.go": source('""'),
-        "cmd/keys.go": "package cmd\n\n// Set for hidden flags.\nconst Hidden = `cmd_flag_hidden`\n",
-      },
-      { "cmd/run.go": source('c.Annotations["cmd_flag_hidden"]') },
-    );
+    const message = await changeMessage("cmd/run.go", source, ['""', 'c.Annotations["cmd_flag_hidden"]'], {
+      "cmd/keys.go": "package cmd\n\n// Set for hidden flags.\nconst Hidden = `cmd_flag_hidden`\n",
+    });
     expect(pieceOf(message, "cmd/keys.go", 'has "cmd_flag_hidden"')).toContain("4|const Hidden");
   });
 
@@ -53,16 +49,17 @@ describe("of a key on changed lines the first message holds", () => {
   it("nothing of what is no key, stands everywhere, or stands in tests and private files", async () => {
     const source = (value: string) => `export function a(x) {\n  return ${value};\n}\n`;
     const user = 'use("some words", "row-saved");\n';
-    const message = await firstMessageOf(
+    const message = await changeMessage(
+      "src/a.js",
+      source,
+      ["x", '[x, "some words", "file-name", "row-saved"]'],
       {
-        "src/a.js": source("x"),
         "src/words.js": 'use("some words");\n',
         "src/many.js": manyLines('use("file-name", 1); //', 30),
         "src/a.test.js": user,
         "secret/b.js": user,
         "src/part.js": 'use("row-saved-twice");\n',
       },
-      { "src/a.js": source('[x, "some words", "file-name", "row-saved"]') },
       { private: ["secret/"] },
     );
     expect(codeAround(message)).not.toMatch(/has "|secret|part\.js/);

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import type { TextFile } from "../../../src/code/code-file.ts";
 import { joined } from "../../../src/review/context/lookup.ts";
 import {
-  headingBytes,
   kinds,
   type Piece,
   renderSelection,
@@ -62,7 +61,7 @@ const selections = files.chain((all) =>
 function textOf(pieces: readonly Piece[], maxBytes: number): string {
   const room = roomOf(maxBytes);
   return renderSelection(
-    selectPieces(pieces, new ShownLines(), room.pieces, headingBytes),
+    selectPieces(pieces, new ShownLines(), room.pieces),
     room.named,
     ({ lines }, line) => {
       return lines.length > 3 && line % 3 === 0;
@@ -85,7 +84,7 @@ describe("selected pieces", () => {
         const shown = new ShownLines();
         const [first] = pieces;
         if (first) shown.add(first.file, 1);
-        const { taken } = selectPieces(pieces, shown, bytes, headingBytes);
+        const { taken } = selectPieces(pieces, shown, bytes);
         const lines = taken.flatMap((piece) =>
           piece.shown.flatMap(({ start, end }) =>
             Array.from(
@@ -196,12 +195,7 @@ describe("what has no room", () => {
     const extent = { start: 1, end: 12 };
     const shown = new ShownLines();
     shown.addAll(numbers, [{ start: 8, end: 12 }]);
-    const { taken } = selectPieces(
-      [piece({ ranges: [{ start: 1, end: 7 }], extent })],
-      shown,
-      2_000,
-      headingBytes,
-    );
+    const { taken } = selectPieces([piece({ ranges: [{ start: 1, end: 7 }], extent })], shown, 2_000);
     expect(taken.map(({ isCut }) => isCut)).toEqual([false]);
   });
 });

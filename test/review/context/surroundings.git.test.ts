@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+import { changeMessage, codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
 
 /** A function that is long enough to be a neighbour of its own. */
 const lasting = (name: string, text = "work();") => `function ${name}() {\n  ${text}\n  ${text}\n}\n\n`;
@@ -31,10 +31,9 @@ describe("around the change the first message holds", () => {
     const source = (value: string) =>
       `package a;\nclass Timer extends Task {\n  void run() {\n    ${value}\n  }\n}\n`;
     const base = "package a;\nclass Task {\n  Task(Runnable what) {\n    this.what = what;\n  }\n}\n";
-    const message = await firstMessageOf(
-      { "a/Timer.java": source("stop();"), "a/Task.java": base },
-      { "a/Timer.java": source("again();") },
-    );
+    const message = await changeMessage("a/Timer.java", source, ["stop();", "again();"], {
+      "a/Task.java": base,
+    });
     expect(pieceOf(message, "class Task, which Timer extends")).toContain("4|    this.what = what;");
   });
 

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPrivacy } from "../../../src/diff/filter.ts";
-import { resolveAnchor } from "../../../src/review/find/anchor.ts";
-import { createAnchorFiles } from "../../../src/review/find/anchor-files.ts";
+import { createAnchorFiles, resolveAnchor } from "../../../src/review/find/anchor.ts";
 import { createFindingCollector } from "../../../src/review/find/finding-collector.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { diffFiles } from "../../support/github-double/commentable.ts";

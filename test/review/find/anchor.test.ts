@@ -95,10 +95,6 @@ describe("resolveAnchor", () => {
     expect(at("added", 3, "RIGHT", 3)).toMatchObject({ start_line: null, line: 3 });
   });
 
-  it("understands a quote copied with line number and sign", () => {
-    expect(at("3 +added", 3)).toMatchObject({ line: 3 });
-  });
-
   it("answers a quote that stands nowhere with the nearest lines", () => {
     expect(at("guard(x)", 3)).toContain("Nearest lines");
     expect(at("nothing like it", 3)).toContain("3| added");

@@ -21,14 +21,14 @@ function unread(texts: readonly string[], portionBytes: number) {
     warnings: () => [],
     lockFaults: async () => [],
   };
-  return { coverage, hunks: createUnreadHunks({ files, diffs, coverage, portionBytes }) };
+  return { coverage, next: createUnreadHunks({ files, diffs, coverage, portionBytes }) };
 }
 
 describe("what was not read yet", () => {
   it("is shown in portions up to the last hunk, and then there is nothing", async () => {
-    const { coverage, hunks } = unread(["one ".repeat(30), "two ".repeat(30), "three ".repeat(20)], 260);
+    const { coverage, next } = unread(["one ".repeat(30), "two ".repeat(30), "three ".repeat(20)], 260);
     const texts: string[] = [];
-    for (let portion = await hunks.next(); portion; portion = await hunks.next()) {
+    for (let portion = await next(); portion; portion = await next()) {
       texts.push(portion.text);
       portion.shown();
     }
@@ -38,19 +38,19 @@ describe("what was not read yet", () => {
   });
 
   it("is shown again where the portion was not", async () => {
-    const { hunks } = unread(["one"], 1_000);
-    const first = await hunks.next();
+    const { next } = unread(["one"], 1_000);
+    const first = await next();
 
-    expect((await hunks.next())?.text).toBe(first?.text);
+    expect((await next())?.text).toBe(first?.text);
   });
 
   it("is shown although a hunk before it never fits", async () => {
-    const { coverage, hunks } = unread(["small", "x".repeat(5_000), "behind"], 1_000);
-    const portion = await hunks.next();
+    const { coverage, next } = unread(["small", "x".repeat(5_000), "behind"], 1_000);
+    const portion = await next();
     portion?.shown();
 
     expect(portion?.text).toContain("behind");
     expect(coverage.unshown("a.ts")).toEqual([2]);
-    expect(await hunks.next()).toBeNull();
+    expect(await next()).toBeNull();
   });
 });

@@ -31,16 +31,18 @@ const reported: ReportedFinding = {
   evidence: [],
 };
 
-function collector(refuseToFinish: () => string | null = () => null) {
+/** A collector of findings in `file`, and those that it has told about. */
+function collector(over: Partial<Parameters<typeof createFindingCollector>[0]> = {}) {
   const seen: Finding[] = [];
-  const options = {
-    anchorFile: async (path: string) => (path === "a.ts" ? file : undefined),
-    refuseToFinish,
-    minimumSeverity: "medium" as const,
-    isPrivate: (path: string) => path.startsWith("secret/"),
-    onFinding: (finding: Finding) => seen.push(finding),
-  };
-  return { ...createFindingCollector(options), seen };
+  const made = createFindingCollector({
+    anchorFile: async (path) => (path === "a.ts" ? file : undefined),
+    refuseToFinish: () => null,
+    minimumSeverity: "low",
+    isPrivate: (path) => path.startsWith("secret/"),
+    onFinding: (finding) => seen.push(finding),
+    ...over,
+  });
+  return { ...made, seen };
 }
 
 describe("the finding collector", () => {
@@ -98,7 +100,7 @@ describe("the finding collector", () => {
   });
 
   it("does not keep a finding below the wanted severity, and says so: there is nothing to correct", async () => {
-    const { report, findings, seen } = collector();
+    const { report, findings, seen } = collector({ minimumSeverity: "medium" });
 
     expect(await report({ ...reported, severity: "low" })).toEqual({
       ok: true,
@@ -132,7 +134,7 @@ describe("the finding collector", () => {
 
   it("does not finish as long as there is a reason against it", async () => {
     let reason: string | null = "2 hunks were never read";
-    const { finish, summary } = collector(() => reason);
+    const { finish, summary } = collector({ refuseToFinish: () => reason });
 
     expect(await finish("done")).toEqual({ ok: false, reason: "2 hunks were never read" });
     expect(summary()).toBeNull();
@@ -145,13 +147,7 @@ describe("the finding collector", () => {
 
 describe("a suggestion", () => {
   const collectorOn = (path: string, lines: readonly string[] | null) =>
-    createFindingCollector({
-      anchorFile: async () => ({ ...file, path, lines: { RIGHT: lines, LEFT: null } }),
-      refuseToFinish: () => null,
-      minimumSeverity: "low",
-      isPrivate: () => false,
-      onFinding: () => {},
-    });
+    collector({ anchorFile: async () => ({ ...file, path, lines: { RIGHT: lines, LEFT: null } }) });
   const kept = async (over: Partial<ReportedFinding>, lines = file.lines.RIGHT, path = "a.ts") => {
     const answer = await collectorOn(path, lines).report({ ...reported, ...over });
     if (!answer.ok || !answer.finding) throw new Error(JSON.stringify(answer));
@@ -263,14 +259,8 @@ describe("a finding of a named rule", () => {
     { name: "no-firsts", severity: "low" as const, where: ["a.ts"], isIn: (path: string) => path === "a.ts" },
     { name: "no-twins", severity: "high" as const, where: ["lib/**"], isIn: () => false },
   ];
-  const withRules = () =>
-    createFindingCollector({
-      ...{ anchorFile: async () => file, refuseToFinish: () => null, isPrivate: () => false, rules },
-      ...{ minimumSeverity: "low" as const, onFinding() {} },
-    });
-
   it("has the severity of the rule, whatever the model calls it", async () => {
-    const { report } = withRules();
+    const { report } = collector({ rules });
 
     expect(
       await report({ ...reported, severity: "critical", reached: false, rule: "no-firsts" }),
@@ -278,7 +268,7 @@ describe("a finding of a named rule", () => {
   });
 
   it("is refused outside of the files of the rule, and under a name that no rule has, with what to do", async () => {
-    const { report, findings } = withRules();
+    const { report, findings } = collector({ rules });
 
     expect(await report({ ...reported, rule: "no-twins" })).toEqual({
       ok: false,
@@ -297,34 +287,22 @@ describe("a finding of a named rule", () => {
       [undefined, "no-firsts"],
       ["no-firsts", undefined],
     ]) {
-      const { report, findings } = withRules();
+      const { report, findings } = collector({ rules });
       for (const rule of order) await report({ ...reported, ...(rule !== undefined && { rule }) });
       expect(findings()).toMatchObject([{ rule: "no-firsts", severity: "low" }]);
     }
   });
 
   it("of a blocking rule is kept however mild it is: it fails the check, and people must see it", async () => {
-    const { report, findings } = createFindingCollector({
-      ...{ anchorFile: async () => file, refuseToFinish: () => null, isPrivate: () => false },
-      ...{ minimumSeverity: "critical" as const, onFinding() {} },
-      rules: rules.map((rule) => ({ ...rule, blocking: true })),
-    });
+    const blocking = rules.map((rule) => ({ ...rule, blocking: true }));
+    const { report, findings } = collector({ minimumSeverity: "critical", rules: blocking });
     await report({ ...reported, rule: "no-firsts" });
     expect(findings()).toMatchObject([{ rule: "no-firsts", severity: "low" }]);
   });
 
   it("stays two beside one of another rule on the same line, with an id of its own", async () => {
-    const other = {
-      ...rules[0],
-      name: "no-words",
-      severity: "low" as const,
-      where: ["**"],
-      isIn: () => true,
-    };
-    const { report, findings } = createFindingCollector({
-      ...{ anchorFile: async () => file, refuseToFinish: () => null, isPrivate: () => false },
-      ...{ minimumSeverity: "low" as const, onFinding() {}, rules: [...rules, other] },
-    });
+    const other = { name: "no-words", severity: "low" as const, where: ["**"], isIn: () => true };
+    const { report, findings } = collector({ rules: [...rules, other] });
 
     await report({ ...reported, rule: "no-firsts" });
     await report({ ...reported, rule: "no-words" });

@@ -51,12 +51,6 @@ describe("findQuote", () => {
     expect(asked).toEqual([1, 2, 3]);
   });
 
-  it("matches several lines only where they follow each other", () => {
-    expect(find(["a", "b", "a", "c"], ["a", "c"])).toEqual(at(3, 4));
-    expect(find(["a", "b", "a", "c"], ["a", "", "c"])).toBeUndefined();
-    expect(find(["a", "b", "", "c"], ["b", " ", "c"])).toEqual(at(2, 4));
-  });
-
   it("finds nothing for a quote of white space", () => {
     expect(find(["", "a"], ["  "])).toBeUndefined();
   });

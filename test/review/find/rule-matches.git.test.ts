@@ -34,7 +34,24 @@ const said = (path: string): Diagnostic => ({
 
 const names = Array.from({ length: 20 }, (_, index) => `f${String(index).padStart(2, "0")}.js`);
 
-describe("the search for candidates", () => {
+/** What the analyzers find in the change from one set of files to another. */
+async function analyzed(
+  before: Record<string, string>,
+  after: Record<string, string>,
+  { ignore = [], ...over }: Partial<AnalyzerDependencies> & { ignore?: string[] } = {},
+) {
+  using repo = GitRepo.create();
+  repo.commit("before", before);
+  repo.git("tag", "base");
+  repo.commit("after", after);
+  using placed = await placeOf(repo, "base");
+  await using workspace = openWorkspace(placed.place);
+  const diffs = createDiffSource(workspace, { ignore, private: [] });
+  const { signal } = new AbortController();
+  return await runAnalyzers(await diffs.files(), { workspace, diffs, signal, progress() {}, ...over });
+}
+
+describe("the search for rule matches", () => {
   let repo: GitRepo;
   let workspace: Workspace & AsyncDisposable;
   let placed: Disposable;
@@ -166,15 +183,7 @@ describe("the id of a secret", () => {
     }).privateKey;
 
   async function idOf(text: string, key = "") {
-    using repo = GitRepo.create();
-    repo.commit("before", { "server.key": "" });
-    repo.git("tag", "base");
-    repo.commit("after", { "server.key": text });
-    using placed = await placeOf(repo, "base");
-    await using workspace = openWorkspace(placed.place);
-    const diffs = createDiffSource(workspace, { ignore: [], private: [] });
-    const { signal } = new AbortController();
-    const found = await runAnalyzers(await diffs.files(), { workspace, diffs, key, signal, progress() {} });
+    const found = await analyzed({ "server.key": "" }, { "server.key": text }, { key });
     expect(found.findings).toMatchObject([{ line: 1, quote: "", source: "secrets/private-key" }]);
     return found.findings[0]?.id;
   }
@@ -189,22 +198,12 @@ describe("the id of a secret", () => {
 });
 
 it("a secret is found in each changed file that nobody reviews, and names those that ran out of time", async () => {
-  using repo = GitRepo.create();
-  repo.commit("before", { ".gitattributes": "gen/** linguist-generated\n" });
-  repo.git("tag", "base");
   const token = fiveSecrets().values[1] ?? "";
   const paths = ["docs/a.md", "flake.lock", "gen/a.js", "gen/nul.js", "vendor/a.js"];
-  repo.commit(
-    "after",
-    Object.fromEntries(paths.map((path) => [path, `a = "${token}"\n${path.includes("nul") ? "\0" : ""}`])),
-  );
-  using placed = await placeOf(repo, "base");
-  await using workspace = openWorkspace(placed.place);
-  const diffs = createDiffSource(workspace, { ignore: ["docs/**"], private: [] });
-  const search = async (timeLimit: AbortSignal) => {
-    const { signal } = new AbortController();
-    return await runAnalyzers(await diffs.files(), { workspace, diffs, signal, timeLimit, progress() {} });
-  };
+  const textOf = (path: string) => `a = "${token}"\n${path.includes("nul") ? "\0" : ""}`;
+  const before = { ".gitattributes": "gen/** linguist-generated\n" };
+  const after = Object.fromEntries(paths.map((path) => [path, textOf(path)]));
+  const search = (timeLimit: AbortSignal) => analyzed(before, after, { ignore: ["docs/**"], timeLimit });
 
   const { findings, unfinished } = await search(AbortSignal.timeout(60_000));
   expect(new Set(findings.map(({ path }) => path))).toEqual(new Set(paths));
@@ -215,16 +214,9 @@ it("a secret is found in each changed file that nobody reviews, and names those 
 });
 
 it("the quote of a finding shows no secret that a hidden character splits", async () => {
-  using repo = GitRepo.create();
-  repo.commit("before", { "a.js": "one();\n" });
-  repo.git("tag", "base");
   const token = fiveSecrets().values[1] ?? "";
-  repo.commit("after", { "a.js": `one();\nlet a = "${token.slice(0, 20)}\u200b${token.slice(20)}";\n` });
-  using placed = await placeOf(repo, "base");
-  await using workspace = openWorkspace(placed.place);
-  const diffs = createDiffSource(workspace, { ignore: [], private: [] });
-  const { signal } = new AbortController();
-  const { findings } = await runAnalyzers(await diffs.files(), { workspace, diffs, signal, progress() {} });
+  const split = `one();\nlet a = "${token.slice(0, 20)}\u200b${token.slice(20)}";\n`;
+  const { findings } = await analyzed({ "a.js": "one();\n" }, { "a.js": split });
   expect(findings.map(({ source }) => source)).toContain("hidden-characters/invisible");
   expect(JSON.stringify(findings)).not.toContain(token.slice(22));
 });

@@ -46,7 +46,7 @@ export function plan(
     files,
     unitBytes: 1_000,
     totalBytes: Number.POSITIVE_INFINITY,
-    candidates: new Map(),
+    matches: new Map(),
     headStart: async (path) => {
       const text = texts[path];
       if (text === undefined) throw new Error(`'${path}' is not there`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findLinks } from "../../../src/review/plan/links.ts";
+import { findLinks } from "../../../src/review/plan/plan-units.ts";
 import { changedFile, changedFiles } from "./changed-file.ts";
 
 /** Whom a file that begins so imports, of changed files at these paths. */

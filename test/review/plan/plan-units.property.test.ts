@@ -93,7 +93,7 @@ describe("any plan", () => {
     fc.assert(
       fc.asyncProperty(changeOf(1.5 * UNIT), fc.nat(20 * UNIT), async ({ files }, totalBytes) => {
         const made = await plan(files, { unitBytes: UNIT, totalBytes });
-        const risk = (file: ChangedFile) => fileRisk(file, { candidates: 0, users: 0 });
+        const risk = (file: ChangedFile) => fileRisk(file, { matches: 0, users: 0 });
         return made.left.every((file) => {
           const before = planned(made).filter((one) => risk(one) >= risk(file));
           return file.diffBytes > totalBytes - bytesOf(before);

@@ -71,11 +71,6 @@ describe("planUnits", () => {
     expect(foldersOf.map((folders) => folders.size)).toEqual([1, 1]);
   });
 
-  it("fills units with what is unrelated rather than making more of them", async () => {
-    const files = changedFiles(numbered(30, (number) => `folder${number}/file.ts`));
-    expect((await plan(files)).units.map((unit) => unit.files.length)).toEqual([10, 10, 10]);
-  });
-
   it("makes a file that is larger than a unit one by itself", async () => {
     const large = changedFile({ path: "src/large.ts", diffBytes: 5_000 });
     const { units, left } = await plan([large, ...changedFiles(["src/a.ts", "src/b.ts"])]);
@@ -109,8 +104,8 @@ describe("planUnits", () => {
   it("reads first where analyzers found something and what others build on", async () => {
     const files = changedFiles(["a.ts", "b.ts", "c.ts"]);
     const texts = { "a.ts": 'import "./b.ts"', "b.ts": "", "c.ts": "" };
-    const candidates = new Map([["c.ts", 2]]);
-    expect(pathsOf(await plan(files, { texts, candidates }))).toEqual([["c.ts", "b.ts", "a.ts"]]);
+    const matches = new Map([["c.ts", 2]]);
+    expect(pathsOf(await plan(files, { texts, matches }))).toEqual([["c.ts", "b.ts", "a.ts"]]);
   });
 
   it("goes without imports where no file can be read", async () => {

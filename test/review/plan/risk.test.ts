@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fileRisk } from "../../../src/review/plan/risk.ts";
+import { fileRisk, kindOf } from "../../../src/review/plan/risk.ts";
 import { changedFile, type FileFacts } from "./changed-file.ts";
 
-const calm = { candidates: 0, users: 0 };
+const calm = { matches: 0, users: 0 };
 const risk = (facts: FileFacts, circumstances = calm) => fileRisk(changedFile(facts), circumstances);
 
 const count = fc.nat(100_000);
-const circumstances = fc.record({ candidates: count, users: count });
+const circumstances = fc.record({ matches: count, users: count });
 const folders = fc.array(fc.constantFrom("src", "auth", "crypto", "lib", "payment"), { maxLength: 3 });
 const fileNamed = (...names: string[]) =>
   fc
@@ -48,7 +48,7 @@ describe("the risk of a file", () => {
         return (
           risk({ ...file, added: file.added + more }, facts) >= before &&
           risk({ ...file, removed: file.removed + more }, facts) >= before &&
-          risk(file, { ...facts, candidates: facts.candidates + more }) >= before &&
+          risk(file, { ...facts, matches: facts.matches + more }) >= before &&
           risk(file, { ...facts, users: facts.users + more }) >= before
         );
       }),
@@ -83,5 +83,38 @@ describe("the risk of a file", () => {
 
   it("looks at the end of a path however long it is", () => {
     expect(risk({ path: `${"A".repeat(200_000)}/auth.ts` })).toBeGreaterThan(risk({ path: "src/colour.ts" }));
+  });
+});
+
+describe("the kind of a file", () => {
+  it.each([
+    ["src/login.ts", "code"],
+    ["db/migrations/0001_users.sql", "code"],
+    ["docs/example.py", "code"],
+    ["bin/deploy", "code"],
+    ["src/latest.ts", "code"],
+    ["k8s/PodSpec.java", "code"],
+    ["src/login.test.ts", "test"],
+    ["test_login.py", "test"],
+    ["pkg/login_test.go", "test"],
+    ["src/LoginTest.java", "test"],
+    ["app/LoginServiceIT.kt", "test"],
+    ["spec/login_spec.rb", "test"],
+    ["src/__tests__/login.tsx", "test"],
+    ["tests/helpers/server.py", "test"],
+    ["api/types.gen.ts", "test"],
+    ["internal/generated/client.go", "test"],
+    ["package.json", "configuration"],
+    ["tsconfig.build.json", "configuration"],
+    [".github/workflows/ci.yml", "configuration"],
+    ["Dockerfile", "configuration"],
+    ["requirements-dev.txt", "configuration"],
+    ["vite.config.ts", "configuration"],
+    ["README", "documentation"],
+    ["docs/guide.md", "documentation"],
+    ["locales/de.json", "data"],
+    ["test/fixtures/users.csv", "data"],
+  ])("is for %s: %s", (path, kind) => {
+    expect(kindOf(path)).toBe(kind);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles } from "../../../src/llm/model.ts";
-import { createAnchorFiles } from "../../../src/review/find/anchor-files.ts";
+import { createAnchorFiles } from "../../../src/review/find/anchor.ts";
 import { createReviewCoverage } from "../../../src/review/find/coverage-gate.ts";
 import { startUnit } from "../../../src/review/find/review-units.ts";
 import { ruleMatches } from "../../../src/review/find/rule-matches.ts";

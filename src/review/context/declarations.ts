@@ -11,9 +11,9 @@ import {
 } from "../../code/names.ts";
 import { type Definition, definitionsAt } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
-import type { Changed } from "./changed.ts";
-import { joined, type LineSpan, type Lookup, type Mention } from "./lookup.ts";
-import type { Piece, ShownLines } from "./pieces.ts";
+import { type Changed, isWithin } from "./changed.ts";
+import { clamped, joined, type LineSpan, type Lookup, type Mention } from "./lookup.ts";
+import { beginning, definitionPiece, type Piece, type ShownLines } from "./pieces.ts";
 
 const MEMBER = 0.6;
 /** A type up to this length is shown whole, a longer one around the member. */
@@ -27,7 +27,7 @@ const MAX_VALUE_LINES = 6;
 const MAX_DECLARATIONS = 40;
 /** Maximum declarations of one name that fit equally well, or of which none is near. */
 const FEW = 2;
-/** Maximum types shown for one changed definition. */
+/** Maximum types, and maximum other definitions, shown for one changed definition. */
 const SHOWN = 6;
 const REPEATED = 0.1;
 
@@ -63,7 +63,7 @@ export function memberPieces(changed: readonly Changed[], lookup: Lookup, shown:
     const found = names.flatMap((name) => resolve(user, name, declarations(name), lookup));
     // If the diff shows a member, it also shows its neighbours.
     const unseen = found.filter(({ file, line }) => !shown.has(file, line));
-    const types = [...Map.groupBy(unseen, ({ file, type }) => `${file.path} ${type.start}`).values()];
+    const types = [...Map.groupBy(unseen, typeKey).values()];
     const byFit = types.toSorted((a, b) => bestOf(b) - bestOf(a));
     return byFit.flatMap((members, at) => pieceOf(user, members, at));
   });
@@ -149,7 +149,7 @@ const typeAt = (file: CodeFile, line: number) =>
 /** How likely the added lines mean this member. */
 function fitOfMember({ one, after }: User, { name, file, type, line }: Candidate): number {
   const { definition } = after;
-  if (file.path === one.path && line >= definition.start && line <= definition.end) return 0;
+  if (isWithin(one, { path: file.path, line })) return 0;
   const texts = one.added.map((at) => (after.file.lines[at - 1] ?? "").slice(0, 500));
   const using = texts.filter((text) => isMember(text, name));
   // Without an object it is a member of the own type, or a variable.
@@ -171,7 +171,9 @@ function pieceOf({ one, after }: User, members: readonly Declared[], at: number)
   const score = at < SHOWN ? (one.risk * MEMBER * bestOf(members)) / (1 + at * REPEATED) : 0;
   return [
     {
-      ...{ kind: "member", file, score },
+      kind: "member",
+      file,
+      score,
       ranges: rangesOf(members, type, file),
       extent: { start: type.start, end: type.end },
       line: first.line,
@@ -189,9 +191,62 @@ function rangesOf(members: readonly Declared[], type: Definition, file: CodeFile
   const start = Math.max(type.docStart, type.start - MAX_DOC_LINES);
   if (type.end - type.start < WHOLE_LINES) return [{ start, end: type.end }];
   const head = { start, end: Math.min(type.signatureEnd, type.start + MAX_HEAD_LINES - 1) };
-  const near = members.map(({ range }) => ({
-    start: Math.max(type.start, range.start - NEIGHBOURS),
-    end: Math.min(type.end, range.end + NEIGHBOURS),
-  }));
+  const near = members.map(({ range }) =>
+    clamped({ start: range.start - NEIGHBOURS, end: range.end + NEIGHBOURS }, type),
+  );
   return joined([head, ...near], file.lines.length);
 }
+
+/** Weight of what a name outside of types means. */
+const GLOBAL = 0.65;
+/** Definitions up to this length are shown whole, longer ones from their beginning. */
+const MAX_GLOBAL_LINES = 25;
+const MAX_GLOBAL_DOC_LINES = 8;
+
+const valueKinds: ReadonlySet<string> = new Set(["constant", "variable"]);
+
+/** Constants, types and enumerations that added lines name and the old code did not. Functions are `calleePieces`. */
+export function namedPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
+  return changed.flatMap((one) => {
+    const { after } = one;
+    if (after === null) return [];
+    const names = [...new Set([...one.newNames, ...one.newTypes])];
+    const sites = names.flatMap((name) => {
+      const known = lookup
+        .definitions(name)
+        .filter(
+          ({ definition }) =>
+            isType(definition) || (valueKinds.has(definition.kind) && definition.container === null),
+        )
+        .filter(({ file }) => !isTestFile(file.path) || isTestFile(one.path))
+        .filter(({ file, definition: { start, end } }) => !isAround(one, file.path, start, end))
+        // A variable of another function is not meant.
+        .filter(({ file, definition }) => !isLocal(file.lines[definition.start - 1] ?? "", file.path));
+      const use = { file: after.file, around: after.definition, receiver: null };
+      const rated = known.map((site) => ({ ...site, fit: fitOf(use, site) }));
+      return bestTargets(name, rated, 2).slice(0, 1);
+    });
+    return sites
+      .toSorted((a, b) => b.fit - a.fit)
+      .map((site, at) => {
+        const score = at < SHOWN ? (one.risk * GLOBAL * site.fit) / (1 + at * REPEATED) : 0;
+        const ranges = beginning(site, MAX_GLOBAL_LINES, MAX_GLOBAL_DOC_LINES);
+        return definitionPiece(
+          "named",
+          site,
+          ranges,
+          score,
+          `, which ${fullName(after.definition)} now names`,
+        );
+      });
+  });
+}
+
+/** Whether the changed definition lies within these lines. */
+const isAround = ({ path, after }: Changed, at: string, start: number, end: number) =>
+  after !== null && at === path && start <= after.definition.start && end >= after.definition.end;
+
+/** Whether a definition is indented: it belongs to a block, of which only Python's, Ruby's and a namespace's hold global ones. */
+const isLocal = (text: string, path: string) =>
+  /^\s+(?:const|let|var|val|auto)\b/.test(text) ||
+  (/^\s+\w+\s*:?=/.test(text) && !/\.(?:rb|cs|java|kt|php)$/.test(path));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+import { changeMessage, codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
 
 const goType = (name: string) =>
   `package proxy\n\n// ${name} is a backend.\ntype ${name} struct {\n\t// How many requests it takes.\n\tMaxRequests int\n\n\t// The address to connect to.\n\t// Without a port it means 80.\n\tDial string\n\n\tcount int\n}\n`;
@@ -8,10 +8,10 @@ describe("of a member that added lines read or set the first message holds its t
   it("with the comments of a Go struct's fields", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc open(u *Upstream) string {\n\treturn ${value}\n}\n`;
-    const message = await firstMessageOf(
-      { "proxy/open.go": source('""'), "proxy/hosts.go": goType("Upstream"), "far/x.go": goType("Other") },
-      { "proxy/open.go": source("u.Dial") },
-    );
+    const message = await changeMessage("proxy/open.go", source, ['""', "u.Dial"], {
+      "proxy/hosts.go": goType("Upstream"),
+      "far/x.go": goType("Other"),
+    });
     const piece = pieceOf(message, "proxy/hosts.go", "class Upstream with Dial, which open uses");
     expect(piece).toContain(
       "3|// Upstream is a backend.\n4|type Upstream struct {\n5|\t// How many requests",
@@ -23,10 +23,9 @@ describe("of a member that added lines read or set the first message holds its t
   it("where a key of a Go literal sets it", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc make() *Upstream {\n\treturn &Upstream{${value}}\n}\n`;
-    const message = await firstMessageOf(
-      { "proxy/make.go": source(""), "proxy/hosts.go": goType("Upstream") },
-      { "proxy/make.go": source('Dial: "localhost"') },
-    );
+    const message = await changeMessage("proxy/make.go", source, ["", 'Dial: "localhost"'], {
+      "proxy/hosts.go": goType("Upstream"),
+    });
     expect(pieceOf(message, "class Upstream with Dial")).toContain("8|\t// The address to connect to.");
   });
 
@@ -36,10 +35,9 @@ describe("of a member that added lines read or set the first message holds its t
     const type = `export interface Options {\n${members(0)}  /** Tries after the first one. */\n  retries?: number;\n${members(30)}}\n`;
     const source = (value: string) =>
       `import type { Options } from "./options";\nexport function send(opts: Options) {\n  return ${value};\n}\n`;
-    const message = await firstMessageOf(
-      { "src/send.ts": source("1"), "src/options.ts": type },
-      { "src/send.ts": source("opts.retries") },
-    );
+    const message = await changeMessage("src/send.ts", source, ["1", "opts.retries"], {
+      "src/options.ts": type,
+    });
     const piece = pieceOf(message, "src/options.ts", "interface Options with retries");
     expect(piece).toContain("1|export interface Options {\n...\n");
     expect(piece).toContain("32|  /** Tries after the first one. */\n33|  retries?: number;");
@@ -49,10 +47,9 @@ describe("of a member that added lines read or set the first message holds its t
   it("for what a TypeScript class declares among its constructor's parameters", async () => {
     const type = "export class Client {\n  constructor(private readonly socketPath: string) {}\n}\n";
     const source = (value: string) => `export function show(client: Client) {\n  return ${value};\n}\n`;
-    const message = await firstMessageOf(
-      { "src/show.ts": source("1"), "src/client.ts": type },
-      { "src/show.ts": source("client.socketPath") },
-    );
+    const message = await changeMessage("src/show.ts", source, ["1", "client.socketPath"], {
+      "src/client.ts": type,
+    });
     expect(pieceOf(message, "src/client.ts", "class Client with socketPath")).toContain("private readonly");
   });
 
@@ -61,10 +58,10 @@ describe("of a member that added lines read or set the first message holds its t
       "@dataclass\nclass Limits:\n    # Seconds; None waits for ever.\n    wait_for: float = 3.0\n";
     const own = `class Client:\n    def __init__(self, proxy_url):\n        # Without a trailing slash.\n        self.proxy_url = proxy_url\n`;
     const source = (value: string) => `def call(client, limits):\n    return ${value}\n`;
-    const message = await firstMessageOf(
-      { "app/call.py": source("0"), "app/limits.py": data, "app/client.py": own },
-      { "app/call.py": source("limits.wait_for + client.proxy_url") },
-    );
+    const message = await changeMessage("app/call.py", source, ["0", "limits.wait_for + client.proxy_url"], {
+      "app/limits.py": data,
+      "app/client.py": own,
+    });
     expect(pieceOf(message, "app/limits.py", "class Limits with wait_for")).toContain(
       "3|    # Seconds; None",
     );
@@ -76,13 +73,9 @@ describe("of a member that added lines read or set the first message holds its t
   it("for the components of a Java record", async () => {
     const source = (value: string) =>
       `class Bill {\n  int sum(Order order) {\n    return ${value};\n  }\n}\n`;
-    const message = await firstMessageOf(
-      {
-        "Bill.java": source("0"),
-        "Order.java": "/** Cents. */\nrecord Order(\n    int netTotal,\n    int tax) {}\n",
-      },
-      { "Bill.java": source("order.netTotal + 1") },
-    );
+    const message = await changeMessage("Bill.java", source, ["0", "order.netTotal + 1"], {
+      "Order.java": "/** Cents. */\nrecord Order(\n    int netTotal,\n    int tax) {}\n",
+    });
     expect(pieceOf(message, "Order.java", "class Order with netTotal")).toContain("1|/** Cents. */");
   });
 
@@ -116,10 +109,9 @@ describe("of a member that added lines read or set the first message holds its t
       "struct stream {\n  int fd;\n  /* Bytes that are not written yet. */\n  size_t queued;\n};\n";
     const source = (value: string) =>
       `#include "stream.h"\nint flush(struct stream *s) {\n  return ${value};\n}\n`;
-    const message = await firstMessageOf(
-      { "src/flush.c": source("0"), "src/stream.h": header },
-      { "src/flush.c": source("s->queued > 0") },
-    );
+    const message = await changeMessage("src/flush.c", source, ["0", "s->queued > 0"], {
+      "src/stream.h": header,
+    });
     expect(pieceOf(message, "src/stream.h", "class stream with queued")).toContain(
       "3|  /* Bytes that are not written yet. */\n4|  size_t queued;",
     );
@@ -127,9 +119,11 @@ describe("of a member that added lines read or set the first message holds its t
 
   it("once for all of its members", async () => {
     const source = (value: string) => `package proxy\n\nfunc open(u *Upstream) {\n${value}}\n`;
-    const message = await firstMessageOf(
-      { "proxy/open.go": source(""), "proxy/hosts.go": goType("Upstream") },
-      { "proxy/open.go": source("\tuse(u.Dial)\n\tu.MaxRequests = 3\n") },
+    const message = await changeMessage(
+      "proxy/open.go",
+      source,
+      ["", "\tuse(u.Dial)\n\tu.MaxRequests = 3\n"],
+      { "proxy/hosts.go": goType("Upstream") },
     );
     expect(pieceOf(message, "class Upstream with Dial, MaxRequests")).not.toBe("");
     expect(codeAround(message).match(/^### .*class Upstream/gm)).toHaveLength(1);
@@ -140,49 +134,45 @@ describe("of a member the first message holds nothing", () => {
   it("where too many types far away have one of that name", async () => {
     const types = ["a", "b", "c"].map((name) => [`lib/${name}/t.go`, goType(`T${name}`)]);
     const source = (value: string) => `package proxy\n\nfunc open(x any) string {\n\treturn ${value}\n}\n`;
-    const message = await firstMessageOf(
-      { "proxy/open.go": source('""'), ...Object.fromEntries(types) },
-      { "proxy/open.go": source("x.Dial") },
-    );
+    const message = await changeMessage("proxy/open.go", source, ['""', "x.Dial"], {
+      ...Object.fromEntries(types),
+    });
     expect(codeAround(message)).not.toContain("struct {");
   });
 
   it("where the object is evidently of another type", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc open(c *Client, u Upstream) string {\n\treturn ${value}\n}\n`;
-    const message = await firstMessageOf(
-      { "proxy/open.go": source('""'), "proxy/hosts.go": goType("Upstream") },
-      { "proxy/open.go": source("c.Dial") },
-    );
+    const message = await changeMessage("proxy/open.go", source, ['""', "c.Dial"], {
+      "proxy/hosts.go": goType("Upstream"),
+    });
     expect(codeAround(message)).not.toContain("struct {");
   });
 
   it("where a type that has one of its own asks for the inherited one", async () => {
     const source = (value: string) =>
       `class Child(Other):\n    row_limit = 3\n\n${manyLines("    # remark", 12)}\n    def limit(self):\n        return ${value}\n`;
-    const message = await firstMessageOf(
-      { "child.py": source("0") },
-      { "child.py": source("super().row_limit") },
-    );
+    const message = await changeMessage("child.py", source, ["0", "super().row_limit"]);
     expect(codeAround(message)).not.toContain("with row_limit");
   });
 
   it("where a variable has its name", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc open(Dial string) string {\n\treturn ${value}\n}\n`;
-    const message = await firstMessageOf(
-      { "proxy/open.go": source('""'), "proxy/hosts.go": goType("Upstream") },
-      { "proxy/open.go": source("Dial") },
-    );
+    const message = await changeMessage("proxy/open.go", source, ['""', "Dial"], {
+      "proxy/hosts.go": goType("Upstream"),
+    });
     expect(codeAround(message)).not.toContain("struct {");
   });
 
   it("that a private file declares", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc open(u *Upstream) string {\n\treturn ${value}\n}\n`;
-    const message = await firstMessageOf(
-      { "proxy/open.go": source('""'), "proxy/secret/hosts.go": goType("Upstream") },
-      { "proxy/open.go": source("u.Dial") },
+    const message = await changeMessage(
+      "proxy/open.go",
+      source,
+      ['""', "u.Dial"],
+      { "proxy/secret/hosts.go": goType("Upstream") },
       { private: ["proxy/secret/"] },
     );
     expect(message).not.toContain("The address to connect to");
