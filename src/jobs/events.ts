@@ -14,8 +14,7 @@ import {
   type RepositoryRef,
   type ReviewTask,
 } from "../queue/job.ts";
-import type { Queue } from "../queue/queue.ts";
-import { type RetryOptions, retryWhileUnavailable } from "../queue/retry.ts";
+import { type Queue, type RetryOptions, retryWhileUnavailable } from "../queue/queue.ts";
 import { jobFields } from "../queue/run-job.ts";
 import {
   type EventAbout,

@@ -96,8 +96,8 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
       }
       try {
         const token = await client.exchange(code, verifierOf(begun));
-        const id = await live.start(token, await client.account(token));
-        await live.end(sessionIdOf(context));
+        const id = live.start(token, await client.account(token));
+        live.end(sessionIdOf(context));
         setCookie(context, cookies.session, id, { ...attributes, maxAge: sessionMs / 1_000 });
         return context.redirect(begun.to, 303);
       } catch (error) {
@@ -105,8 +105,8 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
       }
     })
 
-    .post("/logout", async (context) => {
-      await live.end(sessionIdOf(context));
+    .post("/logout", (context) => {
+      live.end(sessionIdOf(context));
       forgetSession(context);
       return context.redirect("/login", 303);
     });

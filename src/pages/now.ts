@@ -81,7 +81,7 @@ const jobColumns = "id, task, repository, attempts, created_at";
 
 const waitingJobs = (viewer: Viewer) => `SELECT ${jobColumns}, run_after, joins_since,
     ${viewer.isOperator ? `CASE WHEN repository IN (${idsIn("visible")}) THEN reason END` : "NULL"} AS reason,
-    (SELECT other.id FROM job AS other WHERE other.serial_key = job.serial_key AND other.state = 'active') AS runs_before,
+    (SELECT other.id FROM job AS other WHERE other.concurrency_key = job.concurrency_key AND other.state = 'active') AS runs_before,
     (SELECT count(*) FROM job AS other WHERE other.state = 'active' AND other.installation = job.installation
       AND other.lease_until > :now) AS busy
   FROM job WHERE seq IN (SELECT seq FROM job WHERE state = 'waiting' AND ${isWork} LIMIT ${MOST_WAITING}) AND ${among(viewer)}

@@ -5,8 +5,7 @@ import type { Env, LoginCredentials } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { createUserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
-import type { Sessions } from "../queue/sessions.ts";
-import type { Handler } from "../webhooks/http.ts";
+import type { Pages } from "../webhooks/server.ts";
 import { type ActDeps, actions, createActs } from "./actions.ts";
 import { servePages } from "./bridge.ts";
 import { chartStyle } from "./charts.ts";
@@ -29,7 +28,6 @@ interface PagesOptions {
   env: Pick<Env, "github" | "operators">;
   credentials: LoginCredentials;
   appId: number;
-  sessions: Sessions;
   /** The pages behind the log-in; each finds the person in `viewer`. Of them, `/style.css` alone is also served to strangers. */
   routes: readonly Hono<PagesEnv>[];
   userAgent: string;
@@ -63,11 +61,11 @@ export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
 }
 
 /** The pages for people: without log-in, there is only the log-in. */
-export function createPages(options: PagesOptions): Handler {
-  const { env, credentials, appId, sessions, routes, userAgent, now: clock = Date.now } = options;
+export function createPages(options: PagesOptions): Pages {
+  const { env, credentials, appId, routes, userAgent, now: clock = Date.now } = options;
   const log = options.log.child({ part: "pages" });
   const client = createUserClient({ github: env.github, login: credentials, appId, userAgent });
-  const live = createLiveSessions({ client, sessions, operators: env.operators, log, now: clock });
+  const live = createLiveSessions({ client, operators: env.operators, log, now: clock });
   const app = new Hono<PagesEnv>();
 
   // Browsers of the last years say whether a form is this server's own. For others the host decides; behind a proxy, only the browser knows
@@ -118,7 +116,7 @@ export function createPages(options: PagesOptions): Handler {
       : "Something went wrong. The log of this server says what.";
     return context.html(notice("Temporarily unavailable", html`<p>${why}</p>${logOut}`), 503);
   });
-  return servePages(app);
+  return { handler: servePages(app), onRevoked: live.endAllOf };
 }
 
 /** Refuses a person who waits for many pages already. */

@@ -14,7 +14,9 @@ import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { anonymousOctokit } from "../webhooks/app-auth.ts";
+import { refuseWriting } from "../webhooks/health.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "../webhooks/http.ts";
+import type { Pages } from "../webhooks/server.ts";
 import { type Html, html } from "./html.ts";
 import { layout } from "./layout.ts";
 import { style } from "./style.ts";
@@ -160,8 +162,7 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
     if (url.pathname === "/") return redirect(paths.page + url.search);
     if (url.pathname === paths.page) return page.show(request, url.searchParams);
     if (url.pathname === paths.created) return page.complete(request, url.searchParams);
-    if (url.pathname === paths.style)
-      return { status: 200, body: style, headers: { "content-type": "text/css" } };
+    if (url.pathname === paths.style) return sheet;
     if (url.pathname === "/readyz") return { status: 503, body: "The GitHub App is not set up yet." };
     return { status: 404, body: "Not found." };
   };
@@ -628,6 +629,37 @@ const passedOn = (choices: Choices, ...names: Passed[]) =>
 const linkTo = (choices: Choices, step: number, names: readonly Passed[] = passable) =>
   `${paths.page}?${new URLSearchParams(choicesAs(choices, names))}#step-${step}`;
 
+/**
+ * The pages of an App without a client secret: the only one says how to add it. It does not repeat the address by which a visitor came:
+ * anyone can name a host.
+ */
+export function landing(webUrl: string): Pages {
+  const page = answer(webUrl, 200, "Hunkwise is running", withoutLogin(webUrl));
+  const handler: Handler = async (request, { pathname }) => {
+    if (pathname !== "/" && pathname !== paths.style) return { status: 404, body: "Not found." };
+    refuseWriting(request.method);
+    return pathname === "/" ? page : sheet;
+  };
+  return { handler, onRevoked: () => {} };
+}
+
+const withoutLogin = (
+  webUrl: string,
+) => html`<p>It reviews pull requests in the repositories in which its GitHub App is installed: open
+a pull request, or write <code>/review</code> in one.</p>
+<h2>Pages for people</h2>
+<p>This server also has pages that show what was reviewed, what came of it, and what it cost. Nobody can log in to them yet, because
+the client secret of the App is missing here. To add it:</p>
+<ol>
+<li>Open the settings of the App: <a href="${webUrl}/settings/apps">${webUrl}/settings/apps</a>, or
+<em>Developer settings, GitHub Apps</em> in the settings of the organisation that owns it, and there <em>Edit</em>.</li>
+<li>As the first <em>Callback URL</em>, enter the address of this server, with <code>/login/callback</code> at its end, such as
+<code>https://hunkwise.example.com/login/callback</code>, and save.</li>
+<li>Under <em>Client secrets</em>, choose <em>Generate a new client secret</em>.</li>
+<li>Set <code>GITHUB_CLIENT_ID</code> to the <em>Client ID</em> at the top of that page, and <code>GITHUB_CLIENT_SECRET</code> to the new
+secret, and restart Hunkwise.</li>
+</ol>`;
+
 /** The page for an App that could not be stored. Opening the page again stores it, as soon as that is possible. */
 const notStored = (
   { html_url }: StoredApp,
@@ -661,6 +693,7 @@ const answer = (webUrl: string, status: number, title: string, body: Html): Answ
   },
 });
 
+const sheet: Answer = { status: 200, body: style, headers: { "content-type": "text/css" } };
 const redirect = (location: string): Answer => ({ status: 302, body: "See there.", headers: { location } });
 /** The same answer as that of the server which starts next. */
 const gone: Answer = { status: 404, body: "Not found." };

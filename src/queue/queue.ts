@@ -1,4 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { AppError } from "../errors.ts";
 import type { ClaimedJob, JobOutcome, JobState, Lane, NewerHead, NewJob } from "./job.ts";
 
 /** A webhook delivery. */
@@ -75,8 +76,62 @@ export interface Queue {
   stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }>;
   /**
    * Deletes deliveries, ended jobs with their trajectories, words of findings, spending, quotas and notes that are older than this, and
-   * figures older than `figuresMs`, and expired sessions; spending of this month is kept. Returns how many rows.
+   * figures older than `figuresMs`; spending of this month is kept. Returns how many rows.
    */
   purge(olderThanMs: number, figuresMs: number): Promise<number>;
   close(): Promise<void>;
+}
+
+export interface RetryOptions {
+  queue: Pick<Queue, "check">;
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Ends the retries: the last error is thrown. */
+  signal: AbortSignal;
+  /** Called with the first error. */
+  warn(message: string, error: unknown): void;
+}
+
+/** Pauses double from the first to the second. */
+const [firstPauseMs, longestPauseMs] = [500, 15_000];
+/** After this many failures while the database is available, waiting does not help. */
+const maxFaults = 3;
+
+/**
+ * Retries while the database is unavailable (a full disk, a locked file, a restarting server), so that the job waits for it and no model
+ * turn that was paid for is lost. Only for idempotent work. Throws an AppError that is not retryable at once.
+ */
+export async function retryWhileUnavailable<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { queue, sleep = sleepUnlessAborted, signal, warn } = options;
+  let faults = 0;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const isFinal = error instanceof AppError && !error.retryable;
+      if (isFinal || signal.aborted) throw error;
+      if ((await isAvailable(queue)) && ++faults === maxFaults) throw error;
+      if (pauseMs === firstPauseMs) warn("The queue is unavailable, so the job waits for it", error);
+      await sleep(pauseMs, signal);
+    }
+  }
+}
+
+/** Whether anything can be stored at all. */
+export async function isAvailable(queue: Pick<Queue, "check">): Promise<boolean> {
+  return queue.check().then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Resolves after `ms`, or as soon as the signal fires. */
+export async function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const wakeUp = () => resolve();
+  signal.addEventListener("abort", wakeUp);
+  await promise;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", wakeUp);
 }

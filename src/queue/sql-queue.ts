@@ -36,7 +36,7 @@ const isDue = `((candidate.state = 'waiting' AND candidate.run_after <= :now)
   OR (candidate.state = 'active' AND candidate.lease_until <= :now))`;
 
 /** An active job keeps its key, even with an expired lease, until it is claimed itself. */
-const keyIsFree = `NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
+const keyIsFree = `NOT EXISTS (SELECT 1 FROM job AS other WHERE other.concurrency_key = candidate.concurrency_key
   AND other.state = 'active' AND other.seq <> candidate.seq)`;
 
 /** The number of running jobs by installation; without those whose lease has expired, and without notices. */
@@ -59,12 +59,12 @@ const deleteEntriesOf = (jobs: string) =>
 const statements = {
   addDelivery: `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
     ON CONFLICT (id) DO NOTHING`,
-  addJob: `INSERT INTO job (id, task, installation, repository, pull, head, serial_key, coalesces, priority, delivery_id, state,
+  addJob: `INSERT INTO job (id, task, installation, repository, pull, head, concurrency_key, coalesces, priority, delivery_id, state,
       run_after, created_at, joins_since, has_new_head)
     VALUES (:id, :task, :installation, :repository, :pull, :head, :concurrencyKey, :coalesces, :priority, :deliveryId, 'waiting',
       :runAfter, :now, :now, 1)`,
   waitingOf: `SELECT id, task, installation, repository, head, priority, delivery_id, run_after, joins_since FROM job
-    WHERE serial_key = :concurrencyKey AND state = 'waiting' AND coalesces = 1`,
+    WHERE concurrency_key = :concurrencyKey AND state = 'waiting' AND coalesces = 1`,
   // A newer task starts fresh: its attempts count from zero, and an old back-off does not delay it.
   renewWaiting: `UPDATE job SET task = :task, installation = :installation, repository = :repository, head = :head,
       delivery_id = :deliveryId, attempts = 0, started_at = NULL, run_after = :runAfter, joins_since = :joinsSince,
@@ -96,10 +96,10 @@ const statements = {
   // A waiting job does not supersede the job that was just claimed, which starts with the newest head. The debounce time starts again:
   // if it went on, every push would soon restart the review at once.
   forgetNewer: `UPDATE job SET has_new_head = 0, joins_since = NULL
-    WHERE state = 'waiting' AND coalesces = 1 AND serial_key = (SELECT serial_key FROM job WHERE id = :id)`,
+    WHERE state = 'waiting' AND coalesces = 1 AND concurrency_key = (SELECT concurrency_key FROM job WHERE id = :id)`,
   newer: `SELECT head, run_after FROM job
     WHERE state = 'waiting' AND coalesces = 1 AND has_new_head = 1
-      AND serial_key = (SELECT serial_key FROM job WHERE ${stillOurs})`,
+      AND concurrency_key = (SELECT concurrency_key FROM job WHERE ${stillOurs})`,
   hold: `UPDATE job SET worker = NULL WHERE ${stillFree}`,
   failStored: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
     WHERE ${stillFree}`,
@@ -126,7 +126,7 @@ const statements = {
     ON CONFLICT (repository, week) DO UPDATE SET reviews = run_week.reviews + excluded.reviews, quiet = run_week.quiet + excluded.quiet,
       complete = run_week.complete + excluded.complete, skipped = run_week.skipped + excluded.skipped,
       failed = run_week.failed + excluded.failed, other = run_week.other + excluded.other`,
-  claimed: `SELECT serial_key, coalesces FROM job WHERE ${stillOurs}`,
+  claimed: `SELECT concurrency_key, coalesces FROM job WHERE ${stillOurs}`,
   supersede: `UPDATE job SET state = 'done', outcome = 'superseded', reason = :reason, ended_at = :now WHERE id = :id`,
   release: `UPDATE job SET state = 'waiting', run_after = :runAfter, attempts = attempts - :uncounted,
       reason = :reason, joins_since = NULL, lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
@@ -140,7 +140,7 @@ const statements = {
   showWorker: `INSERT INTO worker (name, version, concurrency, started_at, seen_at)
     VALUES (:name, :version, :concurrency, :startedAt, :now) ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at`,
   hideWorkers: "DELETE FROM worker WHERE name = :name OR seen_at < :before",
-  knows: `SELECT 1 AS known FROM job WHERE serial_key = :concurrencyKey AND head = :head
+  knows: `SELECT 1 AS known FROM job WHERE concurrency_key = :concurrencyKey AND head = :head
     AND (state IN ('waiting', 'active') OR outcome = 'done') LIMIT 1`,
   forgetEntries: deleteEntriesOf(someToForget),
   forgetJobs: `DELETE FROM job WHERE id IN (${someToForget})`,
@@ -166,8 +166,6 @@ const statements = {
   purgeJobs: `DELETE FROM job WHERE id IN (${someEnded})`,
   purgeSpending: "DELETE FROM spending WHERE day < :day",
   purgeNotes: "DELETE FROM note WHERE written_at < :before",
-  purgeCreations: "DELETE FROM creation WHERE at < :before",
-  purgeSessions: "DELETE FROM session WHERE expires_at <= :now",
   purgeTally: "DELETE FROM tally WHERE at < :before",
 } as const;
 
@@ -272,7 +270,7 @@ const WaitingRow = z.object({
 });
 type WaitingRow = z.infer<typeof WaitingRow>;
 const NewerRow = z.object({ head: z.string().nullable(), run_after: z.int() });
-const ClaimedRow = z.object({ serial_key: z.string(), coalesces: z.int() });
+const ClaimedRow = z.object({ concurrency_key: z.string(), coalesces: z.int() });
 const RunningRow = z.object({ jobs: z.int() });
 const CountRow = z.object({ state: z.enum(["waiting", "active", "done", "failed"]), jobs: z.int() });
 
@@ -343,7 +341,7 @@ export class SqlQueue implements Queue {
       if (!claimed) return false;
       const now = this.#now();
       const runAfter = now + delayMs;
-      const newer = claimed.coalesces ? await waitingOf(run, claimed.serial_key) : undefined;
+      const newer = claimed.coalesces ? await waitingOf(run, claimed.concurrency_key) : undefined;
       if (newer) await run(statements.supersede, { id: newer.id, now, reason: `merged into job ${id}` });
       const uncounted = options.countAttempt ? 0 : 1;
       await run(statements.release, { id, fence, runAfter, uncounted, reason: why });
@@ -436,7 +434,6 @@ export class SqlQueue implements Queue {
     rows += await purgeFigures(this.#database, this.#now() - figuresMs, before);
     for (const purge of ["purgeNotes", "purgeTally"] as const)
       rows += (await run(statements[purge], { before })).changes;
-    rows += (await run(statements.purgeSessions, { now: this.#now() })).changes;
     rows += await inBatches(() => this.#inTransaction(statements.purgeDeliveries, { before }));
     return rows + (await this.#deleteJobs("purgeEntries", "purgeJobs", { before }));
   }

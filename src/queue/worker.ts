@@ -3,8 +3,7 @@ import { z } from "zod";
 import { errorLine } from "../errors.ts";
 import { livenessOf, ownIdentity } from "../process-identity.ts";
 import type { ClaimedJob, JobOutcome, Lane } from "./job.ts";
-import type { Queue } from "./queue.ts";
-import { sleepUnlessAborted } from "./retry.ts";
+import { type Queue, sleepUnlessAborted } from "./queue.ts";
 import { type JobTools, type JobWatch, runJob, type WorkerLog } from "./run-job.ts";
 
 const Name = z.tuple([z.int().positive(), z.string(), z.string(), z.string()]);
@@ -33,8 +32,6 @@ function parse(text: string): unknown {
     return undefined;
   }
 }
-
-export type { JobTools } from "./run-job.ts";
 
 export interface WorkerOptions {
   queue: Queue;

@@ -136,7 +136,7 @@ interface ProbotAppOptions {
   /** The currently known identity of the App, and how long pushes wait. */
   decideOptions: () => DecideOptions;
   /** Called when a person has ended what they let the App do. */
-  onRevoked?: ((account: number) => Promise<void>) | undefined;
+  onRevoked: (account: number) => void;
   /** Called after jobs were stored, so that a worker of this process starts at once. */
   onAccepted?: (() => void) | undefined;
   /** Called for every delivery with a valid signature, for metrics; `event` is a handled event, "ping" or "other". */
@@ -155,7 +155,7 @@ export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): 
   const hunkwise = (app: Probot) => {
     app.on("github_app_authorization.revoked", async ({ payload }) => {
       const { data } = Revoked.safeParse(payload);
-      if (data) await onRevoked?.(data.sender.id);
+      if (data) onRevoked(data.sender.id);
     });
     app.onAny(async ({ id, name, payload }) => {
       const action = "action" in payload && typeof payload.action === "string" ? payload.action : null;

@@ -6,7 +6,6 @@ import type { Queue } from "../queue/queue.ts";
 import { appIdentity, createProbot } from "./app-auth.ts";
 import { createHealth, type Health, refuseWriting } from "./health.ts";
 import { type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
-import { landingPage } from "./pages.ts";
 import { createReceiver, knownEvent, loadProbotApp } from "./receive.ts";
 
 export interface ServerOptions {
@@ -22,11 +21,15 @@ export interface ServerOptions {
   health?: Health;
   /** Called for every delivery, for metrics; `event` is a handled event, "ping" or "other". */
   onDelivery?: (event: string, result: DeliveryResult) => void;
-  /** The pages for people; without them, the only page says how to get them. */
-  pages?: Handler | undefined;
-  /** Called when a person has ended what they let the App do; rejects if that could not be noted. */
-  onRevoked?: (account: number) => Promise<void>;
+  pages: Pages;
   timeouts?: Timeouts;
+}
+
+/** The pages for people. */
+export interface Pages {
+  handler: Handler;
+  /** A person has ended what they let the App do. */
+  onRevoked(account: number): void;
 }
 
 type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
@@ -37,7 +40,7 @@ type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
  * @throws AppError `config_invalid` if there is no App or the port is not available.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { env, queue, onAccepted, onDelivery, onRevoked } = options;
+  const { env, queue, onAccepted, onDelivery, pages } = options;
   if (!env.app)
     throw new AppError("config_invalid", "There is no GitHub App to serve", { remedy: "Set APP_ID." });
   const log = options.log.child({ part: "server" });
@@ -47,10 +50,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { pushWindowMs } = env;
   const appId = env.app.id;
   const decideOptions = () => ({ appSlug, appId, pushWindowMs });
+  const { onRevoked } = pages;
   await loadProbotApp(probot, { queue, log, onAccepted, onDelivery, onRevoked, decideOptions });
   const receive = createReceiver(probot);
   const health = options.health ?? createHealth({ queue, log });
-  const pages = options.pages ?? landing(env.github.webUrl);
   const handler: Handler = async (request, url) => {
     const { pathname } = url;
     if (pathname === env.webhookPath) {
@@ -60,7 +63,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       });
     }
     const answer = await health.answer(request, pathname);
-    return answer ?? pages(request, url);
+    return answer ?? pages.handler(request, url);
   };
   const { host, port } = env;
   const closeGraceMs = Math.min(longestCloseMs, env.graceMs);
@@ -76,15 +79,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       log.warn({ err: error }, `The identity of the App could not be read from GitHub: ${errorLine(error)}`),
   );
   return server;
-}
-
-/** What is served without pages for people. */
-function landing(webUrl: string): Handler {
-  return async (request, { pathname }) => {
-    if (pathname !== "/") return { status: 404, body: "Not found." };
-    refuseWriting(request.method);
-    return landingPage(webUrl);
-  };
 }
 
 /** GitHub waits ten seconds for an answer, and its next try reaches the restarted server. */

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
+import type { JobTools } from "../../src/queue/run-job.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";
-import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { commandJob, delivery, reviewJob } from "../contract/jobs.ts";
 
 const done: JobOutcome = { kind: "done", reason: "reviewed" };

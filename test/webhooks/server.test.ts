@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { landing } from "../../src/pages/setup.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import { handledEvents } from "../../src/webhooks/decide.ts";
 import { startServer } from "../../src/webhooks/server.ts";
@@ -292,7 +293,7 @@ describe("the page of an App without a client secret", () => {
   });
 
   it("is the only one: nobody can log in", async () => {
-    for (const path of ["/login", "/login/callback", "/style.css", "/reviews"])
+    for (const path of ["/login", "/login/callback", "/reviews"])
       expect((await fetch(server.address + path)).status).toBe(404);
     expect((await fetch(`${server.address}/login`, { method: "POST" })).status).toBe(404);
   });
@@ -318,7 +319,8 @@ describe("the server", () => {
   it("says in one line that its port is taken", async () => {
     const { log } = logBook();
     const env = testEnv("127.0.0.1:9", "unused", { PORT: String(server.port) });
-    await expect(startServer({ env, queue: server.queue, log })).rejects.toMatchObject({
+    const pages = landing("https://github.com");
+    await expect(startServer({ env, queue: server.queue, log, pages })).rejects.toMatchObject({
       code: "config_invalid",
       line: `Port ${server.port} is already in use. Stop the program that uses this port, or set PORT to another port.`,
     });
