@@ -127,19 +127,11 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions): M
 
 function countersIn(registry: Registry) {
   const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
   return {
-    deliveries: new Counter({
-      name: "hunkwise_deliveries_total",
-      help: "Webhook deliveries, by result",
-      labelNames: ["event", "result"],
-      registers,
-    }),
-    jobs: new Counter({
-      name: "hunkwise_jobs_total",
-      help: "Jobs that this process ended, by outcome",
-      labelNames: ["kind", "outcome"],
-      registers,
-    }),
+    deliveries: counter("hunkwise_deliveries_total", "Webhook deliveries, by result", "event", "result"),
+    jobs: counter("hunkwise_jobs_total", "Jobs that this process ended, by outcome", "kind", "outcome"),
     durations: new Histogram({
       name: "hunkwise_job_duration_seconds",
       help: "wait: from storing to the first start; run: in a worker; fetch, review, publish: parts of a successful review",
@@ -147,58 +139,42 @@ function countersIn(registry: Registry) {
       buckets: durationBuckets,
       registers,
     }),
-    requests: new Counter({
-      name: "hunkwise_model_requests_total",
-      help: "Requests to models, by result",
-      labelNames: ["model", "result"],
-      registers,
-    }),
-    tokens: new Counter({
-      name: "hunkwise_model_tokens_total",
-      help: "Tokens of answered requests: prompt (not cached by the provider), cached, completion",
-      labelNames: ["model", "kind"],
-      registers,
-    }),
-    cost: new Counter({
-      name: "hunkwise_model_cost_usd_total",
-      help: "Cost of answered requests in US dollars, if the price of the model is known",
-      labelNames: ["model"],
-      registers,
-    }),
+    requests: counter("hunkwise_model_requests_total", "Requests to models, by result", "model", "result"),
+    tokens: counter(
+      "hunkwise_model_tokens_total",
+      "Tokens of answered requests: prompt (not cached by the provider), cached, completion",
+      "model",
+      "kind",
+    ),
+    cost: counter(
+      "hunkwise_model_cost_usd_total",
+      "Cost of answered requests in US dollars, if the price of the model is known",
+      "model",
+    ),
   };
 }
 
 function gaugesIn(registry: Registry) {
   const registers = [registry];
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers });
   return {
-    info: new Gauge({
-      name: "hunkwise_info",
-      help: "Always 1; the label is the version",
-      labelNames: ["version"],
-      registers,
-    }),
-    ready: new Gauge({
-      name: "hunkwise_ready",
-      help: "1 while jobs can be stored, as in /readyz",
-      registers,
-    }),
-    jobs: new Gauge({
-      name: "hunkwise_queue_jobs",
-      help: "Jobs in the database by state; the same in every process that shares the database",
-      labelNames: ["state"],
-      registers,
-    }),
-    oldest: new Gauge({
-      name: "hunkwise_queue_oldest_seconds",
-      help: "Seconds that the oldest job that may run has been waiting; 0 if no job is waiting",
-      registers,
-    }),
-    remaining: new Gauge({
-      name: "hunkwise_github_rate_limit_remaining",
-      help: "Requests left for the installation with the fewest, among those that this process used in the current hour",
-      labelNames: ["resource"],
-      registers,
-    }),
+    info: gauge("hunkwise_info", "Always 1; the label is the version", "version"),
+    ready: gauge("hunkwise_ready", "1 while jobs can be stored, as in /readyz"),
+    jobs: gauge(
+      "hunkwise_queue_jobs",
+      "Jobs in the database by state; the same in every process that shares the database",
+      "state",
+    ),
+    oldest: gauge(
+      "hunkwise_queue_oldest_seconds",
+      "Seconds that the oldest job that may run has been waiting; 0 if no job is waiting",
+    ),
+    remaining: gauge(
+      "hunkwise_github_rate_limit_remaining",
+      "Requests left for the installation with the fewest, among those that this process used in the current hour",
+      "resource",
+    ),
   };
 }
 

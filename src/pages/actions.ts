@@ -4,8 +4,7 @@ import { z } from "zod";
 import type { Run } from "../queue/database.ts";
 import { type Act, keyOf, type Task } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
-import { type Html, type HtmlPart, html } from "./html.ts";
-import { layout, type SectionPath } from "./layout.ts";
+import { type Html, type HtmlPart, html, layout, type SectionPath } from "./html.ts";
 import { address } from "./parts.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
 

@@ -3,10 +3,9 @@ import type { LoadedRepoConfig } from "../config/load-config.ts";
 import { AppError } from "../errors.ts";
 import { annotatedConfig, configHeadline } from "../reporters/config.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
-import { fullName, shown } from "./parts.ts";
-import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
+import { type Html, html, layout } from "./html.ts";
+import { shown } from "./parts.ts";
+import { fullName, type PagesEnv, type Viewer, type VisibleRepository } from "./viewer.ts";
 
 export interface ConfigurationDeps {
   /**

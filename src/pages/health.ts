@@ -1,8 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../queue/database.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, html, layout } from "./html.ts";
 import { badge, type Column, facts, shown, span, type Tone, table, timeOf } from "./parts.ts";
 import type { PagesEnv } from "./viewer.ts";
 

@@ -5,8 +5,7 @@ import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
 import type { UserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, html, layout } from "./html.ts";
 import { type LiveSessions, sessionMs } from "./live-sessions.ts";
 
 /*

@@ -5,13 +5,11 @@ import { askedBy, noticePriority, parseTask, taskName } from "../queue/job.ts";
 import { idsIn } from "../queue/reader.ts";
 import { purposeOf } from "../records/run-summary.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, html, layout } from "./html.ts";
 import { ask } from "./listing.ts";
 import {
   badge,
   type Column,
-  fullName,
   type GitHubLinks,
   linkOut,
   linksTo,
@@ -23,8 +21,7 @@ import {
   timeOf,
 } from "./parts.ts";
 import { newestRuns, type PageDeps, runTable } from "./reviews.ts";
-import { type Named, namesOf, visibleIds } from "./scope.ts";
-import type { PagesEnv, Viewer } from "./viewer.ts";
+import { fullName, type Named, namesOf, type PagesEnv, type Viewer, visibleIds } from "./viewer.ts";
 
 /** A job that waits or runs. Times in milliseconds since 1970. */
 const job = {

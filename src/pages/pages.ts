@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { Hono, type MiddlewareHandler } from "hono";
 import { csrf } from "hono/csrf";
 import { HTTPException } from "hono/http-exception";
@@ -5,17 +6,15 @@ import type { Env, LoginCredentials } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { createUserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
+import { type Answer, type Handler, Refusal } from "../webhooks/http.ts";
+import { createBodyReader } from "../webhooks/receive.ts";
 import type { Pages } from "../webhooks/server.ts";
 import { type ActDeps, actions, createActs } from "./actions.ts";
-import { servePages } from "./bridge.ts";
-import { chartStyle } from "./charts.ts";
 import { type ConfigurationDeps, configuration } from "./configuration.ts";
-import { finding } from "./finding.ts";
-import { findings } from "./findings.ts";
+import { finding, findings } from "./findings.ts";
 import { type HealthDeps, health } from "./health.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, html, layout } from "./html.ts";
 import { insights } from "./insights.ts";
-import { layout } from "./layout.ts";
 import { createLiveSessions } from "./live-sessions.ts";
 import { forgetSession, login, sessionIdOf } from "./login.ts";
 import { now } from "./now.ts";
@@ -53,7 +52,7 @@ const mostAtOnce = 16;
 export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
   const doAct = createActs(deps);
   const sheet = new Hono<PagesEnv>().get(stylePath, ({ body }) =>
-    body(style + chartStyle, 200, { "content-type": "text/css; charset=utf-8" }),
+    body(style, 200, { "content-type": "text/css; charset=utf-8" }),
   );
   const looking = [now(deps), reviews(deps), review(deps), findings(deps), insights(deps, doAct)];
   const acting = [finding(deps, doAct), actions(deps, doAct)];
@@ -157,3 +156,68 @@ const nothingToSee = ({ login }: Viewer) =>
     html`<p>GitHub says that ${login} may see none of the repositories in which this App is installed. Ask for access on GitHub. If your
 organisation has a log-in of its own (SAML), log in there first, and then here again.</p>${logOut}`,
   );
+
+/**
+ * For every answer. There is no script, nothing of another host, no frame around a page, and no form to another host, whatever a text on a
+ * page looks like. With `same-origin`, GitHub does not learn which page a link is on, and forms still say where they come from.
+ */
+const headers = {
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "x-frame-options": "DENY",
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()",
+};
+
+/** A form of ours has a few fields. */
+const largestForm = 64 * 1024;
+const formType = "application/x-www-form-urlencoded";
+
+/** Lets hono answer the requests of Node's server. */
+export function servePages(app: Hono<PagesEnv>): Handler {
+  const readBody = createBodyReader(largestForm);
+
+  async function answer(request: IncomingMessage, url: URL): Promise<Answer> {
+    // What was written otherwise than it is read ("//host/", "/%2e%2e/", "\") comes from no browser, and a proxy may read it otherwise.
+    if (request.url?.replace(/\?.*/s, "") !== url.pathname) return { status: 404, body: "Not found." };
+    const { method = "GET" } = request;
+    if (method !== "GET" && method !== "HEAD" && method !== "POST")
+      throw new Refusal(405, "Use GET or POST.", { allow: "GET, HEAD, POST" });
+    if (
+      method === "POST" &&
+      request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase() !== formType
+    )
+      throw new Refusal(415, "Send a form.");
+    const body = method === "POST" ? await readBody(request) : null;
+    return answerOf(await app.fetch(requestOf(request, url, method, body)));
+  }
+
+  return async (request, url) => {
+    const { headers: own, ...rest } = await answer(request, url).catch((error: unknown) => {
+      if (error instanceof Refusal) return error.answer;
+      throw error;
+    });
+    return { ...rest, headers: { ...own, ...headers } };
+  };
+}
+
+function requestOf(request: IncomingMessage, url: URL, method: string, body: Buffer | null): Request {
+  const given = new Headers();
+  for (const [name, values] of Object.entries(request.headersDistinct))
+    for (const value of values ?? []) given.append(name, value);
+  return new Request(url, { method, headers: given, ...(body && { body: new Uint8Array(body) }) });
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const cookies = response.headers.getSetCookie();
+  return {
+    status: response.status,
+    body: new Uint8Array(await response.arrayBuffer()),
+    headers: {
+      ...Object.fromEntries(response.headers),
+      ...(cookies.length > 0 && { "set-cookie": cookies }),
+    },
+  };
+}

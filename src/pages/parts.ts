@@ -1,6 +1,6 @@
 import { showHidden } from "../text/escape-invisible.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
-import type { VisibleRepository } from "./viewer.ts";
+import { fullName, type RepositoryName } from "./viewer.ts";
 
 /* Pieces that several pages have. */
 
@@ -51,9 +51,6 @@ export function short(count: number): string {
   if (count < 999_500) return `${(count / 1_000).toFixed(count < 9_950 ? 1 : 0)}k`;
   return `${(count / 1_000_000).toFixed(count < 9_950_000 ? 1 : 0)}M`;
 }
-
-export type RepositoryName = Pick<VisibleRepository, "owner" | "name">;
-export const fullName = ({ owner, name }: RepositoryName): string => `${owner}/${name}`;
 
 /** Addresses on GitHub. */
 export interface GitHubLinks {

@@ -21,13 +21,11 @@ import { cutCharacters } from "../text/cut.ts";
 import { withStrings } from "../text/json.ts";
 import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";
-import { type Html, type HtmlPart, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, type HtmlPart, html, layout } from "./html.ts";
 import {
   badge,
   type Column,
   facts,
-  fullName,
   type GitHubLinks,
   linkOut,
   linksTo,
@@ -38,7 +36,7 @@ import {
   timeOf,
 } from "./parts.ts";
 import { coverageWords, type PageDeps, RunRow, requestWords, timesOf, tones } from "./reviews.ts";
-import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
+import { fullName, type PagesEnv, type Viewer, type VisibleRepository } from "./viewer.ts";
 
 interface ReviewDeps extends PageDeps {
   /** How long records are kept, in milliseconds. */

@@ -4,10 +4,10 @@ import type { Run } from "../queue/database.ts";
 import { idsIn } from "../queue/reader.ts";
 import type { Cell } from "../reporters/csv.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
-import { csvAnswer, MOST_CSV_ROWS } from "./csv.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, html, layout } from "./html.ts";
 import {
+  csvAnswer,
+  MOST_CSV_ROWS,
   type Part,
   type Place,
   placeIn,
@@ -23,7 +23,6 @@ import {
   type Column,
   choices,
   field,
-  fullName,
   type GitHubLinks,
   linkOut,
   linksTo,
@@ -38,8 +37,7 @@ import {
   table,
   timeOf,
 } from "./parts.ts";
-import { type Named, namesOf, scopeOf, visibleIds } from "./scope.ts";
-import type { PagesEnv, Viewer } from "./viewer.ts";
+import { fullName, type Named, namesOf, type PagesEnv, scopeOf, type Viewer, visibleIds } from "./viewer.ts";
 
 export interface PageDeps {
   /** Only reads; see `openReader`. */

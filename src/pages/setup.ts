@@ -17,8 +17,7 @@ import { anonymousOctokit } from "../webhooks/app-auth.ts";
 import { refuseWriting } from "../webhooks/health.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "../webhooks/http.ts";
 import type { Pages } from "../webhooks/server.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, html, layout } from "./html.ts";
 import { style } from "./style.ts";
 
 const Permissions = z.record(z.string(), z.enum(["read", "write"]));
