@@ -1,7 +1,8 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
-import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead } from "./job.ts";
-import { isAvailable, type Queue, retryWhileUnavailable } from "./queue.ts";
+import { isAvailable, retryWhileUnavailable } from "./database.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead, taskFields } from "./job.ts";
+import type { Queue } from "./queue.ts";
 
 /** What a handler gets with its job. */
 export interface JobTools {
@@ -49,11 +50,11 @@ export interface WorkerLog {
 }
 
 /** The fields that every log line about a job carries. */
-export function jobFields({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> {
-  const repo = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined;
-  const pull = "pull" in task ? task.pull : undefined;
-  return { job: id, delivery: deliveryId ?? undefined, repo, pull, head: task.headSha ?? undefined };
-}
+export const jobFields = ({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> => ({
+  job: id,
+  delivery: deliveryId ?? undefined,
+  ...taskFields(task),
+});
 
 interface Clock {
   /** Milliseconds since 1970. */
@@ -162,11 +163,8 @@ function graceEnds(graceOver: AbortSignal, ended: AbortSignal): Promise<never> {
 
 type HandlerResult = { outcome: JobOutcome } | { error: unknown };
 
-interface Settlement extends Clock {
-  queue: Queue;
-  log: WorkerLog;
+interface Settlement extends JobRun {
   lease: Lease;
-  stop: AbortSignal;
   /** Tells people that the job failed for good, and why. */
   tellPeople(error: unknown): Promise<void>;
   retry<T>(store: () => Promise<T>): Promise<T>;
@@ -198,22 +196,28 @@ async function complete(job: ClaimedJob, outcome: JobOutcome, { queue, log, retr
   return stored ? kind : "lost";
 }
 
-async function handBack(job: ClaimedJob, { queue, log, retry }: Settlement): Promise<JobEnd> {
-  const stored = await retry(() => queue.release(job, 0, workerStops, { countAttempt: false }));
-  log.info({ ...jobFields(job), stored }, `Job handed back: ${workerStops}`);
-  return stored ? "handed_back" : "lost";
+/** Releases a job that did not fail. */
+async function release(
+  job: ClaimedJob,
+  end: "handed_back" | "superseded",
+  why: string,
+  delayMs: number,
+  { queue, log, retry }: Settlement,
+): Promise<JobEnd> {
+  const stored = await retry(() => queue.release(job, delayMs, why, { countAttempt: false }));
+  log.info({ ...jobFields(job), delayMs, stored }, `Job ${end.replace("_", " ")}: ${why}`);
+  return stored ? end : "lost";
 }
+
+const handBack = (job: ClaimedJob, how: Settlement) => release(job, "handed_back", workerStops, 0, how);
 
 /**
  * Releases a review of an older head. A coalescing job takes over the newer task. A command reads the newest head itself; it waits as long
  * as the job that superseded it, otherwise each of ten pushes in a row would start it once more.
  */
-async function handOver(job: ClaimedJob, why: string, { queue, log, retry }: Settlement): Promise<JobEnd> {
-  const newer = await retry(() => queue.newer(job));
-  const delayMs = newer?.dueInMs ?? 0;
-  const stored = await retry(() => queue.release(job, delayMs, why, { countAttempt: false }));
-  log.info({ ...jobFields(job), delayMs, stored }, `Job superseded: ${why}`);
-  return stored ? "superseded" : "lost";
+async function handOver(job: ClaimedJob, why: string, how: Settlement): Promise<JobEnd> {
+  const newer = await how.retry(() => how.queue.newer(job));
+  return release(job, "superseded", why, newer?.dueInMs ?? 0, how);
 }
 
 /** An unknown error while nothing can be stored comes from the database: it costs no attempt, and people get no message. */

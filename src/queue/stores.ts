@@ -1,7 +1,6 @@
 import type { Database } from "./database.ts";
 import { createFigures, type Figures } from "./figures.ts";
-import type { Queue } from "./queue.ts";
-import { SqlQueue } from "./sql-queue.ts";
+import { Queue } from "./queue.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
 import { createQuotas, createSpending, type Quotas, type Spending } from "./usage.ts";
 
@@ -59,7 +58,7 @@ export const openSqliteStores = (dataFolder: string, options: StoreOptions = {})
 export function createStores(database: Database, options: StoreOptions): Stores {
   const { installationConcurrency = Number.MAX_SAFE_INTEGER, now = Date.now } = options;
   return {
-    queue: new SqlQueue({ database, installationConcurrency, now }),
+    queue: new Queue({ database, installationConcurrency, now }),
     spending: createSpending(database),
     notes: createNotes(database, now),
     quotas: createQuotas(database),

@@ -54,7 +54,12 @@ type Asked = Pick<ReviewTask, "repository" | "pull" | "trigger" | "requestedBy">
 function askedReview(task: Asked): NewJob {
   return {
     task: {
-      ...{ kind: "review", mode: "new", again: false, thread: null, commentId: null, headSha: null },
+      kind: "review",
+      mode: "new",
+      again: false,
+      thread: null,
+      commentId: null,
+      headSha: null,
       ...task,
     },
     concurrencyKey: keyOf(task.repository, task.pull),

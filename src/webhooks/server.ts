@@ -6,21 +6,17 @@ import type { Queue } from "../queue/queue.ts";
 import { appIdentity, createProbot } from "./app-auth.ts";
 import { createHealth, type Health, refuseWriting } from "./health.ts";
 import { type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
-import { createReceiver, knownEvent, loadProbotApp } from "./receive.ts";
+import { createReceiver, type ReceiverOptions } from "./receive.ts";
 
-export interface ServerOptions {
+export interface ServerOptions extends Pick<ReceiverOptions, "onAccepted" | "onDelivery"> {
   /** `env.app` must be set; otherwise, serve the setup page. */
   env: Env;
-  queue: Queue;
+  queue: Pick<Queue, "accept" | "check" | "stats">;
   log: Logger;
   /** Shared with other code that mints tokens; default: created from `env`. */
   probot?: Probot;
-  /** Called after jobs were stored: wakes the worker of this process. */
-  onAccepted?: () => void;
   /** Shared with other servers of this process; default: created from the queue. */
   health?: Health;
-  /** Called for every delivery, for metrics; `event` is a handled event, "ping" or "other". */
-  onDelivery?: (event: string, result: DeliveryResult) => void;
   pages: Pages;
   timeouts?: Timeouts;
 }
@@ -32,15 +28,13 @@ export interface Pages {
   onRevoked(account: number): void;
 }
 
-type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
-
 /**
  * Starts the web server: webhooks, `/healthz`, `/readyz` and the pages for people. A webhook is answered when its jobs are on disk; the handler
  * does no work.
  * @throws AppError `config_invalid` if there is no App or the port is not available.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { env, queue, onAccepted, onDelivery, pages } = options;
+  const { env, queue, pages, timeouts } = options;
   if (!env.app)
     throw new AppError("config_invalid", "There is no GitHub App to serve", { remedy: "Set APP_ID." });
   const log = options.log.child({ part: "server" });
@@ -51,23 +45,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const appId = env.app.id;
   const decideOptions = () => ({ appSlug, appId, pushWindowMs });
   const { onRevoked } = pages;
-  await loadProbotApp(probot, { queue, log, onAccepted, onDelivery, onRevoked, decideOptions });
-  const receive = createReceiver(probot);
+  const receive = await createReceiver(probot, { ...options, log, decideOptions, onRevoked });
   const health = options.health ?? createHealth({ queue, log });
   const handler: Handler = async (request, url) => {
     const { pathname } = url;
-    if (pathname === env.webhookPath) {
-      return receive(request).catch((error: unknown) => {
-        onDelivery?.(knownEvent(request.headers["x-github-event"]), "refused");
-        throw error;
-      });
-    }
+    if (pathname === env.webhookPath) return receive(request);
     const answer = await health.answer(request, pathname);
     return answer ?? pages.handler(request, url);
   };
   const { host, port } = env;
   const closeGraceMs = Math.min(longestCloseMs, env.graceMs);
-  const server = await listen(handler, { host, port, log, closeGraceMs, ...timeoutsOf(options) });
+  const server = await listen(handler, { host, port, log, closeGraceMs, timeouts });
   log.info({ port: server.port }, `Listening on port ${server.port}, webhooks at ${env.webhookPath}`);
   // Mentions are understood after GitHub has returned the slug; a failure here is the first sign of a wrong key.
   identity().then(
@@ -83,8 +71,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 /** GitHub waits ten seconds for an answer, and its next try reaches the restarted server. */
 const longestCloseMs = 5_000;
-
-const timeoutsOf = ({ timeouts }: ServerOptions) => (timeouts ? { timeouts } : {});
 
 interface OperatorServerOptions {
   /** Null for all addresses. */
@@ -116,7 +102,10 @@ export async function startOperatorServer(options: OperatorServerOptions): Promi
     return { status: 200, body: text, headers: { "content-type": contentType } };
   };
   const server = await listen(handler, {
-    ...{ host, port, log, variable: "HUNKWISE_METRICS_PORT" },
+    host,
+    port,
+    log,
+    variable: "HUNKWISE_METRICS_PORT",
     closeGraceMs,
   });
   log.info({ metricsPort: server.port }, `Metrics and health on port ${server.port}`);
