@@ -91,12 +91,7 @@ export interface Insights {
 export const dimensions = ["severity", "category", "rule", "source"] as const;
 export type Dimension = (typeof dimensions)[number];
 
-const noLine: Line = {
-  ...{ delivered: 0, fixed: 0, dismissed: 0, ignored: 0, unclear: 0, withdrawn: 0, unmerged: 0 },
-  ...{ thumbs_up: 0, thumbs_down: 0, reviews: 0, quiet: 0, complete: 0, skipped: 0, failed: 0, other: 0 },
-  ...{ turns: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0, unpriced: 0 },
-  ...{ merged: 0, closed: 0 },
-};
+const noLine = Line.parse(Object.fromEntries(Object.keys(Line.shape).map((name) => [name, 0])));
 
 interface InsightsQuestion {
   /** Ids of repositories; null for all. */
@@ -131,7 +126,8 @@ const weekMs = 7 * 86_400_000;
 
 /** The whole weeks from the one with the day `days` ago to the present one. */
 export const weeksSince = (days: number, now: number): Pick<InsightsQuestion, "from" | "to"> => ({
-  ...{ from: weekOf(now - days * 86_400_000), to: weekOf(now) },
+  from: weekOf(now - days * 86_400_000),
+  to: weekOf(now),
 });
 
 /** Where each kind of count is: summed up by the database, because a year of many repositories has many rows. */
@@ -187,7 +183,9 @@ const DismissedRows = z.array(
     repository: z.int(),
     dimension: z.enum(["rule", "source", "category"]),
     value: z.string(),
-    ...{ dismissed: z.int(), fixed: z.int(), findings: z.int() },
+    dismissed: z.int(),
+    fixed: z.int(),
+    findings: z.int(),
   }),
 );
 const SpreadRows = z.array(z.object({ value: z.int() }));

@@ -4,7 +4,6 @@ import { Category, ruleNameOf, severities } from "../finding.ts";
 import type { Run } from "../queue/database.ts";
 import { mostReason } from "../queue/job.ts";
 import { idsIn } from "../queue/reader.ts";
-import type { Cell } from "../reporters/csv.ts";
 import { redactText } from "../secrets/redact.ts";
 import {
   type DoAct,
@@ -17,15 +16,17 @@ import {
   visibleTo,
 } from "./actions.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
-import { csvAnswer, MOST_CSV_ROWS, readAll, readPart, type Selection, type Table } from "./listing.ts";
+import { between, Day, listRoutes, Paging, type Selection, type Table, Text } from "./listing.ts";
 import {
   address,
   badge,
   type Column,
   choices,
+  column,
   facts,
   field,
   type GitHubLinks,
+  head,
   linkOut,
   linksTo,
   repositoryNames,
@@ -35,11 +36,10 @@ import {
   table,
   timeOf,
 } from "./parts.ts";
-import { between, Day, listPager, type PageDeps, Paging, positionOf, Text } from "./reviews.ts";
+import type { PageDeps } from "./reviews.ts";
 import {
   fullName,
   type Named,
-  namesOf,
   type PagesEnv,
   scopeOf,
   type Viewer,
@@ -47,12 +47,19 @@ import {
   visibleIds,
 } from "./viewer.ts";
 
-export const states = ["open", "outdated", "fixed", "withdrawn", "dismissed"] as const;
+const states = ["open", "outdated", "fixed", "withdrawn", "dismissed"] as const;
 export const stateTones: Readonly<Record<string, Tone>> = {
-  ...{ open: "warn", outdated: "calm", fixed: "good", withdrawn: "calm", dismissed: "calm" },
+  open: "warn",
+  outdated: "calm",
+  fixed: "good",
+  withdrawn: "calm",
+  dismissed: "calm",
 };
 export const severityTones: Readonly<Record<string, Tone>> = {
-  ...{ critical: "bad", high: "bad", medium: "warn", low: "calm" },
+  critical: "bad",
+  high: "bad",
+  medium: "warn",
+  low: "calm",
 };
 
 /** How a person dismissed a finding, as the end of "dismissed". */
@@ -65,7 +72,7 @@ const dismissals: Readonly<Record<string, string>> = {
   page: "on this page",
 };
 
-export const FindingRow = z.object({
+const FindingRow = z.object({
   repository: z.int(),
   pull: z.int(),
   key: z.string(),
@@ -88,20 +95,18 @@ export const FindingRow = z.object({
   url: z.string().nullable(),
   reason: z.string().nullable(),
 });
-export type FindingRow = z.infer<typeof FindingRow>;
+type FindingRow = z.infer<typeof FindingRow>;
 
 const words: ReadonlySet<string> = new Set(["title", "path", "line", "url", "reason"]);
 const columns = Object.keys(FindingRow.shape).map(
   (name) => `${words.has(name) ? "words" : "page"}.${name} AS ${name}`,
 );
 
-export const findingTable: Table = {
-  ...{
-    name: "finding",
-    order: ["delivered_at", "repository", "pull", "key"],
-    identity: ["repository", "pull", "key"],
-    texts: ["key"],
-  },
+const findingTable: Table = {
+  name: "finding",
+  order: ["delivered_at", "repository", "pull", "key"],
+  identity: ["repository", "pull", "key"],
+  texts: ["key"],
   select: (page) => `SELECT ${columns.join(", ")} FROM (${page}) AS page
     LEFT JOIN finding_text AS words ON words.repository = page.repository AND words.pull = page.pull AND words.key = page.key
       AND page.repository IN (${idsIn("visible")})`,
@@ -109,7 +114,12 @@ export const findingTable: Table = {
 
 /** Of `/findings`. Each is empty if it does not matter. */
 const Query = z.object({
-  ...{ repository: Text, state: Text, severity: Text, category: Text, rule: Text, source: Text },
+  repository: Text,
+  state: Text,
+  severity: Text,
+  category: Text,
+  rule: Text,
+  source: Text,
   /** Number of the pull request. */
   pull: z
     .string()
@@ -117,9 +127,11 @@ const Query = z.object({
     .catch("")
     .default(""),
   /** Days between which it was delivered. */
-  ...{ from: Day, to: Day },
+  from: Day,
+  to: Day,
   /** Weeks, by their Mondays, between which its pull request was closed. */
-  ...{ closed_from: Day, closed_to: Day },
+  closed_from: Day,
+  closed_to: Day,
   /** What became of its pull request. */
   pull_state: z.enum(["", "open", "closed", "merged"]).catch("").default(""),
   ...Paging,
@@ -148,37 +160,18 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
           ]),
     ],
     parameters: {
-      ...{ state, severity, category, source, rule, closed_from, closed_to, pull_state },
-      ...{ pull: Number(pull), visible: visibleIds(viewer) },
+      state,
+      severity,
+      category,
+      source,
+      rule,
+      closed_from,
+      closed_to,
+      pull_state,
+      pull: Number(pull),
+      visible: visibleIds(viewer),
     },
   };
-}
-
-const PAGE = 50;
-
-/** The list of findings: `/findings`, and `/findings.csv`. */
-export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
-  const links = linksTo(webUrl);
-  return new Hono<PagesEnv>()
-    .get("/findings", async (context) => {
-      const viewer = context.get("viewer");
-      const query = Query.parse(context.req.query());
-      const selection = await selectionOf(run, viewer, query);
-      const part = await readPart(run, findingTable, selection, positionOf(findingTable, query), PAGE);
-      const rows = z.array(FindingRow).parse(part.rows);
-      const names = await namesOf(run, viewer, rows);
-      const body = html`${filterForm(query, viewer)}
-${rows.length > 0 ? findingList(rows, names, links) : html`<p class="empty">${part.isCutOff ? "No finding among those that were looked at." : "No finding."}</p>`}
-${part.isCutOff && html`<p class="note">The list ends here because very many findings were looked at; it goes on with the older ones.</p>`}
-${listPager("/findings", query, part)}
-<p class="note">Open: nothing has happened yet. Outdated: its code has changed, and it is not known whether that fixed it. Fixed: a later review saw that the code no longer has it. Withdrawn: a later review no longer reported it, although its code had not changed. Dismissed: a person with write access decided to leave the code as it is.</p>`;
-      return context.html(layout({ title: "Findings", viewer, section: "/findings", body }));
-    })
-    .get("/findings.csv", async (context) => {
-      const viewer = context.get("viewer");
-      const selection = await selectionOf(run, viewer, Query.parse(context.req.query()));
-      return csvAnswer("findings.csv", csvHead, csvLines(run, viewer, selection));
-    });
 }
 
 const filterForm = (
@@ -206,17 +199,15 @@ ${field("closed_to", "To the week of", query.closed_to, { type: "date" })}`
 
 function findingList(rows: readonly FindingRow[], names: (id: number) => Named, links: GitHubLinks): Html {
   const list: Column<FindingRow>[] = [
-    { name: "Finding", isHead: true, cell: (row) => titleCell(row, names(row.repository), links) },
-    { name: "Severity", cell: ({ severity }) => badge(severity, severityTones[severity] ?? "calm") },
-    { name: "About", cell: aboutCell },
-    { name: "State", cell: stateCell },
-    { name: "Thumbs", cell: thumbs },
-    {
-      name: "Pull request",
-      cell: ({ pull, repository }) =>
-        linkOut(links.pull(names(repository), pull), shown(`${fullName(names(repository))}#${pull}`)),
-    },
-    { name: "Delivered", cell: ({ delivered_at }) => timeOf(delivered_at) },
+    head("Finding", (row) => titleCell(row, names(row.repository), links)),
+    column("Severity", ({ severity }) => badge(severity, severityTones[severity] ?? "calm")),
+    column("About", aboutCell),
+    column("State", stateCell),
+    column("Thumbs", thumbs),
+    column("Pull request", ({ pull, repository }) =>
+      linkOut(links.pull(names(repository), pull), shown(`${fullName(names(repository))}#${pull}`)),
+    ),
+    column("Delivered", ({ delivered_at }) => timeOf(delivered_at)),
   ];
   return table("Findings that people saw, newest first", list, rows);
 }
@@ -233,69 +224,60 @@ function titleCell(row: FindingRow, { isVisible }: Named, links: GitHubLinks): H
   return html`${linkOut(links.own(url), shown(title))}<span class="sub mono">${shown(where)}</span>${place !== "comment" && html`<span class="sub">${place === "annotation" ? "as an annotation" : "in the summary"}</span>`}<span class="sub"><a href="${findingPath(row)}" aria-label="${shown(`Details of: ${title}`)}">Details</a></span>`;
 }
 
-export function aboutCell({ category, rule, source }: FindingRow): Html {
+function aboutCell({ category, rule, source }: FindingRow): Html {
   const name = ruleNameOf({ source: source ?? "model", ...(rule === null ? {} : { rule }) });
   return html`${category && shown(category)}${name && html`<span class="sub">${shown(name)}</span>`}`;
 }
 
-export function stateCell({ state, dismissed_by, dismissed_how, decided_at, reason }: FindingRow): Html {
+function stateCell({ state, dismissed_by, dismissed_how, decided_at, reason }: FindingRow): Html {
   const how = dismissed_how && (dismissals[dismissed_how] ?? dismissed_how);
   const said = [how, dismissed_by && `by ${dismissed_by}`].filter(Boolean).join(", ");
   return html`${badge(state, stateTones[state] ?? "calm")}${said && html`<span class="sub">${shown(said)}</span>`}${decided_at && html`<span class="sub">${timeOf(decided_at)}</span>`}${reason && html`<span class="sub">“${shown(reason)}”</span>`}`;
 }
 
-export const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
+const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
   [thumbs_up > 0 && `${thumbs_up} up`, thumbs_down > 0 && `${thumbs_down} down`].filter(Boolean).join(", ");
-
-const csvHead = [
-  ...[
-    "repository",
-    "pull",
-    "key",
-    "severity",
-    "category",
-    "rule",
-    "source",
-    "state",
-    "dismissed_by",
-    "dismissed_how",
-  ],
-  ...[
-    "reason",
-    "thumbs_up",
-    "thumbs_down",
-    "delivered_at",
-    "decided_at",
-    "place",
-    "title",
-    "path",
-    "line",
-    "url",
-  ],
-];
 
 const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
 
-async function* csvLines(run: Run, viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
-  for await (const part of readAll(run, findingTable, selection, MOST_CSV_ROWS)) {
-    const rows = z.array(FindingRow).parse(part);
-    const names = await namesOf(run, viewer, rows);
-    for (const row of rows) {
-      yield [
-        ...[
-          fullName(names(row.repository)),
-          row.pull,
-          row.key,
-          row.severity,
-          row.category,
-          row.rule,
-          row.source,
-        ],
-        ...[row.state, row.dismissed_by, row.dismissed_how, row.reason, row.thumbs_up, row.thumbs_down],
-        ...[iso(row.delivered_at), iso(row.decided_at), row.place, row.title, row.path, row.line, row.url],
-      ];
-    }
-  }
+/** The list of findings: `/findings`, and `/findings.csv`. */
+export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
+  const links = linksTo(webUrl);
+  return listRoutes<FindingRow, Query>(run, {
+    path: "/findings",
+    title: "Findings",
+    noun: "finding",
+    table: findingTable,
+    Row: FindingRow,
+    Query,
+    select: selectionOf,
+    form: filterForm,
+    rows: (rows, names) => findingList(rows, names, links),
+    note: html`
+<p class="note">Open: nothing has happened yet. Outdated: its code has changed, and it is not known whether that fixed it. Fixed: a later review saw that the code no longer has it. Withdrawn: a later review no longer reported it, although its code had not changed. Dismissed: a person with write access decided to leave the code as it is.</p>`,
+    csv: {
+      repository: (_, repository) => fullName(repository),
+      pull: ({ pull }) => pull,
+      key: ({ key }) => key,
+      severity: ({ severity }) => severity,
+      category: ({ category }) => category,
+      rule: ({ rule }) => rule,
+      source: ({ source }) => source,
+      state: ({ state }) => state,
+      dismissed_by: ({ dismissed_by }) => dismissed_by,
+      dismissed_how: ({ dismissed_how }) => dismissed_how,
+      reason: ({ reason }) => reason,
+      thumbs_up: ({ thumbs_up }) => thumbs_up,
+      thumbs_down: ({ thumbs_down }) => thumbs_down,
+      delivered_at: ({ delivered_at }) => iso(delivered_at),
+      decided_at: ({ decided_at }) => iso(decided_at),
+      place: ({ place }) => place,
+      title: ({ title }) => title,
+      path: ({ path }) => path,
+      line: ({ line }) => line,
+      url: ({ url }) => url,
+    },
+  });
 }
 
 /** Why people leave the code as it is. Their own words follow. */

@@ -15,7 +15,7 @@ export const html = (strings: TemplateStringsArray, ...parts: HtmlPart[]): Html 
   template(strings, ...parts) as Html;
 
 /** The pages in the navigation, by path. */
-export const sections = [
+const sections = [
   { path: "/", title: "Now" },
   { path: "/reviews", title: "Reviews" },
   { path: "/findings", title: "Findings" },
@@ -52,6 +52,10 @@ ${body}
 <footer>${viewer?.isOperator && html`<p>You operate this server: beyond what GitHub shows you, you see its health, and the names, runs, costs and figures of all repositories, but no titles and texts.</p>`}${viewer && html`<p>Times are UTC.</p>`}</footer>
 </body></html>
 `;
+
+/** A page beside the others, which needs no log-in. */
+export const notice = (title: string, body: Html): Html =>
+  layout({ title, viewer: null, section: null, body });
 
 const navigation = (
   { login }: Viewer,

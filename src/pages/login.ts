@@ -5,7 +5,7 @@ import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
 import type { UserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
-import { type Html, html, layout } from "./html.ts";
+import { type Html, html, notice } from "./html.ts";
 import { type LiveSessions, sessionMs } from "./live-sessions.ts";
 
 /*
@@ -137,8 +137,6 @@ export function ownPath(asked: unknown): string {
   const isPlain = url?.origin === here && `${url.pathname}${url.search}` === asked;
   return isPlain && !/^\/(login|logout)\b/.test(asked) ? asked : "/";
 }
-
-const notice = (title: string, body: Html) => layout({ title, viewer: null, section: null, body });
 
 const loginPage = (to: string, why?: Html) =>
   notice(

@@ -13,7 +13,7 @@ import { type ActDeps, actions, createActs } from "./actions.ts";
 import { type ConfigurationDeps, configuration } from "./configuration.ts";
 import { finding, findings } from "./findings.ts";
 import { type HealthDeps, health } from "./health.ts";
-import { type Html, html, layout } from "./html.ts";
+import { html, layout, notice } from "./html.ts";
 import { insights } from "./insights.ts";
 import { createLiveSessions } from "./live-sessions.ts";
 import { forgetSession, login, sessionIdOf } from "./login.ts";
@@ -95,7 +95,9 @@ export function createPages(options: PagesOptions): Pages {
   app.notFound((context) =>
     context.html(
       layout({
-        ...{ title: "Not found", viewer: context.var.viewer ?? null, section: null },
+        title: "Not found",
+        viewer: context.var.viewer ?? null,
+        section: null,
         body: html`<p>There is no such page, or GitHub does not let you see what it is about.</p>`,
       }),
       404,
@@ -145,8 +147,6 @@ function fewAtOnce(): MiddlewareHandler<PagesEnv> {
     }
   };
 }
-
-const notice = (title: string, body: Html) => layout({ title, viewer: null, section: null, body });
 
 const logOut = html`<form method="post" action="/logout"><button>Log out</button></form>`;
 
