@@ -1,8 +1,11 @@
+import { stringify } from "yaml";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { toolOf } from "../finding.ts";
 import type { Run } from "../queue/database.ts";
 import { idList, idsIn } from "../queue/reader.ts";
 import { weekOf } from "../queue/usage.ts";
+import { csvLine } from "../reporters/csv.ts";
 
 /*
  * What reviews cost, and what came of them, over whole weeks (Monday to Sunday, UTC). Names are snake_case because the shapes leave the
@@ -88,14 +91,9 @@ export interface Insights {
 export const dimensions = ["severity", "category", "rule", "source"] as const;
 export type Dimension = (typeof dimensions)[number];
 
-const noLine: Line = {
-  ...{ delivered: 0, fixed: 0, dismissed: 0, ignored: 0, unclear: 0, withdrawn: 0, unmerged: 0 },
-  ...{ thumbs_up: 0, thumbs_down: 0, reviews: 0, quiet: 0, complete: 0, skipped: 0, failed: 0, other: 0 },
-  ...{ turns: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0, unpriced: 0 },
-  ...{ merged: 0, closed: 0 },
-};
+const noLine = Line.parse(Object.fromEntries(Object.keys(Line.shape).map((name) => [name, 0])));
 
-export interface InsightsQuestion {
+interface InsightsQuestion {
   /** Ids of repositories; null for all. */
   repositories: readonly number[] | null;
   /** Mondays, both included. */
@@ -128,7 +126,8 @@ const weekMs = 7 * 86_400_000;
 
 /** The whole weeks from the one with the day `days` ago to the present one. */
 export const weeksSince = (days: number, now: number): Pick<InsightsQuestion, "from" | "to"> => ({
-  ...{ from: weekOf(now - days * 86_400_000), to: weekOf(now) },
+  from: weekOf(now - days * 86_400_000),
+  to: weekOf(now),
 });
 
 /** Where each kind of count is: summed up by the database, because a year of many repositories has many rows. */
@@ -184,7 +183,9 @@ const DismissedRows = z.array(
     repository: z.int(),
     dimension: z.enum(["rule", "source", "category"]),
     value: z.string(),
-    ...{ dismissed: z.int(), fixed: z.int(), findings: z.int() },
+    dismissed: z.int(),
+    fixed: z.int(),
+    findings: z.int(),
   }),
 );
 const SpreadRows = z.array(z.object({ value: z.int() }));
@@ -270,4 +271,155 @@ function mondays(from: string, to: string): string[] {
   const weeks: string[] = [];
   for (let at = Date.parse(from); at <= Date.parse(to); at += weekMs) weeks.push(weekOf(at));
   return weeks;
+}
+
+/** What a number of the insights means. */
+interface Definition {
+  name: string;
+  means: string;
+}
+
+/** Fewer findings than this say too little for a share. */
+const leastForShare = 20;
+
+/** The definitions in the words that the page, the report and the documents print. */
+export const definitions: readonly Definition[] = [
+  {
+    name: "Week",
+    means: "Monday to Sunday, UTC. A period is made of whole weeks; the last one is not over yet.",
+  },
+  { name: "Review", means: "A run that published a review. It counts in the week in which it ended." },
+  { name: "Quiet review", means: "A review that showed no finding for the first time." },
+  {
+    name: "Cost",
+    means:
+      "What the turns of models cost in the week in which they were made, also those of runs that failed. Turns without a known price are not in it.",
+  },
+  {
+    name: "Findings",
+    means:
+      "Findings that people saw (in comments, annotations or a summary) on pull requests that closed in the week. So the findings of open pull requests are not counted yet.",
+  },
+  { name: "Fixed", means: "A later review found that the code no longer has the fault, before the merge." },
+  {
+    name: "Dismissed",
+    means:
+      "A person with write access decided to leave the code as it is: by a command, a reply, a thumbs down, a resolved thread, a deleted comment or the page.",
+  },
+  { name: "Ignored", means: "Open at the merge: nobody changed its lines or decided about it." },
+  {
+    name: "Unclear",
+    means: "Its lines had changed at the merge, and no review has checked since whether that fixed it.",
+  },
+  {
+    name: "Withdrawn",
+    means:
+      "A later review no longer reported it, although its code had not changed. Findings without a comment count as fixed.",
+  },
+  {
+    name: "Not merged",
+    means: "Its pull request was closed without a merge. Nothing is said about these findings.",
+  },
+  {
+    name: "Thumbs",
+    means:
+      "Reactions of people on the comments of these findings, as they were when the pull request closed.",
+  },
+  {
+    name: "Share",
+    means: `Of the findings whose pull request was merged. Shown only from ${leastForShare} on; below that, only counts.`,
+  },
+  {
+    name: "Waiting, running",
+    means:
+      "From the event to the start, and from the start to the end of a review; the middle value of the last 13 weeks of the period.",
+  },
+];
+
+/** Findings of merged pull requests: the whole of which shares are parts. */
+export const judged = ({ delivered, unmerged }: Pick<Outcomes, "delivered" | "unmerged">): number =>
+  delivered - unmerged;
+
+/** A part of a whole as a percentage, "60%"; null if the whole is too small. */
+export function share(part: number, whole: number): string | null {
+  return whole < leastForShare ? null : `${Math.round((part / whole) * 100)}%`;
+}
+
+/** All tokens of a line. */
+export const tokensOf = ({
+  prompt_tokens,
+  completion_tokens,
+}: Pick<Line, "prompt_tokens" | "completion_tokens">): number => prompt_tokens + completion_tokens;
+
+/** A breakdown of the insights. */
+export const breakdowns = ["repository", "week", "severity", "category", "rule", "source", "model"] as const;
+export type Breakdown = (typeof breakdowns)[number];
+
+/** The rows of a breakdown: a name and numbers by column. */
+export function rowsBy(
+  insights: Insights,
+  by: Breakdown,
+): { name: string; numbers: Record<string, number> }[] {
+  switch (by) {
+    case "repository":
+      return insights.repositories.map(({ id: _, name, ...numbers }) => ({ name, numbers }));
+    case "week":
+      return insights.weeks.map(({ week: name, ...numbers }) => ({ name, numbers }));
+    case "model":
+      return insights.models.map(({ model: name, ...numbers }) => ({ name, numbers }));
+    default:
+      return (insights.by?.[by] ?? []).map(({ value: name, ...numbers }) => ({
+        name: name || "none",
+        numbers,
+      }));
+  }
+}
+
+/** A breakdown as CSV: its names, and every number. */
+export function breakdownCsv(insights: Insights, by: Breakdown): string {
+  const rows = rowsBy(insights, by);
+  const names = Object.keys(rows[0]?.numbers ?? {});
+  const lines = rows.map(({ name, numbers }) => csvLine([name, ...names.map((one) => numbers[one] ?? null)]));
+  return [csvLine([by, ...names]), ...lines].join("");
+}
+
+/** A change of the configuration that a person may make, because people dismiss a kind of findings. */
+interface Demotion {
+  /** What it does, as a sentence. */
+  does: string;
+  /** Lines for `.github/hunkwise.yml`; null if there is no single right one. */
+  lines: string | null;
+}
+
+/** What an instruction says of findings of a category that people keep dismissing. */
+export const severeOnly = (category: string): string =>
+  `Report a finding of the category ${category} only if its severity is high or critical.`;
+
+/** What a repository can do about findings that its people dismiss again and again. A person decides. */
+export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed): Demotion {
+  const evidence = `people dismissed ${dismissed} of ${findings}`;
+  switch (dimension) {
+    case "rule":
+      return {
+        does: `Lower the severity of the rule ${value}, say more exactly what it means, or narrow its files: ${evidence} of its findings.`,
+        lines: null,
+      };
+    case "source":
+      return toolOf(value) === null
+        ? {
+            does: `Switch the rule ${value} off, or only for some files: ${evidence} of its findings.`,
+            lines: stringify({ rules: { [value]: "off" } }),
+          }
+        : {
+            does: `Switch it off in ${toolOf(value)}, whose results these are: ${evidence}.`,
+            lines: null,
+          };
+    case "category":
+      return {
+        does: `Ask the reviewer to report findings about ${value} only if they are severe: ${evidence}.`,
+        lines: stringify({
+          instructions: [{ path: "**", text: severeOnly(value) }],
+        }),
+      };
+  }
 }

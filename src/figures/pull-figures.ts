@@ -27,7 +27,9 @@ interface PublishedFindings {
 
 /** The pull request of a task. */
 export const pullKey = ({ repository, pull }: { repository: RepositoryRef; pull: number }): PullKey => ({
-  ...{ installation: repository.installation, repository: repository.id, pull },
+  installation: repository.installation,
+  repository: repository.id,
+  pull,
 });
 
 /** Stores figures, if this process counts any. Never rejects: they are a derived copy, and the next review writes them again. */
@@ -79,7 +81,8 @@ export function figuresOfReview(key: PullKey, review: PublishedFindings): PullFi
   const visible = review.standing.flatMap(({ finding, entry }) => (entry === null ? [finding] : []));
   return {
     ...key,
-    ...{ state: "open", closedAt: null },
+    state: "open",
+    closedAt: null,
     findings: [
       ...earlier,
       ...posted,
@@ -102,8 +105,15 @@ function entryFigure(
 ): Counted {
   const { id, comment, severity, category, source, rule, dismissal, thumbs, title, path, url } = entry;
   const figure: FindingFigure = {
-    ...{ key: String(comment), id, comment, place: "comment" as const },
-    ...{ severity, category, source, rule: rule ?? null, thumbs },
+    key: String(comment),
+    id,
+    comment,
+    place: "comment" as const,
+    severity,
+    category,
+    source,
+    rule: rule ?? null,
+    thumbs,
     state: answer?.state ?? entry.state,
     dismissal: answer ? null : dismissal && { by: dismissal.by, how: dismissal.how },
   };
@@ -125,10 +135,20 @@ function uncommented(finding: Finding, place: "annotation" | "summary"): Counted
 }
 
 const base = ({ id, severity, category, source, rule }: Finding) => ({
-  ...{ id, severity, category, source, rule: rule ?? null },
-  ...{ state: "open" as const, dismissal: null, thumbs: null },
+  id,
+  severity,
+  category,
+  source,
+  rule: rule ?? null,
+  state: "open" as const,
+  dismissal: null,
+  thumbs: null,
 });
 
 const wordsOf = ({ title, path, line }: Finding, url: string | null): FindingWords => ({
-  ...{ title, path, line, url, reason: null },
+  title,
+  path,
+  line,
+  url,
+  reason: null,
 });

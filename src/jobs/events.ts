@@ -6,6 +6,7 @@ import { bySeverity } from "../finding.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import type { Ledger, PostedFinding } from "../ledger/entry.ts";
 import { checkRunKey, currentLedger } from "../publish/existing.ts";
+import { type RetryOptions, retryWhileUnavailable } from "../queue/database.ts";
 import {
   type ClaimedJob,
   type JobOutcome,
@@ -15,7 +16,6 @@ import {
   type ReviewTask,
 } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
-import { type RetryOptions, retryWhileUnavailable } from "../queue/retry.ts";
 import { jobFields } from "../queue/run-job.ts";
 import {
   type EventAbout,

@@ -33,52 +33,10 @@ export type ReadQueue = () => Promise<{
   oldestWaitingMs: number | null;
 } | null>;
 
-/**
- * The metrics of a process. Methods need no `this`, never throw and are cheap. No label names a repository, a person or an installation:
- * readers of metrics may not be allowed to know them.
- */
-export interface Metrics {
-  /** `event` must come from a fixed list: strangers can write anything into a header. */
-  delivery(event: string, result: DeliveryResult): void;
-  /** Time from storing a job to its first start. */
-  jobWaited(kind: string, milliseconds: number): void;
-  /** How a worker finished a job, and how long it took. */
-  jobEnded(kind: string, outcome: string, milliseconds: number): void;
-  /** A successful phase of a review. */
-  phase(phase: string, milliseconds: number): void;
-  modelRequest(model: string, end: ModelEnd): void;
-  rateLimit(seen: RateLimitSeen): void;
-  /** All metrics in Prometheus' text format. */
-  exposition(readQueue: ReadQueue): Promise<{ text: string; contentType: string }>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** GitHub's names ("Rate limits for the REST API"); all others count as "other". */
 const resources = new Set(["core", "graphql", "search", "code_search", "integration_manifest"]);
-
-/** The remaining requests of the installation that has the fewest, by resource. */
-class RateLimits {
-  readonly #seen = new Map<string, RateLimitSeen>();
-  readonly #now: () => number;
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  see(seen: RateLimitSeen): void {
-    const resource = resources.has(seen.resource) ? seen.resource : "other";
-    this.#seen.set(`${seen.installation} ${resource}`, { ...seen, resource });
-  }
-
-  /** Without limits that have been reset: their value is unknown until the next answer. */
-  least(): Map<string, number> {
-    const least = new Map<string, number>();
-    for (const [key, { resource, remaining, resetAt }] of this.#seen) {
-      if (resetAt <= this.#now()) this.#seen.delete(key);
-      else least.set(resource, Math.min(remaining, least.get(resource) ?? remaining));
-    }
-    return least;
-  }
-}
 
 /** In seconds: from a check that passes at once to a review of an hour. */
 const durationBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
@@ -90,23 +48,43 @@ interface PrometheusOptions {
   now?: () => number;
 }
 
-/** Metrics in their own registry, with the default ones of the Node process. */
-export function createMetrics({ version, now = Date.now }: PrometheusOptions): Metrics {
+/**
+ * The metrics of a process in a registry of their own, with the default ones of Node. Methods need no `this`, never throw and are cheap. No
+ * label names a repository, a person or an installation: readers of metrics may not be allowed to know them.
+ */
+export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
   const registry = new Registry();
   const counters = countersIn(registry);
   const gauges = gaugesIn(registry);
-  const limits = new RateLimits(now);
+  /** The newest limit of each installation and resource. */
+  const limits = new Map<string, RateLimitSeen>();
   gauges.info.set({ version }, 1);
   collectDefaultMetrics({ register: registry });
+
+  /** The remaining requests of the installation that has the fewest. A limit that was reset is unknown until the next answer. */
+  function showLimits(): void {
+    const least = new Map<string, number>();
+    for (const [key, { resource, remaining, resetAt }] of limits) {
+      if (resetAt <= now()) limits.delete(key);
+      else least.set(resource, Math.min(remaining, least.get(resource) ?? remaining));
+    }
+    gauges.remaining.reset();
+    for (const [resource, left] of least) gauges.remaining.set({ resource }, left);
+  }
+
   return {
-    delivery: (event, result) => counters.deliveries.inc({ event, result }),
-    jobWaited: (kind, ms) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
-    jobEnded(kind, outcome, ms) {
+    /** @param event from a fixed list: strangers can write anything into a header */
+    delivery: (event: string, result: DeliveryResult) => counters.deliveries.inc({ event, result }),
+    /** Time from storing a job to its first start. */
+    jobWaited: (kind: string, ms: number) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
+    /** How a worker finished a job, and how long it took. */
+    jobEnded(kind: string, outcome: string, ms: number) {
       counters.jobs.inc({ kind, outcome });
       counters.durations.observe({ kind, phase: "run" }, ms / 1_000);
     },
-    phase: (phase, ms) => counters.durations.observe({ kind: "review", phase }, ms / 1_000),
-    modelRequest(model, end) {
+    /** A successful phase of a review. */
+    phase: (phase: string, ms: number) => counters.durations.observe({ kind: "review", phase }, ms / 1_000),
+    modelRequest(model: string, end: ModelEnd) {
       const result = "failed" in end ? end.failed : "answered";
       counters.requests.inc({ model, result });
       if ("failed" in end) return;
@@ -116,9 +94,13 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions): M
       counters.tokens.inc({ model, kind: "completion" }, completionTokens);
       counters.cost.inc({ model }, costUsd ?? 0);
     },
-    rateLimit: (seen) => limits.see(seen),
-    async exposition(readQueue) {
-      showLimits(gauges, limits);
+    rateLimit(seen: RateLimitSeen) {
+      const resource = resources.has(seen.resource) ? seen.resource : "other";
+      limits.set(`${seen.installation} ${resource}`, { ...seen, resource });
+    },
+    /** All metrics in Prometheus' text format. */
+    async exposition(readQueue: ReadQueue) {
+      showLimits();
       await showQueue(gauges, readQueue);
       return { text: await registry.metrics(), contentType: registry.contentType };
     },
@@ -127,19 +109,11 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions): M
 
 function countersIn(registry: Registry) {
   const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
   return {
-    deliveries: new Counter({
-      name: "hunkwise_deliveries_total",
-      help: "Webhook deliveries, by result",
-      labelNames: ["event", "result"],
-      registers,
-    }),
-    jobs: new Counter({
-      name: "hunkwise_jobs_total",
-      help: "Jobs that this process ended, by outcome",
-      labelNames: ["kind", "outcome"],
-      registers,
-    }),
+    deliveries: counter("hunkwise_deliveries_total", "Webhook deliveries, by result", "event", "result"),
+    jobs: counter("hunkwise_jobs_total", "Jobs that this process ended, by outcome", "kind", "outcome"),
     durations: new Histogram({
       name: "hunkwise_job_duration_seconds",
       help: "wait: from storing to the first start; run: in a worker; fetch, review, publish: parts of a successful review",
@@ -147,67 +121,46 @@ function countersIn(registry: Registry) {
       buckets: durationBuckets,
       registers,
     }),
-    requests: new Counter({
-      name: "hunkwise_model_requests_total",
-      help: "Requests to models, by result",
-      labelNames: ["model", "result"],
-      registers,
-    }),
-    tokens: new Counter({
-      name: "hunkwise_model_tokens_total",
-      help: "Tokens of answered requests: prompt (not cached by the provider), cached, completion",
-      labelNames: ["model", "kind"],
-      registers,
-    }),
-    cost: new Counter({
-      name: "hunkwise_model_cost_usd_total",
-      help: "Cost of answered requests in US dollars, if the price of the model is known",
-      labelNames: ["model"],
-      registers,
-    }),
+    requests: counter("hunkwise_model_requests_total", "Requests to models, by result", "model", "result"),
+    tokens: counter(
+      "hunkwise_model_tokens_total",
+      "Tokens of answered requests: prompt (not cached by the provider), cached, completion",
+      "model",
+      "kind",
+    ),
+    cost: counter(
+      "hunkwise_model_cost_usd_total",
+      "Cost of answered requests in US dollars, if the price of the model is known",
+      "model",
+    ),
   };
 }
 
 function gaugesIn(registry: Registry) {
   const registers = [registry];
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers });
   return {
-    info: new Gauge({
-      name: "hunkwise_info",
-      help: "Always 1; the label is the version",
-      labelNames: ["version"],
-      registers,
-    }),
-    ready: new Gauge({
-      name: "hunkwise_ready",
-      help: "1 while jobs can be stored, as in /readyz",
-      registers,
-    }),
-    jobs: new Gauge({
-      name: "hunkwise_queue_jobs",
-      help: "Jobs in the database by state; the same in every process that shares the database",
-      labelNames: ["state"],
-      registers,
-    }),
-    oldest: new Gauge({
-      name: "hunkwise_queue_oldest_seconds",
-      help: "Seconds that the oldest job that may run has been waiting; 0 if no job is waiting",
-      registers,
-    }),
-    remaining: new Gauge({
-      name: "hunkwise_github_rate_limit_remaining",
-      help: "Requests left for the installation with the fewest, among those that this process used in the current hour",
-      labelNames: ["resource"],
-      registers,
-    }),
+    info: gauge("hunkwise_info", "Always 1; the label is the version", "version"),
+    ready: gauge("hunkwise_ready", "1 while jobs can be stored, as in /readyz"),
+    jobs: gauge(
+      "hunkwise_queue_jobs",
+      "Jobs in the database by state; the same in every process that shares the database",
+      "state",
+    ),
+    oldest: gauge(
+      "hunkwise_queue_oldest_seconds",
+      "Seconds that the oldest job that may run has been waiting; 0 if no job is waiting",
+    ),
+    remaining: gauge(
+      "hunkwise_github_rate_limit_remaining",
+      "Requests left for the installation with the fewest, among those that this process used in the current hour",
+      "resource",
+    ),
   };
 }
 
 type Gauges = ReturnType<typeof gaugesIn>;
-
-function showLimits({ remaining }: Gauges, limits: RateLimits): void {
-  remaining.reset();
-  for (const [resource, left] of limits.least()) remaining.set({ resource }, left);
-}
 
 /** Omits what cannot be read: a stale figure would look like a quiet queue. */
 async function showQueue({ ready, jobs, oldest }: Gauges, readQueue: ReadQueue): Promise<void> {

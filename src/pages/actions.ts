@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type Context, Hono } from "hono";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Run } from "../queue/database.ts";
 import { type Act, keyOf, type Task } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
-import { type Html, type HtmlPart, html } from "./html.ts";
-import { layout, type SectionPath } from "./layout.ts";
+import { type Html, type HtmlPart, html, layout, type SectionPath } from "./html.ts";
 import { address } from "./parts.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
 
@@ -110,15 +110,12 @@ interface Wanted {
 export type DoAct = (context: Context<PagesEnv>, wanted: Wanted) => Promise<Response>;
 
 export function createActs({ accept, onAccepted, now }: Omit<ActDeps, "run">): DoAct {
-  const counted = new Map<number, { began: number; count: number }>();
+  const counted = new LRUCache<number, { began: number; count: number }>({ max: mostCounted });
 
   function mayAct(account: number): boolean {
     const { began, count } = counted.get(account) ?? { began: 0, count: 0 };
     const isNew = now() - began >= acts.perMs;
-    counted.delete(account);
     counted.set(account, isNew ? { began: now(), count: 1 } : { began, count: count + 1 });
-    const [oldest] = counted.keys();
-    if (counted.size > mostCounted && oldest !== undefined) counted.delete(oldest);
     return isNew || count < acts.most;
   }
 
@@ -126,16 +123,22 @@ export function createActs({ accept, onAccepted, now }: Omit<ActDeps, "run">): D
     const { account, login } = context.var.viewer;
     if (!mayAct(account))
       return refuse(context, 429, section, "You did very much within a minute. Wait a minute.");
-    const { installation, id: repositoryId, owner, name } = repository;
+    const { mayWrite: _, ...about } = repository;
     const id = createHash("sha256")
-      .update(JSON.stringify([account, repositoryId, pull, act, form]))
+      .update(JSON.stringify([account, about.id, pull, act, form]))
       .digest("base64url")
       .slice(0, 22);
     const task: Task = {
-      ...{ kind: "act", act, repository: { installation, id: repositoryId, owner, name }, pull },
-      ...{ id, account, requestedBy: login, headSha: null },
+      kind: "act",
+      act,
+      repository: about,
+      pull,
+      id,
+      account,
+      requestedBy: login,
+      headSha: null,
     };
-    const job = { task, concurrencyKey: keyOf(task.repository, pull), coalesce: false, priority: 10 };
+    const job = { task, concurrencyKey: keyOf(about, pull), coalesce: false, priority: 10 };
     if (await accept({ id: `page:${id}`, event: "page", action: act.name }, [job])) onAccepted();
     return context.redirect(address(back, { done: act.name }), 303);
   };

@@ -1,12 +1,12 @@
 import { Hono } from "hono";
+import { LRUCache } from "lru-cache";
 import type { LoadedRepoConfig } from "../config/load-config.ts";
 import { AppError } from "../errors.ts";
 import { annotatedConfig, configHeadline } from "../reporters/config.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
-import { fullName, shown } from "./parts.ts";
-import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
+import { type Html, html, layout } from "./html.ts";
+import { shown } from "./parts.ts";
+import { fullName, type PagesEnv, type Viewer, type VisibleRepository } from "./viewer.ts";
 
 export interface ConfigurationDeps {
   /**
@@ -44,16 +44,13 @@ export function configuration({ loadConfiguration, now }: ConfigurationDeps): Ho
 
 /** Keeps what was read of each repository for a short time; all who look meanwhile wait for the same answer. */
 function remembered(read: (repository: VisibleRepository) => Promise<Html>, now: () => number) {
-  const kept = new Map<number, { at: number; html: Promise<Html> }>();
+  const kept = new LRUCache<number, { at: number; html: Promise<Html> }>({ max: mostKept });
   return (repository: VisibleRepository): Promise<Html> => {
     const known = kept.get(repository.id);
     if (known && now() - known.at < freshMs) return known.html;
     const html = read(repository);
-    kept.delete(repository.id);
     kept.set(repository.id, { at: now(), html });
     html.catch(() => kept.delete(repository.id));
-    const [oldest] = kept.keys();
-    if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
     return html;
   };
 }

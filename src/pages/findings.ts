@@ -2,19 +2,31 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Category, ruleNameOf, severities } from "../finding.ts";
 import type { Run } from "../queue/database.ts";
+import { mostReason } from "../queue/job.ts";
 import { idsIn } from "../queue/reader.ts";
-import type { Cell } from "../reporters/csv.ts";
-import { csvAnswer, MOST_CSV_ROWS } from "./csv.ts";
-import { type Html, type HtmlPart, html } from "./html.ts";
-import { layout } from "./layout.ts";
-import { readAll, readPart, type Selection, type Table } from "./listing.ts";
+import { redactText } from "../secrets/redact.ts";
 import {
+  type DoAct,
+  doneNotice,
+  incomplete,
+  readOnly,
+  refuse,
+  Sent,
+  sentOnce,
+  visibleTo,
+} from "./actions.ts";
+import { type Html, type HtmlPart, html, layout } from "./html.ts";
+import { between, Day, listRoutes, Paging, type Selection, type Table, Text } from "./listing.ts";
+import {
+  address,
   badge,
   type Column,
   choices,
+  column,
+  facts,
   field,
-  fullName,
   type GitHubLinks,
+  head,
   linkOut,
   linksTo,
   repositoryNames,
@@ -24,16 +36,30 @@ import {
   table,
   timeOf,
 } from "./parts.ts";
-import { between, Day, listPager, type PageDeps, Paging, positionOf, Text } from "./reviews.ts";
-import { type Named, namesOf, scopeOf, visibleIds } from "./scope.ts";
-import type { PagesEnv, Viewer } from "./viewer.ts";
+import type { PageDeps } from "./reviews.ts";
+import {
+  fullName,
+  type Named,
+  type PagesEnv,
+  scopeOf,
+  type Viewer,
+  type VisibleRepository,
+  visibleIds,
+} from "./viewer.ts";
 
-export const states = ["open", "outdated", "fixed", "withdrawn", "dismissed"] as const;
+const states = ["open", "outdated", "fixed", "withdrawn", "dismissed"] as const;
 export const stateTones: Readonly<Record<string, Tone>> = {
-  ...{ open: "warn", outdated: "calm", fixed: "good", withdrawn: "calm", dismissed: "calm" },
+  open: "warn",
+  outdated: "calm",
+  fixed: "good",
+  withdrawn: "calm",
+  dismissed: "calm",
 };
 export const severityTones: Readonly<Record<string, Tone>> = {
-  ...{ critical: "bad", high: "bad", medium: "warn", low: "calm" },
+  critical: "bad",
+  high: "bad",
+  medium: "warn",
+  low: "calm",
 };
 
 /** How a person dismissed a finding, as the end of "dismissed". */
@@ -46,7 +72,7 @@ const dismissals: Readonly<Record<string, string>> = {
   page: "on this page",
 };
 
-export const FindingRow = z.object({
+const FindingRow = z.object({
   repository: z.int(),
   pull: z.int(),
   key: z.string(),
@@ -69,20 +95,18 @@ export const FindingRow = z.object({
   url: z.string().nullable(),
   reason: z.string().nullable(),
 });
-export type FindingRow = z.infer<typeof FindingRow>;
+type FindingRow = z.infer<typeof FindingRow>;
 
 const words: ReadonlySet<string> = new Set(["title", "path", "line", "url", "reason"]);
 const columns = Object.keys(FindingRow.shape).map(
   (name) => `${words.has(name) ? "words" : "page"}.${name} AS ${name}`,
 );
 
-export const findingTable: Table = {
-  ...{
-    name: "finding",
-    order: ["delivered_at", "repository", "pull", "key"],
-    identity: ["repository", "pull", "key"],
-    texts: ["key"],
-  },
+const findingTable: Table = {
+  name: "finding",
+  order: ["delivered_at", "repository", "pull", "key"],
+  identity: ["repository", "pull", "key"],
+  texts: ["key"],
   select: (page) => `SELECT ${columns.join(", ")} FROM (${page}) AS page
     LEFT JOIN finding_text AS words ON words.repository = page.repository AND words.pull = page.pull AND words.key = page.key
       AND page.repository IN (${idsIn("visible")})`,
@@ -90,7 +114,12 @@ export const findingTable: Table = {
 
 /** Of `/findings`. Each is empty if it does not matter. */
 const Query = z.object({
-  ...{ repository: Text, state: Text, severity: Text, category: Text, rule: Text, source: Text },
+  repository: Text,
+  state: Text,
+  severity: Text,
+  category: Text,
+  rule: Text,
+  source: Text,
   /** Number of the pull request. */
   pull: z
     .string()
@@ -98,9 +127,11 @@ const Query = z.object({
     .catch("")
     .default(""),
   /** Days between which it was delivered. */
-  ...{ from: Day, to: Day },
+  from: Day,
+  to: Day,
   /** Weeks, by their Mondays, between which its pull request was closed. */
-  ...{ closed_from: Day, closed_to: Day },
+  closed_from: Day,
+  closed_to: Day,
   /** What became of its pull request. */
   pull_state: z.enum(["", "open", "closed", "merged"]).catch("").default(""),
   ...Paging,
@@ -129,37 +160,18 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
           ]),
     ],
     parameters: {
-      ...{ state, severity, category, source, rule, closed_from, closed_to, pull_state },
-      ...{ pull: Number(pull), visible: visibleIds(viewer) },
+      state,
+      severity,
+      category,
+      source,
+      rule,
+      closed_from,
+      closed_to,
+      pull_state,
+      pull: Number(pull),
+      visible: visibleIds(viewer),
     },
   };
-}
-
-const PAGE = 50;
-
-/** The list of findings: `/findings`, and `/findings.csv`. */
-export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
-  const links = linksTo(webUrl);
-  return new Hono<PagesEnv>()
-    .get("/findings", async (context) => {
-      const viewer = context.get("viewer");
-      const query = Query.parse(context.req.query());
-      const selection = await selectionOf(run, viewer, query);
-      const part = await readPart(run, findingTable, selection, positionOf(findingTable, query), PAGE);
-      const rows = z.array(FindingRow).parse(part.rows);
-      const names = await namesOf(run, viewer, rows);
-      const body = html`${filterForm(query, viewer)}
-${rows.length > 0 ? findingList(rows, names, links) : html`<p class="empty">${part.isCutOff ? "No finding among those that were looked at." : "No finding."}</p>`}
-${part.isCutOff && html`<p class="note">The list ends here because very many findings were looked at; it goes on with the older ones.</p>`}
-${listPager("/findings", query, part)}
-<p class="note">Open: nothing has happened yet. Outdated: its code has changed, and it is not known whether that fixed it. Fixed: a later review saw that the code no longer has it. Withdrawn: a later review no longer reported it, although its code had not changed. Dismissed: a person with write access decided to leave the code as it is.</p>`;
-      return context.html(layout({ title: "Findings", viewer, section: "/findings", body }));
-    })
-    .get("/findings.csv", async (context) => {
-      const viewer = context.get("viewer");
-      const selection = await selectionOf(run, viewer, Query.parse(context.req.query()));
-      return csvAnswer("findings.csv", csvHead, csvLines(run, viewer, selection));
-    });
 }
 
 const filterForm = (
@@ -187,17 +199,15 @@ ${field("closed_to", "To the week of", query.closed_to, { type: "date" })}`
 
 function findingList(rows: readonly FindingRow[], names: (id: number) => Named, links: GitHubLinks): Html {
   const list: Column<FindingRow>[] = [
-    { name: "Finding", isHead: true, cell: (row) => titleCell(row, names(row.repository), links) },
-    { name: "Severity", cell: ({ severity }) => badge(severity, severityTones[severity] ?? "calm") },
-    { name: "About", cell: aboutCell },
-    { name: "State", cell: stateCell },
-    { name: "Thumbs", cell: thumbs },
-    {
-      name: "Pull request",
-      cell: ({ pull, repository }) =>
-        linkOut(links.pull(names(repository), pull), shown(`${fullName(names(repository))}#${pull}`)),
-    },
-    { name: "Delivered", cell: ({ delivered_at }) => timeOf(delivered_at) },
+    head("Finding", (row) => titleCell(row, names(row.repository), links)),
+    column("Severity", ({ severity }) => badge(severity, severityTones[severity] ?? "calm")),
+    column("About", aboutCell),
+    column("State", stateCell),
+    column("Thumbs", thumbs),
+    column("Pull request", ({ pull, repository }) =>
+      linkOut(links.pull(names(repository), pull), shown(`${fullName(names(repository))}#${pull}`)),
+    ),
+    column("Delivered", ({ delivered_at }) => timeOf(delivered_at)),
   ];
   return table("Findings that people saw, newest first", list, rows);
 }
@@ -214,67 +224,177 @@ function titleCell(row: FindingRow, { isVisible }: Named, links: GitHubLinks): H
   return html`${linkOut(links.own(url), shown(title))}<span class="sub mono">${shown(where)}</span>${place !== "comment" && html`<span class="sub">${place === "annotation" ? "as an annotation" : "in the summary"}</span>`}<span class="sub"><a href="${findingPath(row)}" aria-label="${shown(`Details of: ${title}`)}">Details</a></span>`;
 }
 
-export function aboutCell({ category, rule, source }: FindingRow): Html {
+function aboutCell({ category, rule, source }: FindingRow): Html {
   const name = ruleNameOf({ source: source ?? "model", ...(rule === null ? {} : { rule }) });
   return html`${category && shown(category)}${name && html`<span class="sub">${shown(name)}</span>`}`;
 }
 
-export function stateCell({ state, dismissed_by, dismissed_how, decided_at, reason }: FindingRow): Html {
+function stateCell({ state, dismissed_by, dismissed_how, decided_at, reason }: FindingRow): Html {
   const how = dismissed_how && (dismissals[dismissed_how] ?? dismissed_how);
   const said = [how, dismissed_by && `by ${dismissed_by}`].filter(Boolean).join(", ");
   return html`${badge(state, stateTones[state] ?? "calm")}${said && html`<span class="sub">${shown(said)}</span>`}${decided_at && html`<span class="sub">${timeOf(decided_at)}</span>`}${reason && html`<span class="sub">“${shown(reason)}”</span>`}`;
 }
 
-export const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
+const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
   [thumbs_up > 0 && `${thumbs_up} up`, thumbs_down > 0 && `${thumbs_down} down`].filter(Boolean).join(", ");
-
-const csvHead = [
-  ...[
-    "repository",
-    "pull",
-    "key",
-    "severity",
-    "category",
-    "rule",
-    "source",
-    "state",
-    "dismissed_by",
-    "dismissed_how",
-  ],
-  ...[
-    "reason",
-    "thumbs_up",
-    "thumbs_down",
-    "delivered_at",
-    "decided_at",
-    "place",
-    "title",
-    "path",
-    "line",
-    "url",
-  ],
-];
 
 const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
 
-async function* csvLines(run: Run, viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
-  for await (const part of readAll(run, findingTable, selection, MOST_CSV_ROWS)) {
-    const rows = z.array(FindingRow).parse(part);
-    const names = await namesOf(run, viewer, rows);
-    for (const row of rows) {
-      yield [
-        ...[
-          fullName(names(row.repository)),
-          row.pull,
-          row.key,
-          row.severity,
-          row.category,
-          row.rule,
-          row.source,
-        ],
-        ...[row.state, row.dismissed_by, row.dismissed_how, row.reason, row.thumbs_up, row.thumbs_down],
-        ...[iso(row.delivered_at), iso(row.decided_at), row.place, row.title, row.path, row.line, row.url],
-      ];
-    }
-  }
+/** The list of findings: `/findings`, and `/findings.csv`. */
+export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
+  const links = linksTo(webUrl);
+  return listRoutes<FindingRow, Query>(run, {
+    path: "/findings",
+    title: "Findings",
+    noun: "finding",
+    table: findingTable,
+    Row: FindingRow,
+    Query,
+    select: selectionOf,
+    form: filterForm,
+    rows: (rows, names) => findingList(rows, names, links),
+    note: html`
+<p class="note">Open: nothing has happened yet. Outdated: its code has changed, and it is not known whether that fixed it. Fixed: a later review saw that the code no longer has it. Withdrawn: a later review no longer reported it, although its code had not changed. Dismissed: a person with write access decided to leave the code as it is.</p>`,
+    csv: {
+      repository: (_, repository) => fullName(repository),
+      pull: ({ pull }) => pull,
+      key: ({ key }) => key,
+      severity: ({ severity }) => severity,
+      category: ({ category }) => category,
+      rule: ({ rule }) => rule,
+      source: ({ source }) => source,
+      state: ({ state }) => state,
+      dismissed_by: ({ dismissed_by }) => dismissed_by,
+      dismissed_how: ({ dismissed_how }) => dismissed_how,
+      reason: ({ reason }) => reason,
+      thumbs_up: ({ thumbs_up }) => thumbs_up,
+      thumbs_down: ({ thumbs_down }) => thumbs_down,
+      delivered_at: ({ delivered_at }) => iso(delivered_at),
+      decided_at: ({ decided_at }) => iso(decided_at),
+      place: ({ place }) => place,
+      title: ({ title }) => title,
+      path: ({ path }) => path,
+      line: ({ line }) => line,
+      url: ({ url }) => url,
+    },
+  });
+}
+
+/** Why people leave the code as it is. Their own words follow. */
+const reasons = {
+  wrong: "The finding is wrong",
+  intended: "The code is meant to be like this",
+  handled: "It is handled elsewhere",
+  minor: "It is not worth a change",
+  later: "It will be changed later",
+  other: "",
+} as const;
+/** Characters; together with the longest reason and ": ", they are `mostReason`. */
+const mostWords = 460;
+
+const DismissForm = Sent.extend({
+  why: z.enum(Object.keys(reasons) as (keyof typeof reasons)[]),
+  // As one line: a database keeps no NUL, and a thread shows no other.
+  words: z
+    .string()
+    .transform((text) => text.replace(/[\p{Cc}\s]+/gu, " ").trim())
+    .pipe(z.string().max(mostWords)),
+});
+
+/** What a person says, in full; empty if they said nothing. */
+const reasonOf = ({ why, words }: z.infer<typeof DismissForm>): string =>
+  [reasons[why], words].filter((part) => part !== "").join(": ");
+
+const section = "/findings";
+const one = findingTable.select(
+  "SELECT * FROM finding WHERE repository = :repository AND pull = :pull AND key = :key",
+);
+const Place = z.object({
+  repository: z.coerce.number().int().positive(),
+  pull: z.coerce.number().int().positive().max(999_999_999),
+  // A database refuses NUL, and an id is one word.
+  key: z.string().regex(/^[\w.:-]{1,300}$/),
+});
+
+/** The finding of an address, only for those to whom GitHub shows its repository. */
+async function findingAt(run: Run, viewer: Viewer, parameters: Record<string, string>) {
+  const place = Place.safeParse(parameters).data;
+  const repository = visibleTo(viewer, place?.repository);
+  if (!place || !repository) return undefined;
+  const row = FindingRow.optional().parse(
+    (await run(one, { ...place, visible: visibleIds(viewer) })).rows[0],
+  );
+  return row && { row, repository };
+}
+
+/** The page of one finding, `/findings/<repository>/<pull request>/<key>`, and the form on it that dismisses the finding. */
+export function finding({ run, webUrl }: Pick<PageDeps, "run" | "webUrl">, doAct: DoAct): Hono<PagesEnv> {
+  const links = linksTo(webUrl);
+  const path = "/findings/:repository/:pull/:key";
+  return new Hono<PagesEnv>()
+    .get(path, async (context) => {
+      const { viewer } = context.var;
+      const found = await findingAt(run, viewer, context.req.param());
+      if (!found) return context.notFound();
+      const { row, repository } = found;
+      const title = row.title ?? `A finding of ${fullName(repository)}#${row.pull}`;
+      const form = repository.mayWrite && isOpen(row) && dismissPart(row);
+      const body = html`${doneNotice(context)}${told(row, repository, links)}${form}`;
+      return context.html(layout({ title: shown(title), viewer, section, body }));
+    })
+    .post(path, async (context) => {
+      const found = await findingAt(run, context.var.viewer, context.req.param());
+      if (!found) return context.notFound();
+      const { row, repository } = found;
+      if (!repository.mayWrite) return refuse(context, 403, section, readOnly);
+      const sent = DismissForm.safeParse(await context.req.parseBody());
+      if (!sent.success) return refuse(context, 400, section, incomplete);
+      const reason = (await redactText(reasonOf(sent.data))).slice(0, mostReason).toWellFormed();
+      if (reason === "")
+        return refuse(context, 400, section, "A dismissal needs a reason. Choose one, or write one.");
+      if (!isOpen(row)) return refuse(context, 409, section, `The finding is ${row.state} by now.`);
+      if (row.place !== "comment") return refuse(context, 409, section, noThread);
+      const act = { name: "dismiss" as const, comment: Number(row.key), reason };
+      const { pull } = row;
+      return doAct(context, { act, form: sent.data.form, repository, pull, back: findingPath(row), section });
+    });
+}
+
+function told(row: FindingRow, repository: VisibleRepository, links: GitHubLinks): Html {
+  const { path, line, key } = row;
+  const pull = links.pull(repository, row.pull);
+  const url = links.own(row.url) ?? (row.place === "comment" ? `${pull}#discussion_r${key}` : null);
+  const where = path && html`<span class="mono">${shown(line === null ? path : `${path}:${line}`)}</span>`;
+  const runs = address("/reviews", { repository: fullName(repository), q: `#${row.pull}` });
+  return html`${facts([
+    ["State", stateCell(row)],
+    ["Severity", badge(row.severity, severityTones[row.severity] ?? "calm")],
+    ["About", aboutCell(row)],
+    ["Place", where],
+    ["Pull request", linkOut(pull, shown(`${fullName(repository)}#${row.pull}`))],
+    ["Delivered", timeOf(row.delivered_at)],
+    ["Thumbs", thumbs(row)],
+  ])}
+${row.title === null && html`<p class="notice">Its words are no longer on record.</p>`}
+<p>${url !== null && html`${linkOut(url, "The finding on GitHub")} · `}<a href="${runs}">What was run on its pull request</a></p>
+`;
+}
+
+const isOpen = ({ state }: FindingRow): boolean => state === "open" || state === "outdated";
+
+const noThread =
+  "It has no thread on GitHub, so it cannot be dismissed this way. It goes when a review no longer finds it.";
+
+function dismissPart(row: FindingRow): Html {
+  if (row.place !== "comment") return html`<p class="note">${noThread}</p>`;
+  return html`<h2>Dismiss it</h2>
+<form class="filters" method="post" action="${findingPath(row)}">${sentOnce()}
+<label>Why
+<select name="why" required><option value="">choose</option>${Object.entries(reasons).map(([value, text]) => html`<option value="${value}">${text || "Another reason"}</option>`)}</select></label>
+<label>In your words
+<textarea name="words" rows="2" cols="50" maxlength="${mostWords}"></textarea></label>
+<button>Dismiss</button>
+</form>
+<p class="note">Hunkwise answers in the thread of the finding with your name and your reason, does not report the finding again, and no longer
+counts it against the change.</p>`;
 }

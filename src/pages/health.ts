@@ -1,9 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../queue/database.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
-import { badge, type Column, facts, shown, span, type Tone, table, timeOf } from "./parts.ts";
+import { type Html, html, layout } from "./html.ts";
+import { badge, type Column, column, facts, head, shown, span, type Tone, table, timeOf } from "./parts.ts";
 import type { PagesEnv } from "./viewer.ts";
 
 /** The result of a check, as `hunkwise doctor` prints it. */
@@ -25,6 +24,12 @@ export interface HealthDeps {
 /** Checks are not repeated before this time has passed, however often somebody looks. */
 const freshMs = 15 * 60_000;
 const checkPatienceMs = 120_000;
+const unended: Checked = {
+  name: "checks",
+  state: "fail",
+  says: `The checks did not end in ${span(checkPatienceMs)}.`,
+  remedy: "Run `hunkwise doctor` on the server.",
+};
 /** What is shown of jobs that failed. */
 const failedDays = 7;
 
@@ -37,14 +42,15 @@ const tones: Record<Checked["state"], Tone> = { ok: "good", warn: "warn", fail: 
 
 /** Whether everything works that the server needs: `/health`, for operators. */
 export function health({ run, now, checkAll }: HealthDeps): Hono<PagesEnv> {
-  const checks = new Checks(checkAll, now);
+  const all = () => checkAll(AbortSignal.timeout(checkPatienceMs)).catch(() => [unended]);
+  const checks = new Checks(all, freshMs, now);
   return new Hono<PagesEnv>().get("/health", async (context) => {
     const viewer = context.get("viewer");
     if (!viewer.isOperator) {
       const body = html`<p>Only operators of this server see its health. The server names them by the ids of their accounts, in <code>HUNKWISE_OPERATORS</code>. Yours is <code>${viewer.account}</code>.</p>`;
       return context.html(layout({ title: "Health", viewer, section: "/health", body }), 403);
     }
-    const { checked, at, isRunning } = checks.look();
+    const { newest: checked, at, isRunning } = checks.look();
     const time = now();
     const delivery = z
       .object({ at: z.int() })
@@ -61,7 +67,7 @@ export function health({ run, now, checkAll }: HealthDeps): Hono<PagesEnv> {
       ["Checked", at === null ? "not yet" : html`${timeOf(at)}, ${span(time - at)} ago`],
     ])}
 ${isRunning && html`<p class="notice" role="status">The checks run now; this page loads again by itself.</p>`}
-${checked.length > 0 && table("Checks of this process, as hunkwise doctor makes them", columns, checked)}
+${checked !== null && table("Checks of this process, as hunkwise doctor makes them", columns, checked)}
 <h2>Jobs that failed in the last ${failedDays} days</h2>
 ${failed.length === 0 ? html`<p class="empty">None.</p>` : table("Failed jobs, newest first", failedColumns, failed, { isUnderHeading: true })}`;
     return context.html(
@@ -77,51 +83,47 @@ ${failed.length === 0 ? html`<p class="empty">None.</p>` : table("Failed jobs, n
 }
 
 const columns: Column<Checked>[] = [
-  { name: "Check", isHead: true, cell: ({ name }) => name },
-  { name: "State", cell: ({ state }) => badge(state, tones[state]) },
-  {
-    name: "Says",
-    cell: ({ says, remedy }): Html =>
+  head("Check", ({ name }) => name),
+  column("State", ({ state }) => badge(state, tones[state])),
+  column(
+    "Says",
+    ({ says, remedy }): Html =>
       html`${shown(says)}${remedy && html`<span class="sub">${shown(remedy)}</span>`}`,
-  },
+  ),
 ];
 
 const failedColumns: Column<z.infer<typeof FailureRow>>[] = [
-  { name: "Ended", isHead: true, cell: ({ ended_at }) => timeOf(ended_at) },
-  { name: "Reason", cell: ({ reason }) => shown(reason ?? "") },
-  { name: "Run", cell: ({ id }) => html`<code>${id}</code>` },
+  head("Ended", ({ ended_at }) => timeOf(ended_at)),
+  column("Reason", ({ reason }) => shown(reason ?? "")),
+  column("Run", ({ id }) => html`<code>${id}</code>`),
 ];
 
-/** The last results; running the checks never keeps a page waiting. */
-class Checks {
-  readonly #checkAll: HealthDeps["checkAll"];
+/** The newest result of something slow. It is made when somebody looks, at most once in a while, and nobody waits for it. */
+export class Checks<Result> {
+  newest: Result | null = null;
+  /** When the newest result was there, in milliseconds since 1970. */
+  at: number | null = null;
+  isRunning = false;
+  readonly #check: () => Promise<Result>;
+  readonly #freshMs: number;
   readonly #now: () => number;
-  #checked: readonly Checked[] = [];
-  #at: number | null = null;
-  #isRunning = false;
 
-  constructor(checkAll: HealthDeps["checkAll"], now: () => number) {
-    this.#checkAll = checkAll;
+  /** @param check never rejects */
+  constructor(check: () => Promise<Result>, freshMs: number, now: () => number) {
+    this.#check = check;
+    this.#freshMs = freshMs;
     this.#now = now;
   }
 
-  look(): { checked: readonly Checked[]; at: number | null; isRunning: boolean } {
-    if (!this.#isRunning && (this.#at === null || this.#now() - this.#at > freshMs)) void this.#run();
-    return { checked: this.#checked, at: this.#at, isRunning: this.#isRunning };
+  look(): this {
+    if (!this.isRunning && (this.at === null || this.#now() - this.at >= this.#freshMs)) void this.#run();
+    return this;
   }
 
   async #run(): Promise<void> {
-    this.#isRunning = true;
-    try {
-      this.#checked = await this.#checkAll(AbortSignal.timeout(checkPatienceMs));
-    } catch {
-      const says = `The checks did not end in ${span(checkPatienceMs)}.`;
-      this.#checked = [
-        { name: "checks", state: "fail", says, remedy: "Run `hunkwise doctor` on the server." },
-      ];
-    } finally {
-      this.#at = this.#now();
-      this.#isRunning = false;
-    }
+    this.isRunning = true;
+    this.newest = await this.#check();
+    this.at = this.#now();
+    this.isRunning = false;
   }
 }

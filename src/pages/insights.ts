@@ -4,20 +4,18 @@ import {
   type Breakdown,
   breakdownCsv,
   breakdowns,
-  definitions,
-  judged,
-  share,
-  tokensOf,
-} from "../figures/definitions.ts";
-import { demotionOf } from "../figures/demotion.ts";
-import {
   type Dimension,
+  definitions,
+  demotionOf,
   dimensions,
   type Insights,
+  judged,
   type Line,
   type OftenDismissed,
   type Outcomes,
   readInsights,
+  share,
+  tokensOf,
   weeksSince,
 } from "../figures/insights.ts";
 import type { Run } from "../queue/database.ts";
@@ -32,15 +30,15 @@ import {
   sentOnce,
   visibleTo,
 } from "./actions.ts";
-import { barChart } from "./charts.ts";
-import { type Html, type HtmlPart, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, type HtmlPart, html, layout } from "./html.ts";
 import {
   address,
   type Column,
+  column,
   field,
-  fullName,
+  head,
   money,
+  number,
   repositoryNames,
   short,
   shown,
@@ -48,8 +46,7 @@ import {
   table,
 } from "./parts.ts";
 import type { PageDeps } from "./reviews.ts";
-import { scopeOf } from "./scope.ts";
-import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
+import { fullName, type PagesEnv, scopeOf, type Viewer, type VisibleRepository } from "./viewer.ts";
 
 /** Days of the periods that one can choose. */
 const periods = [
@@ -160,7 +157,7 @@ ${byRepository(all, links)}
 ${csvLink(query, "repository")}
 <h2>By week</h2>
 ${lineTable(
-  "By week",
+  "Week",
   all.weeks.toReversed(),
   ({ week }) => html`<time datetime="${week}">${week}</time>`,
   ({ week }) => links.within({ from: week, to: week }),
@@ -289,25 +286,21 @@ function oftenDismissed(
   const list = ({ repository, dimension, value }: Row, state: string) =>
     lists.within({ repository }).findings({ [dimension]: value, pull_state: "merged", state });
   const columns: Column<Row>[] = [
-    { name: "Repository", isHead: true, cell: ({ repository }) => shown(repository) },
-    {
-      name: "Findings",
-      cell: ({ dimension, value }) =>
-        html`${shown(value)}<span class="sub">${dimensionWords[dimension]}</span>`,
-    },
-    { name: "Dismissed", isNumber: true, cell: (row) => linked(list(row, "dismissed"), row.dismissed) },
-    { name: "Fixed", isNumber: true, cell: (row) => linked(list(row, "fixed"), row.fixed) },
-    { name: "Of", isNumber: true, cell: ({ findings }) => thousands(findings) },
-    {
-      name: "What a person could do",
-      cell: (row) => {
-        const { does, lines } = demotionOf(row);
-        const repository = acts.find((one) => fullName(one) === row.repository);
-        return html`${shown(does)}${lines !== null && html`<pre>${shown(lines)}</pre>`}${
-          repository && lines !== null && proposeForm(row, repository, query)
-        }`;
-      },
-    },
+    head("Repository", ({ repository }) => shown(repository)),
+    column(
+      "Findings",
+      ({ dimension, value }) => html`${shown(value)}<span class="sub">${dimensionWords[dimension]}</span>`,
+    ),
+    number("Dismissed", (row) => linked(list(row, "dismissed"), row.dismissed)),
+    number("Fixed", (row) => linked(list(row, "fixed"), row.fixed)),
+    number("Of", ({ findings }) => thousands(findings)),
+    column("What a person could do", (row) => {
+      const { does, lines } = demotionOf(row);
+      const repository = acts.find((one) => fullName(one) === row.repository);
+      return html`${shown(does)}${lines !== null && html`<pre>${shown(lines)}</pre>`}${
+        repository && lines !== null && proposeForm(row, repository, query)
+      }`;
+    }),
   ];
   return html`<h2 id="often-dismissed">Dismissed again and again</h2>
 <p class="note">At least five, and at least half of all in merged pull requests. Nothing changes by itself: whoever maintains the repository decides, and adds the lines to <code>.github/hunkwise.yml</code>.</p>
@@ -366,28 +359,23 @@ const outcomes = <Row extends Outcomes>(
   lists: (row: Row) => Lists,
   filter: (row: Row) => Record<string, string>,
 ): Column<Row>[] => {
-  const counted = (name: string, count: (row: Row) => number, more: Record<string, string>): Column<Row> => ({
-    ...{ name, isNumber: true },
-    cell: (row) => linked(lists(row).findings({ ...filter(row), ...more }), count(row)),
-  });
+  const counted = (name: string, count: (row: Row) => number, more: Record<string, string>) =>
+    number<Row>(name, (row) => linked(lists(row).findings({ ...filter(row), ...more }), count(row)));
   const merged = { pull_state: "merged" };
   return [
     counted("Findings", judged, merged),
-    {
-      ...{ name: "Fixed", isNumber: true },
-      cell: (row) =>
+    number(
+      "Fixed",
+      (row) =>
         html`${linked(lists(row).findings({ ...filter(row), ...merged, state: "fixed" }), row.fixed)}${share(row.fixed, judged(row)) && html` <span class="dim">${share(row.fixed, judged(row))}</span>`}`,
-    },
+    ),
     counted("Dismissed", ({ dismissed }) => dismissed, { ...merged, state: "dismissed" }),
     counted("Ignored", ({ ignored }) => ignored, { ...merged, state: "open" }),
     counted("Unclear", ({ unclear }) => unclear, { ...merged, state: "outdated" }),
     counted("Not merged", ({ unmerged }) => unmerged, { pull_state: "closed" }),
-    {
-      name: "Thumbs",
-      isNumber: true,
-      cell: ({ thumbs_up, thumbs_down }) =>
-        thumbs_up + thumbs_down === 0 ? "" : `+${thumbs_up} −${thumbs_down}`,
-    },
+    number("Thumbs", ({ thumbs_up, thumbs_down }) =>
+      thumbs_up + thumbs_down === 0 ? "" : `+${thumbs_up} −${thumbs_down}`,
+    ),
   ];
 };
 
@@ -398,7 +386,7 @@ const mostRepositories = 100;
 function byRepository({ repositories }: Insights, lists: Lists): Html {
   const busiest = repositories.toSorted((a, b) => b.reviews - a.reviews || b.delivered - a.delivered);
   return html`${lineTable(
-    "By repository",
+    "Repository",
     busiest.slice(0, mostRepositories),
     ({ name }) => shown(name),
     ({ name }) => lists.within({ repository: name }),
@@ -407,87 +395,135 @@ ${busiest.length > mostRepositories && html`<p class="note">The ${mostRepositori
 }
 
 function lineTable<Row extends Line>(
-  caption: string,
+  kind: string,
   rows: readonly Row[],
   name: (row: Row) => HtmlPart,
   lists: (row: Row) => Lists,
 ): Html {
   const runs: Column<Row>[] = [
-    {
-      name: caption.replace("By ", "").replace(/^./, (first) => first.toUpperCase()),
-      isHead: true,
-      cell: name,
-    },
-    {
-      name: "Reviews",
-      isNumber: true,
-      cell: (row) => linked(lists(row).runs({ result: "published" }), row.reviews),
-    },
-    { name: "Quiet", isNumber: true, cell: (row) => linked(lists(row).runs({ result: "quiet" }), row.quiet) },
-    {
-      name: "Skipped",
-      isNumber: true,
-      cell: (row) => linked(lists(row).runs({ outcome: "skipped", kind: "review" }), row.skipped),
-    },
-    {
-      name: "Failed",
-      isNumber: true,
-      cell: (row) => linked(lists(row).runs({ outcome: "failed" }), row.failed),
-    },
-    {
-      ...{ name: "Cost", isNumber: true },
-      cell: ({ cost_usd, unpriced }) =>
+    head(kind, name),
+    number("Reviews", (row) => linked(lists(row).runs({ result: "published" }), row.reviews)),
+    number("Quiet", (row) => linked(lists(row).runs({ result: "quiet" }), row.quiet)),
+    number("Skipped", (row) => linked(lists(row).runs({ outcome: "skipped", kind: "review" }), row.skipped)),
+    number("Failed", (row) => linked(lists(row).runs({ outcome: "failed" }), row.failed)),
+    number(
+      "Cost",
+      ({ cost_usd, unpriced }) =>
         html`${money(cost_usd, cost_usd > 0 ? 0 : unpriced)}${cost_usd > 0 && unpriced > 0 && html`<span class="sub">+ unpriced</span>`}`,
-    },
-    { name: "Merged", isNumber: true, cell: ({ merged }) => thousands(merged) },
+    ),
+    number("Merged", ({ merged }) => thousands(merged)),
   ];
   return rows.length === 0
     ? html`<p class="empty">No review in this time.</p>`
-    : table(caption, [...runs, ...outcomes(lists, () => ({}))], rows, { isUnderHeading: true });
+    : table(byKind(kind), [...runs, ...outcomes(lists, () => ({}))], rows, { isUnderHeading: true });
 }
 
-const titles: Record<Dimension, string> = {
-  ...{ severity: "By severity", category: "By category", rule: "By named rule", source: "By analyzer" },
+/** What the rows of a breakdown are. */
+const kinds: Record<Dimension, string> = {
+  severity: "Severity",
+  category: "Category",
+  rule: "Named rule",
+  source: "Analyzer",
 };
+const byKind = (kind: string) => `By ${kind.toLowerCase()}`;
 
 function breakdown({ by }: Insights, dimension: Dimension, query: Query, lists: Lists): Html {
   const rows = by?.[dimension] ?? [];
-  const name: Column<(typeof rows)[number]> = {
-    ...{
-      name: titles[dimension].replace("By ", "").replace(/^./, (first) => first.toUpperCase()),
-      isHead: true,
-    },
-    cell: ({ value }) => shown(value === "" ? "none" : value),
-  };
   if (rows.length === 0) return html``;
-  return html`<h2>${titles[dimension]}</h2>
-${table(
-  titles[dimension],
-  [
-    name,
+  const caption = byKind(kinds[dimension]);
+  const columns: Column<(typeof rows)[number]>[] = [
+    head(kinds[dimension], ({ value }) => shown(value === "" ? "none" : value)),
     ...outcomes<(typeof rows)[number]>(
       () => lists,
       ({ value }) => ({ [dimension]: value }),
     ),
-  ],
-  rows,
-  { isUnderHeading: true },
-)}
+  ];
+  return html`<h2>${caption}</h2>
+${table(caption, columns, rows, { isUnderHeading: true })}
 ${csvLink(query, dimension)}`;
 }
 
 function modelTable({ models }: Insights): Html {
   if (models.length === 0) return html`<p class="empty">No model was asked in this time.</p>`;
   const list: Column<(typeof models)[number]>[] = [
-    { name: "Model", isHead: true, cell: ({ model }) => shown(model) },
-    { name: "Turns", isNumber: true, cell: ({ turns }) => thousands(turns) },
-    { name: "Prompt tokens", isNumber: true, cell: ({ prompt_tokens }) => short(prompt_tokens) },
-    { name: "of them cached", isNumber: true, cell: ({ cached_tokens }) => short(cached_tokens) },
-    { name: "Completion tokens", isNumber: true, cell: ({ completion_tokens }) => short(completion_tokens) },
-    { name: "Cost", isNumber: true, cell: ({ cost_usd, unpriced }) => money(cost_usd, unpriced) },
+    head("Model", ({ model }) => shown(model)),
+    number("Turns", ({ turns }) => thousands(turns)),
+    number("Prompt tokens", ({ prompt_tokens }) => short(prompt_tokens)),
+    number("of them cached", ({ cached_tokens }) => short(cached_tokens)),
+    number("Completion tokens", ({ completion_tokens }) => short(completion_tokens)),
+    number("Cost", ({ cost_usd, unpriced }) => money(cost_usd, unpriced)),
   ];
   return table("By model", list, models, { isUnderHeading: true });
 }
 
 const csvLink = ({ repository, days }: Query, by: Breakdown): Html =>
   html`<p class="note"><a href="${address("/insights.csv", { repository, days, by })}">CSV of this table</a></p>`;
+
+/*
+ * Charts as SVG, drawn on the server. Each has the same numbers in a table on its page, so programs that read pages aloud are only
+ * told its caption, and its links are for pointers alone.
+ */
+
+interface Bar {
+  /** Below the bar: a week. */
+  label: string;
+  /** Of the bar, in full. */
+  title: string;
+  /** The parts from the bottom to the top, one for each series. */
+  values: readonly number[];
+  href: string;
+}
+
+interface BarChart {
+  /** What the picture shows, as one sentence. */
+  name: string;
+  series: readonly { name: string; color: 1 | 2 | 3 | 4 | 5 | 6 }[];
+  bars: readonly Bar[];
+  /** A value at the axis and above bars. */
+  format?: (value: number) => string;
+}
+
+const size = { width: 720, height: 220, left: 44, right: 8, top: 14, bottom: 26 };
+
+/** Stacked bars, each a link to what it counts. */
+function barChart({ name, series, bars, format = short }: BarChart): Html {
+  const { width, height, left, right, top, bottom } = size;
+  const sum = (values: readonly number[]) => values.reduce((total, one) => total + one, 0);
+  const most = niceMaximum(Math.max(0, ...bars.map(({ values }) => sum(values))));
+  const [plotWidth, plotHeight] = [width - left - right, height - top - bottom];
+  const y = (value: number) => top + plotHeight * (1 - value / most);
+  const step = plotWidth / Math.max(1, bars.length);
+  const barWidth = Math.min(46, step * 0.72);
+  const everyNth = Math.max(1, Math.ceil(bars.length / 13));
+  return html`<figure class="chart"><svg viewBox="0 0 ${width} ${height}" aria-hidden="true">
+${[0, most / 2, most].map(
+  (value) =>
+    html`<line x1="${left}" x2="${width - right}" y1="${round(y(value))}" y2="${round(y(value))}" class="axis"></line><text x="${left - 6}" y="${round(y(value) + 4)}" text-anchor="end" class="tick">${format(value)}</text>`,
+)}
+${bars.map(({ label, title, values, href }, at) => {
+  const x = left + step * at + (step - barWidth) / 2;
+  let below = 0;
+  const parts = values.map((value, index) => {
+    const from = below;
+    below += value;
+    return value > 0
+      ? html`<rect x="${round(x)}" y="${round(y(below))}" width="${round(barWidth)}" height="${round(y(from) - y(below))}" class="series-${series[index]?.color ?? 1}"></rect>`
+      : null;
+  });
+  return html`<a href="${href}" tabindex="-1"><title>${title}</title>${parts}<rect x="${round(left + step * at)}" y="${top}" width="${round(step)}" height="${plotHeight}" class="area"></rect></a>${
+    at % everyNth === 0 &&
+    html`<text x="${round(x + barWidth / 2)}" y="${height - 8}" text-anchor="middle" class="tick">${label}</text>`
+  }`;
+})}
+</svg><figcaption>${name}${series.length > 1 && html`<ul class="legend">${series.map(({ name, color }) => html`<li><span class="swatch series-${color}"></span>${name}</li>`)}</ul>`}</figcaption></figure>`;
+}
+
+const round = (value: number) => String(Math.round(value * 10) / 10);
+
+/** The next of 1, 2, 4, 5, 8 or 10 times a power of ten, so that half of it is round, too. */
+function niceMaximum(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const times = [1, 2, 4, 5, 8, 10].find((one) => one * power >= value) ?? 10;
+  return times * power;
+}

@@ -1,6 +1,11 @@
+import { Hono } from "hono";
 import { z } from "zod";
 import type { Parameters, Result, Run } from "../queue/database.ts";
 import { idList, idsIn } from "../queue/reader.ts";
+import { type Cell, csvLine } from "../reporters/csv.ts";
+import { type Html, html, layout } from "./html.ts";
+import { address } from "./parts.ts";
+import { type Named, namesOf, type PagesEnv, type Viewer } from "./viewer.ts";
 
 /*
  * Lists of a table by time, newest first, a page at a time. No statement reads more than an index says belongs to the list, or so many rows
@@ -68,7 +73,7 @@ const defaults: Bounds = { scanned: 20_000, apart: 20, rows: 6_000 };
 const MOST_PARTS = 40;
 
 /** The rows of a list from its begin, newest first, at most `most`; fewer if a filter lets only few of very many rows pass. */
-export async function* readAll(run: Run, table: Table, selection: Selection, most: number) {
+async function* readAll(run: Run, table: Table, selection: Selection, most: number) {
   let place: Place | null = null;
   let left = most;
   for (let parts = 0; parts < MOST_PARTS && left > 0; parts++) {
@@ -138,28 +143,7 @@ async function readSome(reading: Reading): Promise<Some> {
       await walk([`repository IN (${idsIn("among")})`], { ...selection.parameters, among: idList(ids) }),
     ]);
   const scanned = Math.max(1, Math.floor(bounds.scanned / Math.max(1, ids.length)));
-  const shares = filters.length === 0 && ids.length > 1 ? await sharesOf(reading, ids) : null;
-  const parts = await Promise.all(
-    ids
-      .map((id) => ({ id, count: shares ? (shares.get(id) ?? 0) : limit }))
-      .filter(({ count }) => count > 0)
-      .map(({ id, count }) => readOne({ ...reading, limit: count }, id, scanned)),
-  );
-  return joined(reading, parts);
-}
-
-/** How many of the rows each repository has, from indexes alone. */
-async function sharesOf(reading: Reading, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
-  const { run, table } = reading;
-  const parts = await Promise.all(
-    ids.map(async (repository) => {
-      const { inner, parameters } = statementOf(reading, repository);
-      const { rows } = await ask(run, `SELECT ${table.order.join(", ")} ${inner} LIMIT :limit`, parameters);
-      return { rows: rows.map((row) => ({ ...row, share: repository })), stop: null };
-    }),
-  );
-  const { rows } = joined(reading, parts);
-  return new Map([...Map.groupBy(rows, ({ share }) => Number(share))].map(([id, own]) => [id, own.length]));
+  return joined(reading, await Promise.all(ids.map((id) => readOne(reading, id, scanned))));
 }
 
 /** Of parts that were looked through to different depths, what lies before the end of the shortest. */
@@ -288,10 +272,10 @@ const placeOf = (table: Table, row: Record<string, unknown> | undefined): Place 
   table.order.map((column) => Value.parse(row?.[column]));
 
 /** A place in an address. */
-export const placeText = (place: Place): string => place.join(".");
+const placeText = (place: Place): string => place.join(".");
 
 /** The place of an address; null if it is none. The last value may contain dots. */
-export function placeIn(table: Table, text: string): Place | null {
+function placeIn(table: Table, text: string): Place | null {
   const { length } = table.order;
   const parts = text.split(".");
   const values = [...parts.slice(0, length - 1), parts.slice(length - 1).join(".")];
@@ -299,4 +283,108 @@ export function placeIn(table: Table, text: string): Place | null {
     table.texts.includes(column) ? (values[index] ?? "") : Number(values[index] || Number.NaN),
   );
   return place.every((value) => typeof value === "string" || Number.isSafeInteger(value)) ? place : null;
+}
+
+/** A page of a list, and the rows that a file has at most. */
+const [PAGE, MOST_CSV_ROWS] = [50, 10_000];
+
+/** What somebody has written into a field; empty for nothing. */
+export const Text = z
+  .string()
+  .catch("")
+  .transform((value) => value.trim().slice(0, 300));
+/** A day as "2026-11-27"; empty for any. */
+export const Day = z.iso.date().catch("").default("");
+/** Where a list goes on. */
+export const Paging = { older: Text, newer: Text };
+
+/** The times of the days from one to another, both included. */
+export const between = (from: string, to: string): Pick<Selection, "since" | "until"> => ({
+  since: from === "" ? 0 : Date.parse(from),
+  until: to === "" ? Number.MAX_SAFE_INTEGER : Date.parse(to) + 86_400_000,
+});
+
+/** A list as a page and as a file. */
+interface List<Row, Query> {
+  path: "/reviews" | "/findings";
+  title: string;
+  /** What one row is: "run". */
+  noun: string;
+  table: Table;
+  Row: z.ZodType<Row>;
+  /** What an address asks for. Each field is empty if it does not matter. */
+  Query: z.ZodType<Query>;
+  select(run: Run, viewer: Viewer, query: Query): Promise<Selection>;
+  /** The form of filters. */
+  form(query: Query, viewer: Viewer): Html;
+  rows(rows: readonly Row[], names: (id: number) => Named): Html;
+  /** Below the list. */
+  note?: Html;
+  /** The columns of the file. */
+  csv: Readonly<Record<string, (row: Row, repository: Named) => Cell>>;
+}
+
+/** The page of a list, at its path, and the file, at its path with `.csv`. */
+export function listRoutes<
+  Row extends { repository: number },
+  Query extends Record<string, string> & Record<keyof typeof Paging, string>,
+>(run: Run, list: List<Row, Query>): Hono<PagesEnv> {
+  const { path, title, noun, table } = list;
+  const Rows = z.array(list.Row);
+  async function* lines(viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
+    for await (const part of readAll(run, table, selection, MOST_CSV_ROWS)) {
+      const rows = Rows.parse(part);
+      const names = await namesOf(run, viewer, rows);
+      for (const row of rows) yield Object.values(list.csv).map((cell) => cell(row, names(row.repository)));
+    }
+  }
+  return new Hono<PagesEnv>()
+    .get(path, async (context) => {
+      const viewer = context.get("viewer");
+      const query = list.Query.parse(context.req.query());
+      const { older, newer } = query;
+      const direction = newer === "" ? "older" : "newer";
+      const position: Position = { direction, place: placeIn(table, newer || older) };
+      const part = await readPart(run, table, await list.select(run, viewer, query), position, PAGE);
+      const rows = Rows.parse(part.rows);
+      const body = html`${list.form(query, viewer)}
+${rows.length > 0 ? list.rows(rows, await namesOf(run, viewer, rows)) : html`<p class="empty">No ${noun}${part.isCutOff && " among those that were looked at"}.</p>`}
+${part.isCutOff && html`<p class="note">The list ends here because very many ${noun}s were looked at; it goes on with the older ones.</p>`}
+${pager(path, query, part)}${list.note}`;
+      return context.html(layout({ title, viewer, section: path, body }));
+    })
+    .get(`${path}.csv`, async (context) => {
+      const viewer = context.get("viewer");
+      const selection = await list.select(run, viewer, list.Query.parse(context.req.query()));
+      return csvAnswer(`${path.slice(1)}.csv`, Object.keys(list.csv), lines(viewer, selection));
+    });
+}
+
+/** Links to the other parts of a list, with the same filters. */
+function pager(path: string, query: Readonly<Record<string, string>>, { older, newer }: Part): Html {
+  const filters = { ...query, older: "", newer: "" };
+  const isFirst = !query.older && !query.newer;
+  return html`<nav class="pager" aria-label="More of this list"><ul>
+${!isFirst && html`<li><a href="${address(path, filters)}">Newest</a></li>`}
+${newer !== null && html`<li><a href="${address(path, { ...filters, newer: placeText(newer) })}" rel="prev">Newer</a></li>`}
+${older !== null && html`<li><a href="${address(path, { ...filters, older: placeText(older) })}" rel="next">Older</a></li>`}
+<li><a href="${address(`${path}.csv`, filters)}">CSV of this list</a></li></ul></nav>`;
+}
+
+/** An answer that is written as its lines come, so that a large file needs no memory. */
+export function csvAnswer(
+  name: string,
+  head: readonly string[],
+  lines: AsyncIterable<readonly Cell[]>,
+): Response {
+  async function* text() {
+    yield csvLine(head);
+    for await (const line of lines) yield csvLine(line);
+  }
+  return new Response(ReadableStream.from(text()).pipeThrough(new TextEncoderStream()), {
+    headers: {
+      "content-type": "text/csv; charset=utf-8; header=present",
+      "content-disposition": `attachment; filename="${name}"`,
+    },
+  });
 }

@@ -3,25 +3,25 @@ import { within } from "../async.ts";
 import { AppError } from "../errors.ts";
 import type { SeenRepository, UserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
-import type { Sessions } from "../queue/sessions.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** The sessions that this process began. Their tokens are only here, so after a restart people log in again. */
+/** The sessions that this process began. They and their tokens are only here, so after a restart people log in again. */
 export interface LiveSessions {
-  /** Begins a session, always with a new id. Resolves to that id, which only the browser keeps. */
-  start(token: string, account: { id: number; login: string }): Promise<string>;
+  /** Begins a session, always with a new id. Returns that id, which only the browser keeps. */
+  start(token: string, account: { id: number; login: string }): string;
   /**
    * Who looks, and what GitHub lets them see; null if there is no such session, or if it has ended. Rejects with an AppError if GitHub has
    * not said for longer than `longestMs` what that is.
    */
   viewer(id: string | undefined): Promise<Viewer | null>;
   /** Ends a session, and its token. */
-  end(id: string | undefined): Promise<void>;
+  end(id: string | undefined): void;
+  /** Ends every session of a person. */
+  endAllOf(account: number): void;
 }
 
 interface LiveSessionsOptions {
   client: Pick<UserClient, "repositories" | "revoke">;
-  sessions: Sessions;
   operators: ReadonlySet<number>;
   log: Pick<Logger, "info" | "warn">;
   /** Milliseconds since 1970. */
@@ -57,7 +57,7 @@ interface Live {
 const hashOf = (id: string) => createHash("sha256").update(id).digest("hex");
 
 export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
-  const { client, sessions, operators, log, now } = options;
+  const { client, operators, log, now } = options;
   /** By the hash of the id; the one that was used longest ago is first. */
   const live = new Map<string, Live>();
 
@@ -69,12 +69,7 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
     return session && [hash, session];
   }
 
-  async function close(hash: string): Promise<void> {
-    live.delete(hash);
-    await sessions.end(hash);
-  }
-
-  async function makeRoom(account: number): Promise<void> {
+  function makeRoom(account: number): void {
     const all = [...live];
     const own = all.filter(([, session]) => session.account === account);
     const doomed = [
@@ -82,7 +77,7 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
       ...own.slice(0, Math.max(0, own.length + 1 - most.perAccount)),
       ...all.slice(0, Math.max(0, all.length + 1 - most.inAll)),
     ];
-    for (const [hash] of doomed) await close(hash);
+    for (const [hash] of doomed) live.delete(hash);
   }
 
   async function look(hash: string, session: Live): Promise<void> {
@@ -91,7 +86,10 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
       session.seen = { at, repositories: await client.repositories(session.token) };
       session.failure = undefined;
     } catch (error) {
-      if (isOver(error)) return close(hash);
+      if (isOver(error)) {
+        live.delete(hash);
+        return;
+      }
       session.failure = { at: now(), error };
       log.warn({ err: error }, "GitHub does not say what a person may see");
     }
@@ -110,12 +108,10 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
   }
 
   return {
-    async start(token, { id: account, login }) {
-      await makeRoom(account);
+    start(token, { id: account, login }) {
+      makeRoom(account);
       const id = randomBytes(32).toString("base64url");
-      const session: Live = { account, login, token, expiresAt: now() + sessionMs };
-      await sessions.add(hashOf(id), { account, login, expiresAt: session.expiresAt });
-      live.set(hashOf(id), session);
+      live.set(hashOf(id), { account, login, token, expiresAt: now() + sessionMs });
       log.info({ account, login }, `${login} logged in`);
       return id;
     },
@@ -124,27 +120,27 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
       const [hash, session] = find(id) ?? [];
       if (!hash || !session) return null;
       await freshen(hash, session);
-      // Last, because any process may have ended the session meanwhile.
-      if (!live.has(hash) || !(await sessions.find(hash))) {
-        live.delete(hash);
-        return null;
-      }
-      live.delete(hash);
+      // Last, because the session may have ended meanwhile.
+      if (!live.delete(hash) || session.expiresAt <= now()) return null;
       live.set(hash, session);
       const { account, login, seen, failure } = session;
       if (!seen || now() - seen.at >= longestMs) throw failure?.error ?? new Error("GitHub was not asked");
       return { account, login, isOperator: operators.has(account), repositories: seen.repositories };
     },
 
-    async end(id) {
+    end(id) {
       const [hash, session] = find(id) ?? [];
       if (!hash || !session) return;
-      await close(hash);
+      live.delete(hash);
       log.info({ account: session.account, login: session.login }, `${session.login} logged out`);
       // Nobody waits for it: the token is forgotten here, and ends by itself within eight hours.
       client.revoke(session.token).catch((error: unknown) => {
         log.warn({ err: error }, "The token of a person who logged out could not be revoked");
       });
+    },
+
+    endAllOf(account) {
+      for (const [hash, session] of live) if (session.account === account) live.delete(hash);
     },
   };
 }

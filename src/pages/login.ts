@@ -5,8 +5,7 @@ import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
 import type { UserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, html, notice } from "./html.ts";
 import { type LiveSessions, sessionMs } from "./live-sessions.ts";
 
 /*
@@ -96,8 +95,8 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
       }
       try {
         const token = await client.exchange(code, verifierOf(begun));
-        const id = await live.start(token, await client.account(token));
-        await live.end(sessionIdOf(context));
+        const id = live.start(token, await client.account(token));
+        live.end(sessionIdOf(context));
         setCookie(context, cookies.session, id, { ...attributes, maxAge: sessionMs / 1_000 });
         return context.redirect(begun.to, 303);
       } catch (error) {
@@ -105,8 +104,8 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
       }
     })
 
-    .post("/logout", async (context) => {
-      await live.end(sessionIdOf(context));
+    .post("/logout", (context) => {
+      live.end(sessionIdOf(context));
       forgetSession(context);
       return context.redirect("/login", 303);
     });
@@ -138,8 +137,6 @@ export function ownPath(asked: unknown): string {
   const isPlain = url?.origin === here && `${url.pathname}${url.search}` === asked;
   return isPlain && !/^\/(login|logout)\b/.test(asked) ? asked : "/";
 }
-
-const notice = (title: string, body: Html) => layout({ title, viewer: null, section: null, body });
 
 const loginPage = (to: string, why?: Html) =>
   notice(

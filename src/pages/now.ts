@@ -5,17 +5,18 @@ import { askedBy, noticePriority, parseTask, taskName } from "../queue/job.ts";
 import { idsIn } from "../queue/reader.ts";
 import { purposeOf } from "../records/run-summary.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, html, layout } from "./html.ts";
 import { ask } from "./listing.ts";
 import {
   badge,
   type Column,
-  fullName,
+  column,
   type GitHubLinks,
+  head,
   linkOut,
   linksTo,
   money,
+  number,
   short,
   shown,
   span,
@@ -23,8 +24,7 @@ import {
   timeOf,
 } from "./parts.ts";
 import { newestRuns, type PageDeps, runTable } from "./reviews.ts";
-import { type Named, namesOf, visibleIds } from "./scope.ts";
-import type { PagesEnv, Viewer } from "./viewer.ts";
+import { fullName, type Named, namesOf, type PagesEnv, type Viewer, visibleIds } from "./viewer.ts";
 
 /** A job that waits or runs. Times in milliseconds since 1970. */
 const job = {
@@ -81,7 +81,7 @@ const jobColumns = "id, task, repository, attempts, created_at";
 
 const waitingJobs = (viewer: Viewer) => `SELECT ${jobColumns}, run_after, joins_since,
     ${viewer.isOperator ? `CASE WHEN repository IN (${idsIn("visible")}) THEN reason END` : "NULL"} AS reason,
-    (SELECT other.id FROM job AS other WHERE other.serial_key = job.serial_key AND other.state = 'active') AS runs_before,
+    (SELECT other.id FROM job AS other WHERE other.concurrency_key = job.concurrency_key AND other.state = 'active') AS runs_before,
     (SELECT count(*) FROM job AS other WHERE other.state = 'active' AND other.installation = job.installation
       AND other.lease_until > :now) AS busy
   FROM job WHERE seq IN (SELECT seq FROM job WHERE state = 'waiting' AND ${isWork} LIMIT ${MOST_WAITING}) AND ${among(viewer)}
@@ -164,24 +164,18 @@ interface View {
 /** Columns that both tables of jobs have. */
 function jobCells({ names, links }: View): Column<WaitingRow | ActiveRow>[] {
   return [
-    {
-      ...{ name: "Pull request", isHead: true },
-      cell: ({ repository, task: text }) => {
-        const name = names(repository);
-        const task = parseTask(text);
-        return task && "pull" in task
-          ? linkOut(links.pull(name, task.pull), shown(`${fullName(name)}#${task.pull}`))
-          : shown(fullName(name));
-      },
-    },
-    {
-      name: "What",
-      cell: ({ task: text }) => {
-        const task = parseTask(text);
-        const by = task && askedBy(task);
-        return html`${task ? taskName(task) : "a task of another version"}${by && html`<span class="sub">${shown(`by ${by}`)}</span>`}`;
-      },
-    },
+    head("Pull request", ({ repository, task: text }) => {
+      const name = names(repository);
+      const task = parseTask(text);
+      return task && "pull" in task
+        ? linkOut(links.pull(name, task.pull), shown(`${fullName(name)}#${task.pull}`))
+        : shown(fullName(name));
+    }),
+    column("What", ({ task: text }) => {
+      const task = parseTask(text);
+      const by = task && askedBy(task);
+      return html`${task ? taskName(task) : "a task of another version"}${by && html`<span class="sub">${shown(`by ${by}`)}</span>`}`;
+    }),
   ];
 }
 
@@ -213,31 +207,19 @@ function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step
   const { time } = view;
   const list: Column<ActiveRow>[] = [
     ...jobCells(view),
-    {
-      name: "Step",
-      cell: ({ id, attempts, lease_until }) =>
+    column(
+      "Step",
+      ({ id, attempts, lease_until }) =>
         html`${badge(steps.get(id)?.name ?? "preparing", "busy")}${attempts > 1 && html`<span class="sub">attempt ${attempts}</span>`}${lease_until !== null && lease_until <= time && html`<span class="sub">its worker no longer answers; another one will take it over</span>`}`,
-    },
-    { name: "Turns", isNumber: true, cell: ({ turns }) => thousands(turns) },
-    {
-      name: "Tokens",
-      isNumber: true,
-      cell: ({ prompt_tokens, completion_tokens }) => short(prompt_tokens + completion_tokens),
-    },
-    { name: "Cost so far", isNumber: true, cell: ({ cost_usd, unpriced }) => money(cost_usd, unpriced) },
-    {
-      name: "Running for",
-      isNumber: true,
-      cell: ({ started_at }) => started_at !== null && span(time - started_at),
-    },
-    {
-      name: "Last sign of life",
-      isNumber: true,
-      cell: ({ id, started_at }) => {
-        const at = steps.get(id)?.at ?? started_at;
-        return at !== null && `${span(time - at)} ago`;
-      },
-    },
+    ),
+    number("Turns", ({ turns }) => thousands(turns)),
+    number("Tokens", ({ prompt_tokens, completion_tokens }) => short(prompt_tokens + completion_tokens)),
+    number("Cost so far", ({ cost_usd, unpriced }) => money(cost_usd, unpriced)),
+    number("Running for", ({ started_at }) => started_at !== null && span(time - started_at)),
+    number("Last sign of life", ({ id, started_at }) => {
+      const at = steps.get(id)?.at ?? started_at;
+      return at !== null && `${span(time - at)} ago`;
+    }),
   ];
   return table("Runs under way", list, rows, { isUnderHeading: true });
 }
@@ -269,9 +251,9 @@ function whyWaiting(row: WaitingRow, { time, live, limit }: Circumstances): Html
 function waitingTable(rows: readonly WaitingRow[], why: (row: WaitingRow) => Html, view: View): Html {
   const list: Column<WaitingRow>[] = [
     ...jobCells(view),
-    { name: "Why it waits", cell: why },
-    { name: "Stored", cell: ({ created_at }) => timeOf(created_at) },
-    { name: "Waiting for", isNumber: true, cell: ({ created_at }) => span(view.time - created_at) },
+    column("Why it waits", why),
+    column("Stored", ({ created_at }) => timeOf(created_at)),
+    number("Waiting for", ({ created_at }) => span(view.time - created_at)),
   ];
   return table("Jobs that wait, in the order of their priority and time", list, rows, {
     isUnderHeading: true,
@@ -280,16 +262,15 @@ function waitingTable(rows: readonly WaitingRow[], why: (row: WaitingRow) => Htm
 
 function workerTable(rows: readonly WorkerRow[], time: number): Html {
   const list: Column<WorkerRow>[] = [
-    { name: "Worker", isHead: true, cell: ({ name }) => html`<span class="mono">${shown(name)}</span>` },
-    { name: "Version", cell: ({ version }) => shown(version) },
-    { name: "Jobs", isNumber: true, cell: ({ jobs, concurrency }) => `${jobs} of ${concurrency}` },
-    { name: "Up for", isNumber: true, cell: ({ started_at }) => span(time - started_at) },
-    {
-      name: "Last seen",
-      isNumber: true,
-      cell: ({ seen_at }) =>
+    head("Worker", ({ name }) => html`<span class="mono">${shown(name)}</span>`),
+    column("Version", ({ version }) => shown(version)),
+    number("Jobs", ({ jobs, concurrency }) => `${jobs} of ${concurrency}`),
+    number("Up for", ({ started_at }) => span(time - started_at)),
+    number(
+      "Last seen",
+      ({ seen_at }) =>
         html`${span(time - seen_at)} ago${time - seen_at >= SILENT_MS && html` ${badge("silent", "bad")}`}`,
-    },
+    ),
   ];
   return table("Workers, as they last said", list, rows, { isUnderHeading: true });
 }

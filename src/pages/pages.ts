@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { Hono, type MiddlewareHandler } from "hono";
 import { csrf } from "hono/csrf";
 import { HTTPException } from "hono/http-exception";
@@ -5,18 +6,15 @@ import type { Env, LoginCredentials } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { createUserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
-import type { Sessions } from "../queue/sessions.ts";
-import type { Handler } from "../webhooks/http.ts";
+import { type Answer, type Handler, Refusal } from "../webhooks/http.ts";
+import { createBodyReader } from "../webhooks/receive.ts";
+import type { Pages } from "../webhooks/server.ts";
 import { type ActDeps, actions, createActs } from "./actions.ts";
-import { servePages } from "./bridge.ts";
-import { chartStyle } from "./charts.ts";
 import { type ConfigurationDeps, configuration } from "./configuration.ts";
-import { finding } from "./finding.ts";
-import { findings } from "./findings.ts";
+import { finding, findings } from "./findings.ts";
 import { type HealthDeps, health } from "./health.ts";
-import { type Html, html } from "./html.ts";
+import { html, layout, notice } from "./html.ts";
 import { insights } from "./insights.ts";
-import { layout } from "./layout.ts";
 import { createLiveSessions } from "./live-sessions.ts";
 import { forgetSession, login, sessionIdOf } from "./login.ts";
 import { now } from "./now.ts";
@@ -29,7 +27,6 @@ interface PagesOptions {
   env: Pick<Env, "github" | "operators">;
   credentials: LoginCredentials;
   appId: number;
-  sessions: Sessions;
   /** The pages behind the log-in; each finds the person in `viewer`. Of them, `/style.css` alone is also served to strangers. */
   routes: readonly Hono<PagesEnv>[];
   userAgent: string;
@@ -55,7 +52,7 @@ const mostAtOnce = 16;
 export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
   const doAct = createActs(deps);
   const sheet = new Hono<PagesEnv>().get(stylePath, ({ body }) =>
-    body(style + chartStyle, 200, { "content-type": "text/css; charset=utf-8" }),
+    body(style, 200, { "content-type": "text/css; charset=utf-8" }),
   );
   const looking = [now(deps), reviews(deps), review(deps), findings(deps), insights(deps, doAct)];
   const acting = [finding(deps, doAct), actions(deps, doAct)];
@@ -63,11 +60,11 @@ export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
 }
 
 /** The pages for people: without log-in, there is only the log-in. */
-export function createPages(options: PagesOptions): Handler {
-  const { env, credentials, appId, sessions, routes, userAgent, now: clock = Date.now } = options;
+export function createPages(options: PagesOptions): Pages {
+  const { env, credentials, appId, routes, userAgent, now: clock = Date.now } = options;
   const log = options.log.child({ part: "pages" });
   const client = createUserClient({ github: env.github, login: credentials, appId, userAgent });
-  const live = createLiveSessions({ client, sessions, operators: env.operators, log, now: clock });
+  const live = createLiveSessions({ client, operators: env.operators, log, now: clock });
   const app = new Hono<PagesEnv>();
 
   // Browsers of the last years say whether a form is this server's own. For others the host decides; behind a proxy, only the browser knows
@@ -98,7 +95,9 @@ export function createPages(options: PagesOptions): Handler {
   app.notFound((context) =>
     context.html(
       layout({
-        ...{ title: "Not found", viewer: context.var.viewer ?? null, section: null },
+        title: "Not found",
+        viewer: context.var.viewer ?? null,
+        section: null,
         body: html`<p>There is no such page, or GitHub does not let you see what it is about.</p>`,
       }),
       404,
@@ -118,7 +117,7 @@ export function createPages(options: PagesOptions): Handler {
       : "Something went wrong. The log of this server says what.";
     return context.html(notice("Temporarily unavailable", html`<p>${why}</p>${logOut}`), 503);
   });
-  return servePages(app);
+  return { handler: servePages(app), onRevoked: live.endAllOf };
 }
 
 /** Refuses a person who waits for many pages already. */
@@ -149,8 +148,6 @@ function fewAtOnce(): MiddlewareHandler<PagesEnv> {
   };
 }
 
-const notice = (title: string, body: Html) => layout({ title, viewer: null, section: null, body });
-
 const logOut = html`<form method="post" action="/logout"><button>Log out</button></form>`;
 
 const nothingToSee = ({ login }: Viewer) =>
@@ -159,3 +156,68 @@ const nothingToSee = ({ login }: Viewer) =>
     html`<p>GitHub says that ${login} may see none of the repositories in which this App is installed. Ask for access on GitHub. If your
 organisation has a log-in of its own (SAML), log in there first, and then here again.</p>${logOut}`,
   );
+
+/**
+ * For every answer. There is no script, nothing of another host, no frame around a page, and no form to another host, whatever a text on a
+ * page looks like. With `same-origin`, GitHub does not learn which page a link is on, and forms still say where they come from.
+ */
+const headers = {
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "x-frame-options": "DENY",
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()",
+};
+
+/** A form of ours has a few fields. */
+const largestForm = 64 * 1024;
+const formType = "application/x-www-form-urlencoded";
+
+/** Lets hono answer the requests of Node's server. */
+export function servePages(app: Hono<PagesEnv>): Handler {
+  const readBody = createBodyReader(largestForm);
+
+  async function answer(request: IncomingMessage, url: URL): Promise<Answer> {
+    // What was written otherwise than it is read ("//host/", "/%2e%2e/", "\") comes from no browser, and a proxy may read it otherwise.
+    if (request.url?.replace(/\?.*/s, "") !== url.pathname) return { status: 404, body: "Not found." };
+    const { method = "GET" } = request;
+    if (method !== "GET" && method !== "HEAD" && method !== "POST")
+      throw new Refusal(405, "Use GET or POST.", { allow: "GET, HEAD, POST" });
+    if (
+      method === "POST" &&
+      request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase() !== formType
+    )
+      throw new Refusal(415, "Send a form.");
+    const body = method === "POST" ? await readBody(request) : null;
+    return answerOf(await app.fetch(requestOf(request, url, method, body)));
+  }
+
+  return async (request, url) => {
+    const { headers: own, ...rest } = await answer(request, url).catch((error: unknown) => {
+      if (error instanceof Refusal) return error.answer;
+      throw error;
+    });
+    return { ...rest, headers: { ...own, ...headers } };
+  };
+}
+
+function requestOf(request: IncomingMessage, url: URL, method: string, body: Buffer | null): Request {
+  const given = new Headers();
+  for (const [name, values] of Object.entries(request.headersDistinct))
+    for (const value of values ?? []) given.append(name, value);
+  return new Request(url, { method, headers: given, ...(body && { body: new Uint8Array(body) }) });
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const cookies = response.headers.getSetCookie();
+  return {
+    status: response.status,
+    body: new Uint8Array(await response.arrayBuffer()),
+    headers: {
+      ...Object.fromEntries(response.headers),
+      ...(cookies.length > 0 && { "set-cookie": cookies }),
+    },
+  };
+}

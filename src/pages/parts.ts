@@ -1,6 +1,6 @@
 import { showHidden } from "../text/escape-invisible.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
-import type { VisibleRepository } from "./viewer.ts";
+import { fullName, type RepositoryName } from "./viewer.ts";
 
 /* Pieces that several pages have. */
 
@@ -52,9 +52,6 @@ export function short(count: number): string {
   return `${(count / 1_000_000).toFixed(count < 9_950_000 ? 1 : 0)}M`;
 }
 
-export type RepositoryName = Pick<VisibleRepository, "owner" | "name">;
-export const fullName = ({ owner, name }: RepositoryName): string => `${owner}/${name}`;
-
 /** Addresses on GitHub. */
 export interface GitHubLinks {
   pull(repository: RepositoryName, number: number): string;
@@ -96,12 +93,24 @@ export function address(
 
 export interface Column<Row> {
   name: string;
-  /** Numbers are aligned to the right. */
   isNumber?: true;
-  /** The one that names the row. */
   isHead?: true;
   cell: (row: Row) => HtmlPart;
 }
+
+export const column = <Row>(name: string, cell: Column<Row>["cell"]): Column<Row> => ({ name, cell });
+/** A column of numbers, which are aligned to the right. */
+export const number = <Row>(name: string, cell: Column<Row>["cell"]): Column<Row> => ({
+  name,
+  isNumber: true,
+  cell,
+});
+/** The column that names the row. */
+export const head = <Row>(name: string, cell: Column<Row>["cell"]): Column<Row> => ({
+  name,
+  isHead: true,
+  cell,
+});
 
 /**
  * A table of rows; on a narrow screen, each row is a block with the names of its columns.
@@ -176,22 +185,3 @@ export const repositoryNames = (repositories: readonly RepositoryName[]): Html =
   html`<datalist id="repositories">${repositories
     .slice(0, 500)
     .map((one) => html`<option value="${fullName(one)}"></option>`)}</datalist>`;
-
-interface Pager {
-  older: string | null;
-  newer: string | null;
-  /** To the begin of the list, if this is not it. */
-  first: string | null;
-  csv: string;
-}
-/** Links below a list. */
-export const pager = ({
-  older,
-  newer,
-  first,
-  csv,
-}: Pager): Html => html`<nav class="pager" aria-label="More of this list"><ul>
-${first !== null && html`<li><a href="${first}">Newest</a></li>`}
-${newer !== null && html`<li><a href="${newer}" rel="prev">Newer</a></li>`}
-${older !== null && html`<li><a href="${older}" rel="next">Older</a></li>`}
-<li><a href="${csv}">CSV of this list</a></li></ul></nav>`;

@@ -18,27 +18,27 @@ import {
 import { whyStopped } from "../review/review-result.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { cutCharacters } from "../text/cut.ts";
-import { withStrings } from "../text/json.ts";
 import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";
-import { type Html, type HtmlPart, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { type Html, type HtmlPart, html, layout } from "./html.ts";
 import {
   badge,
   type Column,
+  column,
   facts,
-  fullName,
   type GitHubLinks,
+  head,
   linkOut,
   linksTo,
   money,
+  number,
   shown,
   span,
   table,
   timeOf,
 } from "./parts.ts";
 import { coverageWords, type PageDeps, RunRow, requestWords, timesOf, tones } from "./reviews.ts";
-import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
+import { fullName, type PagesEnv, type Viewer, type VisibleRepository } from "./viewer.ts";
 
 interface ReviewDeps extends PageDeps {
   /** How long records are kept, in milliseconds. */
@@ -52,7 +52,7 @@ const MOST_CHARACTERS = 3_000;
 /** A secret that begins in what is shown must be whole when it is searched. */
 const OVERLAP = 8_000;
 /** Items of a list, and steps of all loops together. */
-const [MOST_ITEMS, MOST_STEPS] = [200, 300];
+const MOST_ITEMS = 300;
 
 const ended = `SELECT ${Object.keys(RunRow.shape).join(", ")} FROM run WHERE id = :id`;
 const unfinished = "SELECT repository, task, state FROM job WHERE id = :id AND ended_at IS NULL";
@@ -129,9 +129,7 @@ async function storyOf(
   const { entries, omitted } = await readRecord(run, id, MOST_BYTES);
   if (entries.length === 0) return null;
   const whole = summaryOf(entries, started_at ?? stored_at);
-  const summary = withStrings(bounded(viewer.isOperator ? whole : withoutFaults(whole)), (text) =>
-    text.slice(0, MOST_CHARACTERS + OVERLAP),
-  ) as RunSummary;
+  const summary = shortened(withFewSteps(viewer.isOperator ? whole : withoutFaults(whole))) as RunSummary;
   return { summary: await redactStrings(summary, keptKeys), omitted };
 }
 
@@ -144,30 +142,23 @@ function withoutFaults(summary: RunSummary): RunSummary {
   return { ...summary, loops };
 }
 
-/** With no more than a page shows: what is left out costs no search for secrets. */
-function bounded(summary: RunSummary): RunSummary {
-  let left = MOST_STEPS;
+/** With no more steps than a page shows, of all loops together: what is left out costs no search for secrets. */
+function withFewSteps(summary: RunSummary): RunSummary {
+  let left = MOST_ITEMS;
   const loops = summary.loops.map((loop) => {
     const steps = loop.steps.slice(0, left);
     left -= steps.length;
     return { ...loop, steps };
   });
-  return { ...summary, loops: loops.slice(0, MOST_ITEMS), results: summary.results.map(boundedResult) };
+  return { ...summary, loops };
 }
 
-function boundedResult(result: ResultSummary): ResultSummary {
-  if (result.what !== "review") return result;
-  const { findings, dropped, resolutions, warnings, coverage } = result;
-  const some = <Item>(items: readonly Item[]) => items.slice(0, MOST_ITEMS);
-  return {
-    ...result,
-    ...{ findings: some(findings), dropped: some(dropped), resolutions: some(resolutions) },
-    warnings: some(warnings),
-    coverage: {
-      ...coverage,
-      ...{ unserved: some(coverage.unserved), files_skipped: some(coverage.files_skipped) },
-    },
-  };
+/** A record with no list and no text that is longer than a page shows. */
+function shortened(value: unknown): unknown {
+  if (typeof value === "string") return value.slice(0, MOST_CHARACTERS + OVERLAP);
+  if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map(shortened);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one)]));
 }
 
 interface Told {
@@ -256,7 +247,7 @@ ${writtenPart(summary, told)}`;
 function askedPart(asked: Asked): Html {
   if (asked.what === "answer")
     return html`<h2>Question</h2><p class="dim">${shown(asked.by)}${asked.path !== null && html` on ${place(asked.path, null)}`}</p>${prose(asked.question)}`;
-  return html`<h2>${asked.what === "fix" ? "To repair" : "To prove"}</h2><ul class="plain">${asked.targets.slice(0, MOST_ITEMS).map(({ path, line, title }) => html`<li>${said(title)} <span class="sub">${place(path, line)}</span></li>`)}</ul>`;
+  return html`<h2>${asked.what === "fix" ? "To repair" : "To prove"}</h2><ul class="plain">${asked.targets.map(({ path, line, title }) => html`<li>${said(title)} <span class="sub">${place(path, line)}</span></li>`)}</ul>`;
 }
 
 function resultPart(result: ResultSummary, told: Told): Html {
@@ -266,17 +257,14 @@ function resultPart(result: ResultSummary, told: Told): Html {
     case "answer":
       return html`<h2>Answer</h2>${result.text === null ? html`<p>None: ${whyStopped[result.stop_reason]}.</p>` : prose(result.text)}`;
     case "fix":
-      return html`<h2>Repair</h2>${prose(result.summary)}<ul class="plain">${result.repairs
-        .slice(0, MOST_ITEMS)
-        .map(
-          ({ repaired, note }) =>
-            html`<li>${badge(repaired ? "repaired" : "not repaired", repaired ? "good" : "warn")} ${said(note)}</li>`,
-        )}</ul>
-<ul class="plain">${result.edits.slice(0, MOST_ITEMS).map(({ path, change }) => html`<li>${change} ${place(path, null)}</li>`)}</ul>`;
+      return html`<h2>Repair</h2>${prose(result.summary)}<ul class="plain">${result.repairs.map(
+        ({ repaired, note }) =>
+          html`<li>${badge(repaired ? "repaired" : "not repaired", repaired ? "good" : "warn")} ${said(note)}</li>`,
+      )}</ul>
+<ul class="plain">${result.edits.map(({ path, change }) => html`<li>${change} ${place(path, null)}</li>`)}</ul>`;
     case "prove":
       // Only findings of models are proved.
       return html`<h2>What a test shows</h2>${result.proofs
-        .slice(0, MOST_ITEMS)
         .map(({ proof }) => ({ proof, source: "model" }))
         .map((one) => html`${markPart(one)}${testPart(one)}${prose(notShownSentence(one))}`)}`;
   }
@@ -308,8 +296,8 @@ const more = (list: readonly unknown[], all: number | null): HtmlPart =>
   html`<p class="note">Only the first ${MOST_ITEMS}${all !== null && ` of ${all}`} are shown. <code>hunkwise runs</code> shows all.</p>`;
 
 const leftOutColumns: Column<{ path: string; why: string }>[] = [
-  { name: "File", isHead: true, cell: ({ path }) => place(path, null) },
-  { name: "Why", cell: ({ why }) => said(why) },
+  head("File", ({ path }) => place(path, null)),
+  column("Why", ({ why }) => said(why)),
 ];
 
 const verifications: Readonly<Record<string, string>> = {
@@ -348,7 +336,7 @@ ${quote !== "" && html`<pre>${said(quote)}</pre>`}
 ${markPart(finding)}
 ${prose(body)}
 ${suggestion !== null && html`<details><summary>Suggested code</summary><pre>${said(suggestion) || "(delete these lines)"}</pre></details>`}
-${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.slice(0, MOST_ITEMS).map((one) => html`<li>${place(one.path, one.start_line)} ${said(one.note)}</li>`)}</ul></details>`}
+${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.map((one) => html`<li>${place(one.path, one.start_line)} ${said(one.note)}</li>`)}</ul></details>`}
 ${testPart(finding)}
 <p>${verifications[finding.verification]} ${finding.verification_note !== null && said(finding.verification_note)}</p>
 ${prose(notShownSentence(finding))}
@@ -381,28 +369,23 @@ const placedWords = (placement: Review["findings"][number]["placement"]): string
 
 function droppedPart(dropped: Review["dropped"]): Html {
   const list: Column<Review["dropped"][number]>[] = [
-    {
-      name: "Finding",
-      isHead: true,
-      cell: ({ title, path, line }) => html`${said(title)}<span class="sub">${place(path, line)}</span>`,
-    },
-    { name: "Verdict", cell: ({ verdict }) => badge(verdict.replaceAll("_", " "), "calm") },
-    { name: "Why", cell: ({ reason }) => said(reason) },
+    head(
+      "Finding",
+      ({ title, path, line }) => html`${said(title)}<span class="sub">${place(path, line)}</span>`,
+    ),
+    column("Verdict", ({ verdict }) => badge(verdict.replaceAll("_", " "), "calm")),
+    column("Why", ({ reason }) => said(reason)),
   ];
   return html`<h2>Not reported</h2>${table("Findings that were dropped, and why", list, dropped, { isUnderHeading: true })}`;
 }
 
 function paidPart({ paid_for }: RunSummary): HtmlPart {
   const list: Column<RunSummary["paid_for"][number]>[] = [
-    { name: "For", isHead: true, cell: ({ purpose }) => said(purpose) },
-    { name: "Turns", isNumber: true, cell: ({ turns }) => thousands(turns) },
-    { name: "Tokens", isNumber: true, cell: ({ tokens }) => thousands(tokens) },
-    { name: "Cached", isNumber: true, cell: ({ cached_tokens }) => thousands(cached_tokens) },
-    {
-      name: "Cost",
-      isNumber: true,
-      cell: ({ cost_usd }) => (cost_usd === null ? "no price" : money(cost_usd, 0)),
-    },
+    head("For", ({ purpose }) => said(purpose)),
+    number("Turns", ({ turns }) => thousands(turns)),
+    number("Tokens", ({ tokens }) => thousands(tokens)),
+    number("Cached", ({ cached_tokens }) => thousands(cached_tokens)),
+    number("Cost", ({ cost_usd }) => (cost_usd === null ? "no price" : money(cost_usd, 0))),
   ];
   return (
     paid_for.length > 0 && table("What the model took, by purpose, in the turns on record", list, paid_for)
@@ -430,12 +413,10 @@ function stepPart(step: Step): Html {
   const after = html`<span class="dim">after ${span(step.after_ms)}</span>`;
   switch (step.kind) {
     case "turn":
-      return html`${after}${prose(step.text)}<ul class="plain">${step.calls
-        .slice(0, MOST_ITEMS)
-        .map(
-          ({ tool, about, answer }) =>
-            html`<li><span class="mono">${said(tool)}</span> ${said(cutCharacters(about, 300))}${answer !== null && html`<span class="sub">${said(cutCharacters(answer, 300))}</span>`}</li>`,
-        )}</ul>`;
+      return html`${after}${prose(step.text)}<ul class="plain">${step.calls.map(
+        ({ tool, about, answer }) =>
+          html`<li><span class="mono">${said(tool)}</span> ${said(cutCharacters(about, 300))}${answer !== null && html`<span class="sub">${said(cutCharacters(answer, 300))}</span>`}</li>`,
+      )}</ul>`;
     case "messages":
       return html`${after}<details><summary>${plural(step.messages.length, "message")} to the model</summary>${step.messages.slice(0, 20).map(prose)}</details>`;
     case "stopped":

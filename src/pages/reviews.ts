@@ -1,34 +1,22 @@
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../queue/database.ts";
 import { idsIn } from "../queue/reader.ts";
-import type { Cell } from "../reporters/csv.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
-import { csvAnswer, MOST_CSV_ROWS } from "./csv.ts";
 import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import { between, Day, listRoutes, Paging, readPart, type Selection, type Table, Text } from "./listing.ts";
 import {
-  type Part,
-  type Place,
-  placeIn,
-  placeText,
-  readAll,
-  readPart,
-  type Selection,
-  type Table,
-} from "./listing.ts";
-import {
-  address,
   badge,
   type Column,
   choices,
+  column,
   field,
-  fullName,
   type GitHubLinks,
+  head,
   linkOut,
   linksTo,
   money,
-  pager,
+  number,
   repositoryNames,
   select,
   short,
@@ -38,8 +26,7 @@ import {
   table,
   timeOf,
 } from "./parts.ts";
-import { type Named, namesOf, scopeOf, visibleIds } from "./scope.ts";
-import type { PagesEnv, Viewer } from "./viewer.ts";
+import { fullName, type Named, type PagesEnv, scopeOf, type Viewer, visibleIds } from "./viewer.ts";
 
 export interface PageDeps {
   /** Only reads; see `openReader`. */
@@ -51,22 +38,20 @@ export interface PageDeps {
 }
 
 const runKinds = [
-  ...[
-    "review",
-    "dry_run",
-    "ask",
-    "describe",
-    "fix",
-    "prove",
-    "reply",
-    "resolve",
-    "pause",
-    "resume",
-    "remember",
-    "dismiss",
-    "demote",
-    "help",
-  ],
+  "review",
+  "dry_run",
+  "ask",
+  "describe",
+  "fix",
+  "prove",
+  "reply",
+  "resolve",
+  "pause",
+  "resume",
+  "remember",
+  "dismiss",
+  "demote",
+  "help",
 ];
 const outcomes = ["done", "skipped", "superseded", "failed"] as const;
 export const tones: Readonly<Record<string, Tone>> = {
@@ -112,28 +97,20 @@ const columns = Object.keys(RunRow.shape).map((name) =>
 );
 
 const runs: Table = {
-  ...{ name: "run", order: ["ended_at", "seq"], identity: ["seq"], texts: [] },
+  name: "run",
+  order: ["ended_at", "seq"],
+  identity: ["seq"],
+  texts: [],
   select: (page) => `SELECT seq, ${columns.join(", ")} FROM (${page}) AS page`,
 };
 
-/** What somebody has written into a field; empty for nothing. */
-export const Text = z
-  .string()
-  .catch("")
-  .transform((value) => value.trim().slice(0, 300));
-/** A day as "2026-11-27"; empty for any. */
-export const Day = z.iso.date().catch("").default("");
-export const dayMs = 86_400_000;
-/** The times of the days from one to another, both included. */
-export const between = (from: string, to: string): Pick<Selection, "since" | "until"> => ({
-  since: from === "" ? 0 : Date.parse(from),
-  until: to === "" ? Number.MAX_SAFE_INTEGER : Date.parse(to) + dayMs,
-});
-/** Where a list goes on. */
-export const Paging = { older: Text, newer: Text };
-
 const Query = z.object({
-  ...{ repository: Text, outcome: Text, kind: Text, from: Day, to: Day, q: Text },
+  repository: Text,
+  outcome: Text,
+  kind: Text,
+  from: Day,
+  to: Day,
+  q: Text,
   /** What a run showed; a quiet one published a review without a new finding. */
   result: z.enum(["", "published", "quiet", "partial"]).catch("").default(""),
   ...Paging,
@@ -146,12 +123,6 @@ const results = {
   quiet: "posted = 0",
   partial: "posted IS NOT NULL AND is_complete = 0",
 } as const;
-
-/** @param place of the query, in its direction */
-export function positionOf(table: Table, { older, newer }: { older: string; newer: string }) {
-  const direction = newer === "" ? ("older" as const) : ("newer" as const);
-  return { direction, place: placeIn(table, newer || older) };
-}
 
 /** What somebody searches for: a pull request, a repository or both, the begin of a head, or a login. */
 interface Search {
@@ -189,7 +160,9 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
     ...(login === null ? [] : ["lower(requested_by) = :login"]),
   ];
   return {
-    ...{ repositories, filters, ...between(query.from, query.to) },
+    repositories,
+    filters,
+    ...between(query.from, query.to),
     indexed: pull === null ? [] : ["pull = :pull"],
     // Names of objects are hexadecimal: `g` is the first letter beyond.
     from:
@@ -197,7 +170,12 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
         ? undefined
         : "(SELECT * FROM run WHERE head >= :head AND head < :beyond ORDER BY head LIMIT 1000) AS headed",
     parameters: {
-      ...{ outcome, kind, pull, head, beyond: `${head}g`, login: login?.toLowerCase() ?? null },
+      outcome,
+      kind,
+      pull,
+      head,
+      beyond: `${head}g`,
+      login: login?.toLowerCase() ?? null,
       visible: visibleIds(viewer),
     },
   };
@@ -208,55 +186,6 @@ export async function newestRuns(run: Run, viewer: Viewer, count: number): Promi
   const selection = await selectionOf(run, viewer, Query.parse({}));
   const { rows } = await readPart(run, runs, selection, { direction: "older", place: null }, count);
   return z.array(RunRow).parse(rows);
-}
-
-const PAGE = 50;
-
-/** The list of runs that have ended: `/reviews`, and `/reviews.csv`. */
-export function reviews({ run, webUrl }: PageDeps): Hono<PagesEnv> {
-  const links = linksTo(webUrl);
-  return new Hono<PagesEnv>()
-    .get("/reviews", async (context) => {
-      const viewer = context.get("viewer");
-      const query = Query.parse(context.req.query());
-      const selection = await selectionOf(run, viewer, query);
-      const part = await readPart(run, runs, selection, positionOf(runs, query), PAGE);
-      const rows = z.array(RunRow).parse(part.rows);
-      const names = await namesOf(run, viewer, rows);
-      const body = html`${filterForm(query, viewer)}
-${rows.length > 0 ? runTable("Runs that have ended, newest first", rows, names, links) : html`<p class="empty">${emptyWords(viewer, part)}</p>`}
-${part.isCutOff && html`<p class="note">The list ends here because very many runs were looked at; it goes on with the older ones.</p>`}
-${listPager("/reviews", query, part)}`;
-      return context.html(layout({ title: "Reviews", viewer, section: "/reviews", body }));
-    })
-    .get("/reviews.csv", async (context) => {
-      const viewer = context.get("viewer");
-      const selection = await selectionOf(run, viewer, Query.parse(context.req.query()));
-      return csvAnswer("reviews.csv", csvHead, csvLines(run, viewer, selection));
-    });
-}
-
-const emptyWords = ({ repositories, isOperator }: Viewer, { isCutOff }: Part): string => {
-  if (isCutOff) return "No run among those that were looked at.";
-  return repositories.length === 0 && !isOperator
-    ? "GitHub shows you no repository in which this App is installed."
-    : "No run.";
-};
-
-/** Links to the other parts of a list, with the same filters. */
-export function listPager(
-  path: string,
-  query: Readonly<Record<string, string>>,
-  { older, newer }: Part,
-): Html {
-  const filters = { ...query, older: "", newer: "" };
-  const to = (place: Place | null, direction: "older" | "newer") =>
-    place && address(path, { ...filters, [direction]: placeText(place) });
-  return pager({
-    ...{ older: to(older, "older"), newer: to(newer, "newer") },
-    first: query.older || query.newer ? address(path, filters) : null,
-    csv: address(`${path}.csv`, filters),
-  });
 }
 
 const filterForm = (
@@ -283,42 +212,32 @@ export function runTable(
   options: { isUnderHeading?: boolean } = {},
 ): Html {
   const list: Column<RunRow>[] = [
-    {
-      ...{ name: "Ended", isHead: true },
-      cell: ({ id, ended_at, repository }) =>
-        names(repository).isVisible
-          ? html`<a href="/reviews/${id}">${timeOf(ended_at)}</a>`
-          : timeOf(ended_at),
-    },
-    { name: "Pull request", cell: (row) => pullCell(row, names(row.repository), links) },
-    { name: "What", cell: whatCell },
-    {
-      name: "Outcome",
-      cell: ({ outcome, reason, attempts }) =>
+    head("Ended", ({ id, ended_at, repository }) =>
+      names(repository).isVisible ? html`<a href="/reviews/${id}">${timeOf(ended_at)}</a>` : timeOf(ended_at),
+    ),
+    column("Pull request", (row) => pullCell(row, names(row.repository), links)),
+    column("What", whatCell),
+    column(
+      "Outcome",
+      ({ outcome, reason, attempts }) =>
         html`${badge(outcome, tones[outcome] ?? "calm")}${attempts > 1 && html`<span class="sub">${plural(attempts, "attempt")}</span>`}${reason && html`<span class="sub">${shown(reason)}</span>`}`,
-    },
-    { name: "Hunks read", isNumber: true, cell: coverageWords },
-    {
-      name: "Findings",
-      isNumber: true,
-      cell: ({ findings, posted }) =>
+    ),
+    number("Hunks read", coverageWords),
+    number(
+      "Findings",
+      ({ findings, posted }) =>
         findings !== null &&
         html`${posted ?? 0}${findings !== posted && html`<span class="sub">of ${findings} found</span>`}`,
-    },
-    {
-      name: "Tokens",
-      isNumber: true,
-      cell: ({ turns, prompt_tokens, completion_tokens }) =>
+    ),
+    number(
+      "Tokens",
+      ({ turns, prompt_tokens, completion_tokens }) =>
         turns > 0 &&
         html`<span title="${thousands(prompt_tokens + completion_tokens)}">${short(prompt_tokens + completion_tokens)}</span>`,
-    },
-    {
-      name: "Cost",
-      isNumber: true,
-      cell: ({ turns, cost_usd, unpriced }) => turns > 0 && money(cost_usd, unpriced),
-    },
-    { name: "Waited", isNumber: true, cell: (row) => span(timesOf(row).waited) },
-    { name: "Ran", isNumber: true, cell: (row) => span(timesOf(row).ran) },
+    ),
+    number("Cost", ({ turns, cost_usd, unpriced }) => turns > 0 && money(cost_usd, unpriced)),
+    number("Waited", (row) => span(timesOf(row).waited)),
+    number("Ran", (row) => span(timesOf(row).ran)),
   ];
   return table(caption, list, rows, options);
 }
@@ -368,31 +287,46 @@ export const timesOf = ({
   ran: started_at === null ? null : ended_at - started_at,
 });
 
-const csvHead = [
-  ...["id", "ended_at", "repository", "pull", "kind", "origin", "requested_by", "head", "outcome", "reason"],
-  ...["attempts", "hunks_served", "hunks_total", "complete", "findings", "posted", "turns", "prompt_tokens"],
-  ...["cached_tokens", "completion_tokens", "cost_usd", "unpriced_turns", "waited_seconds", "ran_seconds"],
-];
-
-async function* csvLines(run: Run, viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
-  for await (const part of readAll(run, runs, selection, MOST_CSV_ROWS)) {
-    const rows = z.array(RunRow).parse(part);
-    const names = await namesOf(run, viewer, rows);
-    for (const row of rows) {
-      const { waited, ran } = timesOf(row);
-      yield [
-        ...[
-          row.id,
-          new Date(row.ended_at).toISOString(),
-          fullName(names(row.repository)),
-          row.pull,
-          row.kind,
-        ],
-        ...[row.origin, row.requested_by, row.head, row.outcome, row.reason, row.attempts, row.hunks_served],
-        ...[row.hunks_total, row.is_complete, row.findings, row.posted, row.turns, row.prompt_tokens],
-        ...[row.cached_tokens, row.completion_tokens, row.cost_usd, row.unpriced],
-        ...[waited / 1_000, ran === null ? null : ran / 1_000],
-      ];
-    }
-  }
+/** The list of runs that have ended: `/reviews`, and `/reviews.csv`. */
+export function reviews({ run, webUrl }: PageDeps): Hono<PagesEnv> {
+  const links = linksTo(webUrl);
+  return listRoutes<RunRow, Query>(run, {
+    path: "/reviews",
+    title: "Reviews",
+    noun: "run",
+    table: runs,
+    Row: RunRow,
+    Query,
+    select: selectionOf,
+    form: filterForm,
+    rows: (rows, names) => runTable("Runs that have ended, newest first", rows, names, links),
+    csv: {
+      id: ({ id }) => id,
+      ended_at: ({ ended_at }) => new Date(ended_at).toISOString(),
+      repository: (_, repository) => fullName(repository),
+      pull: ({ pull }) => pull,
+      kind: ({ kind }) => kind,
+      origin: ({ origin }) => origin,
+      requested_by: ({ requested_by }) => requested_by,
+      head: ({ head }) => head,
+      outcome: ({ outcome }) => outcome,
+      reason: ({ reason }) => reason,
+      attempts: ({ attempts }) => attempts,
+      hunks_served: ({ hunks_served }) => hunks_served,
+      hunks_total: ({ hunks_total }) => hunks_total,
+      complete: ({ is_complete }) => is_complete,
+      findings: ({ findings }) => findings,
+      posted: ({ posted }) => posted,
+      turns: ({ turns }) => turns,
+      prompt_tokens: ({ prompt_tokens }) => prompt_tokens,
+      cached_tokens: ({ cached_tokens }) => cached_tokens,
+      completion_tokens: ({ completion_tokens }) => completion_tokens,
+      cost_usd: ({ cost_usd }) => cost_usd,
+      unpriced_turns: ({ unpriced }) => unpriced,
+      waited_seconds: (row) => timesOf(row).waited / 1_000,
+      ran_seconds: (row) => secondsOf(timesOf(row).ran),
+    },
+  });
 }
+
+const secondsOf = (milliseconds: number | null) => (milliseconds === null ? null : milliseconds / 1_000);

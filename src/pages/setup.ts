@@ -14,9 +14,11 @@ import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { anonymousOctokit } from "../webhooks/app-auth.ts";
+import { refuseWriting } from "../webhooks/health.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "../webhooks/http.ts";
-import { type Html, html } from "./html.ts";
-import { layout } from "./layout.ts";
+import type { Pages } from "../webhooks/server.ts";
+import { Checks } from "./health.ts";
+import { type Html, html, notice } from "./html.ts";
 import { style } from "./style.ts";
 
 const Permissions = z.record(z.string(), z.enum(["read", "write"]));
@@ -147,8 +149,10 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
   const { env, log } = options;
   const key = randomBytes(18).toString("base64url");
   const done = Promise.withResolvers<void>();
-  const model = watchModel(options);
-  const page = createSetupPage(env, log, key, model.report, done.resolve);
+  const stopped = new AbortController();
+  const model = watchModel(options, stopped.signal);
+  const report = () => (env.model === null ? null : model.look().newest);
+  const page = createSetupPage(env, log, key, report, done.resolve);
   const handler: Handler = async (request, url) => {
     if (url.pathname === "/healthz") return { status: 200, body: "ok" };
     // Another process on this data folder may have been faster: a later visitor must not take the bot over.
@@ -160,20 +164,19 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
     if (url.pathname === "/") return redirect(paths.page + url.search);
     if (url.pathname === paths.page) return page.show(request, url.searchParams);
     if (url.pathname === paths.created) return page.complete(request, url.searchParams);
-    if (url.pathname === paths.style)
-      return { status: 200, body: style, headers: { "content-type": "text/css" } };
+    if (url.pathname === paths.style) return sheet;
     if (url.pathname === "/readyz") return { status: 503, body: "The GitHub App is not set up yet." };
     return { status: 404, body: "Not found." };
   };
   const server = await listen(handler, { host: env.host, port: env.port, log });
   // Before anyone looks, so that nobody waits for it.
-  model.report();
+  report();
   const local = `http://localhost:${server.port}`;
   log.info(
     `There is no GitHub App yet. To create it, open ${local}/?key=${key} on this machine, or the same path at this server's address on another`,
   );
   const close = async () => {
-    model.stop();
+    stopped.abort();
     await server.close();
   };
   return { port: server.port, close, configured: done.promise };
@@ -181,84 +184,58 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
 
 const recheckMs = 60_000;
 
-/** The newest report about the model; null while there is none yet. */
-type ReadReport = () => ModelReport | null;
-
-/** Checks the model when someone looks, at most once a minute, and never makes anyone wait. */
-function watchModel({ env, log, checkModel, modelLimitMs = 60_000, now = Date.now }: SetupOptions) {
-  const stopped = new AbortController();
-  let newest: ModelReport | null = null;
-  let checkedAt = Number.NEGATIVE_INFINITY;
-  let isRunning = false;
-
-  async function check(): Promise<void> {
-    const limit = AbortSignal.timeout(modelLimitMs);
-    const found = await checkModel(AbortSignal.any([limit, stopped.signal])).catch(
-      (error: unknown): ModelReport => {
-        if (limit.aborted) return { state: "fail", ...noAnswer(modelLimitMs) };
-        return {
-          state: "fail",
-          says: errorLine(error),
-          remedy: (error instanceof AppError && error.remedy) || null,
-        };
-      },
-    );
-    if (stopped.signal.aborted) return;
-    const line = [`The model: ${found.says}`, found.remedy].filter(Boolean).join(". ");
-    if (found.state !== newest?.state) log[found.state === "ok" ? "info" : "warn"](line);
-    newest = found;
-  }
-
-  const report: ReadReport = () => {
-    if (env.model !== null && !isRunning && now() - checkedAt >= recheckMs) {
-      isRunning = true;
-      checkedAt = now();
-      void check().finally(() => {
-        isRunning = false;
-      });
-    }
-    return newest;
-  };
-  return { report, stop: () => stopped.abort() };
+/** Checks the model when someone looks, at most once a minute, until the signal fires. */
+function watchModel(options: SetupOptions, stopped: AbortSignal): Checks<ModelReport> {
+  const { log, checkModel, modelLimitMs = 60_000, now = Date.now } = options;
+  const checks = new Checks(
+    async () => {
+      const limit = AbortSignal.timeout(modelLimitMs);
+      const found = await checkModel(AbortSignal.any([limit, stopped])).catch(
+        (error: unknown): ModelReport =>
+          limit.aborted
+            ? {
+                state: "fail",
+                says: `The model did not answer within ${modelLimitMs / 1_000} s`,
+                remedy: "Check that its server is running, or use a faster model.",
+              }
+            : {
+                state: "fail",
+                says: errorLine(error),
+                remedy: (error instanceof AppError && error.remedy) || null,
+              },
+      );
+      const line = [`The model: ${found.says}`, found.remedy].filter(Boolean).join(". ");
+      if (!stopped.aborted && found.state !== checks.newest?.state)
+        log[found.state === "ok" ? "info" : "warn"](line);
+      return found;
+    },
+    recheckMs,
+    now,
+  );
+  return checks;
 }
-
-const noAnswer = (limitMs: number) => ({
-  says: `The model did not answer within ${limitMs / 1_000} s`,
-  remedy: "Check that its server is running, or use a faster model.",
-});
 
 function createSetupPage(
   env: Env,
   log: Logger,
   key: string,
-  readReport: ReadReport,
+  readReport: () => ModelReport | null,
   onConfigured: () => void,
 ) {
   const states = new Set<string>();
-  /** An App that exists on GitHub and is not stored yet: its key cannot be requested again. */
-  let unsaved: StoredApp | null = null;
   const { webUrl } = env.github;
 
-  /** @param state of the browser that returned from GitHub, which may try again by a reload */
-  function save(app: StoredApp, state?: string): Answer {
+  function save(app: StoredApp): Answer {
     try {
       storeApp(env.dataDir, app);
     } catch (error) {
-      unsaved = app;
-      if (state !== undefined) states.add(state);
       // The error's remedy suggests another folder, but that would require a restart of this process.
       const why = error instanceof AppError ? error.message : errorLine(error);
       log.error(
-        `The GitHub App ${app.html_url} exists, but its key is only in the memory of this process: ${why}. Make the data folder writable and open the setup page again.`,
+        `The GitHub App ${app.html_url} exists, but its key could not be stored: ${why}. Delete the App on GitHub, make the data folder writable and create the App again.`,
       );
-      return answer(
-        webUrl,
-        500,
-        "The GitHub App exists, but its key is not stored",
-        notStored(app, why, key),
-      );
+      return answer(webUrl, 500, "The GitHub App exists, but its key is not stored", notStored(app, why));
     }
-    unsaved = null;
     log.info(`The GitHub App ${app.html_url} is set up; its credentials are in ${env.dataDir}/app.json`);
     if (!app.client_secret)
       log.warn("GitHub returned no client secret of the App, so nobody can log in to the pages");
@@ -284,7 +261,6 @@ function createSetupPage(
         return answer(webUrl, 403, "Key needed", keyWanted(query.has("key")));
       const visited = addressOf(request);
       if (!visited) return { status: 400, body: "The host header is missing or malformed." };
-      if (unsaved) return save(unsaved);
       const state = newState();
       const choices = readChoices(env, visited, query);
       const shown = answer(webUrl, 200, "Set-up", steps(env, choices, state, readReport()));
@@ -298,7 +274,6 @@ function createSetupPage(
       // The state has to be known here and to this browser: otherwise another person's link could make them the owner of the bot.
       if (!states.delete(state) || !same(cookieOf(request, cookie) ?? "", state))
         return failed(400, "This setup was not started in this browser, or it was started too long ago.");
-      if (unsaved) return save(unsaved, state);
       const code = query.get("code") ?? "";
       if (!/^[\w-]{1,200}$/.test(code)) return failed(400, "The code from GitHub is missing or malformed.");
       const converted = await convert(env, code);
@@ -308,7 +283,7 @@ function createSetupPage(
       }
       // GitHub's answer took time: check again.
       if (hasStoredApp(env.dataDir)) return gone;
-      return save(converted, state);
+      return save(converted);
     },
   };
 }
@@ -361,7 +336,9 @@ function readChoices(env: Env, visited: string, query: URLSearchParams): Choices
   const address = originOf(given);
   const organization = query.get("organization")?.trim();
   return {
-    ...{ key: query.get("key"), visited, address: address ?? visited },
+    key: query.get("key"),
+    visited,
+    address: address ?? visited,
     badAddress: given !== "" && address === null ? given : null,
     organization: organization ?? env.organization ?? "",
     contents: query.get("contents") === "write" ? "write" : "read",
@@ -410,11 +387,12 @@ function addressStep(env: Env, choices: Choices): Step {
   const { address, visited, badAddress } = choices;
   const webhook = webhookOf(env, choices);
   const reach = reachOfHost(URL.parse(webhook)?.hostname ?? "");
-  const step = (state: Step["state"], word: string, body: Html): Step => ({
-    ...{ name: "Address", state, word },
-    body: html`<p>GitHub will send webhooks to <code>${webhook}</code>.</p>
-${body}${env.webhookProxyUrl === null && addressForm(choices, state === "done")}`,
-  });
+  const step = (state: Step["state"], word: string, about: Html): Step => {
+    const form = env.webhookProxyUrl === null && addressForm(choices, state === "done");
+    const body = html`<p>GitHub will send webhooks to <code>${webhook}</code>.</p>
+${about}${form}`;
+    return { name: "Address", state, word, body };
+  };
   if (badAddress !== null)
     return step(
       "missing",
@@ -484,7 +462,9 @@ function modelStep(env: Env, choices: Choices, report: ModelReport | null): Step
   const name = "Model";
   if (env.model === null)
     return {
-      ...{ name, state: "missing", word: "None" },
+      name,
+      state: "missing",
+      word: "None",
       body: html`<p>Without a model, reviews use only the built-in analyzers: they find committed secrets and some kinds of mistakes, and
 read nothing else. To have a model read the changes, set one of these in the environment or in <code>.env</code>, and start Hunkwise
 again, now or later:</p>
@@ -494,7 +474,9 @@ again, now or later:</p>
   const again = (words: string) => html`<a href="${linkTo(choices, 2)}">${words}</a>`;
   if (report === null)
     return {
-      ...{ name, state: "waiting", word: "Being asked" },
+      name,
+      state: "waiting",
+      word: "Being asked",
       body: html`<p>Hunkwise is sending <code>${env.model.name}</code> a short request. ${again("Look again")}</p>`,
     };
   const { state, word } = {
@@ -504,7 +486,9 @@ again, now or later:</p>
   }[report.state];
   const { says, remedy } = report;
   return {
-    ...{ name, state, word },
+    name,
+    state,
+    word,
     body: html`<p>${sentence(withoutAddresses(env, says))} ${remedy !== null && withoutAddresses(env, remedy)}</p>
 ${
   state !== "done" &&
@@ -536,16 +520,22 @@ function appStep(env: Env, choices: Choices, state: string, address: Step): Step
   const isBad = owner !== null && !organizationName.test(owner);
   if (address.state === "missing")
     return {
-      ...{ name, state: "missing", word: "Needs an address" },
+      name,
+      state: "missing",
+      word: "Needs an address",
       body: html`<p>GitHub creates the App with the address of step 1, and refuses one that it cannot reach.</p>${haveOne(env, choices)}`,
     };
   if (!isChosen || isBad)
     return {
-      ...{ name, state: "next", word: "To do" },
+      name,
+      state: "next",
+      word: "To do",
       body: html`${chooseForm(choices, isBad)}${haveOne(env, choices)}`,
     };
   return {
-    ...{ name, state: "next", word: "Ready to create" },
+    name,
+    state: "next",
+    word: "Ready to create",
     body: createForm(env, choices, owner, state),
   };
 }
@@ -628,19 +618,46 @@ const passedOn = (choices: Choices, ...names: Passed[]) =>
 const linkTo = (choices: Choices, step: number, names: readonly Passed[] = passable) =>
   `${paths.page}?${new URLSearchParams(choicesAs(choices, names))}#step-${step}`;
 
-/** The page for an App that could not be stored. Opening the page again stores it, as soon as that is possible. */
+/**
+ * The pages of an App without a client secret: the only one says how to add it. It does not repeat the address by which a visitor came:
+ * anyone can name a host.
+ */
+export function landing(webUrl: string): Pages {
+  const page = answer(webUrl, 200, "Hunkwise is running", withoutLogin(webUrl));
+  const handler: Handler = async (request, { pathname }) => {
+    if (pathname !== "/" && pathname !== paths.style) return { status: 404, body: "Not found." };
+    refuseWriting(request.method);
+    return pathname === "/" ? page : sheet;
+  };
+  return { handler, onRevoked: () => {} };
+}
+
+const withoutLogin = (
+  webUrl: string,
+) => html`<p>It reviews pull requests in the repositories in which its GitHub App is installed: open
+a pull request, or write <code>/review</code> in one.</p>
+<h2>Pages for people</h2>
+<p>This server also has pages that show what was reviewed, what came of it, and what it cost. Nobody can log in to them yet, because
+the client secret of the App is missing here. To add it:</p>
+<ol>
+<li>Open the settings of the App: <a href="${webUrl}/settings/apps">${webUrl}/settings/apps</a>, or
+<em>Developer settings, GitHub Apps</em> in the settings of the organisation that owns it, and there <em>Edit</em>.</li>
+<li>As the first <em>Callback URL</em>, enter the address of this server, with <code>/login/callback</code> at its end, such as
+<code>https://hunkwise.example.com/login/callback</code>, and save.</li>
+<li>Under <em>Client secrets</em>, choose <em>Generate a new client secret</em>.</li>
+<li>Set <code>GITHUB_CLIENT_ID</code> to the <em>Client ID</em> at the top of that page, and <code>GITHUB_CLIENT_SECRET</code> to the new
+secret, and restart Hunkwise.</li>
+</ol>`;
+
+/** The page for an App that could not be stored. */
 const notStored = (
   { html_url }: StoredApp,
   why: string,
-  key: string,
 ) => html`<p>GitHub created <a href="${html_url}">${html_url}</a> and
 shows its private key only once. The key could not be written to the disk:</p>
 <p><code>${why}</code></p>
-<p>The key is kept in the memory of this process, so do not stop it. Make the data folder writable, then try again.
-If that is impossible, delete the App in its settings on GitHub, start Hunkwise with another <code>HUNKWISE_DATA_DIR</code> and
-create the App again.</p>
-<form action="${paths.page}" method="get"><input type="hidden" name="key" value="${key}">
-<button>Try again</button></form>`;
+<p>Delete the App in its settings on GitHub and make the data folder writable. Then
+<a href="${paths.page}">open the setup page</a> and create the App again.</p>`;
 
 const notCreated = (why: string) =>
   html`<p>${why} <a href="${paths.page}">Open the setup page</a> and try again.</p>`;
@@ -653,7 +670,9 @@ const keyWanted = (isWrong: boolean) => html`<p>${
 
 /** An answer with a page. Forms may only be sent to this server and to GitHub. */
 const answer = (webUrl: string, status: number, title: string, body: Html): Answer => ({
-  ...{ status, type: "text/html", body: layout({ title, viewer: null, section: null, body }).toString() },
+  status,
+  type: "text/html",
+  body: notice(title, body).toString(),
   headers: {
     "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' ${webUrl}; base-uri 'none'; frame-ancestors 'none'`,
     // The address of the page may contain its key. The host by itself is not secret, and tells GitHub the origin of a form.
@@ -661,6 +680,7 @@ const answer = (webUrl: string, status: number, title: string, body: Html): Answ
   },
 });
 
+const sheet: Answer = { status: 200, body: style, headers: { "content-type": "text/css" } };
 const redirect = (location: string): Answer => ({ status: 302, body: "See there.", headers: { location } });
 /** The same answer as that of the server which starts next. */
 const gone: Answer = { status: 404, body: "Not found." };

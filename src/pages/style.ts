@@ -95,4 +95,18 @@ tbody td:empty{display:none}}
 body>header,.filters,.pager,.skip{display:none}main{max-width:none;padding:0}.scroll{overflow:visible}thead{display:table-header-group}tr,.finding,.card{break-inside:avoid}
 a{text-decoration:none}}
 @media(prefers-reduced-motion:no-preference){:focus-visible{transition:outline-offset .1s}}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,28rem),1fr));gap:1rem 1.5rem;margin:1rem 0}
+.chart{margin:0;border:1px solid var(--line);border-radius:.5rem;padding:.6rem .8rem}
+.chart figcaption{color:var(--dim);font-size:.87rem}
+.chart svg{display:block;width:100%;height:auto}
+.chart .axis{stroke:var(--line);stroke-width:1}
+.chart .tick{fill:var(--dim);font-size:11px}
+.chart .area{fill:transparent}.chart a:hover .area{fill:var(--text);fill-opacity:.06}
+.legend{display:flex;flex-wrap:wrap;gap:.2rem 1rem;list-style:none;margin:.3rem 0 0;padding:0}
+.swatch{display:inline-block;width:.75em;height:.75em;border-radius:.15em;margin-right:.35em}
+.series-1{fill:var(--series-1);background:var(--series-1)}.series-2{fill:var(--series-2);background:var(--series-2)}
+.series-3{fill:var(--series-3);background:var(--series-3)}.series-4{fill:var(--series-4);background:var(--series-4)}
+.series-5{fill:var(--series-5);background:var(--series-5)}.series-6{fill:var(--dim);background:var(--dim)}
+.story{font-size:1.05rem;max-width:60rem}
+.meanings{max-width:60rem}.meanings dt{font-weight:600}.meanings dd{margin:0 0 .5rem}
 `;

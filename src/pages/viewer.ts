@@ -1,7 +1,12 @@
+import { z } from "zod";
 import type { SeenRepository } from "../github/user-client.ts";
+import type { Run } from "../queue/database.ts";
+import { idList, idsIn } from "../queue/reader.ts";
 
 /** A repository that a person may see, as GitHub says. */
 export type VisibleRepository = SeenRepository;
+export type RepositoryName = Pick<VisibleRepository, "owner" | "name">;
+export const fullName = ({ owner, name }: RepositoryName): string => `${owner}/${name}`;
 
 /** What every page finds in its context; the log-in has set it. */
 export interface PagesEnv {
@@ -17,4 +22,51 @@ export interface Viewer {
   isOperator: boolean;
   /** What GitHub lets this person see through this App's installations. */
   repositories: readonly VisibleRepository[];
+}
+
+/** The ids of the repositories that GitHub shows to a viewer, as the parameter of {@link idsIn}. */
+export const visibleIds = ({ repositories }: Viewer): string => idList(repositories.map(({ id }) => id));
+
+/**
+ * The ids of the repositories that a list is about; null for all of them, which only operators see.
+ * @param name "owner/name" of one of them, in any case; empty for none in particular. A name that the viewer may not see is like one
+ * that does not exist.
+ */
+export async function scopeOf(run: Run, viewer: Viewer, name: string): Promise<readonly number[] | null> {
+  const { repositories, isOperator } = viewer;
+  if (name === "") return isOperator ? null : repositories.map(({ id }) => id);
+  const wanted = name.toLowerCase();
+  const seen = repositories.filter((one) => `${one.owner}/${one.name}`.toLowerCase() === wanted);
+  if (seen.length > 0 || !isOperator) return seen.map(({ id }) => id);
+  const [owner = "", repository = ""] = wanted.split("/");
+  const { rows } = await run(
+    "SELECT id FROM repository WHERE lower(owner) = :owner AND lower(name) = :repository",
+    { owner, repository },
+  );
+  return rows.map(({ id }) => z.int().parse(id));
+}
+
+/** What a page calls a repository, and whether GitHub shows it to the viewer. */
+export type Named = RepositoryName & { isVisible: boolean };
+
+const NameRow = z.object({ id: z.int(), owner: z.string(), name: z.string() });
+
+/** Names of the repositories of rows, by id; of those that GitHub does not show, only an operator gets the name. */
+export async function namesOf(
+  run: Run,
+  { repositories, isOperator }: Viewer,
+  rows: Iterable<{ repository: number }>,
+): Promise<(id: number) => Named> {
+  const names = new Map<number, Named>(
+    repositories.map(({ id, owner, name }) => [id, { owner, name, isVisible: true }]),
+  );
+  const unknown = new Set([...rows].map(({ repository }) => repository).filter((id) => !names.has(id)));
+  if (isOperator && unknown.size > 0) {
+    const found = await run(`SELECT id, owner, name FROM repository WHERE id IN (${idsIn("ids")})`, {
+      ids: idList(unknown),
+    });
+    for (const { id, owner, name } of z.array(NameRow).parse(found.rows))
+      names.set(id, { owner, name, isVisible: false });
+  }
+  return (id) => names.get(id) ?? { owner: "repository", name: String(id), isVisible: false };
 }

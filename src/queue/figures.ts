@@ -170,14 +170,14 @@ export async function purgeFigures(
   at: number,
   wordsAt: number,
 ): Promise<number> {
-  const before: Record<Table, string | number> = {
-    ...{ run: at, finding: at, pull: at, finding_text: Math.max(at, wordsAt) },
-    ...{ outcome_week: weekOf(at), model_week: weekOf(at), run_week: weekOf(at) },
+  const before = (table: Table) => {
+    if (table === "finding_text") return Math.max(at, wordsAt);
+    return table.endsWith("_week") ? weekOf(at) : at;
   };
   let rows = 0;
   for (const table of tables) {
     const sql = deleteSome(table, keys[table], age[table]);
-    rows += await inBatches(() => run(sql, { before: before[table] }));
+    rows += await inBatches(() => run(sql, { before: before(table) }));
   }
   return rows;
 }

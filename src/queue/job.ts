@@ -47,7 +47,8 @@ export const Act = z.discriminatedUnion("name", [
     dimension: z.enum(["source", "category"]),
     value: z.string().min(1).max(200),
     /** Of how many findings in merged pull requests. */
-    ...{ dismissed: z.int(), findings: z.int() },
+    dismissed: z.int(),
+    findings: z.int(),
   }),
 ]);
 export type Act = z.infer<typeof Act>;
@@ -189,6 +190,13 @@ export function runKind(task: Task): string {
   if (task.kind === "act") return task.act.name;
   return task.kind === "review" && task.mode === "dry_run" ? "dry_run" : task.kind;
 }
+
+/** What log lines say of a task. */
+export const taskFields = (task: Task) => ({
+  repo: "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined,
+  pull: "pull" in task ? task.pull : undefined,
+  head: task.headSha ?? undefined,
+});
 
 /** The login of the person who requested a task; null for an event. */
 export function askedBy(task: Task): string | null {

@@ -81,7 +81,8 @@ class SqliteReader implements Reader {
     worker.on("exit", () => {
       this.#worker = undefined;
       const gone = new AppError("data_folder_unusable", "The thread that reads the database ended", {
-        ...{ retryable: true, cause: why },
+        retryable: true,
+        cause: why,
       });
       for (const { reject } of this.#waiting.values()) reject(gone);
       this.#waiting.clear();

@@ -1,9 +1,8 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
-import { type ClaimedJob, type JobOutcome, maxAttempts } from "./job.ts";
-import { Lease } from "./lease.ts";
+import { isAvailable, retryWhileUnavailable } from "./database.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead, taskFields } from "./job.ts";
 import type { Queue } from "./queue.ts";
-import { isAvailable, retryWhileUnavailable } from "./retry.ts";
 
 /** What a handler gets with its job. */
 export interface JobTools {
@@ -51,11 +50,11 @@ export interface WorkerLog {
 }
 
 /** The fields that every log line about a job carries. */
-export function jobFields({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> {
-  const repo = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined;
-  const pull = "pull" in task ? task.pull : undefined;
-  return { job: id, delivery: deliveryId ?? undefined, repo, pull, head: task.headSha ?? undefined };
-}
+export const jobFields = ({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> => ({
+  job: id,
+  delivery: deliveryId ?? undefined,
+  ...taskFields(task),
+});
 
 interface Clock {
   /** Milliseconds since 1970. */
@@ -164,11 +163,8 @@ function graceEnds(graceOver: AbortSignal, ended: AbortSignal): Promise<never> {
 
 type HandlerResult = { outcome: JobOutcome } | { error: unknown };
 
-interface Settlement extends Clock {
-  queue: Queue;
-  log: WorkerLog;
+interface Settlement extends JobRun {
   lease: Lease;
-  stop: AbortSignal;
   /** Tells people that the job failed for good, and why. */
   tellPeople(error: unknown): Promise<void>;
   retry<T>(store: () => Promise<T>): Promise<T>;
@@ -200,22 +196,28 @@ async function complete(job: ClaimedJob, outcome: JobOutcome, { queue, log, retr
   return stored ? kind : "lost";
 }
 
-async function handBack(job: ClaimedJob, { queue, log, retry }: Settlement): Promise<JobEnd> {
-  const stored = await retry(() => queue.release(job, 0, workerStops, { countAttempt: false }));
-  log.info({ ...jobFields(job), stored }, `Job handed back: ${workerStops}`);
-  return stored ? "handed_back" : "lost";
+/** Releases a job that did not fail. */
+async function release(
+  job: ClaimedJob,
+  end: "handed_back" | "superseded",
+  why: string,
+  delayMs: number,
+  { queue, log, retry }: Settlement,
+): Promise<JobEnd> {
+  const stored = await retry(() => queue.release(job, delayMs, why, { countAttempt: false }));
+  log.info({ ...jobFields(job), delayMs, stored }, `Job ${end.replace("_", " ")}: ${why}`);
+  return stored ? end : "lost";
 }
+
+const handBack = (job: ClaimedJob, how: Settlement) => release(job, "handed_back", workerStops, 0, how);
 
 /**
  * Releases a review of an older head. A coalescing job takes over the newer task. A command reads the newest head itself; it waits as long
  * as the job that superseded it, otherwise each of ten pushes in a row would start it once more.
  */
-async function handOver(job: ClaimedJob, why: string, { queue, log, retry }: Settlement): Promise<JobEnd> {
-  const newer = await retry(() => queue.newer(job));
-  const delayMs = newer?.dueInMs ?? 0;
-  const stored = await retry(() => queue.release(job, delayMs, why, { countAttempt: false }));
-  log.info({ ...jobFields(job), delayMs, stored }, `Job superseded: ${why}`);
-  return stored ? "superseded" : "lost";
+async function handOver(job: ClaimedJob, why: string, how: Settlement): Promise<JobEnd> {
+  const newer = await how.retry(() => how.queue.newer(job));
+  return release(job, "superseded", why, newer?.dueInMs ?? 0, how);
 }
 
 /** An unknown error while nothing can be stored comes from the database: it costs no attempt, and people get no message. */
@@ -294,4 +296,122 @@ const outageDelayMs = ({ random }: Clock) => Math.round(45_000 + random() * 30_0
 function backOffMs(attempt: number, { random }: Clock): number {
   const full = Math.min(5_000 * 2 ** (attempt - 1), 300_000);
   return Math.round(full * (0.75 + random() / 4));
+}
+
+interface LeaseOptions {
+  queue: Queue;
+  leaseMs: number;
+  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Receives errors of the queue. */
+  warn(message: string, error: unknown): void;
+}
+
+/**
+ * A worker's lease on one claimed job while its handler runs. `signal` fires when another worker has the job (`lease_lost`), when a newer
+ * head waits to be reviewed instead (`superseded`), or with the reason given to `abort`.
+ */
+class Lease {
+  readonly #job: ClaimedJob;
+  readonly #options: LeaseOptions;
+  readonly #abort = new AbortController();
+  /** The head that is reviewed, if known: from an event's task, or from the job's records. */
+  #head: string | null;
+  #handlerRuns = true;
+  #isPublishing = false;
+
+  constructor(job: ClaimedJob, options: LeaseOptions) {
+    this.#job = job;
+    this.#options = options;
+    this.#head = job.task.headSha;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** The first reason for which the signal fired. */
+  get abortReason(): AppError | undefined {
+    return this.signal.aborted ? this.signal.reason : undefined;
+  }
+
+  abort(why: AppError): void {
+    this.#abort.abort(why);
+  }
+
+  /** Renews the lease and checks for a newer head; false if another worker has the job. Never rejects. */
+  async beat(): Promise<boolean> {
+    try {
+      if (!(await this.#renew())) return false;
+      await this.checkHead();
+    } catch (error) {
+      // Two more heartbeats fit into the lease, and no other worker can claim the job from a queue that cannot be written.
+      this.#options.warn("Heartbeat failed", error);
+    }
+    return true;
+  }
+
+  /** Aborts a review whose head is no longer the newest, unless it is being published. Never rejects. */
+  async checkHead(): Promise<void> {
+    if (this.#isPublishing) return;
+    try {
+      await this.#abortIfSuperseded();
+    } catch (error) {
+      this.#options.warn("Could not check for a newer head", error);
+    }
+  }
+
+  /** Renews the lease; false if the job is not this worker's any more or the signal has fired. Waits for an unavailable queue. */
+  async hasLease(): Promise<boolean> {
+    if (this.signal.aborted) return false;
+    try {
+      return (await this.#retry(() => this.#renew())) && !this.signal.aborted;
+    } catch (error) {
+      if (this.signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  /** As `hasLease`, and no newer head waits. After the first true, newer heads are only checked when this is called again. */
+  async mayPublish(): Promise<boolean> {
+    if (!(await this.hasLease())) return false;
+    await this.#retry(() => this.#abortIfSuperseded());
+    if (this.signal.aborted) return false;
+    this.#isPublishing = true;
+    return true;
+  }
+
+  /** Waits for an unavailable queue: model turns that are recorded were paid for. */
+  async record(entry: TrajectoryEntry): Promise<void> {
+    await this.#retry(() => this.#options.queue.record(this.#job, entry));
+    if ("head" in entry) this.#head = entry.head;
+  }
+
+  recorded(): Promise<TrajectoryEntry[]> {
+    return this.#retry(() => this.#options.queue.trajectory(this.#job.id));
+  }
+
+  /** The handler has ended, so newer heads no longer change its outcome. */
+  handlerEnded(): void {
+    this.#handlerRuns = false;
+  }
+
+  #retry<T>(attempt: () => Promise<T>): Promise<T> {
+    return retryWhileUnavailable(attempt, { ...this.#options, signal: this.signal });
+  }
+
+  async #renew(): Promise<boolean> {
+    const isOurs = await this.#options.queue.heartbeat(this.#job, this.#options.leaseMs);
+    if (!isOurs) this.abort(new AppError("lease_lost", `Job ${this.#job.id} now belongs to another worker`));
+    return isOurs;
+  }
+
+  async #abortIfSuperseded(): Promise<void> {
+    if (!this.#handlerRuns || this.#job.task.kind !== "review") return;
+    const newer = await this.#options.queue.newer(this.#job);
+    if (newer && newer.head !== this.#head && this.#handlerRuns) this.abort(supersededBy(newer));
+  }
+}
+
+function supersededBy({ head }: NewerHead): AppError {
+  return new AppError("superseded", `the head is now ${head}`, { retryable: true });
 }

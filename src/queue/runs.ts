@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { Database, Run } from "./database.ts";
+import type { Run } from "./database.ts";
 import { type JobState, parseTask, type Task } from "./job.ts";
-import { readSqliteDatabase } from "./sqlite-database.ts";
+import { openReader } from "./reader.ts";
 import type { DatabaseLocation } from "./stores.ts";
 
 /** The state of a job about a pull request. Times are milliseconds since 1970. */
@@ -69,8 +69,8 @@ const EntryRow = z.object({ fence: z.int(), entry: z.string(), created_at: z.int
  * @throws AppError `data_folder_unusable`, `database_unreachable`; also if the database does not exist yet.
  */
 export async function openRuns(location: DatabaseLocation): Promise<OpenRuns> {
-  const database = await openToRead(location);
-  const { run } = database;
+  const reader = await openReader(location);
+  const { run } = reader;
   return {
     async before(seq, limit) {
       return (await run(before, { seq, limit })).rows.flatMap(runOf);
@@ -85,7 +85,7 @@ export async function openRuns(location: DatabaseLocation): Promise<OpenRuns> {
     async turnsAndResults(id) {
       return (await run(turnsAndResults, { id })).rows.map(entryOf);
     },
-    [Symbol.asyncDispose]: () => database.close(),
+    [Symbol.asyncDispose]: () => reader.close(),
   };
 }
 
@@ -145,10 +145,4 @@ function runOf(raw: unknown): StoredRun[] {
 function entryOf(raw: unknown): RecordedEntry {
   const { fence, entry, created_at: at } = EntryRow.parse(raw);
   return { at, claim: fence, entry: JSON.parse(entry) };
-}
-
-async function openToRead({ databaseUrl, dataFolder }: DatabaseLocation): Promise<Database> {
-  if (databaseUrl === null) return readSqliteDatabase(dataFolder);
-  const { readPostgresDatabase } = await import("./postgres-database.ts");
-  return readPostgresDatabase(databaseUrl);
 }

@@ -13,7 +13,7 @@ export interface Dialect {
 }
 
 /** The `schemaVersion` of a database that this program created. It grows with each change to the schema. */
-export const schemaVersion = 9;
+export const schemaVersion = 10;
 
 /**
  * The tables, the same in both databases; their triggers stand with each database. Times are milliseconds since 1970, a day is a calendar
@@ -37,7 +37,7 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     repository   ${integer},
     pull         ${integer},
     head         TEXT,
-    serial_key   TEXT NOT NULL,
+    concurrency_key TEXT NOT NULL,
     coalesces    ${integer} NOT NULL,
     priority     ${integer} NOT NULL,
     delivery_id  TEXT,
@@ -67,9 +67,9 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
   ) ${table};
   CREATE INDEX job_ended_at ON job (ended_at) WHERE ended_at IS NOT NULL;
   -- The two promises of the queue, kept by the database itself.
-  CREATE UNIQUE INDEX job_one_active ON job (serial_key) WHERE state = 'active';
-  CREATE UNIQUE INDEX job_one_waiting ON job (serial_key) WHERE state = 'waiting' AND coalesces = 1;
-  CREATE INDEX job_key ON job (serial_key);
+  CREATE UNIQUE INDEX job_one_active ON job (concurrency_key) WHERE state = 'active';
+  CREATE UNIQUE INDEX job_one_waiting ON job (concurrency_key) WHERE state = 'waiting' AND coalesces = 1;
+  CREATE INDEX job_key ON job (concurrency_key);
   -- Jobs are counted each time that somebody asks for the process's health.
   CREATE INDEX job_state ON job (state);
   CREATE INDEX job_of_installation ON job (installation, priority, seq);
@@ -279,13 +279,4 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     started_at  ${integer} NOT NULL,
     seen_at     ${integer} NOT NULL
   ) ${keyTable};
-
-  -- Who is logged in on the pages: the hash of a session's id, never the id, nor a token.
-  CREATE TABLE session (
-    hash       TEXT PRIMARY KEY,
-    account    ${integer} NOT NULL,
-    login      TEXT NOT NULL,
-    expires_at ${integer} NOT NULL
-  ) ${keyTable};
-  CREATE INDEX session_account ON session (account);
 `;

@@ -1,9 +1,6 @@
 import type { Database } from "./database.ts";
 import { createFigures, type Figures } from "./figures.ts";
-import { createNotes, type Notes } from "./notes.ts";
-import type { Queue } from "./queue.ts";
-import { createSessions, type Sessions } from "./sessions.ts";
-import { SqlQueue } from "./sql-queue.ts";
+import { Queue } from "./queue.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
 import { createQuotas, createSpending, type Quotas, type Spending } from "./usage.ts";
 
@@ -14,8 +11,18 @@ export interface Stores {
   notes: Notes;
   quotas: Quotas;
   figures: Figures;
-  sessions: Sessions;
   close(): Promise<void>;
+}
+
+/**
+ * A key-value store for facts that can be found out again: ETags of GitHub's answers, the last delivery that was read. Every method
+ * resolves only when its effect is on disk.
+ */
+export interface Notes {
+  /** Null if there is none. */
+  read(name: string): Promise<string | null>;
+  write(name: string, text: string): Promise<void>;
+  remove(name: string): Promise<void>;
 }
 
 export interface StoreOptions {
@@ -51,12 +58,34 @@ export const openSqliteStores = (dataFolder: string, options: StoreOptions = {})
 export function createStores(database: Database, options: StoreOptions): Stores {
   const { installationConcurrency = Number.MAX_SAFE_INTEGER, now = Date.now } = options;
   return {
-    queue: new SqlQueue({ database, installationConcurrency, now }),
+    queue: new Queue({ database, installationConcurrency, now }),
     spending: createSpending(database),
     notes: createNotes(database, now),
     quotas: createQuotas(database),
     figures: createFigures(database, now),
-    sessions: createSessions(database, now),
     close: () => database.close(),
+  };
+}
+
+const readNote = "SELECT text FROM note WHERE name = :name";
+const writeNote = `INSERT INTO note (name, text, written_at) VALUES (:name, :text, :now)
+  ON CONFLICT (name) DO UPDATE SET text = excluded.text, written_at = excluded.written_at`;
+const removeNote = "DELETE FROM note WHERE name = :name";
+
+/** The queue's purge deletes notes by age; one that is still needed has to be written again. */
+function createNotes(database: Database, now: () => number): Notes {
+  return {
+    async read(name) {
+      const row = (await database.run(readNote, { name })).rows[0];
+      return row ? String(row.text) : null;
+    },
+
+    async write(name, text) {
+      await database.run(writeNote, { name, text, now: now() });
+    },
+
+    async remove(name) {
+      await database.run(removeNote, { name });
+    },
   };
 }

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { Database } from "./database.ts";
-import { type RetryOptions, retryWhileUnavailable } from "./retry.ts";
+import { type Database, type RetryOptions, retryWhileUnavailable } from "./database.ts";
 
 /** The pull request whose review spends, by its number and the repository's id, and the installation that pays. */
 export interface Spender {

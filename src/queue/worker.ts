@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { errorLine } from "../errors.ts";
 import { livenessOf, ownIdentity } from "../process-identity.ts";
+import { sleepUnlessAborted } from "./database.ts";
 import type { ClaimedJob, JobOutcome, Lane } from "./job.ts";
 import type { Queue } from "./queue.ts";
-import { sleepUnlessAborted } from "./retry.ts";
 import { type JobTools, type JobWatch, runJob, type WorkerLog } from "./run-job.ts";
 
 const Name = z.tuple([z.int().positive(), z.string(), z.string(), z.string()]);
@@ -33,8 +33,6 @@ function parse(text: string): unknown {
     return undefined;
   }
 }
-
-export type { JobTools } from "./run-job.ts";
 
 export interface WorkerOptions {
   queue: Queue;
@@ -95,6 +93,7 @@ export interface Worker {
 export function startWorker(options: WorkerOptions): Worker {
   const { queue, log, concurrency, leaseMs = 30_000, pollMs = 1_000, name = ownWorkerName() } = options;
   const { sleep = sleepUnlessAborted, random = Math.random, now = Date.now } = options;
+  const { retentionMs = defaultRetentionMs, insightsMs = defaultInsightsMs, version = "" } = options;
   const stopping = new AbortController();
   const graceOver = new AbortController();
   const checks = new Set<() => void>();
@@ -104,7 +103,13 @@ export function startWorker(options: WorkerOptions): Worker {
   };
   const signals = { stop: stopping.signal, graceOver: graceOver.signal };
   const run = { ...options, ...signals, leaseMs, sleep, random, now, onNews };
-  const deadEnded = endLeasesOnce(options);
+  /** Until it has succeeded once. */
+  let deadEnded: Promise<void> | undefined;
+  const endDeadOnce = () =>
+    (deadEnded ??= endDeadLeases(options).catch((error: unknown) => {
+      deadEnded = undefined;
+      throw error;
+    }));
   let alarm = new AbortController();
   let running = 0;
   let idle = false;
@@ -120,7 +125,7 @@ export function startWorker(options: WorkerOptions): Worker {
     // The loops for work find out when the queue is available again.
     if (lane === "notices" && refusals > 0) return undefined;
     try {
-      await deadEnded();
+      await endDeadOnce();
       const job = await queue.claim(name, leaseMs, lane);
       if (lane === "work") refusals = 0;
       return job;
@@ -161,8 +166,24 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   const loops = Promise.all([...Array.from({ length: concurrency }, () => loop("work")), loop("notices")]);
-  void purgeRegularly({ ...options, sleep, signal: stopping.signal });
-  const visible = stayVisible({ ...options, name, startedAt: now(), sleep, signal: stopping.signal });
+  const repeat = async (work: () => Promise<unknown>, everyMs: number) => {
+    while (!stopping.signal.aborted) {
+      await work();
+      await sleep(everyMs, stopping.signal);
+    }
+  };
+  const purge = () =>
+    queue.purge(retentionMs, insightsMs).catch((error: unknown) => {
+      // If the database was closed meanwhile, the next process continues.
+      if (!stopping.signal.aborted)
+        log.warn({ err: error }, `Old jobs were not deleted: ${errorLine(error)}`);
+    });
+  void sleep(firstPurgeMs, stopping.signal).then(() => repeat(purge, purgeEveryMs));
+  // If the database is unavailable, nobody sees the worker.
+  const self = { name, version, concurrency, startedAt: now() };
+  const visible = repeat(() => queue.showWorker(self).catch(() => {}), showEveryMs).then(() =>
+    queue.hideWorker(name).catch(() => {}),
+  );
   return {
     wake,
     async stop(graceMs) {
@@ -182,58 +203,8 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
-/** Ends the leases of dead workers, until it has succeeded once. */
-function endLeasesOnce({ queue, log, isDead = isDeadWorker }: WorkerOptions): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  const end = async () => {
-    const ended = await queue.endLeases(isDead);
-    if (ended > 0) log.info({ jobs: ended }, `Took over ${ended} jobs of dead workers`);
-  };
-  return () => {
-    done ??= end().catch((error: unknown) => {
-      done = undefined;
-      throw error;
-    });
-    return done;
-  };
-}
-
-interface Purging extends WorkerOptions {
-  sleep: NonNullable<WorkerOptions["sleep"]>;
-  signal: AbortSignal;
-}
-
-interface Visible extends Purging {
-  name: string;
-  startedAt: number;
-}
-
-/** Shows the worker to people until it stops. If the database is unavailable, nobody sees it. */
-async function stayVisible({
-  queue,
-  name,
-  version = "",
-  concurrency,
-  startedAt,
-  sleep,
-  signal,
-}: Visible): Promise<void> {
-  while (!signal.aborted) {
-    await queue.showWorker({ name, version, concurrency, startedAt }).catch(() => {});
-    await sleep(showEveryMs, signal);
-  }
-  await queue.hideWorker(name).catch(() => {});
-}
-
-/** Deletes data that is older than the retention, every hour. */
-async function purgeRegularly({ queue, log, sleep, signal, ...kept }: Purging): Promise<void> {
-  const { retentionMs = defaultRetentionMs, insightsMs = defaultInsightsMs } = kept;
-  await sleep(firstPurgeMs, signal);
-  while (!signal.aborted) {
-    await queue.purge(retentionMs, insightsMs).catch((error: unknown) => {
-      // If the database was closed meanwhile, the next process continues.
-      if (!signal.aborted) log.warn({ err: error }, `Old jobs were not deleted: ${errorLine(error)}`);
-    });
-    await sleep(purgeEveryMs, signal);
-  }
+/** Ends the leases of dead workers. */
+async function endDeadLeases({ queue, log, isDead = isDeadWorker }: WorkerOptions): Promise<void> {
+  const ended = await queue.endLeases(isDead);
+  if (ended > 0) log.info({ jobs: ended }, `Took over ${ended} jobs of dead workers`);
 }

@@ -57,7 +57,8 @@ export function installationAuth(probot: Probot): MintToken {
     const kept = {
       ...(repositoryNames && { repositoryNames: [...repositoryNames] }),
       ...(repositoryIds && { repositoryIds: [...repositoryIds] }),
-      ...{ permissions, refresh: renew },
+      permissions,
+      refresh: renew,
     };
     const mint = (): Promise<unknown> =>
       own
@@ -70,13 +71,10 @@ export function installationAuth(probot: Probot): MintToken {
             })
             .then(({ data }) => data)
         : octokit.auth({ type: "installation", installationId: installation, ...kept });
-    try {
-      const { token } = (await againIfUnauthorized(mint)) as { token: string };
-      registerSecret(token);
-      return token;
-    } catch (error) {
-      throw toAppError(error, `POST /app/installations/${installation}/access_tokens`);
-    }
+    const call = `POST /app/installations/${installation}/access_tokens`;
+    const { token } = (await asTheApp(call, mint)) as { token: string };
+    registerSecret(token);
+    return token;
   };
 }
 
@@ -87,26 +85,27 @@ export function installationGrants(probot: Probot): Granted {
   return async (installation) => {
     const octokit = await probot.auth();
     const call = `GET /app/installations/${installation}`;
-    try {
-      const ask = () =>
-        octokit.request("GET /app/installations/{installation_id}", { installation_id: installation });
-      const { data } = await againIfUnauthorized(ask);
-      const { success, data: found } = Installation.safeParse(data);
-      if (!success) throw unreadableAnswer(call, "it contains no permissions");
-      return found.permissions;
-    } catch (error) {
-      throw toAppError(error, call);
-    }
+    const { data } = await asTheApp(call, () =>
+      octokit.request("GET /app/installations/{installation_id}", { installation_id: installation }),
+    );
+    const { success, data: found } = Installation.safeParse(data);
+    if (!success) throw unreadableAnswer(call, "it contains no permissions");
+    return found.permissions;
   };
 }
 
-/** A 401 may be temporary: each try signs a new JSON web token. A second 401 means that GitHub rejects the App or its key. */
-async function againIfUnauthorized<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+/**
+ * Asks GitHub as the App. A 401 may be temporary: each try signs a new JSON web token. A second 401 means that GitHub rejects the App or
+ * its key. Rejects with an AppError of a `github_*` code.
+ */
+async function asTheApp<Answer>(call: string, ask: () => Promise<Answer>): Promise<Answer> {
   try {
-    return await ask();
+    return await ask().catch((error: unknown) => {
+      if (refusalOf(error)?.status !== 401) throw error;
+      return ask();
+    });
   } catch (error) {
-    if (refusalOf(error)?.status !== 401) throw error;
-    return ask();
+    throw toAppError(error, call);
   }
 }
 
@@ -129,28 +128,20 @@ export function appAuth(probot: Probot, now: () => number = Date.now) {
   };
 }
 
-/** The App's identity on GitHub. */
-export interface AppIdentity {
-  slug: string;
-  name: string;
-}
-
-/** Asks GitHub for the App's identity, once; again after a failure. Rejects with an AppError of a `github_*` code. */
-export function appIdentity(probot: Probot): () => Promise<AppIdentity> {
-  let known: Promise<AppIdentity> | undefined;
+/** Asks GitHub for the App's name in mentions, once; again after a failure. Rejects with an AppError of a `github_*` code. */
+export function appIdentity(probot: Probot): () => Promise<{ slug: string }> {
+  let known: Promise<{ slug: string }> | undefined;
   const ask = async () => {
     const octokit = await probot.auth();
-    try {
-      const { data } = await againIfUnauthorized(() => octokit.request("GET /app"));
-      if (!data?.slug) throw new AppError("github_failed", "GitHub's answer to GET /app names no App");
-      return { slug: data.slug, name: data.name };
-    } catch (error) {
-      known = undefined;
-      throw toAppError(error, "GET /app");
-    }
+    const { data } = await asTheApp("GET /app", () => octokit.request("GET /app"));
+    if (!data?.slug) throw new AppError("github_failed", "GitHub's answer to GET /app names no App");
+    return { slug: data.slug };
   };
   return () => {
-    known ??= ask();
+    known ??= ask().catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
     return known;
   };
 }

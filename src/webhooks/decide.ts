@@ -34,7 +34,19 @@ export interface DecideOptions {
 
 const ignore = (ignored: string): Decision => ({ ignored });
 const start = (job: NewJob): Decision => ({ jobs: [job] });
-const unusable = (path: string) => ignore(`the payload has no usable ${path}`);
+
+/** Decides on what is read from a payload; a payload that lacks it starts nothing. */
+const on =
+  <Event>(
+    read: (payload: unknown) => Parsed<Event>,
+    decideOn: (event: Event, options: DecideOptions) => Decision,
+  ) =>
+  (payload: unknown, options: DecideOptions): Decision => {
+    const parsed = read(payload);
+    return "lacks" in parsed
+      ? ignore(`the payload has no usable ${parsed.lacks}`)
+      : decideOn(parsed.event, options);
+  };
 
 type Asked = Pick<ReviewTask, "repository" | "pull" | "trigger" | "requestedBy"> & Partial<ReviewTask>;
 
@@ -42,7 +54,12 @@ type Asked = Pick<ReviewTask, "repository" | "pull" | "trigger" | "requestedBy">
 function askedReview(task: Asked): NewJob {
   return {
     task: {
-      ...{ kind: "review", mode: "new", again: false, thread: null, commentId: null, headSha: null },
+      kind: "review",
+      mode: "new",
+      again: false,
+      thread: null,
+      commentId: null,
+      headSha: null,
       ...task,
     },
     concurrencyKey: keyOf(task.repository, task.pull),
@@ -54,23 +71,12 @@ function askedReview(task: Asked): NewJob {
 /** Limit for the part of a reply that its job stores; GitHub accepts 65,536 characters. */
 const mostReplyBytes = 20_000;
 
-/** The result for a comment in a pull request's conversation. */
-function decideOnIssueComment(payload: unknown, { appSlug }: DecideOptions): Decision {
-  return decideOnComment(parseIssueCommentEvent(payload), appSlug);
-}
-
-/** The result for a comment in a review thread: a command works in every thread, a plain reply only if it asks or dismisses something. */
-function decideOnReviewComment(payload: unknown, { appSlug }: DecideOptions): Decision {
-  return decideOnComment(parseReviewCommentEvent(payload), appSlug);
-}
-
 /**
- * Checks the author before the text: bots that answer each other would never stop. The job checks whether the person has permission;
- * GitHub's `author_association` says nothing about permission.
+ * A command works in the conversation and in every review thread, a plain reply in a thread only if it asks or dismisses something. Checks
+ * the author before the text: bots that answer each other would never stop. The job checks whether the person has permission; GitHub's
+ * `author_association` says nothing about permission.
  */
-function decideOnComment(parsed: Parsed<CommentEvent>, appSlug: string | null): Decision {
-  if ("lacks" in parsed) return unusable(parsed.lacks);
-  const { event } = parsed;
+function decideOnComment(event: CommentEvent, { appSlug }: DecideOptions): Decision {
   if (!event.isPull) return ignore("a comment on an issue");
   if (!event.byPerson) return ignore("a comment that was not written by a person");
   const command = parseCommand(event.comment.body, appSlug);
@@ -116,35 +122,24 @@ function jobOf(task: Extract<Task, { kind: "command" | "reply" }>): NewJob {
  * The App was uninstalled from an account: everything about it is deleted. A suspension deletes nothing; when it ends, missed events are
  * looked up. A new installation starts nothing, or all of the account's pull requests would be reviewed.
  */
-function decideOnInstallation(payload: unknown): Decision {
-  const parsed = parseInstallationEvent(payload);
-  if ("lacks" in parsed) return unusable(parsed.lacks);
-  const { action, installation, repositories } = parsed.event;
+const decideOnInstallation = on(parseInstallationEvent, ({ action, installation, repositories }) => {
   if (action === "unsuspend") return start(reconcileJob(installation));
   // Repositories that GitHub names are deleted by name: the stored data of the installation may not name all of them.
   const all = purgeJob(installation, null);
   return { jobs: repositories.length > 0 ? [purgeJob(installation, repositories), all] : [all] };
-}
+});
 
 /** The App was removed from some repositories of an account. */
-function decideOnRepositories(payload: unknown): Decision {
-  const parsed = parseRepositoriesRemovedEvent(payload);
-  if ("lacks" in parsed) return unusable(parsed.lacks);
-  const { installation, repositories } = parsed.event;
-  return repositories.length > 0
-    ? start(purgeJob(installation, repositories))
-    : ignore("no repository was removed");
-}
+const decideOnRepositories = on(parseRepositoriesRemovedEvent, ({ installation, repositories }) =>
+  repositories.length > 0 ? start(purgeJob(installation, repositories)) : ignore("no repository was removed"),
+);
 
 /**
  * "Re-run" of one check run: repeats the review that it belongs to. GitHub sends this only to the App that owns the check run, and does not
  * change the check run.
  * https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_run
  */
-function decideOnCheckRun(payload: unknown, { appId }: DecideOptions): Decision {
-  const parsed = parseCheckRunEvent(payload);
-  if ("lacks" in parsed) return unusable(parsed.lacks);
-  const { event } = parsed;
+const decideOnCheckRun = on(parseCheckRunEvent, (event, { appId }) => {
   const refusal = whyNotAgain(event, appId);
   if (refusal) return ignore(refusal);
   const review = reviewOf(event);
@@ -154,13 +149,10 @@ function decideOnCheckRun(payload: unknown, { appId }: DecideOptions): Decision 
   if (pull === undefined) return ignore("a check run that does not name its pull request");
   const { repository, sender } = event;
   return start(askedReview({ repository, pull, trigger: review.trigger, again: true, requestedBy: sender }));
-}
+});
 
 /** "Re-run all checks" of a commit: reviews its pull requests again, as for their events. */
-function decideOnCheckSuite(payload: unknown, { appId }: DecideOptions): Decision {
-  const parsed = parseCheckSuiteEvent(payload);
-  if ("lacks" in parsed) return unusable(parsed.lacks);
-  const { event } = parsed;
+const decideOnCheckSuite = on(parseCheckSuiteEvent, (event, { appId }) => {
   const refusal = whyNotAgain(event, appId);
   if (refusal) return ignore(refusal);
   const { repository, sender, pulls } = event;
@@ -168,7 +160,7 @@ function decideOnCheckSuite(payload: unknown, { appId }: DecideOptions): Decisio
     askedReview({ repository, pull, trigger: `event#${pull}`, again: true, requestedBy: sender }),
   );
   return first ? { jobs: [first, ...others] } : ignore("a check suite that names no pull request");
-}
+});
 
 function whyNotAgain({ app, byPerson }: RerunEvent, appId: number | null): string | undefined {
   if (appId !== null && app !== appId) return "a check of another App";
@@ -189,6 +181,25 @@ function reviewOf({
 }
 
 /**
+ * All pull request events give the same job, except that pushes wait for further ones: an edit, or a label that is added or removed, may
+ * have removed the reason why a pull request was skipped. The job does not review a head again that was already reviewed; a closed pull
+ * request only releases its commit to the others.
+ */
+const decideOnPullRequest = on(parsePullRequestEvent, ({ repository, pull, headSha }) =>
+  start(eventReview(repository, pull, headSha)),
+);
+
+const decideOnPush = on(parsePullRequestEvent, ({ repository, pull, headSha }, { pushWindowMs }) =>
+  start(eventReview(repository, pull, headSha, { debounceMs: pushWindowMs })),
+);
+
+const decideOnMergeGroup = on(parseMergeGroupEvent, ({ repository, headSha }) => {
+  const reason = "merge queue: its pull requests were reviewed before they were queued";
+  const task = { kind: "pass_check" as const, repository, headSha, reason };
+  return start({ task, concurrencyKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
+});
+
+/**
  * The results for each event and action; the App ignores all others. GitHub sends events about installations to every App
  * (https://docs.github.com/en/webhooks/webhook-events-and-payloads#installation).
  */
@@ -196,17 +207,16 @@ const decisions = {
   "pull_request.opened": decideOnPullRequest,
   "pull_request.reopened": decideOnPullRequest,
   "pull_request.ready_for_review": decideOnPullRequest,
-  "pull_request.synchronize": (payload, { pushWindowMs }) =>
-    decideOnHead(payload, { debounceMs: pushWindowMs }),
+  "pull_request.synchronize": decideOnPush,
   "pull_request.closed": decideOnPullRequest,
-  "pull_request.edited": (payload) =>
+  "pull_request.edited": (payload, options) =>
     changesReviewability(payload)
-      ? decideOnPullRequest(payload)
+      ? decideOnPullRequest(payload, options)
       : ignore("neither the title nor the base branch changed"),
   "pull_request.labeled": decideOnPullRequest,
   "pull_request.unlabeled": decideOnPullRequest,
-  "pull_request_review_comment.created": decideOnReviewComment,
-  "issue_comment.created": decideOnIssueComment,
+  "pull_request_review_comment.created": on(parseReviewCommentEvent, decideOnComment),
+  "issue_comment.created": on(parseIssueCommentEvent, decideOnComment),
   "check_run.rerequested": decideOnCheckRun,
   "check_suite.rerequested": decideOnCheckSuite,
   "merge_group.checks_requested": decideOnMergeGroup,
@@ -233,29 +243,4 @@ export function decide(event: string, payload: unknown, options: DecideOptions):
   const name = `${event}.${WithAction.safeParse(payload).data?.action}`;
   if (!Object.hasOwn(decisions, name)) return ignore("this event starts nothing");
   return decisions[name as keyof typeof decisions](payload, options);
-}
-
-/**
- * All pull request events give the same job, except that pushes wait for further ones: an edit, or a label that is added or removed, may
- * have removed the reason why a pull request was skipped. The job does not review a head again that was already reviewed; a closed pull
- * request only releases its commit to the others.
- */
-function decideOnPullRequest(payload: unknown): Decision {
-  return decideOnHead(payload);
-}
-
-function decideOnHead(payload: unknown, waiting: Pick<NewJob, "debounceMs"> = {}): Decision {
-  const parsed = parsePullRequestEvent(payload);
-  if ("lacks" in parsed) return unusable(parsed.lacks);
-  const { repository, pull, headSha } = parsed.event;
-  return start(eventReview(repository, pull, headSha, waiting));
-}
-
-function decideOnMergeGroup(payload: unknown): Decision {
-  const parsed = parseMergeGroupEvent(payload);
-  if ("lacks" in parsed) return unusable(parsed.lacks);
-  const { repository, headSha } = parsed.event;
-  const reason = "merge queue: its pull requests were reviewed before they were queued";
-  const task = { kind: "pass_check" as const, repository, headSha, reason };
-  return start({ task, concurrencyKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
 }

@@ -35,7 +35,7 @@ interface ListenOptions {
   /** 0 for any free port. */
   port: number;
   log: Logger;
-  timeouts?: Timeouts;
+  timeouts?: Timeouts | undefined;
   /** Maximum number of open connections. Default 1,000. */
   mostConnections?: number;
   /** Time for running requests to end after the server is closed, in milliseconds. Default 5 s. */
@@ -165,27 +165,24 @@ async function bind(server: Server, { host, port, log, variable }: ListenOptions
   return (server.address() as AddressInfo).port;
 }
 
-function unusable(error: unknown, host: string | null, port: number, variable: string): AppError {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === "EADDRINUSE") {
-    const remedy = `Stop the program that uses this port, or set ${variable} to another port.`;
-    return new AppError("config_invalid", `Port ${port} is already in use`, { remedy, cause: error });
+function unusable(cause: unknown, host: string | null, port: number, variable: string): AppError {
+  const invalid = (message: string, remedy: string) =>
+    new AppError("config_invalid", message, { remedy, cause });
+  switch ((cause as NodeJS.ErrnoException).code) {
+    case "EADDRINUSE": {
+      const remedy = `Stop the program that uses this port, or set ${variable} to another port.`;
+      return invalid(`Port ${port} is already in use`, remedy);
+    }
+    case "EACCES": {
+      const remedy = `Set ${variable} to 1024 or higher, or allow the process to use this port.`;
+      return invalid(`This user may not listen on port ${port}`, remedy);
+    }
+    default:
+      return invalid(
+        `Cannot listen on ${host ?? "all addresses"}, port ${port}: ${errorLine(cause)}`,
+        "Set HOST to an address of this machine, or unset it.",
+      );
   }
-  if (code === "EACCES") {
-    const remedy = `Set ${variable} to 1024 or higher, or allow the process to use this port.`;
-    return new AppError("config_invalid", `This user may not listen on port ${port}`, {
-      remedy,
-      cause: error,
-    });
-  }
-  return new AppError(
-    "config_invalid",
-    `Cannot listen on ${host ?? "all addresses"}, port ${port}: ${errorLine(error)}`,
-    {
-      remedy: "Set HOST to an address of this machine, or unset it.",
-      cause: error,
-    },
-  );
 }
 
 async function shut(server: Server, graceMs: number): Promise<void> {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Probot } from "probot";
 import { z } from "zod";
 import type { Logger } from "../logger.ts";
-import type { Task } from "../queue/job.ts";
+import { taskFields } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
 import { type DecideOptions, decide, handledEvents } from "./decide.ts";
 import { type Answer, Refusal } from "./http.ts";
@@ -67,30 +67,6 @@ const tooLarge = (largest: number) =>
     `The body is larger than ${largest >= 1024 ** 2 ? `${largest / 1024 ** 2} MB` : `${largest / 1024} KB`}.`,
   );
 
-/**
- * Receives a webhook: headers, then the signature over the raw bytes, and only then the JSON, which Probot passes to the application.
- * Answers 202 after the resulting jobs, if any, are on disk.
- *
- * Probot's own middleware reads bodies without a limit before it has verified the sender (test/attacks/web-server).
- */
-export function createReceiver(probot: Probot): (request: IncomingMessage) => Promise<Answer> {
-  const readBody = createBodyReader();
-  return async (request) => {
-    if (request.method !== "POST") throw new Refusal(405, "Use POST for webhooks.", { allow: "POST" });
-    const { headers } = request;
-    refuseOtherContent(headers);
-    const id = required(headers, "x-github-delivery", /^[\w-]{1,100}$/);
-    const name = required(headers, "x-github-event", /^[a-z][a-z0-9_]{0,59}$/);
-    const signature = signatureOf(headers);
-    const text = (await readBody(request)).toString("utf8");
-    if (text === "") throw new Refusal(400, "The body is empty.");
-    if (!(await probot.webhooks.verify(text, signature))) throw unsigned("The signature does not match.");
-    const payload = parseObject(text);
-    await probot.receive({ id, name, payload } as Parameters<Probot["receive"]>[0]);
-    return { status: 202, body: "Accepted." };
-  };
-}
-
 function refuseOtherContent(headers: IncomingHttpHeaders): void {
   const [type = ""] = (headers["content-type"] ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/json") {
@@ -130,24 +106,61 @@ function parseObject(text: string): object {
 /** GitHub sends this event to every App, and an App cannot unsubscribe from it. */
 const Revoked = z.object({ sender: z.object({ id: z.int().positive() }) });
 
-interface ProbotAppOptions {
+export interface ReceiverOptions {
   queue: Pick<Queue, "accept">;
   log: Logger;
   /** The currently known identity of the App, and how long pushes wait. */
   decideOptions: () => DecideOptions;
   /** Called when a person has ended what they let the App do. */
-  onRevoked?: ((account: number) => Promise<void>) | undefined;
+  onRevoked: (account: number) => void;
   /** Called after jobs were stored, so that a worker of this process starts at once. */
   onAccepted?: (() => void) | undefined;
-  /** Called for every delivery with a valid signature, for metrics; `event` is a handled event, "ping" or "other". */
-  onDelivery?: ((event: string, result: "stored" | "duplicate" | "ignored") => void) | undefined;
+  /** Called for every delivery, for metrics; `event` is a handled event, "ping" or "other". */
+  onDelivery?: ((event: string, result: DeliveryResult) => void) | undefined;
+}
+
+type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
+
+/**
+ * Receives a webhook: headers, then the signature over the raw bytes, and only then the JSON, which Probot passes to the application.
+ * Answers 202 after the resulting jobs, if any, are on disk.
+ *
+ * Probot's own middleware reads bodies without a limit before it has verified the sender (test/attacks/web-server).
+ */
+export async function createReceiver(
+  probot: Probot,
+  options: ReceiverOptions,
+): Promise<(request: IncomingMessage) => Promise<Answer>> {
+  await loadProbotApp(probot, options);
+  const readBody = createBodyReader();
+
+  async function receive(request: IncomingMessage): Promise<Answer> {
+    if (request.method !== "POST") throw new Refusal(405, "Use POST for webhooks.", { allow: "POST" });
+    const { headers } = request;
+    refuseOtherContent(headers);
+    const id = required(headers, "x-github-delivery", /^[\w-]{1,100}$/);
+    const name = required(headers, "x-github-event", /^[a-z][a-z0-9_]{0,59}$/);
+    const signature = signatureOf(headers);
+    const text = (await readBody(request)).toString("utf8");
+    if (text === "") throw new Refusal(400, "The body is empty.");
+    if (!(await probot.webhooks.verify(text, signature))) throw unsigned("The signature does not match.");
+    const payload = parseObject(text);
+    await probot.receive({ id, name, payload } as Parameters<Probot["receive"]>[0]);
+    return { status: 202, body: "Accepted." };
+  }
+
+  return (request) =>
+    receive(request).catch((error: unknown) => {
+      options.onDelivery?.(knownEvent(request.headers["x-github-event"]), "refused");
+      throw error;
+    });
 }
 
 /**
  * Loads the Probot application: it stores the jobs of each delivery, and a worker runs them, because Probot keeps unfinished handlers in
  * memory only. `probot.receive` resolves when delivery and jobs are on disk, and rejects if the queue cannot store them.
  */
-export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): Promise<void> {
+async function loadProbotApp(probot: Probot, options: ReceiverOptions): Promise<void> {
   const { queue, log, decideOptions, onAccepted, onDelivery, onRevoked } = options;
   const addHandler = () => {
     throw new Error("Probot's own server is not in use");
@@ -155,7 +168,7 @@ export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): 
   const hunkwise = (app: Probot) => {
     app.on("github_app_authorization.revoked", async ({ payload }) => {
       const { data } = Revoked.safeParse(payload);
-      if (data) await onRevoked?.(data.sender.id);
+      if (data) onRevoked(data.sender.id);
     });
     app.onAny(async ({ id, name, payload }) => {
       const action = "action" in payload && typeof payload.action === "string" ? payload.action : null;
@@ -166,7 +179,7 @@ export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): 
         return line.debug(`Delivery ignored: ${decision.ignored}`);
       }
       const isNew = await queue.accept({ id, event: name, action }, decision.jobs);
-      line.info(aboutTask(decision.jobs[0].task), isNew ? "Delivery stored" : "Delivery was already stored");
+      line.info(taskFields(decision.jobs[0].task), isNew ? "Delivery stored" : "Delivery was already stored");
       onDelivery?.(knownEvent(name), isNew ? "stored" : "duplicate");
       if (isNew) onAccepted?.();
     });
@@ -174,13 +187,7 @@ export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): 
   await probot.load(hunkwise, { cwd: process.cwd(), addHandler });
 }
 
-/** Fields for the log. */
-function aboutTask(task: Task) {
-  const repo = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined;
-  return { repo, pull: "pull" in task ? task.pull : undefined, head: task.headSha ?? undefined };
-}
-
 const knownEvents = new Set<unknown>(["ping", ...handledEvents.map((name) => name.split(".")[0])]);
 
 /** The name of an event for metrics. Strangers may send anything in the header, which is read before the signature. */
-export const knownEvent = (header: unknown): string => (knownEvents.has(header) ? String(header) : "other");
+const knownEvent = (header: unknown): string => (knownEvents.has(header) ? String(header) : "other");

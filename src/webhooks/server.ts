@@ -6,30 +6,27 @@ import type { Queue } from "../queue/queue.ts";
 import { appIdentity, createProbot } from "./app-auth.ts";
 import { createHealth, type Health, refuseWriting } from "./health.ts";
 import { type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
-import { landingPage } from "./pages.ts";
-import { createReceiver, knownEvent, loadProbotApp } from "./receive.ts";
+import { createReceiver, type ReceiverOptions } from "./receive.ts";
 
-export interface ServerOptions {
+export interface ServerOptions extends Pick<ReceiverOptions, "onAccepted" | "onDelivery"> {
   /** `env.app` must be set; otherwise, serve the setup page. */
   env: Env;
-  queue: Queue;
+  queue: Pick<Queue, "accept" | "check" | "stats">;
   log: Logger;
   /** Shared with other code that mints tokens; default: created from `env`. */
   probot?: Probot;
-  /** Called after jobs were stored: wakes the worker of this process. */
-  onAccepted?: () => void;
   /** Shared with other servers of this process; default: created from the queue. */
   health?: Health;
-  /** Called for every delivery, for metrics; `event` is a handled event, "ping" or "other". */
-  onDelivery?: (event: string, result: DeliveryResult) => void;
-  /** The pages for people; without them, the only page says how to get them. */
-  pages?: Handler | undefined;
-  /** Called when a person has ended what they let the App do; rejects if that could not be noted. */
-  onRevoked?: (account: number) => Promise<void>;
+  pages: Pages;
   timeouts?: Timeouts;
 }
 
-type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
+/** The pages for people. */
+export interface Pages {
+  handler: Handler;
+  /** A person has ended what they let the App do. */
+  onRevoked(account: number): void;
+}
 
 /**
  * Starts the web server: webhooks, `/healthz`, `/readyz` and the pages for people. A webhook is answered when its jobs are on disk; the handler
@@ -37,7 +34,7 @@ type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
  * @throws AppError `config_invalid` if there is no App or the port is not available.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { env, queue, onAccepted, onDelivery, onRevoked } = options;
+  const { env, queue, pages, timeouts } = options;
   if (!env.app)
     throw new AppError("config_invalid", "There is no GitHub App to serve", { remedy: "Set APP_ID." });
   const log = options.log.child({ part: "server" });
@@ -47,24 +44,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { pushWindowMs } = env;
   const appId = env.app.id;
   const decideOptions = () => ({ appSlug, appId, pushWindowMs });
-  await loadProbotApp(probot, { queue, log, onAccepted, onDelivery, onRevoked, decideOptions });
-  const receive = createReceiver(probot);
+  const { onRevoked } = pages;
+  const receive = await createReceiver(probot, { ...options, log, decideOptions, onRevoked });
   const health = options.health ?? createHealth({ queue, log });
-  const pages = options.pages ?? landing(env.github.webUrl);
   const handler: Handler = async (request, url) => {
     const { pathname } = url;
-    if (pathname === env.webhookPath) {
-      return receive(request).catch((error: unknown) => {
-        onDelivery?.(knownEvent(request.headers["x-github-event"]), "refused");
-        throw error;
-      });
-    }
+    if (pathname === env.webhookPath) return receive(request);
     const answer = await health.answer(request, pathname);
-    return answer ?? pages(request, url);
+    return answer ?? pages.handler(request, url);
   };
   const { host, port } = env;
   const closeGraceMs = Math.min(longestCloseMs, env.graceMs);
-  const server = await listen(handler, { host, port, log, closeGraceMs, ...timeoutsOf(options) });
+  const server = await listen(handler, { host, port, log, closeGraceMs, timeouts });
   log.info({ port: server.port }, `Listening on port ${server.port}, webhooks at ${env.webhookPath}`);
   // Mentions are understood after GitHub has returned the slug; a failure here is the first sign of a wrong key.
   identity().then(
@@ -78,19 +69,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   return server;
 }
 
-/** What is served without pages for people. */
-function landing(webUrl: string): Handler {
-  return async (request, { pathname }) => {
-    if (pathname !== "/") return { status: 404, body: "Not found." };
-    refuseWriting(request.method);
-    return landingPage(webUrl);
-  };
-}
-
 /** GitHub waits ten seconds for an answer, and its next try reaches the restarted server. */
 const longestCloseMs = 5_000;
-
-const timeoutsOf = ({ timeouts }: ServerOptions) => (timeouts ? { timeouts } : {});
 
 interface OperatorServerOptions {
   /** Null for all addresses. */
@@ -122,7 +102,10 @@ export async function startOperatorServer(options: OperatorServerOptions): Promi
     return { status: 200, body: text, headers: { "content-type": contentType } };
   };
   const server = await listen(handler, {
-    ...{ host, port, log, variable: "HUNKWISE_METRICS_PORT" },
+    host,
+    port,
+    log,
+    variable: "HUNKWISE_METRICS_PORT",
     closeGraceMs,
   });
   log.info({ metricsPort: server.port }, `Metrics and health on port ${server.port}`);

@@ -93,7 +93,7 @@ describe("somebody who is logged in", () => {
     if (!env.login || !env.app) throw new Error("No log-in");
     const { log } = logBook();
     const pages = createPages({
-      ...{ env, credentials: env.login, appId: env.app.id, sessions: stores.sessions, log, now: () => clock },
+      ...{ env, credentials: env.login, appId: env.app.id, log, now: () => clock },
       userAgent: "hunkwise/test",
       routes: allRoutes({
         ...{ run: reader.run, webUrl: env.github.webUrl, now: () => time, installationConcurrency: 1 },

@@ -6,7 +6,6 @@ import { describeProcesses } from "./processes.ts";
 import { describeQueue } from "./queue.ts";
 import { describeRecovery } from "./recovery.ts";
 import { describeRuns } from "./runs.ts";
-import { describeSessions } from "./sessions.ts";
 import { describeSpending } from "./spending.ts";
 import type { StoresUnderTest } from "./stores.ts";
 import { describeTally } from "./tally.ts";
@@ -21,6 +20,5 @@ export function describeStores(where: string, create: () => StoresUnderTest): vo
   describeSpending(`spending ${where}`, create);
   describe(`a tally ${where}`, () => describeTally(create));
   describe(`figures ${where}`, () => describeFigures(create));
-  describe(`sessions ${where}`, () => describeSessions(create));
   describe(`notes ${where}`, () => describeNotes(create));
 }

@@ -66,7 +66,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
     await queue.enqueue({ task: about, concurrencyKey: "r", coalesce: false, priority: 0 });
     const id = await queue.enqueue(reviewJob(1));
     await queue.enqueue(reviewJob(2));
-    await change("UPDATE job SET task = '{' WHERE serial_key = '7#2'");
+    await change("UPDATE job SET task = '{' WHERE concurrency_key = '7#2'");
     expect((await runs.before(newest, 9)).map((run) => run.id)).toEqual([id]);
   });
 

@@ -35,7 +35,7 @@ export function onSqlite(): StoresUnderTest {
 const tables = [
   ...["delivery", "job", "spending", "last_claim", "note", "pulse", "tally"],
   ...["repository", "run", "pull", "finding", "finding_text", "outcome_week", "model_week", "run_week"],
-  ...["worker", "session"],
+  "worker",
 ];
 let url: Promise<string> | undefined;
 const connections: Database[] = [];

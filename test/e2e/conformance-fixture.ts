@@ -25,7 +25,7 @@ export async function noJobLeft(
   { dataFolder, databaseUrl }: Pick<AppUnderTest, "dataFolder" | "databaseUrl">,
   { id }: { id: number },
 ): Promise<void> {
-  const open = `SELECT count(*) AS jobs FROM job WHERE state IN ('waiting', 'active') AND serial_key LIKE '${id}%'`;
+  const open = `SELECT count(*) AS jobs FROM job WHERE state IN ('waiting', 'active') AND concurrency_key LIKE '${id}%'`;
   if (databaseUrl !== null) {
     while (Number((await query(databaseUrl, open))[0]?.jobs) > 0) await sleep(50);
     return;

@@ -1,17 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { allRoutes } from "../../src/pages/pages.ts";
 import type { PagesEnv, Viewer } from "../../src/pages/viewer.ts";
 import type { FindingFigure, PullFigures } from "../../src/queue/figures.ts";
 import type { ActTask } from "../../src/queue/job.ts";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
 import { createStores, type Stores } from "../../src/queue/stores.ts";
 import { leaseMs, reviewJob } from "../contract/jobs.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
+import { appFor, type OwnDatabase, ownDatabase } from "./rendered.ts";
 
 const repository = { id: 7, installation: 1, owner: "octo", name: "shop" };
 const person = (mayWrite: boolean, over: Partial<Viewer> = {}): Viewer => ({
@@ -22,7 +19,7 @@ const [writer, reader] = [person(true), person(false)];
 const stranger = person(true, { repositories: [{ ...repository, id: 8, mayWrite: true }] });
 const operator = person(true, { isOperator: true, repositories: [] });
 
-let data: string;
+let own: OwnDatabase;
 let stores: Stores;
 let clock: number;
 let woken: number;
@@ -52,10 +49,10 @@ const known = (over: Partial<FindingFigure> = {}, title = "A total is wrong"): P
   } satisfies PullFigures);
 
 beforeEach(async () => {
-  data = mkdtempSync(join(tmpdir(), "hunkwise-actions-"));
+  own = await ownDatabase();
   clock = Date.parse("2026-11-27T10:00:00Z");
   woken = 0;
-  const database = openSqliteDatabase(data);
+  const { database } = own;
   stores = createStores(database, { now: () => clock });
   const { queue } = stores;
   id = await queue.enqueue(reviewJob(3));
@@ -73,18 +70,12 @@ beforeEach(async () => {
     checkAll: () => Promise.reject(new Error("asked for checks")),
   });
   as = (viewer) => {
-    const app = new Hono<PagesEnv>().use((context, next) => {
-      context.set("viewer", viewer);
-      return next();
-    });
+    const app = appFor(viewer);
     for (const route of routes) app.route("/", route);
     return app;
   };
 });
-afterEach(async () => {
-  await stores.close();
-  rmSync(data, { recursive: true });
-});
+afterEach(() => own.remove());
 
 const get = async (path: string, viewer = writer) => {
   const answer = await as(viewer).request(path);

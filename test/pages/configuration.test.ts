@@ -1,10 +1,9 @@
-import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { loadRepoConfig } from "../../src/config/load-config.ts";
 import { AppError } from "../../src/errors.ts";
 import { configuration } from "../../src/pages/configuration.ts";
-import type { PagesEnv, Viewer, VisibleRepository } from "../../src/pages/viewer.ts";
-import { operator, parsePage, person } from "./rendered.ts";
+import type { Viewer, VisibleRepository } from "../../src/pages/viewer.ts";
+import { appFor, operator, parsePage, person } from "./rendered.ts";
 
 const shop: VisibleRepository = { installation: 1, id: 7, owner: "octo", name: "shop", mayWrite: false };
 const bank = { ...shop, id: 8, name: "bank" };
@@ -23,11 +22,7 @@ function pages(viewer: Viewer, files: Record<string, string>, fails?: AppError) 
       });
     },
   });
-  const app = new Hono<PagesEnv>().use(async (context, next) => {
-    context.set("viewer", viewer);
-    await next();
-  });
-  app.route("/", routes);
+  const app = appFor(viewer).route("/", routes);
   const get = async (address: string) => {
     const answer = await app.request(address);
     return { status: answer.status, ...parsePage(await answer.text()) };

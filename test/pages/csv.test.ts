@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { csvAnswer } from "../../src/pages/csv.ts";
+import { csvAnswer } from "../../src/pages/listing.ts";
 import { csvLine } from "../../src/reporters/csv.ts";
 import { showHidden } from "../../src/text/escape-invisible.ts";
 import { parseCsv } from "./rendered.ts";

@@ -1,13 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { type Checked, type HealthDeps, health } from "../../src/pages/health.ts";
-import type { PagesEnv, Viewer } from "../../src/pages/viewer.ts";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
+import type { Viewer } from "../../src/pages/viewer.ts";
 import { createStores } from "../../src/queue/stores.ts";
-import { operator, parsePage, person } from "./rendered.ts";
+import { appFor, operator, ownDatabase, parsePage, person } from "./rendered.ts";
 
 const fine: Checked = { name: "git", state: "ok", says: "2.39.5", remedy: null };
 const broken: Checked = {
@@ -28,11 +23,7 @@ function pages(
     changes: 0,
   }),
 ) {
-  const app = new Hono<PagesEnv>().use(async (context, next) => {
-    context.set("viewer", viewer);
-    await next();
-  });
-  app.route("/", health({ run, now: clock, checkAll }));
+  const app = appFor(viewer).route("/", health({ run, now: clock, checkAll }));
   return async () => {
     const answer = await app.request("/health");
     return { status: answer.status, ...parsePage(await answer.text()) };
@@ -58,7 +49,7 @@ describe("the page Health", () => {
     expect(before.text).toContain("The checks run now");
     expect(before.skeleton).toContain("meta http-equiv content");
     checking.resolve([fine, broken]);
-    await checking.promise;
+    await new Promise((resolve) => setImmediate(resolve));
     const after = await get();
     expect(after.text).toMatch(/model\s*fail\s*<script> refuses the keySet another\./);
     expect(after.text).toContain("a <b>reason</b>");
@@ -67,8 +58,7 @@ describe("the page Health", () => {
   });
 
   it("tells of the last webhook of GitHub, not of what people do here or others are told", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "hunkwise-health-"));
-    const database = openSqliteDatabase(folder);
+    const { database, remove } = await ownDatabase();
     let now = 1_800_000_000_000;
     const { queue } = createStores(database, { now: () => now });
     const get = pages(
@@ -85,8 +75,7 @@ describe("the page Health", () => {
     await receive("page:2", "page");
     await receive("msg_1", "notify");
     expect((await get()).text).toContain("1 h ago");
-    await database.close();
-    rmSync(folder, { recursive: true });
+    await remove();
   });
 
   it("checks again only after a quarter of an hour, however often somebody looks", async () => {

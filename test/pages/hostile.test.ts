@@ -1,27 +1,19 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Viewer } from "../../src/pages/viewer.ts";
-import type { Database } from "../../src/queue/database.ts";
-import { openReader, type Reader } from "../../src/queue/reader.ts";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
 import { showHidden } from "../../src/text/escape-invisible.ts";
 import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
 import { seededRepository, seedHistory } from "../support/seeded-history.ts";
-import { operator, pagesOf, parseCsv, parsePage, person } from "./rendered.ts";
+import { type OwnDatabase, operator, ownDatabase, pagesOf, parseCsv, parsePage, person } from "./rendered.ts";
 
 const time = Date.parse("2026-11-27T08:00:00Z");
 const repository = { ...seededRepository(0), name: "shop" };
 
-let database: Database;
-let reader: Reader;
-let folder: string;
+let own: OwnDatabase;
 let id: string;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "hunkwise-hostile-"));
-  database = openSqliteDatabase(folder);
+  own = await ownDatabase();
+  const { database } = own;
   await seedHistory(database, {
     runs: 20,
     repositories: 1,
@@ -31,19 +23,14 @@ beforeAll(async () => {
     active: 1,
     waiting: 3,
   });
-  reader = await openReader({ databaseUrl: null, dataFolder: folder });
   const { rows } = await database.run("SELECT id FROM run WHERE posted > 0 ORDER BY seq DESC LIMIT 1");
   id = String(rows[0]?.id);
 });
-afterAll(async () => {
-  await reader.close();
-  await database.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => own.remove());
 
 /** Writes a text wherever a pull request, a person or a model can put one. */
 async function write(text: string): Promise<void> {
-  const { run } = database;
+  const { run } = own.database;
   await run("UPDATE finding_text SET title = :text, path = :text, reason = :text, url = :text", { text });
   await run(
     "UPDATE finding SET rule = :text, category = :text, source = :text, dismissed_by = :text, dismissed_how = :text",
@@ -117,7 +104,7 @@ const viewers = (text: string): Viewer[] => [
   operator([repository]),
 ];
 const read = async (viewer: Viewer, address: string) =>
-  (await pagesOf(reader.run, viewer, time).request(address)).text();
+  (await pagesOf(own.reader.run, viewer, time).request(address)).text();
 
 const attacks = fc.oneof(
   fc.constantFrom(
@@ -215,7 +202,7 @@ describe("a record", () => {
   it("shows no secret that it holds", async () => {
     const token = `ghp_${"aB3dE5gH7j".repeat(4).slice(0, 36)}`;
     await write(`the token ${token} is in the code`);
-    await database.run(
+    await own.database.run(
       "UPDATE run SET requested_by = NULL, kind = 'review', outcome = 'skipped', origin = 'event'",
     );
     const page = await read(operator([repository]), `/reviews/${id}`);
@@ -225,10 +212,12 @@ describe("a record", () => {
   });
 
   it("shows the words of a model's failure to operators only, because they name the operator's machines", async () => {
-    await database.run(
+    await own.database.run(
       "UPDATE run SET reason = NULL, requested_by = NULL, kind = 'review', outcome = 'failed', origin = 'event'",
     );
-    await database.run("UPDATE job SET reason = 'http://model.internal:8000 refused' WHERE id = :id", { id });
+    await own.database.run("UPDATE job SET reason = 'http://model.internal:8000 refused' WHERE id = :id", {
+      id,
+    });
     const [forPerson, forOperator] = [person([repository]), operator([repository])];
     const entry = {
       kind: "stopped",
@@ -236,8 +225,8 @@ describe("a record", () => {
       reason: "model_error",
       fault: { code: "x", message: "at model.internal" },
     };
-    await database.run("DELETE FROM trajectory WHERE job_id = :id", { id });
-    await database.run(
+    await own.database.run("DELETE FROM trajectory WHERE job_id = :id", { id });
+    await own.database.run(
       "INSERT INTO trajectory (job_id, fence, entry, created_at) VALUES (:id, 1, :entry, 1)",
       { id, entry: JSON.stringify(entry) },
     );
@@ -257,7 +246,7 @@ describe("a record", () => {
         usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, costUsd: null },
       },
     });
-    await database.run(
+    await own.database.run(
       `INSERT INTO trajectory (job_id, fence, entry, created_at)
         WITH RECURSIVE number (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM number WHERE i < 10000) SELECT :id, 1, :entry, i FROM number`,
       { id, entry },
@@ -267,12 +256,15 @@ describe("a record", () => {
     expect(page).toContain("of the record are not shown");
     // What comes last, the result, is there.
     expect(page).toContain("Findings");
-    await database.run("DELETE FROM trajectory WHERE job_id = :id", { id });
+    await own.database.run("DELETE FROM trajectory WHERE job_id = :id", { id });
   });
 
   it("that was deleted leaves the figures, and the page says how long records are kept", async () => {
-    await database.run("DELETE FROM job WHERE id = :id", { id });
-    await database.run("UPDATE run SET ended_at = :at WHERE id = :id", { at: time - 40 * 86_400_000, id });
+    await own.database.run("DELETE FROM job WHERE id = :id", { id });
+    await own.database.run("UPDATE run SET ended_at = :at WHERE id = :id", {
+      at: time - 40 * 86_400_000,
+      id,
+    });
     const page = await read(person([repository]), `/reviews/${id}`);
     expect(page).toContain("records are kept for 30 days");
     expect(page).toContain("Model turns");

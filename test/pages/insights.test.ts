@@ -1,36 +1,34 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openReader, type Reader } from "../../src/queue/reader.ts";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
 import { seededRepository, seedHistory } from "../support/seeded-history.ts";
-import { operator, type ParsedPage, pagesOf, parseCsv, parsePage, person } from "./rendered.ts";
+import {
+  type OwnDatabase,
+  operator,
+  ownDatabase,
+  type ParsedPage,
+  pagesOf,
+  parseCsv,
+  parsePage,
+  person,
+} from "./rendered.ts";
 
 const time = Date.parse("2026-11-27T08:00:00Z");
 const seen = [seededRepository(0), seededRepository(3)];
 
 describe("the page Insights", () => {
-  let folder: string;
-  let reader: Reader;
+  let own: OwnDatabase;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "hunkwise-insights-"));
-    const database = openSqliteDatabase(folder);
+    own = await ownDatabase();
+    const { database } = own;
     await seedHistory(database, { runs: 600, repositories: 4, days: 100, now: time });
     await database.run("UPDATE repository SET name = :name WHERE id = :id", {
       name: "<b>=cmd|\u202e",
       id: seededRepository(1).id,
     });
-    await database.close();
-    reader = await openReader({ databaseUrl: null, dataFolder: folder });
   });
-  afterAll(async () => {
-    await reader.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => own.remove());
 
   const get = async (address: string, viewer = person(seen)) =>
-    (await pagesOf(reader.run, viewer, time).request(address)).text();
+    (await pagesOf(own.reader.run, viewer, time).request(address)).text();
 
   /** Links whose whole text is a number, to the lists behind. */
   function numbersOf(page: ParsedPage): { address: string; count: number }[] {
@@ -116,6 +114,8 @@ describe("the page Insights", () => {
       "by=../../x",
       "repository=octo/none",
     ])
-      expect((await pagesOf(reader.run, person(seen), time).request(`/insights?${query}`)).status).toBe(200);
+      expect((await pagesOf(own.reader.run, person(seen), time).request(`/insights?${query}`)).status).toBe(
+        200,
+      );
   });
 });

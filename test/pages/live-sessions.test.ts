@@ -2,29 +2,15 @@ import { describe, expect, it, vi } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { SeenRepository } from "../../src/github/user-client.ts";
 import { createLiveSessions } from "../../src/pages/live-sessions.ts";
-import type { Session, Sessions } from "../../src/queue/sessions.ts";
 
 const shop: SeenRepository = { id: 7, installation: 3, owner: "octo", name: "shop", mayWrite: true };
 const octocat = { id: 1, login: "octocat" };
 const minute = 60_000;
 
-/** Sessions in memory; the database's own are tested by test/contract/sessions.ts. */
-function memorySessions() {
-  const rows = new Map<string, Session>();
-  const sessions: Sessions = {
-    add: async (hash, session) => void rows.set(hash, session),
-    find: async (hash) => rows.get(hash) ?? null,
-    end: async (hash) => void rows.delete(hash),
-    endAllOf: async () => {},
-  };
-  return { rows, sessions };
-}
-
 function open(answer: (token: string) => Promise<SeenRepository[]> = async () => [shop]) {
   let clock = 1_000_000;
   const asked: string[] = [];
   const revoked: string[] = [];
-  const { rows, sessions } = memorySessions();
   const live = createLiveSessions({
     client: {
       async repositories(token) {
@@ -36,12 +22,12 @@ function open(answer: (token: string) => Promise<SeenRepository[]> = async () =>
         throw new AppError("github_failed", "GitHub is away");
       },
     },
-    ...{ sessions, operators: new Set([9]), now: () => clock, log: { info() {}, warn() {} } },
+    ...{ operators: new Set([9]), now: () => clock, log: { info() {}, warn() {} } },
   });
   const wait = (ms: number) => {
     clock += ms;
   };
-  return { live, rows, asked, revoked, wait };
+  return { live, asked, revoked, wait };
 }
 
 const away = new AppError("github_failed", "GitHub answered GET /user/installations with 502", {
@@ -51,32 +37,40 @@ const limited = new AppError("github_rate_limited", "GitHub answered with 403", 
 
 describe("a session", () => {
   it("has an id of 256 bits that only the browser knows", async () => {
-    const { live, rows } = open();
-    const ids = await Promise.all([1, 2, 3].map(() => live.start("ghu_1", octocat)));
+    const { live } = open();
+    const ids = [1, 2, 3].map(() => live.start("ghu_1", octocat));
     for (const id of ids) expect(id).toMatch(/^[\w-]{43}$/);
     expect(new Set(ids).size).toBe(3);
-    for (const hash of rows.keys()) expect(hash).toMatch(/^[0-9a-f]{64}$/);
-    for (const hash of rows.keys()) expect(await live.viewer(hash.slice(0, 43))).toBeNull();
   });
 
-  it("ends where its row is gone, also while GitHub is being asked", async () => {
+  it("ends with all others of its person, also while GitHub is being asked, and nobody else's does", async () => {
     const held = Promise.withResolvers<SeenRepository[]>();
-    const { live, rows } = open(() => held.promise);
-    const id = await live.start("ghu_1", octocat);
+    const { live } = open(() => held.promise);
+    const hubot = live.start("ghu_2", { id: 2, login: "hubot" });
+    const id = live.start("ghu_1", octocat);
     const looking = live.viewer(id);
-    rows.clear();
+    live.endAllOf(octocat.id);
     held.resolve([shop]);
     expect(await looking).toBeNull();
+    expect(await live.viewer(id)).toBeNull();
+    expect(await live.viewer(hubot)).not.toBeNull();
+  });
+
+  it("ends after eight hours", async () => {
+    const { live, wait } = open();
+    const id = live.start("ghu_1", octocat);
+    wait(8 * 60 * minute - 1);
+    expect(await live.viewer(id)).not.toBeNull();
+    wait(1);
     expect(await live.viewer(id)).toBeNull();
   });
 
   it("ends although its token cannot be revoked", async () => {
-    const { live, rows, revoked } = open();
-    const id = await live.start("ghu_1", octocat);
-    await live.end(id);
-    await live.end(id);
+    const { live, revoked } = open();
+    const id = live.start("ghu_1", octocat);
+    live.end(id);
+    live.end(id);
     expect(revoked).toEqual(["ghu_1"]);
-    expect(rows.size).toBe(0);
     expect(await live.viewer(id)).toBeNull();
   });
 
@@ -84,39 +78,35 @@ describe("a session", () => {
     "ends when GitHub answers %s",
     async (code) => {
       let error: AppError | null = null;
-      const { live, rows, asked, wait } = open(async () => {
+      const { live, asked, wait } = open(async () => {
         if (error) throw error;
         return [shop];
       });
-      const id = await live.start("ghu_1", octocat);
+      const id = live.start("ghu_1", octocat);
       expect(await live.viewer(id)).toMatchObject({ login: "octocat", repositories: [shop] });
       error = new AppError(code, "no");
       wait(2 * minute);
       expect(await live.viewer(id)).toBeNull();
-      expect(rows.size).toBe(0);
       await live.viewer(id);
       expect(asked).toHaveLength(2);
     },
   );
 
   it("is the oldest to end when a person begins an eleventh", async () => {
-    const { live, rows } = open();
-    const ids: string[] = [];
-    for (let n = 0; n < 11; n++) ids.push(await live.start("ghu_1", octocat));
-    const hubot = await live.start("ghu_2", { id: 2, login: "hubot" });
+    const { live } = open();
+    const ids = Array.from({ length: 11 }, () => live.start("ghu_1", octocat));
+    const hubot = live.start("ghu_2", { id: 2, login: "hubot" });
     const alive = await Promise.all([...ids, hubot].map(async (id) => (await live.viewer(id)) !== null));
     expect(alive).toEqual([false, ...Array(11).fill(true)]);
-    expect(rows.size).toBe(11);
   });
 
   it("that was used last is kept when there are two thousand others", async () => {
-    const { live, rows } = open();
-    const used = await live.start("ghu_1", octocat);
-    const unused = await live.start("ghu_1", octocat);
-    for (let n = 2; n < 2_000; n++) await live.start("ghu_2", { id: 100 + n, login: "stranger" });
+    const { live } = open();
+    const used = live.start("ghu_1", octocat);
+    const unused = live.start("ghu_1", octocat);
+    for (let n = 2; n < 2_000; n++) live.start("ghu_2", { id: 100 + n, login: "stranger" });
     await live.viewer(used);
-    await live.start("ghu_2", { id: 50, login: "stranger" });
-    expect(rows.size).toBe(2_000);
+    live.start("ghu_2", { id: 50, login: "stranger" });
     expect(await live.viewer(used)).not.toBeNull();
     expect(await live.viewer(unused)).toBeNull();
   });
@@ -127,7 +117,7 @@ describe("what GitHub lets a person see", () => {
     const pages = [Promise.withResolvers<SeenRepository[]>(), Promise.withResolvers<SeenRepository[]>()];
     let n = 0;
     const { live, asked, wait } = open(() => pages[n++]?.promise ?? Promise.resolve([]));
-    const id = await live.start("ghu_1", octocat);
+    const id = live.start("ghu_1", octocat);
     const first = live.viewer(id);
     wait(minute);
     pages[0]?.resolve([shop]);
@@ -148,7 +138,7 @@ describe("what GitHub lets a person see", () => {
       if (isAway) throw error;
       return [shop];
     });
-    const id = await live.start("ghu_1", octocat);
+    const id = live.start("ghu_1", octocat);
     await live.viewer(id);
     isAway = true;
     wait(2 * minute);
@@ -169,7 +159,7 @@ describe("what GitHub lets a person see", () => {
       const held = Promise.withResolvers<SeenRepository[]>();
       let isSlow = false;
       const { live, asked, wait } = open(async () => (isSlow ? held.promise : [shop]));
-      const id = await live.start("ghu_1", octocat);
+      const id = live.start("ghu_1", octocat);
       await live.viewer(id);
       isSlow = true;
       wait(2 * minute);
@@ -195,16 +185,13 @@ describe("what GitHub lets a person see", () => {
 
   it("is not guessed where GitHub has not answered yet", async () => {
     const { live } = open(() => Promise.reject(away));
-    const id = await live.start("ghu_1", octocat);
+    const id = live.start("ghu_1", octocat);
     await expect(live.viewer(id)).rejects.toBe(away);
   });
 
   it("is kept apart for each session, with its own token", async () => {
     const { live } = open(async (token) => (token === "ghu_1" ? [shop] : []));
-    const [one, other] = [
-      await live.start("ghu_1", octocat),
-      await live.start("ghu_9", { id: 9, login: "op" }),
-    ];
+    const [one, other] = [live.start("ghu_1", octocat), live.start("ghu_9", { id: 9, login: "op" })];
     expect(await live.viewer(one)).toMatchObject({ isOperator: false, repositories: [shop] });
     expect(await live.viewer(other)).toMatchObject({ isOperator: true, repositories: [] });
   });

@@ -61,9 +61,10 @@ function loginPages() {
   const exchanged: [code: string, verifier: string][] = [];
   const verifiers = new Map<string, string>();
   const live: LiveSessions = {
-    start: async () => "S".repeat(43),
+    start: () => "S".repeat(43),
     viewer: async () => null,
-    end: async () => {},
+    end: () => {},
+    endAllOf: () => {},
   };
   const warnings: unknown[] = [];
   const app = login({

@@ -1,29 +1,22 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type NewJob, noticePriority } from "../../src/queue/job.ts";
-import { openReader, type Reader } from "../../src/queue/reader.ts";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
 import { createStores, type Stores } from "../../src/queue/stores.ts";
 import { commandJob, leaseMs, reviewJob } from "../contract/jobs.ts";
-import { pagesOf, parsePage, person } from "./rendered.ts";
+import { type OwnDatabase, ownDatabase, pagesOf, parsePage, person } from "./rendered.ts";
 
 const shop = { installation: 1, id: 7, owner: "octo", name: "shop", mayWrite: false };
 
 /** What the page says of the queue that the server has, not of rows that a test has written. */
 describe("the page Now", () => {
-  let folder: string;
+  let own: OwnDatabase;
   let stores: Stores;
-  let reader: Reader;
   let worker: (jobs: number) => Promise<unknown>;
   let time: number;
   beforeEach(async () => {
     time = Date.parse("2026-11-27T08:00:00Z");
-    folder = mkdtempSync(join(tmpdir(), "hunkwise-now-"));
-    const database = openSqliteDatabase(folder);
+    own = await ownDatabase();
+    const { database } = own;
     stores = createStores(database, { now: () => time });
-    reader = await openReader({ databaseUrl: null, dataFolder: folder });
     worker = (concurrency) =>
       database.run(
         `INSERT INTO worker (name, version, concurrency, started_at, seen_at) VALUES ('w', '1', :concurrency, :time, :time)
@@ -31,14 +24,10 @@ describe("the page Now", () => {
         { concurrency, time },
       );
   });
-  afterEach(async () => {
-    await reader.close();
-    await stores.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterEach(() => own.remove());
 
   const text = async (limit = 1) => {
-    const answer = await pagesOf(reader.run, person([shop]), time, limit).request("/");
+    const answer = await pagesOf(own.reader.run, person([shop]), time, limit).request("/");
     return parsePage(await answer.text()).text;
   };
   const claimed = async () => {
@@ -116,7 +105,7 @@ describe("the page Now", () => {
   });
 
   it("is loaded again by itself only if somebody asks for that", async () => {
-    const pages = pagesOf(reader.run, person([shop]), time, 1);
+    const pages = pagesOf(own.reader.run, person([shop]), time, 1);
     const refresh = '<meta http-equiv="refresh" content="10">';
     expect(await (await pages.request("/")).text()).not.toContain(refresh);
     expect(await (await pages.request("/?live")).text()).toContain(refresh);

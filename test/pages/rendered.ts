@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Hono } from "hono";
 import { type DefaultTreeAdapterMap, parse } from "parse5";
 import { findings } from "../../src/pages/findings.ts";
@@ -7,6 +10,8 @@ import { review } from "../../src/pages/review.ts";
 import { reviews } from "../../src/pages/reviews.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "../../src/pages/viewer.ts";
 import type { Run } from "../../src/queue/database.ts";
+import { openReader } from "../../src/queue/reader.ts";
+import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
 
 export const dayMs = 86_400_000;
 
@@ -18,14 +23,35 @@ export const operator = (repositories: readonly VisibleRepository[] = []): Viewe
   isOperator: true,
 });
 
+/** A database in a folder of its own, with a reader beside it. */
+export async function ownDatabase() {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hunkwise-pages-"));
+  const database = openSqliteDatabase(dataFolder);
+  const reader = await openReader({ databaseUrl: null, dataFolder });
+  return {
+    dataFolder,
+    database,
+    reader,
+    async remove() {
+      await reader.close();
+      await database.close();
+      rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}
+export type OwnDatabase = Awaited<ReturnType<typeof ownDatabase>>;
+
+/** An application that finds the viewer logged in. */
+export const appFor = (viewer: Viewer): Hono<PagesEnv> =>
+  new Hono<PagesEnv>().use(async (context, next) => {
+    context.set("viewer", viewer);
+    await next();
+  });
+
 /** The pages as somebody gets them who is logged in. */
 export function pagesOf(run: Run, viewer: Viewer, time: number, installationConcurrency = 1): Hono<PagesEnv> {
   const deps = { run, webUrl: "https://github.com", now: () => time };
-  return new Hono<PagesEnv>()
-    .use(async (context, next) => {
-      context.set("viewer", viewer);
-      await next();
-    })
+  return appFor(viewer)
     .route("/", now({ ...deps, installationConcurrency }))
     .route("/", reviews(deps))
     .route("/", review({ ...deps, retentionMs: 30 * dayMs }))

@@ -1,14 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import type { Database } from "../../src/queue/database.ts";
-import { openReader, type Reader } from "../../src/queue/reader.ts";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
 import { sampleFinding, sampleProof, sampleResult } from "../reporters/sample-result.ts";
 import { seededRepository, seedHistory } from "../support/seeded-history.ts";
-import { pagesOf, parsePage, person } from "./rendered.ts";
+import { type OwnDatabase, ownDatabase, pagesOf, parsePage, person } from "./rendered.ts";
 
 const time = Date.parse("2026-11-27T08:00:00Z");
 const shas = { head: "c".repeat(40), base: "a".repeat(40), mergeBase: "b".repeat(40) };
@@ -84,13 +78,11 @@ const record: TrajectoryEntry[] = [
 ];
 
 describe("the page of one review", () => {
-  let database: Database;
-  let reader: Reader;
-  let folder: string;
+  let own: OwnDatabase;
   let id: string;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "hunkwise-review-"));
-    database = openSqliteDatabase(folder);
+    own = await ownDatabase();
+    const { database } = own;
     await seedHistory(database, { runs: 20, repositories: 1, now: time, days: 5, recorded: 20 });
     const { run } = database;
     const [row] = (await run("SELECT id, pull FROM run WHERE posted > 0 ORDER BY seq DESC LIMIT 1")).rows;
@@ -107,17 +99,14 @@ describe("the page of one review", () => {
         pull: Number(row?.pull),
       },
     );
-    reader = await openReader({ databaseUrl: null, dataFolder: folder });
   });
-  afterAll(async () => {
-    await reader.close();
-    await database.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => own.remove());
 
   const page = async () =>
     parsePage(
-      await (await pagesOf(reader.run, person([seededRepository(0)]), time).request(`/reviews/${id}`)).text(),
+      await (
+        await pagesOf(own.reader.run, person([seededRepository(0)]), time).request(`/reviews/${id}`)
+      ).text(),
     );
 
   it("tells what was read, found, checked, dropped, left out and why, posted, written and paid", async () => {

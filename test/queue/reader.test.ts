@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../src/queue/database.ts";
 import { idList, idsIn, openReader, type Reader } from "../../src/queue/reader.ts";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
+import { ownDatabase } from "../pages/rendered.ts";
 import { failure } from "../support/failure.ts";
 
 const count = "INSERT INTO pulse (id, at) VALUES (1, :at) ON CONFLICT (id) DO UPDATE SET at = excluded.at";
@@ -16,16 +14,11 @@ describe("a reader of SQLite", () => {
   let dataFolder: string;
   let database: Database;
   let reader: Reader;
+  let remove: () => Promise<void>;
   beforeEach(async () => {
-    dataFolder = mkdtempSync(join(tmpdir(), "hunkwise-reader-"));
-    database = openSqliteDatabase(dataFolder);
-    reader = await openReader({ databaseUrl: null, dataFolder });
+    ({ dataFolder, database, reader, remove } = await ownDatabase());
   });
-  afterEach(async () => {
-    await reader.close();
-    await database.close();
-    rmSync(dataFolder, { recursive: true, force: true });
-  });
+  afterEach(() => remove());
 
   it("lets this process write and answer while a long statement is read", async () => {
     const events: string[] = [];

@@ -1,24 +1,21 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
 import type { ClaimedJob, JobOutcome, NewJob } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { openSqliteStores } from "../../src/queue/stores.ts";
-import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
+import type { JobTools } from "../../src/queue/run-job.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
 import { head, pushJob } from "../contract/pushes.ts";
 import { type VirtualTime, virtualTime } from "./virtual-time.ts";
+import { done, ownQueue } from "./worker-setup.ts";
 
 const debounceMs = 10_000;
 /** So long a review takes here. */
 const reviewMs = 45_000;
-const done: JobOutcome = { kind: "done", reason: "reviewed" };
 
-let folder: string;
 let queue: Queue;
+let removeQueue: () => Promise<void>;
 let worker: Worker;
 let time: VirtualTime;
 /** Every time a handler was begun, and how it ended: with its outcome, or with the code of what ended it. */
@@ -27,15 +24,13 @@ let lines: string[];
 let givenUp: string[];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "hunkwise-superseding-"));
   time = virtualTime();
-  queue = openSqliteStores(folder, { now: time.now }).queue;
+  ({ queue, remove: removeQueue } = ownQueue(time.now));
   [runs, lines, givenUp] = [[], [], []];
 });
 afterEach(async () => {
   await worker.stop(0);
-  await queue.close();
-  rmSync(folder, { recursive: true, force: true });
+  await removeQueue();
 });
 
 /** A review that takes its time and heeds its signal. */

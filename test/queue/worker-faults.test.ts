@@ -1,24 +1,20 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { openSqliteStores } from "../../src/queue/stores.ts";
 import { retryingSpending } from "../../src/queue/usage.ts";
-import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/jobs.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
 import { type VirtualTime, virtualTime } from "./virtual-time.ts";
+import { done, ownQueue, untilAborted } from "./worker-setup.ts";
 
-const done: JobOutcome = { kind: "done", reason: "reviewed" };
 const paid = { kind: "stopped", loop: "review", reason: "paid" } as const;
 const minute = 60_000;
 const hour = 60 * minute;
 
-let folder: string;
 let queue: Queue;
+let removeQueue: () => Promise<void>;
 let worker: Worker | undefined;
 let time: VirtualTime;
 let lines: string[];
@@ -31,10 +27,10 @@ let calls: string[];
 let isHanging: boolean;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "hunkwise-faults-"));
   time = virtualTime();
   [lines, ends, calls, broken, isHanging] = [[], [], [], new Set(), false];
-  queue = breakable(openSqliteStores(folder, { now: time.now }).queue);
+  const own = ownQueue(time.now);
+  [queue, removeQueue] = [breakable(own.queue), own.remove];
 });
 afterEach(async () => {
   broken.clear();
@@ -42,8 +38,7 @@ afterEach(async () => {
   const stopped = worker?.stop(0);
   await time.pass(minute);
   await stopped;
-  await queue.close();
-  rmSync(folder, { recursive: true, force: true });
+  await removeQueue();
 });
 
 /** The queue, with methods that reject as long as they are in `broken`. */
@@ -75,10 +70,6 @@ function start(handle: WorkerOptions["handle"], options: Partial<WorkerOptions> 
   return worker;
 }
 const states = async () => (await queue.stats()).jobs;
-const untilAborted = (_: ClaimedJob, { signal }: JobTools) =>
-  new Promise<JobOutcome>((_resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 
 describe("a worker that starts", () => {
   it("takes over at once what workers held that are dead, and leaves the living theirs", async () => {

@@ -1,38 +1,33 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
-import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../src/queue/job.ts";
+import { type ClaimedJob, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import { openSqliteStores } from "../../src/queue/stores.ts";
-import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
+import type { JobTools } from "../../src/queue/run-job.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { commandJob, delivery, reviewJob } from "../contract/jobs.ts";
+import { done, ownQueue, untilAborted } from "./worker-setup.ts";
 
-const done: JobOutcome = { kind: "done", reason: "reviewed" };
 const outage = (retryAfterMs?: number) =>
   new AppError("model_failed", "The model is down", {
     retryable: true,
     ...(retryAfterMs && { retryAfterMs }),
   });
 
-let folder: string;
 let queue: Queue;
+let removeQueue: () => Promise<void>;
 let worker: Worker | undefined;
 /** Added to the clock: back-offs and leases are stepped over, not waited for. */
 let ahead: number;
 let lines: { level: string; message: string; fields: Record<string, unknown> }[];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "hunkwise-worker-"));
   ahead = 0;
   lines = [];
-  queue = openSqliteStores(folder, { now: () => Date.now() + ahead }).queue;
+  ({ queue, remove: removeQueue } = ownQueue(() => Date.now() + ahead));
 });
 afterEach(async () => {
   await worker?.stop(0);
-  await queue.close();
-  rmSync(folder, { recursive: true, force: true });
+  await removeQueue();
 });
 
 const level = (name: string) => (fields: object, message: string) =>
@@ -61,10 +56,6 @@ function gate() {
   };
   return { handle, calls, open: opened.resolve };
 }
-const untilAborted = (_: ClaimedJob, { signal }: JobTools) =>
-  new Promise<JobOutcome>((_resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 
 describe("a worker", () => {
   it("does what waits, stores the outcome and says that it is idle", async () => {

@@ -195,7 +195,7 @@ async function insertJobs(run: Run, size: Required<HistorySize>): Promise<void> 
   );
   const insert = (columns: string) => `INSERT INTO job (${columns}) ${isPostgres ? given : ""}`;
   await run(
-    `${insert("seq, id, task, serial_key, coalesces, priority, state, attempts, fence, run_after, created_at, started_at, ended_at, outcome, reason, installation, repository, head, pull, turns, cost_usd")}
+    `${insert("seq, id, task, concurrency_key, coalesces, priority, state, attempts, fence, run_after, created_at, started_at, ended_at, outcome, reason, installation, repository, head, pull, turns, cost_usd")}
       SELECT seq, id, ${task("null")}, CAST(repository AS TEXT) || '#' || CAST(pull AS TEXT), 1, 0, CASE outcome WHEN 'failed' THEN 'failed' ELSE 'done' END,
         attempts, attempts, stored_at, stored_at, started_at, ended_at, outcome, coalesce(reason, 'as planned'), installation, repository, head, pull, turns, cost_usd
       FROM run WHERE seq > :first`,
@@ -211,7 +211,7 @@ async function insertJobs(run: Run, size: Required<HistorySize>): Promise<void> 
   );
   const open = `SELECT ${idOf("900000 + i")} AS id, i, ${firstRepository} + i % CAST(:repositories AS BIGINT) AS repository, 1 + (i % CAST(:repositories AS BIGINT)) % 7 AS installation, 500 + i AS pull, 'abcdef0123456789abcdef0123456789abcdef01' AS head FROM number`;
   const columns =
-    "id, task, serial_key, coalesces, priority, state, attempts, fence, worker, lease_until, run_after, joins_since, created_at, started_at, reason, installation, repository, head, pull, turns, prompt_tokens, completion_tokens, cost_usd";
+    "id, task, concurrency_key, coalesces, priority, state, attempts, fence, worker, lease_until, run_after, joins_since, created_at, started_at, reason, installation, repository, head, pull, turns, prompt_tokens, completion_tokens, cost_usd";
   const { repositories } = size;
   const key = "CAST(repository AS TEXT) || '#' || CAST(pull AS TEXT)";
   if (active > 0)

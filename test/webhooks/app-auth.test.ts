@@ -167,9 +167,7 @@ describe("who the App is", () => {
       body: { slug: "hunk-bot", name: "Hunk Bot" },
     }));
     const identity = appIdentity(probot);
-    expect(await Promise.all([identity(), identity()])).toEqual(
-      Array(2).fill({ slug: "hunk-bot", name: "Hunk Bot" }),
-    );
+    expect(await Promise.all([identity(), identity()])).toEqual(Array(2).fill({ slug: "hunk-bot" }));
     expect(github.asked.map(({ url }) => url)).toEqual(["/api/v3/app"]);
   });
 

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Queue } from "../../src/queue/queue.ts";
+import { landing } from "../../src/pages/setup.ts";
 import { handledEvents } from "../../src/webhooks/decide.ts";
-import { startServer } from "../../src/webhooks/server.ts";
+import { type ServerOptions, startServer } from "../../src/webhooks/server.ts";
 import { type Example, examples } from "./examples.ts";
 import { deliveryHeaders, logBook, sign, startTestServer, testEnv } from "./support.ts";
 
@@ -238,8 +238,9 @@ describe("a request that is no delivery of ours", () => {
 describe("what the environment says", () => {
   it("decides how long a push waits, and whose checks are made again", async () => {
     const stored: unknown[] = [];
-    const queue: Queue = {
-      ...server.queue,
+    const queue: ServerOptions["queue"] = {
+      check: async () => {},
+      stats: () => server.queue.stats(),
       accept: async (_delivery, jobs) => {
         stored.push(...jobs.map(({ task, debounceMs }) => ({ kind: task.kind, debounceMs })));
         return true;
@@ -292,7 +293,7 @@ describe("the page of an App without a client secret", () => {
   });
 
   it("is the only one: nobody can log in", async () => {
-    for (const path of ["/login", "/login/callback", "/style.css", "/reviews"])
+    for (const path of ["/login", "/login/callback", "/reviews"])
       expect((await fetch(server.address + path)).status).toBe(404);
     expect((await fetch(`${server.address}/login`, { method: "POST" })).status).toBe(404);
   });
@@ -318,7 +319,8 @@ describe("the server", () => {
   it("says in one line that its port is taken", async () => {
     const { log } = logBook();
     const env = testEnv("127.0.0.1:9", "unused", { PORT: String(server.port) });
-    await expect(startServer({ env, queue: server.queue, log })).rejects.toMatchObject({
+    const pages = landing("https://github.com");
+    await expect(startServer({ env, queue: server.queue, log, pages })).rejects.toMatchObject({
       code: "config_invalid",
       line: `Port ${server.port} is already in use. Stop the program that uses this port, or set PORT to another port.`,
     });

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Env, readEnv } from "../../src/config/env.ts";
 import type { RawEnv } from "../../src/config/variables.ts";
 import { createLogger, type Logger } from "../../src/logger.ts";
+import { landing } from "../../src/pages/setup.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";
 import { type ServerOptions, startServer } from "../../src/webhooks/server.ts";
 
@@ -88,7 +89,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}) {
   const queue = openSqliteStores(folder).queue;
   const { log, lines } = logBook();
   const env = testEnv(github.host, folder);
-  const server = await startServer({ env, queue, log, ...options });
+  const server = await startServer({ env, queue, log, pages: landing(env.github.webUrl), ...options });
   const address = `http://127.0.0.1:${server.port}`;
   return {
     address,

@@ -6,13 +6,16 @@ import {
   breakdownCsv,
   breakdowns,
   definitions,
+  demotionOf,
+  type Insights,
   judged,
+  readInsights,
+  repositoryNamed,
   rowsBy,
   share,
   tokensOf,
-} from "../../figures/definitions.ts";
-import { demotionOf } from "../../figures/demotion.ts";
-import { type Insights, readInsights, repositoryNamed, weeksSince } from "../../figures/insights.ts";
+  weeksSince,
+} from "../../figures/insights.ts";
 import { recountJob } from "../../jobs/new-jobs.ts";
 import { openReader } from "../../queue/reader.ts";
 import { type DatabaseLocation, openStores } from "../../queue/stores.ts";

@@ -102,7 +102,7 @@ async function serveApp(
   const { startServer } = await import("../../webhooks/server.ts");
   const app = await openApp(env, credentials, log, signal);
   const { stores, probot, health, metrics } = app;
-  let pages: Awaited<ReturnType<typeof openPages>> = null;
+  let pages: Awaited<ReturnType<typeof openPages>> | undefined;
   try {
     let worker: Worker | undefined;
     const onAccepted = () => worker?.wake();
@@ -111,9 +111,7 @@ async function serveApp(
     // The servers first: if a port is taken, no job begins.
     const operator = await startOperator(env, app);
     const server = await startServer({
-      ...{ env, queue: stores.queue, log, probot, onAccepted, health },
-      ...(pages && { pages: pages.handler }),
-      onRevoked: stores.sessions.endAllOf,
+      ...{ env, queue: stores.queue, log, probot, onAccepted, health, pages },
       ...onDelivery,
     });
     worker = await app.startWorker();
@@ -126,17 +124,20 @@ async function serveApp(
   }
 }
 
-/** The pages for people; null if nobody can log in. */
+/** The pages for people. If nobody can log in, the only one says how to change that. */
 async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAccepted: () => void) {
-  if (env.login === null || env.app === null) return null;
+  if (env.login === null || env.app === null) {
+    const { landing } = await import("../../pages/setup.ts");
+    return { ...landing(env.github.webUrl), close: async () => {} };
+  }
   const { allRoutes, createPages } = await import("../../pages/pages.ts");
   const { checkAll } = await import("./doctor.ts");
   const { openReader } = await import("../../queue/reader.ts");
   const { databaseUrl, dataDir: dataFolder, installationConcurrency, retentionMs } = env;
   const reader = await openReader({ databaseUrl, dataFolder });
   const { webUrl } = env.github;
-  const handler = createPages({
-    ...{ env, credentials: env.login, appId: env.app.id, sessions: stores.sessions, log },
+  const pages = createPages({
+    ...{ env, credentials: env.login, appId: env.app.id, log },
     routes: allRoutes({
       ...{ run: reader.run, webUrl, now: Date.now, installationConcurrency, retentionMs },
       ...{ loadConfiguration, checkAll },
@@ -144,7 +145,7 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAc
     }),
     userAgent: `hunkwise/${programVersion()}`,
   });
-  return { handler, close: reader.close.bind(reader) };
+  return { ...pages, close: reader.close.bind(reader) };
 }
 
 /**

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parseDocument } from "yaml";
 import { parseRepoConfig } from "../../config/parse-config.ts";
 import { isRuleEnforced } from "../../config/repo-config.ts";
-import { severeOnly } from "../../figures/demotion.ts";
+import { severeOnly } from "../../figures/insights.ts";
 import { publicPlain, publicText } from "../../publish/public-text.ts";
 import type { Act, ActTask } from "../../queue/job.ts";
 import { untrustedCode } from "../../reporters/safe-markdown.ts";

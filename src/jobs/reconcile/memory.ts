@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Notes } from "../../queue/notes.ts";
+import type { Notes } from "../../queue/stores.ts";
 
 /*
  * State that one run keeps for the next, so that the next one asks only for what is new. All of it can be found again: a lost database

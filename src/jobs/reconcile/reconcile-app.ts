@@ -1,9 +1,9 @@
 import { AppError, errorLine } from "../../errors.ts";
 import type { AppApi, DeliveryAttempt, Installation, KnownPage } from "../../github/app-client.ts";
+import { sleepUnlessAborted } from "../../queue/database.ts";
 import type { JobOutcome, NewJob, RepositoryRef } from "../../queue/job.ts";
-import type { Notes } from "../../queue/notes.ts";
 import type { Queue } from "../../queue/queue.ts";
-import { sleepUnlessAborted } from "../../queue/retry.ts";
+import type { Notes } from "../../queue/stores.ts";
 import { isRefusal, isUnanswered } from "../attempts.ts";
 import type { JobLog, Upkeep } from "../job-dependencies.ts";
 import { purgeJob, reconcileJob } from "../new-jobs.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
-import { demotionOf } from "../../src/figures/demotion.ts";
-import type { OftenDismissed } from "../../src/figures/insights.ts";
+import { demotionOf, type OftenDismissed } from "../../src/figures/insights.ts";
 
 const often = (over: Partial<OftenDismissed>): OftenDismissed => ({
   ...{
