@@ -297,13 +297,34 @@ describe("the rooms", () => {
       "cli/create-model.ts",
       "jobs/budgets.ts",
       "jobs/model-run.ts",
-      "process/run-review-process.ts",
+      "process/run-task.ts",
       // With a masking of its own, in the process of `config check`.
       "review/rule-examples.ts",
     ]);
     expect(having(/client\.post\(/)).toEqual(["llm/endpoint-model.ts"]);
     // What the check sends is written in it.
     expect(having(/embedder\.embed\(/).toSorted()).toEqual(["cli/commands/doctor.ts", "graph/vectors.ts"]);
+  });
+});
+
+describe("the two processes of a review", () => {
+  const namesIn = (file: string) =>
+    [...closureOf(join(src, file))].map((one) => (isAbsolute(one) ? relative(src, one) : one));
+
+  it("keep what reaches a network, a database of ours or the environment out of the child", () => {
+    const loaded = namesIn("process/review-process.ts");
+    expect(loaded).toContain("process/child-tasks.ts");
+    const ours =
+      /^(?:(?:github|queue|jobs|publish|webhooks|pages|cli)\/|egress|config\/(?:\w+-)?env\.ts|llm\/(?:endpoint-model|openai|anthropic)\.ts)/;
+    const packages = /^(?:@?octokit|probot|openai|pg$|hono|undici|node:(?:https?|http2|net|tls|dgram)$)/;
+    expect(loaded.filter((name) => ours.test(name) || packages.test(name))).toEqual([]);
+  });
+
+  it("keep the work of the tasks out of the parent, which knows their names and shapes", () => {
+    const loaded = namesIn("process/run-task.ts");
+    expect(loaded).toContain("review/tasks.ts");
+    const work = /^(?:agent\/run-agent|review\/(?:review-change|run-loop|\w+\/run-\w+)|tools\/index)\.ts$/;
+    expect(loaded.filter((name) => work.test(name))).toEqual([]);
   });
 });
 

@@ -47,8 +47,8 @@ export interface UnitEntry {
  */
 export interface MasksEntry {
   kind: "masks";
-  /** Masks are numbered for each kind of work and each head. */
-  work: "review" | "answer" | "fix" | "prove";
+  /** The name of the task: masks are numbered for each task and each head. */
+  work: string;
   head: string;
   salt: string;
   numbers: Record<string, number>;
@@ -78,11 +78,11 @@ export interface ToldEntry {
   told: unknown;
 }
 
-/** The input of a review, an answer, a fix or proofs. With its turns it can be played back. */
+/** The input of a task. */
 export interface StartEntry {
   kind: "run";
-  /** Omitted for a review. */
-  what?: "answer" | "fix" | "prove";
+  /** The name of the task. Omitted for a review. */
+  what?: string | undefined;
   /** Full object names. */
   shas: { head: string; base: string; mergeBase: string; headTree?: string | undefined };
   /** The input of the review process. */

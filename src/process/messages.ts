@@ -2,12 +2,9 @@ import { z } from "zod";
 import { RevisionPlace } from "../git/workspace.ts";
 import { HASH_CHARACTERS } from "../ledger/state.ts";
 import { modelRoles } from "../llm/model.ts";
-import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
-import { FixInput, FixResult } from "../review/fix/fix-input.ts";
 import { ProgressEvent } from "../review/progress.ts";
-import { ProveInput, ProveResult, RecordedTest } from "../review/prove/prove-input.ts";
-import { ReviewInput } from "../review/review-input.ts";
-import { ReviewResult } from "../review/review-result.ts";
+import { RecordedTest } from "../review/prove/prove-input.ts";
+import { taskNames } from "../review/tasks.ts";
 import { CommandSandbox, TestPlace } from "./command-sandbox.ts";
 
 // The messages between the two processes. Each side parses what the other sends: the review process has read hostile bytes, and the parent
@@ -95,7 +92,7 @@ const UnitEntry = z.strictObject({
 /** The numbers of masked secrets. */
 export const MasksEntry = z.strictObject({
   kind: z.literal("masks"),
-  work: z.enum(["review", "answer", "fix", "prove"]),
+  work: z.string(),
   head: z.string(),
   salt: z.string(),
   numbers: z.record(z.string(), z.int().min(1)),
@@ -107,34 +104,14 @@ export type { ProgressEvent };
 
 export const TestedEntry = RecordedTest.extend({ kind: z.literal("tested") });
 
-/** The work of one review process. */
-const Assignment = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("review"), input: ReviewInput }),
-  z.strictObject({ kind: z.literal("answer"), input: AnswerInput }),
-  z.strictObject({
-    kind: z.literal("fix"),
-    input: FixInput,
-    sandbox: CommandSandbox.nullable(),
-    /** Where the tests of its findings run; null if none has one. */
-    where: TestPlace.nullable(),
-    tested: z.array(RecordedTest),
-  }),
-  z.strictObject({
-    kind: z.literal("prove"),
-    input: ProveInput,
-    where: TestPlace,
-    /** Runs of tests that the record holds. */
-    tested: z.array(RecordedTest),
-  }),
-]);
-export type Assignment = z.infer<typeof Assignment>;
-
 /** From the parent to the review process. */
 export const ToChild = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("start"),
     place: RevisionPlace,
-    assignment: Assignment,
+    task: z.enum(taskNames),
+    /** Parsed by the task's own schema, as its result is. */
+    input: z.unknown(),
     replay: z.array(LoopEntry),
     /** The recorded masks of the same run, oldest first. */
     masks: z.array(MasksEntry),
@@ -142,6 +119,12 @@ export const ToChild = z.discriminatedUnion("type", [
     takesNotes: z.boolean(),
     /** Absolute path of the index of the repository's graph, read-only; null if there is none. */
     graphIndex: z.string().nullable(),
+    /** For the configured commands; null if none can run. */
+    sandbox: CommandSandbox.nullable(),
+    /** Where tests of findings run; null if none can run. */
+    testPlace: TestPlace.nullable(),
+    /** Runs of tests that the record holds. */
+    tested: z.array(RecordedTest),
   }),
   z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
   z.strictObject({ type: z.literal("turn_failed"), request: z.int(), error: Failure }),
@@ -166,13 +149,7 @@ export const FromChild = z.discriminatedUnion("type", [
     number: z.int(),
     entry: z.union([LoopEntry, UnitEntry, MasksEntry, TestedEntry]),
   }),
-  z.strictObject({ type: z.literal("result"), result: ReviewResult }),
-  z.strictObject({ type: z.literal("answer"), answer: AnswerResult }),
-  z.strictObject({ type: z.literal("fix"), fix: FixResult }),
-  z.strictObject({ type: z.literal("prove"), prove: ProveResult }),
+  z.strictObject({ type: z.literal("result"), result: z.unknown() }),
   z.strictObject({ type: z.literal("failed"), error: Failure.extend({ retryable: z.boolean() }) }),
 ]);
 export type FromChild = z.infer<typeof FromChild>;
-
-/** The result of an assignment. */
-export type ChildResult = Extract<FromChild, { type: "result" | "answer" | "fix" | "prove" }>;

@@ -270,7 +270,8 @@ async function repair(
 ): Promise<FixResult> {
   const { eachRole, factsOf } = await import("../../llm/model.ts");
   const { limitsOf } = await import("../../review/review-input.ts");
-  const { runFixProcess } = await import("../../process/run-review-process.ts");
+  const { runTask } = await import("../../process/run-task.ts");
+  const { fixTask } = await import("../../review/fix/fix-input.ts");
   const input: FixInput = {
     ...{ targetBranch: range.names.base, pull: null, targets: [...targets], config },
     ...{ limits: limitsOf(config), models: eachRole(models, factsOf) },
@@ -278,8 +279,8 @@ async function repair(
   const sandbox = await findSandbox(config, io.signal);
   const { place } = range;
   await record.append({ kind: "run", what: "fix", shas: place.shas, input });
-  const fix = await runFixProcess({
-    ...{ place, input, models, sandbox, testPlace, signal: io.signal, onProgress },
+  const fix = await runTask(fixTask, input, {
+    ...{ place, models, sandbox, testPlace, signal: io.signal, onProgress },
     ...(io.startProcess && { started: io.startProcess() }),
     trajectory: record,
   });
