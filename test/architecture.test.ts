@@ -132,6 +132,7 @@ const typesOnly: Record<string, string[]> = {
 /** Values that may cross all the same, each with its reason. */
 const valueExceptions: Record<string, string> = {
   "agent -> tools/run-tool.ts": "the one wrapper through which the loop calls tools",
+  "agent -> proof/test-end.ts": "its shape is a part of a record's",
   "agent -> tools/to-openai.ts": "the one place that describes a tool to a model",
   "review -> llm/model.ts":
     "names of roles and protocols, parsed where a review begins; what a model says without its thinking",
@@ -311,7 +312,7 @@ describe("the two processes of a review", () => {
   const namesIn = (file: string) =>
     [...closureOf(join(src, file))].map((one) => (isAbsolute(one) ? relative(src, one) : one));
 
-  it("keep what reaches a network, a database of ours or the environment out of the child", () => {
+  it("The review process loads nothing that reaches a network, GitHub, the queue or the environment", () => {
     const loaded = namesIn("process/review-process.ts");
     expect(loaded).toContain("process/child-tasks.ts");
     const ours =
@@ -320,7 +321,7 @@ describe("the two processes of a review", () => {
     expect(loaded.filter((name) => ours.test(name) || packages.test(name))).toEqual([]);
   });
 
-  it("keep the work of the tasks out of the parent, which knows their names and shapes", () => {
+  it("The parent of a review process loads the names and shapes of tasks, and none of their work", () => {
     const loaded = namesIn("process/run-task.ts");
     expect(loaded).toContain("review/tasks.ts");
     const work = /^(?:agent\/run-agent|review\/(?:review-change|run-loop|\w+\/run-\w+)|tools\/index)\.ts$/;

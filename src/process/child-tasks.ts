@@ -25,7 +25,6 @@ import { type CommandFiles, createCommandPort } from "../sandbox/command-port.ts
 import { Masks } from "../secrets/masks.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/private-text.ts";
-import type { CommandSandbox } from "./command-sandbox.ts";
 import {
   entryForPeople,
   journalForPeople,
@@ -35,7 +34,7 @@ import {
   learningWorkspace,
   withoutMasks,
 } from "./masking.ts";
-import type { FromChild, ToChild } from "./messages.ts";
+import type { CommandSandbox, FromChild, ToChild } from "./messages.ts";
 import type { ParentPort, RecordMasks } from "./parent-port.ts";
 import { ReviewGraph } from "./review-graph.ts";
 import { startRuleMatcher } from "./rule-matcher.ts";

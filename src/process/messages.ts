@@ -1,44 +1,15 @@
 import { z } from "zod";
+import { LoopEntry, MasksEntry, Message, ModelTurn, TestedEntry } from "../agent/trajectory.ts";
 import { RevisionPlace } from "../git/workspace.ts";
 import { HASH_CHARACTERS } from "../ledger/state.ts";
 import { modelRoles } from "../llm/model.ts";
 import { ProgressEvent } from "../review/progress.ts";
 import { RecordedTest } from "../review/prove/prove-input.ts";
 import { taskNames } from "../review/tasks.ts";
-import { CommandSandbox, TestPlace } from "./command-sandbox.ts";
+import { Sandbox } from "../sandbox/bubblewrap.ts";
 
 // The messages between the two processes. Each side parses what the other sends: the review process has read hostile bytes, and the parent
 // holds every secret.
-
-const Usage = z.strictObject({
-  promptTokens: z.number(),
-  cachedTokens: z.number(),
-  completionTokens: z.number(),
-  costUsd: z.number().nullable(),
-  answeredBy: z.string().optional(),
-});
-
-/** Opaque to both sides; the model adapter limits its size. */
-const Extras = z.record(z.string(), z.unknown()).optional();
-
-const ToolCall = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  arguments: z.string(),
-  extras: Extras,
-});
-
-const Message = z.discriminatedUnion("role", [
-  z.strictObject({ role: z.literal("system"), content: z.string() }),
-  z.strictObject({ role: z.literal("user"), content: z.string() }),
-  z.strictObject({
-    role: z.literal("assistant"),
-    content: z.string(),
-    toolCalls: z.array(ToolCall),
-    extras: Extras,
-  }),
-  z.strictObject({ role: z.literal("tool"), callId: z.string(), content: z.string() }),
-]);
 
 const ModelRequest = z.strictObject({
   messages: z.array(Message),
@@ -52,32 +23,6 @@ const ModelRequest = z.strictObject({
   maxOutputTokens: z.int(),
 });
 
-const ModelTurn = z.strictObject({
-  content: z.string(),
-  toolCalls: z.array(ToolCall),
-  finishReason: z.enum(["stop", "tool_calls", "length", "content_filter", "other"]),
-  usage: Usage,
-  extras: Extras,
-});
-
-export const LoopEntry = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("messages"), loop: z.string(), messages: z.array(Message) }),
-  z.strictObject({ kind: z.literal("turn"), loop: z.string(), turn: z.int(), model: ModelTurn }),
-  z.strictObject({
-    kind: z.literal("tool_results"),
-    loop: z.string(),
-    turn: z.int(),
-    results: z.array(z.strictObject({ callId: z.string(), tool: z.string(), text: z.string() })),
-    limitNear: z.int().optional(),
-  }),
-  z.strictObject({
-    kind: z.literal("stopped"),
-    loop: z.string(),
-    reason: z.string(),
-    fault: z.strictObject({ code: z.string(), message: z.string() }).optional(),
-  }),
-]);
-
 const UnitEntry = z.strictObject({
   kind: z.literal("unit"),
   head: z.string(),
@@ -89,20 +34,19 @@ const UnitEntry = z.strictObject({
   summary: z.string().optional(),
 });
 
-/** The numbers of masked secrets. */
-export const MasksEntry = z.strictObject({
-  kind: z.literal("masks"),
-  work: z.string(),
-  head: z.string(),
-  salt: z.string(),
-  numbers: z.record(z.string(), z.int().min(1)),
-});
-
 const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: z.string().nullable() });
 
-export type { ProgressEvent };
+/** A sandbox for the commands of a fix and the tests of a proof, and their memory limit. */
+export const CommandSandbox = z.strictObject({ sandbox: Sandbox, memoryMb: z.int().min(1) });
+export type CommandSandbox = z.infer<typeof CommandSandbox>;
 
-export const TestedEntry = RecordedTest.extend({ kind: z.literal("tested") });
+/** Where the tests of proofs run. */
+export const TestPlace = z.strictObject({
+  sandbox: CommandSandbox,
+  /** Absolute path of the prepared environment; null if the configuration prepares none. */
+  environment: z.string().nullable(),
+});
+export type TestPlace = z.infer<typeof TestPlace>;
 
 /** From the parent to the review process. */
 export const ToChild = z.discriminatedUnion("type", [

@@ -4,7 +4,7 @@ import { eachRole, factsOf } from "../llm/model.ts";
 import { type ProveInput, type ProveResult, proveTask, targetsOf } from "../review/prove/prove-input.ts";
 import type { Limits } from "../review/review-input.ts";
 import type { ReviewResult, TotalUsage } from "../review/review-result.ts";
-import type { TestPlace } from "./command-sandbox.ts";
+import type { TestPlace } from "./messages.ts";
 import { runTask, type TaskOptions } from "./run-task.ts";
 import type { StartedProcess } from "./start-process.ts";
 

@@ -61,10 +61,9 @@ type Opened = OpenedGraph & Disposable;
 
 async function openIndex(options: ReviewGraphOptions, signal: AbortSignal): Promise<Opened> {
   const { place, workspace, file, isPrivate, earlier } = options;
-  const [{ openGraph }, { readHistory }, { sourceOfWorkspace }] = await Promise.all([
+  const [{ openGraph, sourceOfWorkspace }, { readHistory }] = await Promise.all([
     import("../graph/open-graph.ts"),
     import("../graph/history.ts"),
-    import("../graph/open-graph.ts"),
   ]);
   const [source, commits] = await Promise.all([
     sourceOfWorkspace(workspace, isPrivate),
@@ -74,7 +73,12 @@ async function openIndex(options: ReviewGraphOptions, signal: AbortSignal): Prom
   signal.throwIfAborted();
   const findings = earlier.filter(({ path }) => path !== "" && !isPrivate(path)).map(asKnown);
   const graph = await openGraph({
-    ...{ file, source, commits, findings, signal, threads: THREADS },
+    file,
+    source,
+    commits,
+    findings,
+    signal,
+    threads: THREADS,
     readOnly: true,
   });
   return opened(graph, commits);

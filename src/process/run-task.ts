@@ -4,13 +4,13 @@ import type { LoopEntry, MasksEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { Models } from "../llm/model.ts";
+import type { ProgressEvent } from "../review/progress.ts";
 import type { RecordedTest } from "../review/prove/prove-input.ts";
 import type { Task, TaskInput } from "../review/task.ts";
 import type { TaskName } from "../review/tasks.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { JournalPort } from "../tools/tool.ts";
-import type { CommandSandbox, TestPlace } from "./command-sandbox.ts";
-import { FromChild, type ProgressEvent, type ToChild } from "./messages.ts";
+import { type CommandSandbox, FromChild, type TestPlace, type ToChild } from "./messages.ts";
 import { type StartedProcess, startReviewProcess } from "./start-process.ts";
 
 /** What the parent provides for a review process, whatever its work. */
@@ -29,8 +29,6 @@ export interface TaskOptions {
   graphIndex?: string | null | undefined;
   onProgress: (event: ProgressEvent) => void;
   signal: AbortSignal;
-  /** Heap limit of the process in megabytes. */
-  memoryMb?: number;
   /** A process that has been started already; it ends with its work. Otherwise one is started now. */
   started?: StartedProcess | undefined;
   /** For the configured commands; null or left out if none can run. */
@@ -78,10 +76,10 @@ const GRACE_MS = 60_000;
 
 /** Resolves to what the process sends as its result. */
 async function converse(start: Start, milliseconds: number, options: TaskOptions): Promise<unknown> {
-  const { place, graphIndex, memoryMb } = options;
+  const { place, graphIndex } = options;
   // Only ripgrep reads a user's work tree, which also holds files that git does not track.
   const readable = place.files.kind === "checkout" && { checkout: place.root };
-  using started = options.started ?? startReviewProcess({ ...readable, graphIndex, memoryMb });
+  using started = options.started ?? startReviewProcess({ ...readable, graphIndex });
   const { child, ended, stderrTail } = started;
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const deadline = setTimeout(

@@ -16,7 +16,7 @@ import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { placedFiles } from "../sandbox/command-port.ts";
 import type { PlacedFile } from "../sandbox/run-in-sandbox.ts";
 import { shellWord } from "../text/shell.ts";
-import type { TestPlace } from "./command-sandbox.ts";
+import type { TestPlace } from "./messages.ts";
 
 interface TestPortOptions {
   where: TestPlace;

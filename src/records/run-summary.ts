@@ -247,7 +247,9 @@ function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string,
   switch (entry.kind) {
     case "turn": {
       const calls = entry.model.toolCalls.map((call) => ({
-        ...{ tool: call.name, arguments: call.arguments, about: aboutOf(call.arguments) },
+        tool: call.name,
+        arguments: call.arguments,
+        about: aboutOf(call.arguments),
         answer: answers.get(`${entry.turn} ${call.id}`) ?? null,
       }));
       return [{ kind: "turn", after_ms, turn: entry.turn, text: entry.model.content.trim(), calls }];

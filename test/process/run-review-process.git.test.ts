@@ -6,9 +6,9 @@ import { isLoopEntry, type LoopEntry, type UnitEntry } from "../../src/agent/tra
 import { AppError } from "../../src/errors.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
-import type { ProgressEvent } from "../../src/process/messages.ts";
 import { fromFailure, runTask, type TaskOptions } from "../../src/process/run-task.ts";
 import { startReviewProcess } from "../../src/process/start-process.ts";
+import type { ProgressEvent } from "../../src/review/progress.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 import { reviewTask } from "../../src/review/review-task.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
@@ -348,7 +348,7 @@ describe("a review process", () => {
     await expect(run(killer).result).rejects.toMatchObject({ code: "child_died", retryable: true });
   });
 
-  it("fails without a secret in what it says", () => {
+  it("A review process that fails tells no secret", () => {
     const secret = writeOut("{hex:64}", seeded(5));
     registerSecret(secret);
     const failure = { code: "git_failed", message: `no ${secret}`, remedy: secret, retryable: true };

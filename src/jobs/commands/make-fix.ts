@@ -8,7 +8,7 @@ import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { PostedFinding } from "../../ledger/entry.ts";
 import { proofIn } from "../../ledger/folds.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
-import type { TestPlace } from "../../process/command-sandbox.ts";
+import type { TestPlace } from "../../process/messages.ts";
 import { NO_SANDBOX } from "../../process/prove-review.ts";
 import { runTask } from "../../process/run-task.ts";
 import { maxAttempts } from "../../queue/job.ts";
