@@ -247,7 +247,8 @@ function askProxy(proxy: URL, { headers, ...asked }: RequestOptions): ClientRequ
   const credentials = [proxy.username, proxy.password].map(decodeURIComponent).join(":");
   const authorization = `Basic ${Buffer.from(credentials).toString("base64")}`;
   const options = {
-    ...{ ...placeOf(proxy), ...asked },
+    ...placeOf(proxy),
+    ...asked,
     headers: { ...headers, ...(proxy.username && { "proxy-authorization": authorization }) },
   };
   return proxy.protocol === "https:"
