@@ -4,7 +4,7 @@ import type { Message, Model, ModelTurn, ToolDefinition, Usage } from "../llm/mo
 import { withoutSecrets } from "../secrets/redact.ts";
 import { toDefinition } from "../tools/to-openai.ts";
 import type { AnyTool } from "../tools/tool.ts";
-import { createRepeatCounter, WRAP_UP_TURNS } from "./answer-calls.ts";
+import { RepeatCounter, WRAP_UP_TURNS } from "./answer-calls.ts";
 import {
   addUsage,
   answerTokensLeft,
@@ -107,91 +107,92 @@ function startOfNewest(messages: readonly Message[], turns: number): number {
 
 type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
 
-/** Writes a loop's trajectory, and follows an earlier one of the same loop as long as the conversation is the same. */
-interface Recorder {
-  /** Records messages of ours. While it follows an earlier run, that run's messages are returned instead. */
-  say(messages: Message[]): Promise<Message[]>;
-  /** Whether this turn is recorded: it costs nothing. */
-  has(turn: number): boolean;
-  /** The recorded turn, or the answer to `ask`, which is durable before it is returned. An error is not recorded. */
-  turn(turn: number, ask: () => Promise<ModelTurn | AppError>): Promise<ModelTurn | AppError>;
-  /** Records answers. Resolves to the number of turns left: the given estimate, or that of the earlier run. */
-  results(turn: number, results: ToolResults, turnsLeft: number): Promise<number>;
-  stopped(reason: string, fault?: AppError | null): Promise<void>;
-  /** Whether the earlier run finished in this turn; false if it went on, undefined if the record does not say. */
-  finishedIn(turn: number): boolean | undefined;
-}
-
 /**
- * Resumes a run: the turns in `earlier` are paid for and not requested again. Tool results are compared: if they differ, the rest of
- * the earlier run is ignored.
+ * Writes a loop's trajectory, and follows an earlier one of the same loop as long as the conversation is the same: its turns are paid for
+ * and not requested again. Tool results are compared: if they differ, the rest of the earlier run is ignored.
  */
-function createRecorder(trajectory: Trajectory, loop: string, earlier: readonly LoopEntry[]): Recorder {
-  const own = earlier.filter((entry) => entry.loop === loop);
-  let ahead = newestCourse(own.filter(({ kind }) => kind !== "stopped"));
-  let first = true;
+class Recorder {
+  readonly #trajectory: Trajectory;
+  readonly #loop: string;
+  /** Whether the earlier run finished. */
+  readonly #finished: boolean;
+  /** What is left of the earlier run. */
+  #ahead: readonly LoopEntry[];
+  #isFirst = true;
 
-  async function compareOrAppend(entry: LoopEntry): Promise<LoopEntry> {
-    const [next] = ahead;
-    if (next && isSameStep(next, entry)) {
-      ahead = ahead.slice(1);
-      return next;
-    }
-    ahead = [];
-    await trajectory.append(entry);
-    return entry;
+  constructor({ trajectory, loop, replay }: Pick<LoopOptions, "trajectory" | "loop" | "replay">) {
+    const own = replay.filter((entry) => entry.loop === loop);
+    this.#trajectory = trajectory;
+    this.#loop = loop;
+    this.#finished = isFinished(own.at(-1));
+    this.#ahead = newestCourse(own.filter(({ kind }) => kind !== "stopped"));
   }
 
-  return {
-    async say(messages) {
-      const [next] = ahead;
-      // The first messages are the task: if they differ, nothing of the record applies.
-      if (!first && next?.kind === "messages") {
-        ahead = ahead.slice(1);
-        return next.messages;
-      }
-      if (!first && next) return [];
-      first = false;
-      if (messages.length > 0) await compareOrAppend({ kind: "messages", loop, messages });
-      return messages;
-    },
-    has(turn) {
-      const [next] = ahead;
-      return next?.kind === "turn" && next.turn === turn;
-    },
-    async turn(turn, ask) {
-      const [next] = ahead;
-      if (next?.kind === "turn" && next.turn === turn) {
-        ahead = ahead.slice(1);
-        return next.model;
-      }
-      ahead = [];
-      const model = await ask();
-      if (model instanceof AppError) return model;
-      await trajectory.append({ kind: "turn", loop, turn, model });
-      return model;
-    },
-    async results(turn, results, turnsLeft) {
-      const taken = await compareOrAppend(resultsEntry(loop, turn, results, turnsLeft));
-      return (taken.kind === "tool_results" && taken.limitNear) || turnsLeft;
-    },
-    stopped: (reason, fault) => trajectory.append(stoppedEntry(loop, reason, fault)),
-    finishedIn(turn) {
-      const [next, ...later] = ahead;
-      if (next?.kind !== "tool_results" || next.turn !== turn) return undefined;
-      return later.length > 0 ? false : isFinished(own.at(-1)) || undefined;
-    },
-  };
-}
+  /** Records messages of ours. While it follows an earlier run, that run's messages are returned instead. */
+  async say(messages: Message[]): Promise<Message[]> {
+    const [next] = this.#ahead;
+    // The first messages are the task: if they differ, nothing of the record applies.
+    if (!this.#isFirst && next?.kind === "messages") {
+      this.#ahead = this.#ahead.slice(1);
+      return next.messages;
+    }
+    if (!this.#isFirst && next) return [];
+    this.#isFirst = false;
+    if (messages.length > 0) await this.#compareOrAppend({ kind: "messages", loop: this.#loop, messages });
+    return messages;
+  }
 
-function resultsEntry(loop: string, turn: number, results: ToolResults, turnsLeft: number): LoopEntry {
-  const near = turnsLeft <= WRAP_UP_TURNS ? { limitNear: turnsLeft } : {};
-  return { kind: "tool_results", loop, turn, results, ...near };
-}
+  /** Whether this turn is recorded: it costs nothing. */
+  has(turn: number): boolean {
+    return this.#recorded(turn) !== null;
+  }
 
-function stoppedEntry(loop: string, reason: string, fault?: AppError | null): LoopEntry {
-  const why = fault ? { fault: { code: fault.code, message: withoutSecrets(fault.message) } } : {};
-  return { kind: "stopped", loop, reason, ...why };
+  /** The recorded turn, or the answer to `ask`, which is durable before it is returned. An error is not recorded. */
+  async turn(turn: number, ask: () => Promise<ModelTurn | AppError>): Promise<ModelTurn | AppError> {
+    const known = this.#recorded(turn);
+    this.#ahead = known ? this.#ahead.slice(1) : [];
+    if (known) return known;
+    const model = await ask();
+    if (model instanceof AppError) return model;
+    await this.#trajectory.append({ kind: "turn", loop: this.#loop, turn, model });
+    return model;
+  }
+
+  /** Records answers. Resolves to the number of turns left: the given estimate, or that of the earlier run. */
+  async results(turn: number, results: ToolResults, turnsLeft: number): Promise<number> {
+    const near = turnsLeft <= WRAP_UP_TURNS ? { limitNear: turnsLeft } : {};
+    const entry: LoopEntry = { kind: "tool_results", loop: this.#loop, turn, results, ...near };
+    const taken = await this.#compareOrAppend(entry);
+    return (taken.kind === "tool_results" && taken.limitNear) || turnsLeft;
+  }
+
+  stopped(reason: string, fault: AppError | null): Promise<void> {
+    const why = fault ? { fault: { code: fault.code, message: withoutSecrets(fault.message) } } : {};
+    return this.#trajectory.append({ kind: "stopped", loop: this.#loop, reason, ...why });
+  }
+
+  /** Whether the earlier run finished in this turn; false if it went on, undefined if the record does not say. */
+  finishedIn(turn: number): boolean | undefined {
+    const [next, ...later] = this.#ahead;
+    if (next?.kind !== "tool_results" || next.turn !== turn) return undefined;
+    return later.length > 0 ? false : this.#finished || undefined;
+  }
+
+  #recorded(turn: number): ModelTurn | null {
+    const [next] = this.#ahead;
+    return next?.kind === "turn" && next.turn === turn ? next.model : null;
+  }
+
+  async #compareOrAppend(entry: LoopEntry): Promise<LoopEntry> {
+    const [next] = this.#ahead;
+    if (next && isSameStep(next, entry)) {
+      this.#ahead = this.#ahead.slice(1);
+      return next;
+    }
+    this.#ahead = [];
+    await this.#trajectory.append(entry);
+    return entry;
+  }
 }
 
 const isFinished = (entry: LoopEntry | undefined) => entry?.kind === "stopped" && entry.reason === "finished";
@@ -265,7 +266,7 @@ export class LoopState {
   readonly definitions: readonly ToolDefinition[];
   /** Fires if the caller aborts, or the time is up. */
   readonly signal: AbortSignal;
-  readonly repeats = createRepeatCounter();
+  readonly repeats = new RepeatCounter();
   /** Limits for concurrent reading calls, which depend on the window. */
   readonly room: { concurrency: number; roomCharacters: number };
   messages: readonly Message[] = [];
@@ -288,7 +289,7 @@ export class LoopState {
 
   constructor(options: LoopOptions) {
     const { contextTokens } = options.model;
-    this.recorder = createRecorder(options.trajectory, options.loop, options.replay);
+    this.recorder = new Recorder(options);
     this.tools = new Map(options.tools.map((tool) => [tool.name, tool]));
     this.definitions = options.tools.map(toDefinition);
     this.room = {

@@ -55,7 +55,7 @@ export interface EnvironmentOrder {
 }
 
 /** An environment's folder, for `SandboxRun.environment`; or the reason why there is none, for people. */
-export type Environment = { root: string } | { why: string };
+type Environment = { root: string } | { why: string };
 
 /** Of one environment. */
 const MAX_ENTRIES = 100_000;

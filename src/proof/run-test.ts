@@ -17,7 +17,7 @@ import type { LeftFile } from "../sandbox/supervisor/protocol.ts";
 import { shellWord } from "../text/shell.ts";
 import { ExecutedFunction, type TestEnd } from "./test-end.ts";
 
-export interface TestOrder {
+interface TestOrder {
   /** Files of the revision, without the test. */
   files: AsyncIterable<PlacedFile> | Iterable<PlacedFile>;
   test: ProofTest;

@@ -21,7 +21,7 @@ import { SOCKET } from "./bubblewrap.ts";
 import { NOBODY } from "./run-in-sandbox.ts";
 
 /** A proxy for one command of a sandbox. Disposing of it ends its connections and removes its socket. */
-export interface RegistryProxy extends AsyncDisposable {
+interface RegistryProxy extends AsyncDisposable {
   /** The folder with its socket, for the sandbox. */
   readonly folder: string;
   /** What it refused, each once, as the command wrote it: untrusted text. */
