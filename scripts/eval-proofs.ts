@@ -17,10 +17,9 @@ import { programPath } from "../src/config/process-env.ts";
 import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
 import { AppError, errorLine } from "../src/errors.ts";
 import { eachRole, factsOf, type Models } from "../src/llm/model.ts";
-import { createCommandSandbox } from "../src/process/command-sandbox.ts";
-import { runProveProcess } from "../src/process/run-review-process.ts";
-import { createFindTestPlace } from "../src/process/test-place.ts";
-import { ProveTarget } from "../src/review/prove/prove-input.ts";
+import { runTask } from "../src/process/run-task.ts";
+import { createCommandSandbox, createFindTestPlace } from "../src/process/test-place.ts";
+import { ProveTarget, proveTask } from "../src/review/prove/prove-input.ts";
 import { limitsOf } from "../src/review/review-input.ts";
 import { parseJson } from "./eval/case-format.ts";
 import { runScript } from "./eval/run-script.ts";
@@ -70,16 +69,16 @@ async function prove(name: string, claim: Claim, repos: string, models: Models, 
   if ("why" in testPlace) return { name, kind: "not_shown", reason: testPlace.why };
   const { severity, title, body, failing_input, path, side, line, start_line, symbol, suggestion } = claim;
   const text = [body, failing_input].filter((part) => part !== "").join("\n\n");
-  const { proofs, usage } = await runProveProcess({
+  const input = {
+    targetBranch: "main",
+    pull: { number: 1, ...claim.pull },
+    targets: [{ id: name, severity, title, text, path, side, line, start_line, symbol, suggestion }],
+    config,
+    limits: limitsOf(config),
+    models: eachRole(models, factsOf),
+  };
+  const { proofs, usage } = await runTask(proveTask, input, {
     ...{ place: range.place, models, testPlace, signal },
-    input: {
-      targetBranch: "main",
-      pull: { number: 1, ...claim.pull },
-      targets: [{ id: name, severity, title, text, path, side, line, start_line, symbol, suggestion }],
-      config,
-      limits: limitsOf(config),
-      models: eachRole(models, factsOf),
-    },
     trajectory: { append: async () => {} },
     onProgress: (event) => {
       if (event.type === "crash" || event.type === "model_failed") say(`${name}: ${event.error}`);

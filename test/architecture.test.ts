@@ -132,6 +132,7 @@ const typesOnly: Record<string, string[]> = {
 /** Values that may cross all the same, each with its reason. */
 const valueExceptions: Record<string, string> = {
   "agent -> tools/run-tool.ts": "the one wrapper through which the loop calls tools",
+  "agent -> proof/test-end.ts": "its shape is a part of a record's",
   "agent -> tools/to-openai.ts": "the one place that describes a tool to a model",
   "review -> llm/model.ts":
     "names of roles and protocols, parsed where a review begins; what a model says without its thinking",
@@ -297,13 +298,34 @@ describe("the rooms", () => {
       "cli/create-model.ts",
       "jobs/budgets.ts",
       "jobs/model-run.ts",
-      "process/run-review-process.ts",
+      "process/run-task.ts",
       // With a masking of its own, in the process of `config check`.
       "review/rule-examples.ts",
     ]);
     expect(having(/client\.post\(/)).toEqual(["llm/endpoint-model.ts"]);
     // What the check sends is written in it.
     expect(having(/embedder\.embed\(/).toSorted()).toEqual(["cli/commands/doctor.ts", "graph/vectors.ts"]);
+  });
+});
+
+describe("the two processes of a review", () => {
+  const namesIn = (file: string) =>
+    [...closureOf(join(src, file))].map((one) => (isAbsolute(one) ? relative(src, one) : one));
+
+  it("The review process loads nothing that reaches a network, GitHub, the queue or the environment", () => {
+    const loaded = namesIn("process/review-process.ts");
+    expect(loaded).toContain("process/child-tasks.ts");
+    const ours =
+      /^(?:(?:github|queue|jobs|publish|webhooks|pages|cli)\/|egress|config\/(?:\w+-)?env\.ts|llm\/(?:endpoint-model|openai|anthropic)\.ts)/;
+    const packages = /^(?:@?octokit|probot|openai|pg$|hono|undici|node:(?:https?|http2|net|tls|dgram)$)/;
+    expect(loaded.filter((name) => ours.test(name) || packages.test(name))).toEqual([]);
+  });
+
+  it("The parent of a review process loads the names and shapes of tasks, and none of their work", () => {
+    const loaded = namesIn("process/run-task.ts");
+    expect(loaded).toContain("review/tasks.ts");
+    const work = /^(?:agent\/run-agent|review\/(?:review-change|run-loop|\w+\/run-\w+)|tools\/index)\.ts$/;
+    expect(loaded.filter((name) => work.test(name))).toEqual([]);
   });
 });
 

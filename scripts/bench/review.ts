@@ -7,8 +7,9 @@ import { openLocalRange } from "../../src/git/range.ts";
 import { factsOf, forAllRoles } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
-import { runReviewProcess } from "../../src/process/run-review-process.ts";
+import { runTask } from "../../src/process/run-task.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
+import { reviewTask } from "../../src/review/review-task.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { reviewInput } from "../../test/support/review-input.ts";
 import { runCli } from "../../test/support/run-cli.ts";
@@ -228,9 +229,9 @@ async function longestStop({ repo, model, temp }: Subject): Promise<number> {
     maxRetries: 0,
   });
   const review = async () => {
-    const result = await runReviewProcess({
+    const input = reviewInput({ models: forAllRoles(factsOf(openAi)) });
+    const result = await runTask(reviewTask, input, {
       place: range.place,
-      input: reviewInput({ models: forAllRoles(factsOf(openAi)) }),
       models: forAllRoles(openAi),
       trajectory: { append: async () => {} },
       onProgress() {},

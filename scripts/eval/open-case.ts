@@ -7,10 +7,11 @@ import { AppError } from "../../src/errors.ts";
 import type { Finding } from "../../src/finding.ts";
 import { emptyState } from "../../src/ledger/state.ts";
 import type { Models } from "../../src/llm/model.ts";
-import { runReviewProcess } from "../../src/process/run-review-process.ts";
+import { runTask } from "../../src/process/run-task.ts";
 import { planPublication } from "../../src/publish/publication.ts";
 import type { PullText } from "../../src/review/review-input.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
+import { reviewTask } from "../../src/review/review-task.ts";
 import { withoutSecrets } from "../../src/secrets/redact.ts";
 import { byteLength, cutAtLine } from "../../src/text/cut.ts";
 import { createDiffSource, GITHUB_CONTEXT } from "../../src/tools/diff-source.ts";
@@ -58,9 +59,9 @@ export async function openCase(one: EvalCase, repos: string | null, signal: Abor
   async function review({ models, effort }: ReviewOptions): Promise<Reviewed> {
     const chosen = effort === null ? config : { ...config, effort };
     let fault: string | null = null;
-    const result = await runReviewProcess({
+    const input = { ...inputOf(names.base, chosen, models), pull: pullTextOf(one) };
+    const result = await runTask(reviewTask, input, {
       place,
-      input: { ...inputOf(names.base, chosen, models), pull: pullTextOf(one) },
       models,
       trajectory: { append: async () => {} },
       onProgress(event) {

@@ -49,27 +49,22 @@ function callKey(call: ToolCall): string {
 }
 
 /** Counts turns in a row with the same calls. */
-interface RepeatCounter {
-  /** Counts a turn. Order and duplicates of its calls do not matter. */
-  count(calls: readonly ToolCall[]): number;
-  /** Starts over, because new input makes the same call meaningful again. */
-  reset(): void;
-}
+export class RepeatCounter {
+  #last = "";
+  #count = 0;
 
-export function createRepeatCounter(): RepeatCounter {
-  let last = "";
-  let count = 0;
-  return {
-    count(calls) {
-      const key = [...new Set(calls.map(callKey))].sort().join("\n");
-      count = key === last ? count + 1 : 1;
-      last = key;
-      return count;
-    },
-    reset() {
-      count = 0;
-    },
-  };
+  /** Counts a turn. Order and duplicates of its calls do not matter. */
+  count(calls: readonly ToolCall[]): number {
+    const key = [...new Set(calls.map(callKey))].sort().join("\n");
+    this.#count = key === this.#last ? this.#count + 1 : 1;
+    this.#last = key;
+    return this.#count;
+  }
+
+  /** Starts over, because new input makes the same call meaningful again. */
+  reset(): void {
+    this.#count = 0;
+  }
 }
 
 function canonical(json: string): string {

@@ -1,7 +1,10 @@
-import type { Message, Model, ToolDefinition, Usage } from "../llm/model.ts";
+import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../errors.ts";
+import type { Message, Model, ModelTurn, ToolDefinition, Usage } from "../llm/model.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import { toDefinition } from "../tools/to-openai.ts";
 import type { AnyTool } from "../tools/tool.ts";
-import { createRepeatCounter } from "./answer-calls.ts";
+import { RepeatCounter, WRAP_UP_TURNS } from "./answer-calls.ts";
 import {
   addUsage,
   answerTokensLeft,
@@ -17,7 +20,6 @@ import {
   turnsLeft,
   type UsageTotals,
 } from "./limits.ts";
-import { createRecorder, type Recorder } from "./recorder.ts";
 import type { LoopEntry, StopReason, Trajectory } from "./trajectory.ts";
 
 interface CompactOptions {
@@ -103,6 +105,131 @@ function startOfNewest(messages: readonly Message[], turns: number): number {
   return starts.at(-turns) ?? 0;
 }
 
+type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
+
+/**
+ * Writes a loop's trajectory, and follows an earlier one of the same loop as long as the conversation is the same: its turns are paid for
+ * and not requested again. Tool results are compared: if they differ, the rest of the earlier run is ignored.
+ */
+class Recorder {
+  readonly #trajectory: Trajectory;
+  readonly #loop: string;
+  /** Whether the earlier run finished. */
+  readonly #finished: boolean;
+  /** What is left of the earlier run. */
+  #ahead: readonly LoopEntry[];
+  #isFirst = true;
+
+  constructor({ trajectory, loop, replay }: Pick<LoopOptions, "trajectory" | "loop" | "replay">) {
+    const own = replay.filter((entry) => entry.loop === loop);
+    this.#trajectory = trajectory;
+    this.#loop = loop;
+    this.#finished = isFinished(own.at(-1));
+    this.#ahead = newestCourse(own.filter(({ kind }) => kind !== "stopped"));
+  }
+
+  /** Records messages of ours. While it follows an earlier run, that run's messages are returned instead. */
+  async say(messages: Message[]): Promise<Message[]> {
+    const [next] = this.#ahead;
+    // The first messages are the task: if they differ, nothing of the record applies.
+    if (!this.#isFirst && next?.kind === "messages") {
+      this.#ahead = this.#ahead.slice(1);
+      return next.messages;
+    }
+    if (!this.#isFirst && next) return [];
+    this.#isFirst = false;
+    if (messages.length > 0) await this.#compareOrAppend({ kind: "messages", loop: this.#loop, messages });
+    return messages;
+  }
+
+  /** Whether this turn is recorded: it costs nothing. */
+  has(turn: number): boolean {
+    return this.#recorded(turn) !== null;
+  }
+
+  /** The recorded turn, or the answer to `ask`, which is durable before it is returned. An error is not recorded. */
+  async turn(turn: number, ask: () => Promise<ModelTurn | AppError>): Promise<ModelTurn | AppError> {
+    const known = this.#recorded(turn);
+    this.#ahead = known ? this.#ahead.slice(1) : [];
+    if (known) return known;
+    const model = await ask();
+    if (model instanceof AppError) return model;
+    await this.#trajectory.append({ kind: "turn", loop: this.#loop, turn, model });
+    return model;
+  }
+
+  /** Records answers. Resolves to the number of turns left: the given estimate, or that of the earlier run. */
+  async results(turn: number, results: ToolResults, turnsLeft: number): Promise<number> {
+    const near = turnsLeft <= WRAP_UP_TURNS ? { limitNear: turnsLeft } : {};
+    const entry: LoopEntry = { kind: "tool_results", loop: this.#loop, turn, results, ...near };
+    const taken = await this.#compareOrAppend(entry);
+    return (taken.kind === "tool_results" && taken.limitNear) || turnsLeft;
+  }
+
+  stopped(reason: string, fault: AppError | null): Promise<void> {
+    const why = fault ? { fault: { code: fault.code, message: withoutSecrets(fault.message) } } : {};
+    return this.#trajectory.append({ kind: "stopped", loop: this.#loop, reason, ...why });
+  }
+
+  /** Whether the earlier run finished in this turn; false if it went on, undefined if the record does not say. */
+  finishedIn(turn: number): boolean | undefined {
+    const [next, ...later] = this.#ahead;
+    if (next?.kind !== "tool_results" || next.turn !== turn) return undefined;
+    return later.length > 0 ? false : this.#finished || undefined;
+  }
+
+  #recorded(turn: number): ModelTurn | null {
+    const [next] = this.#ahead;
+    return next?.kind === "turn" && next.turn === turn ? next.model : null;
+  }
+
+  async #compareOrAppend(entry: LoopEntry): Promise<LoopEntry> {
+    const [next] = this.#ahead;
+    if (next && isSameStep(next, entry)) {
+      this.#ahead = this.#ahead.slice(1);
+      return next;
+    }
+    this.#ahead = [];
+    await this.#trajectory.append(entry);
+    return entry;
+  }
+}
+
+const isFinished = (entry: LoopEntry | undefined) => entry?.kind === "stopped" && entry.reason === "finished";
+
+/** Compares two steps without the distance to a limit, which depends on the clock. */
+function isSameStep(one: LoopEntry, other: LoopEntry): boolean {
+  return isDeepStrictEqual(withoutLimit(one), withoutLimit(other));
+}
+
+function withoutLimit(entry: LoopEntry): LoopEntry {
+  if (entry.kind !== "tool_results") return entry;
+  const { limitNear: _, ...step } = entry;
+  return step;
+}
+
+/**
+ * The newest course of a loop. A run that diverged from an earlier one has appended its own steps: a step that is recorded again
+ * replaces everything from there on, and a new task replaces everything.
+ */
+function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
+  const course: LoopEntry[] = [];
+  for (const entry of entries) {
+    if (isTask(entry)) course.length = 0;
+    const again = course.findIndex(
+      (one) => "turn" in one && "turn" in entry && one.kind === entry.kind && one.turn === entry.turn,
+    );
+    if (again >= 0) course.length = again;
+    course.push(entry);
+  }
+  return course;
+}
+
+/** Only the task has a system prompt; later messages have none. */
+function isTask(entry: LoopEntry): boolean {
+  return entry.kind === "messages" && entry.messages.some(({ role }) => role === "system");
+}
+
 export interface LoopOptions {
   /** Names the loop within its run: "review". */
   loop: string;
@@ -112,13 +239,13 @@ export interface LoopOptions {
   tools: readonly AnyTool[];
   limits: Limits;
   /** The budget that this loop shares with others of its run. */
-  budget?: TokenBudget;
+  budget: TokenBudget;
   trajectory: Trajectory;
   signal: AbortSignal;
   /** Milliseconds. */
   now(): number;
   /** The record of an earlier run of the same task: its turns are not paid again. */
-  replay?: readonly LoopEntry[];
+  replay: readonly LoopEntry[];
 }
 
 /** Maximum tokens of an answer, including reasoning. */
@@ -139,7 +266,7 @@ export class LoopState {
   readonly definitions: readonly ToolDefinition[];
   /** Fires if the caller aborts, or the time is up. */
   readonly signal: AbortSignal;
-  readonly repeats = createRepeatCounter();
+  readonly repeats = new RepeatCounter();
   /** Limits for concurrent reading calls, which depend on the window. */
   readonly room: { concurrency: number; roomCharacters: number };
   messages: readonly Message[] = [];
@@ -162,7 +289,7 @@ export class LoopState {
 
   constructor(options: LoopOptions) {
     const { contextTokens } = options.model;
-    this.recorder = createRecorder(options.trajectory, options.loop, options.replay ?? []);
+    this.recorder = new Recorder(options);
     this.tools = new Map(options.tools.map((tool) => [tool.name, tool]));
     this.definitions = options.tools.map(toDefinition);
     this.room = {
@@ -171,7 +298,7 @@ export class LoopState {
       roomCharacters: contextTokens,
     };
     this.#options = options;
-    this.#tokens = createTokenEstimator(this.definitions, options.budget?.calibration);
+    this.#tokens = createTokenEstimator(this.definitions, options.budget.calibration);
     this.#deadline = AbortSignal.timeout(Math.ceil(options.limits.milliseconds));
     this.signal = AbortSignal.any([options.signal, this.#deadline]);
     this.#started = options.now();
@@ -199,7 +326,7 @@ export class LoopState {
     this.usage = addUsage(this.usage, usage);
     this.#lastCostUsd = usage.costUsd;
     if (this.#hold) this.settle(usage);
-    else this.#options.budget?.count(usage);
+    else this.#options.budget.count(usage);
     this.#tokens.learn(this.messages, usage.promptTokens);
   }
 
@@ -220,9 +347,9 @@ export class LoopState {
     const stop = exceeded(limits, this.#spent(), next);
     if (stop) return stop;
     if (next + MIN_ANSWER_TOKENS > model.contextTokens) return "token_limit";
-    const hold = this.#options.budget?.reserve(next, this.#wantedAnswer(next));
+    const hold = this.#options.budget.reserve(next, this.#wantedAnswer(next));
     if (typeof hold === "string") return hold;
-    this.#hold = hold ?? null;
+    this.#hold = hold;
     return undefined;
   }
 
@@ -275,8 +402,7 @@ export class LoopState {
   turnsLeft(): number {
     const next = this.#nextPromptTokens();
     const own = turnsLeft(this.#options.limits, this.#spent(), next);
-    const { budget } = this.#options;
-    return budget ? Math.min(own, Math.max(0, Math.floor(budget.tokensLeft() / (next + 1)))) : own;
+    return Math.min(own, Math.max(0, Math.floor(this.#options.budget.tokensLeft() / (next + 1))));
   }
 
   #nextPromptTokens(): number {

@@ -97,8 +97,8 @@ export interface Interjection {
 
 export interface AgentInput extends LoopOptions {
   context: ToolContext;
-  /** The tools through which this loop reports, if not all that are offered. */
-  outputTools?: readonly AnyTool[];
+  /** Those of the tools through which this loop reports. */
+  outputTools: readonly AnyTool[];
   /** The masking of secrets; omitted if there is none. */
   masking?: Masking;
   emit(event: AgentEvent): void;
@@ -162,7 +162,7 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   if (toolCalls.length === 0) {
     state.idleTurns += 1;
     if (state.idleTurns >= MAX_IDLE_TURNS) return "no_tool_calls";
-    await state.say(noCallsNudge(turn.finishReason, input.outputTools ?? input.tools));
+    await state.say(noCallsNudge(turn.finishReason, input.outputTools));
     return undefined;
   }
 
@@ -237,7 +237,7 @@ function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, rep
 
 /** Sends one message, if needed: once that a limit is near, and the interjection of the task. */
 async function speak(
-  { tools, outputTools = tools, interject }: AgentInput,
+  { outputTools, interject }: AgentInput,
   state: LoopState,
   turnsLeft: number,
 ): Promise<void> {

@@ -1,29 +1,71 @@
-import type { Message, ModelTurn, ToolCall, Usage } from "../llm/model.ts";
-import type { TestEnd } from "../proof/test-end.ts";
+import { z } from "zod";
+import type * as llm from "../llm/model.ts";
+import { TestEnd } from "../proof/test-end.ts";
 import type { ToolResult } from "../tools/tool.ts";
+
+const Usage = z.strictObject({
+  promptTokens: z.number(),
+  cachedTokens: z.number(),
+  completionTokens: z.number(),
+  costUsd: z.number().nullable(),
+  answeredBy: z.string().optional(),
+});
+
+/** Opaque to both sides; the model adapter limits its size. */
+const Extras = z.record(z.string(), z.unknown()).optional();
+
+const ToolCall = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+  extras: Extras,
+});
+
+/** As `llm/model.ts` has it: what a record or another process holds is parsed. */
+export const Message = z.discriminatedUnion("role", [
+  z.strictObject({ role: z.literal("system"), content: z.string() }),
+  z.strictObject({ role: z.literal("user"), content: z.string() }),
+  z.strictObject({
+    role: z.literal("assistant"),
+    content: z.string(),
+    toolCalls: z.array(ToolCall),
+    extras: Extras,
+  }),
+  z.strictObject({ role: z.literal("tool"), callId: z.string(), content: z.string() }),
+]);
+
+export const ModelTurn = z.strictObject({
+  content: z.string(),
+  toolCalls: z.array(ToolCall),
+  finishReason: z.enum(["stop", "tool_calls", "length", "content_filter", "other"]),
+  usage: Usage,
+  extras: Extras,
+});
 
 /**
  * One line of a run's record, in the order in which things happened. `loop` names the loop within a run ("review"), `turn`
  * counts from 1. A turn is appended before it is acted on, so that a crash never pays for it twice.
  */
-export type LoopEntry =
-  | { kind: "messages"; loop: string; messages: Message[] }
-  | { kind: "turn"; loop: string; turn: number; model: ModelTurn }
-  | {
-      kind: "tool_results";
-      loop: string;
-      turn: number;
-      results: { callId: string; tool: string; text: string }[];
-      /** Turns left after this one, if a limit was near; the next step of the loop depends on it. */
-      limitNear?: number | undefined;
-    }
-  | {
-      kind: "stopped";
-      loop: string;
-      reason: string;
-      /** The error, if the model failed. */
-      fault?: { code: string; message: string } | undefined;
-    };
+export const LoopEntry = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("messages"), loop: z.string(), messages: z.array(Message) }),
+  z.strictObject({ kind: z.literal("turn"), loop: z.string(), turn: z.int(), model: ModelTurn }),
+  z.strictObject({
+    kind: z.literal("tool_results"),
+    loop: z.string(),
+    turn: z.int(),
+    results: z.array(z.strictObject({ callId: z.string(), tool: z.string(), text: z.string() })),
+    /** Turns left after this one, if a limit was near; the next step of the loop depends on it. */
+    limitNear: z.int().optional(),
+  }),
+  z.strictObject({
+    kind: z.literal("stopped"),
+    loop: z.string(),
+    reason: z.string(),
+    /** The error, if the model failed. */
+    fault: z.strictObject({ code: z.string(), message: z.string() }).optional(),
+  }),
+]);
+export type LoopEntry = z.infer<typeof LoopEntry>;
 
 /**
  * A complete unit of a review: the hashes of the changes it read, its findings and its summary. If a push replaces the review before
@@ -45,21 +87,19 @@ export interface UnitEntry {
  * The numbers of the masks of secrets, by salted hashes of the values. Recorded before the first request that shows them, so that a
  * resumed run can resolve the masks in recorded turns.
  */
-export interface MasksEntry {
-  kind: "masks";
-  /** Masks are numbered for each kind of work and each head. */
-  work: "review" | "answer" | "fix" | "prove";
-  head: string;
-  salt: string;
-  numbers: Record<string, number>;
-}
+export const MasksEntry = z.strictObject({
+  kind: z.literal("masks"),
+  /** The name of the task: masks are numbered for each task and each head. */
+  work: z.string(),
+  head: z.string(),
+  salt: z.string(),
+  numbers: z.record(z.string(), z.int().min(1)),
+});
+export type MasksEntry = z.infer<typeof MasksEntry>;
 
 /** A run of a test of a proof. Another attempt finds it by its key and does not run it again. */
-export interface TestedEntry {
-  kind: "tested";
-  key: string;
-  end: TestEnd;
-}
+export const TestedEntry = z.strictObject({ kind: z.literal("tested"), key: z.string(), end: TestEnd });
+export type TestedEntry = z.infer<typeof TestedEntry>;
 
 /** Entries of the review process. */
 export type RunEntry = LoopEntry | UnitEntry | MasksEntry | TestedEntry;
@@ -78,11 +118,11 @@ export interface ToldEntry {
   told: unknown;
 }
 
-/** The input of a review, an answer, a fix or proofs. With its turns it can be played back. */
+/** The input of a task. */
 export interface StartEntry {
   kind: "run";
-  /** Omitted for a review. */
-  what?: "answer" | "fix" | "prove";
+  /** The name of the task. Omitted for a review. */
+  what?: string | undefined;
   /** Full object names. */
   shas: { head: string; base: string; mergeBase: string; headTree?: string | undefined };
   /** The input of the review process. */
@@ -176,10 +216,10 @@ export type StopReason = (typeof stopReasons)[number];
 /** Everything that happens in a loop, for progress displays, logs and tests alike. */
 export type AgentEvent =
   | { type: "turn_started"; turn: number }
-  | { type: "turn_finished"; turn: number; model: ModelTurn; total: Usage }
+  | { type: "turn_finished"; turn: number; model: llm.ModelTurn; total: llm.Usage }
   | { type: "tool_started"; turn: number; callId: string; tool: string; arguments: string }
   /** `isWithheld`: it was not executed on purpose, and there is nothing to correct. */
-  | { type: "tool_finished"; turn: number; call: ToolCall; result: ToolResult; isWithheld: boolean }
+  | { type: "tool_finished"; turn: number; call: llm.ToolCall; result: ToolResult; isWithheld: boolean }
   /** A tool threw something other than a ToolError: a bug of ours. The model gets a neutral answer. */
   | { type: "tool_crashed"; turn: number; tool: string; error: string }
   | { type: "stopped"; reason: StopReason };

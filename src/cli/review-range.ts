@@ -5,13 +5,14 @@ import { publicLine } from "../errors.ts";
 import { createJournal, openLogseqVault } from "../journal/journal.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { type FoundTestPlace, proveReview, withoutProofs } from "../process/prove-review.ts";
-import { runReviewProcess } from "../process/run-review-process.ts";
+import { runTask } from "../process/run-task.ts";
 import type { StartedProcess } from "../process/start-process.ts";
 import type { TestPlaceOrder } from "../process/test-place.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import { limitsOf, type PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
+import { reviewTask } from "../review/review-task.ts";
 import { onChangedFiles } from "../review/tool-results/changed-files.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
@@ -90,7 +91,7 @@ export interface ReviewedRange {
   modelFault: string | null;
 }
 
-/** Reviews a local range in a separate process, and records it from the first to the last step. Rejects as `runReviewProcess` does. */
+/** Reviews a local range in a separate process, and records it from the first to the last step. Rejects as `runTask` does. */
 export async function reviewRange(options: ReviewRangeOptions): Promise<ReviewedRange> {
   const { range, records = none } = options;
   await using record = await openRunRecord(records, `${range.names.base}...${range.names.head}`, {
@@ -132,8 +133,8 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
   const input = { ...inputOf(range.names.base, config, models, options.pull ?? null), ...graph, ...results };
   const { place } = range;
   await record.append({ kind: "run", shas: place.shas, input });
-  const found = await runReviewProcess({
-    ...{ place, input, models, trajectory: record, onProgress, signal, started },
+  const found = await runTask(reviewTask, input, {
+    ...{ place, models, trajectory: record, onProgress, signal, started },
     graphIndex,
     journal: journalOf(options, record),
   });

@@ -3,10 +3,10 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { LoopEntry, MasksEntry, TestedEntry, type TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine } from "../errors.ts";
-import { LoopEntry, MasksEntry, TestedEntry } from "../process/messages.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
+import { taskNames } from "../review/tasks.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { programVersion } from "./output.ts";
 
@@ -135,7 +135,7 @@ const Comment = z.looseObject({ finding: z.string(), id: z.int(), url: z.string(
 const JobEntry = z.discriminatedUnion("kind", [
   z.looseObject({
     ...kind("run"),
-    what: z.enum(["answer", "fix", "prove"]).optional(),
+    what: z.enum(taskNames).optional(),
     shas: z.looseObject({
       ...{ head: ObjectName, base: ObjectName, mergeBase: ObjectName },
       headTree: ObjectName.optional(),

@@ -1,8 +1,7 @@
 import type { Env, LocalEnv } from "../config/env.ts";
 import { environmentsFolder } from "../config/folders.ts";
 import { programPath } from "../config/process-env.ts";
-import { createCommandSandbox } from "../process/command-sandbox.ts";
-import { createFindTestPlace, type FindTestPlace } from "../process/test-place.ts";
+import { createCommandSandbox, createFindTestPlace, type FindTestPlace } from "../process/test-place.ts";
 
 interface TestPlaces {
   sandbox: Env["sandbox"];

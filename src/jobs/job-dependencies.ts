@@ -12,10 +12,9 @@ import type {
 } from "../github/pull-request-api.ts";
 import type { LogseqVault } from "../journal/journal.ts";
 import type { Models } from "../llm/model.ts";
-import type { FindCommandSandbox } from "../process/command-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedProcess } from "../process/start-process.ts";
-import type { FindTestPlace } from "../process/test-place.ts";
+import type { FindCommandSandbox, FindTestPlace } from "../process/test-place.ts";
 import type { Figures } from "../queue/figures.ts";
 import type { ClaimedJob, JobOutcome, NewJob, NotifyTask, RepositoryRef } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";

@@ -10,7 +10,7 @@ import { createJournal } from "../journal/journal.ts";
 import { type Ledger, openFindings } from "../ledger/entry.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { NO_SANDBOX, proveReview, withoutProofs } from "../process/prove-review.ts";
-import { runReviewProcess } from "../process/run-review-process.ts";
+import { runTask } from "../process/run-task.ts";
 import type { CheckRun } from "../publish/check-run.ts";
 import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
 import { type PublishOptions, publishReview } from "../publish/publish-review.ts";
@@ -24,6 +24,7 @@ import {
 import { type JobTools, jobFields, nextTry, requireLease } from "../queue/run-job.ts";
 import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
 import { isComplete, type ReviewResult } from "../review/review-result.ts";
+import { reviewTask } from "../review/review-task.ts";
 import { onChangedFiles } from "../review/tool-results/changed-files.ts";
 import { ToolResult } from "../review/tool-results/tool-result.ts";
 import {
@@ -276,8 +277,8 @@ async function reviewCheckout(
   };
   await recordStart({ kind: "run", shas: place.shas, input }, recorded, tools);
   const result = await timed("review", deps, () =>
-    runReviewProcess({
-      ...{ place, input, models: watched?.models ?? null, replay: turns, signal },
+    runTask(reviewTask, input, {
+      ...{ place, models: watched?.models ?? null, replay: turns, signal },
       masks: recordedMasks(recorded),
       ...{ graphIndex, started: deps.startProcess?.(place.root) },
       trajectory: { append: record },

@@ -102,18 +102,13 @@ interface JournalOptions {
   warn(text: string): void;
 }
 
-/** As `tools/tool.ts` has it. */
-interface Journal {
-  log(page: string, content: string): Promise<string>;
-}
-
 /**
  * Adds the notes of a run to its record, and to a page of a vault if there is one. A model writes them, so secrets are redacted
  * first. A vault that cannot be written does not end the review.
  */
-export function createJournal({ about, earlier, record, vault, warn }: JournalOptions): Journal {
+export function createJournal({ about, earlier, record, vault, warn }: JournalOptions) {
   return {
-    async log(rawPage, rawContent) {
+    async log(rawPage: string, rawContent: string): Promise<string> {
       const [page, content] = [await redactText(rawPage), await redactText(rawContent)];
       const known = earlier.find((note) => note.page === page && note.content === content);
       if (known) return known.answer;

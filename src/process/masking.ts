@@ -1,6 +1,5 @@
 import type { RunEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
-import type { Finding } from "../finding.ts";
 import type {
   Edit,
   EditableWorkspace,
@@ -15,7 +14,6 @@ import type { Masks } from "../secrets/masks.ts";
 import { decodeText } from "../text/decode.ts";
 import { withStrings } from "../text/json.ts";
 import type { JournalPort } from "../tools/tool.ts";
-import type { ChildResult } from "./messages.ts";
 
 /** Of a file with search hits. Of a larger one the masks learn only the lines found. */
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
@@ -212,31 +210,14 @@ function nullIfUnreadable(error: unknown): null {
   throw error;
 }
 
-/**
- * A result with the masks removed, because people do not know them. A finding on a line with a secret loses its quote: the quote contains
- * the secret again, which was needed to find its line.
- */
-export function resultForPeople(result: ChildResult, masks: Masks): ChildResult {
-  if (result.type !== "result") return withoutMasks(result, masks);
-  const { result: review } = result;
-  const findings = review.findings.map((placed) => ({ ...placed, finding: unquoted(placed.finding, masks) }));
-  return withoutMasks({ ...result, result: { ...review, findings } }, masks);
-}
-
-function unquoted(finding: Finding, masks: Masks): Finding {
-  const open = (quote: string) => (masks.holdsSecret(quote) ? "" : quote);
-  return {
-    ...finding,
-    quote: open(finding.quote),
-    places: finding.places.map((place) => ({ ...place, quote: open(place.quote) })),
-  };
-}
-
-/** A result or a recorded entry without masks. Recorded conversations with a model stay as they are. */
-export function withoutMasks<Value extends ChildResult | RunEntry>(value: Value, masks: Masks): Value {
-  if ("kind" in value && value.kind !== "unit") return value;
+/** A result or a recorded entry with the masks removed, because people do not know them. */
+export function withoutMasks<Value>(value: Value, masks: Masks): Value {
   return withStrings(value, (text) => masks.forPeople(text)) as Value;
 }
+
+/** Recorded conversations with a model stay as they are. */
+export const entryForPeople = (entry: RunEntry, masks: Masks): RunEntry =>
+  entry.kind === "unit" ? withoutMasks(entry, masks) : entry;
 
 export const journalForPeople = ({ log }: JournalPort, masks: Masks): JournalPort => ({
   log: (page, content) => log(masks.forPeople(page), masks.forPeople(content)),

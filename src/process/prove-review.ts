@@ -1,16 +1,11 @@
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { Models } from "../llm/model.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
-import {
-  type ProveInput,
-  type ProveResult,
-  type RecordedTest,
-  targetsOf,
-} from "../review/prove/prove-input.ts";
+import { type ProveInput, type ProveResult, proveTask, targetsOf } from "../review/prove/prove-input.ts";
 import type { Limits } from "../review/review-input.ts";
 import type { ReviewResult, TotalUsage } from "../review/review-result.ts";
-import type { TestPlace } from "./command-sandbox.ts";
-import { type ProcessOptions, runProveProcess } from "./run-review-process.ts";
+import type { TestPlace } from "./messages.ts";
+import { runTask, type TaskOptions } from "./run-task.ts";
 import type { StartedProcess } from "./start-process.ts";
 
 /** Where tests run; or why they cannot, as the end of a sentence. */
@@ -18,7 +13,7 @@ export type FoundTestPlace = TestPlace | { why: string };
 
 export const NO_SANDBOX: FoundTestPlace = { why: "this machine has no sandbox" };
 
-export interface ProveReviewOptions extends ProcessOptions {
+export interface ProveReviewOptions extends TaskOptions {
   models: Models;
   config: EffectiveConfig;
   targetBranch: string;
@@ -29,8 +24,6 @@ export interface ProveReviewOptions extends ProcessOptions {
   startProcess?(): StartedProcess | undefined;
   /** Called only if a finding is worth a test. */
   findTestPlace(): Promise<FoundTestPlace>;
-  /** Runs of tests that an earlier attempt recorded. */
-  tested?: readonly RecordedTest[];
   /** Records the input, and may return that of an earlier attempt. */
   begin(input: ProveInput): Promise<ProveInput>;
 }
@@ -45,27 +38,23 @@ const MIN_MS = 60_000;
  * it is.
  */
 export async function proveReview(result: ReviewResult, options: ProveReviewOptions): Promise<ReviewResult> {
-  const { config, models, targetBranch, pull, tested, findTestPlace, startProcess, begin, ...process } =
-    options;
+  const { config, models, targetBranch, pull, findTestPlace, startProcess, begin } = options;
   const targets = config.prove.enabled ? targetsOf(result, config) : [];
   if (targets.length === 0) return result;
   const limits = limitsLeft(options.limits, result);
   if (limits === null) return withoutProofs(result, "the budget of the review is used up");
   const testPlace = await findTestPlace();
   if ("why" in testPlace) return withoutProofs(result, testPlace.why);
-  const wanted: ProveInput = {
-    ...{ targetBranch, pull, targets, config, limits },
+  const input = await begin({
+    targetBranch,
+    pull,
+    targets,
+    config,
+    limits,
     models: eachRole(models, factsOf),
-  };
-  const input = await begin(wanted);
-  return withProofs(
-    result,
-    await runProveProcess({
-      ...{ ...process, models, input, testPlace },
-      ...(tested && { tested }),
-      ...(startProcess && { started: startProcess() }),
-    }),
-  );
+  });
+  const started = startProcess?.();
+  return withProofs(result, await runTask(proveTask, input, { ...options, testPlace, started }));
 }
 
 /** What a reader is told of a review whose findings were not tried out. */

@@ -73,7 +73,12 @@ async function openIndex(options: ReviewGraphOptions, signal: AbortSignal): Prom
   signal.throwIfAborted();
   const findings = earlier.filter(({ path }) => path !== "" && !isPrivate(path)).map(asKnown);
   const graph = await openGraph({
-    ...{ file, source, commits, findings, signal, threads: THREADS },
+    file,
+    source,
+    commits,
+    findings,
+    signal,
+    threads: THREADS,
     readOnly: true,
   });
   return opened(graph, commits);

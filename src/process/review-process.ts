@@ -1,9 +1,9 @@
 /** Entry point of the review process: waits for its start message, does the work and sends the result. */
 import { prepareAnalyzers } from "../analyzers/analyze-change.ts";
+import { runInChild, toFailure } from "./child-tasks.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
 import { type FromChild, ToChild } from "./messages.ts";
 import { createParentPort, liveForParent } from "./parent-port.ts";
-import { runAssignment, toFailure } from "./run-assignment.ts";
 
 const send = (message: FromChild) => process.send?.(message);
 const parent = createParentPort(send);
@@ -11,7 +11,7 @@ const parent = createParentPort(send);
 const { signal } = new AbortController();
 
 async function work(start: Extract<ToChild, { type: "start" }>): Promise<void> {
-  const result = await runAssignment(start, parent, signal);
+  const result = await runInChild(start, parent, signal);
   // The parent kills this process when it has the result. By now everything that the next process needs is compiled.
   keepCompiledCodeNow();
   send(result);

@@ -6,12 +6,11 @@ import { type StartedProcess, startIndexProcess } from "./start-process.ts";
 
 interface IndexProcessOptions {
   signal: AbortSignal;
-  /** Time limit. Default: ten minutes. What was indexed until then is kept. */
-  milliseconds?: number;
   /** Injected by tests. */
   start?: (folder: string) => StartedProcess;
 }
 
+/** What was indexed until then is kept. */
 const MILLISECONDS = 600_000;
 
 /**
@@ -21,7 +20,7 @@ const MILLISECONDS = 600_000;
  */
 export async function runIndexProcess(
   task: IndexTask,
-  { signal, milliseconds = MILLISECONDS, start = startIndexProcess }: IndexProcessOptions,
+  { signal, start = startIndexProcess }: IndexProcessOptions,
 ): Promise<IndexReport> {
   signal.throwIfAborted();
   const folder = dirname(task.file);
@@ -30,17 +29,16 @@ export async function runIndexProcess(
     if (error.code !== "EEXIST") throw error;
   });
   using started = start(folder);
-  return await converse(started, task, signal, milliseconds);
+  return await converse(started, task, signal);
 }
 
 function converse(
   { child, ended }: StartedProcess,
   task: IndexTask,
   signal: AbortSignal,
-  milliseconds: number,
 ): Promise<IndexReport> {
   const { promise, resolve, reject } = Promise.withResolvers<IndexReport>();
-  const deadline = setTimeout(() => reject(died("did not end within its time limit")), milliseconds);
+  const deadline = setTimeout(() => reject(died("did not end within its time limit")), MILLISECONDS);
   const aborted = () => reject(new AppError("aborted", "indexing was aborted"));
   signal.addEventListener("abort", aborted, { once: true });
   void ended.then((how) => reject(died(how)));

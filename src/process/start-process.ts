@@ -127,11 +127,10 @@ export interface StartOptions {
   checkout?: string;
   /** The index of the repository's graph, which it may read as well. */
   graphIndex?: string | null | undefined;
-  /** Heap limit in megabytes. */
-  memoryMb?: number | undefined;
 }
 
-const DEFAULT_MEMORY_MB = 512;
+/** Heap limit of a process. */
+const MEMORY_MB = 512;
 /** Megabytes for new objects. With V8's own 16, the nodes of syntax trees live until they take 50 MB more, and no time is saved. */
 const YOUNG_MB = 4;
 const STDERR_BYTES = 2_000;
@@ -142,19 +141,15 @@ type Entry = "review-process" | "index-process" | "rule-process";
  * Starts a review process. Its environment holds only the owner tag, the compile cache and the temporary folder; it can read only its code
  * and the checkout; it runs at low priority. Disposing of it kills it with everything that it started.
  */
-export function startReviewProcess({
-  checkout,
-  graphIndex,
-  memoryMb = DEFAULT_MEMORY_MB,
-}: StartOptions = {}): StartedProcess {
+export function startReviewProcess({ checkout, graphIndex }: StartOptions = {}): StartedProcess {
   const files = graphIndex ? [graphIndex] : [];
   const permissions = confinement(checkout === undefined ? [] : [checkout], { files });
-  return startConfined("review-process", permissions, memoryMb);
+  return startConfined("review-process", permissions, MEMORY_MB);
 }
 
 /** Starts the process that updates an index. It reads through git and writes only to the given folder. */
 export function startIndexProcess(folder: string): StartedProcess {
-  return startConfined("index-process", confinement([], { writable: [folder] }), DEFAULT_MEMORY_MB);
+  return startConfined("index-process", confinement([], { writable: [folder] }), MEMORY_MB);
 }
 
 const RULE_MEMORY_MB = 256;

@@ -1,11 +1,41 @@
-import type { RepoConfig } from "../config/repo-config.ts";
+import { namedCommands, type RepoConfig } from "../config/repo-config.ts";
 import { createPrivacy } from "../diff/filter.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import { changedDependencies } from "../proof/dependency-files.ts";
 import { changedEnvironment, prepareEnvironment } from "../proof/environment.ts";
-import type { FindCommandSandbox } from "./command-sandbox.ts";
+import { type FindOptions, findSandbox } from "../sandbox/find-sandbox.ts";
+import type { CommandSandbox } from "./messages.ts";
 import { type FoundTestPlace, NO_SANDBOX } from "./prove-review.ts";
+
+/** The sandbox of this machine; null if none is available or the configuration runs nothing. */
+export type FindCommandSandbox = (
+  config: Pick<RepoConfig, "commands" | "prove">,
+  signal: AbortSignal,
+) => Promise<CommandSandbox | null>;
+
+interface CommandSandboxOptions extends Omit<FindOptions, "signal"> {
+  memoryMb: number;
+  /** Called if there is no sandbox. */
+  warn(why: string, remedy: string): void;
+}
+
+/** Finds a sandbox when it is first needed, and keeps it. If there is none, the next work tries again, which takes half a second. */
+export function createCommandSandbox({
+  memoryMb,
+  warn,
+  ...where
+}: CommandSandboxOptions): FindCommandSandbox {
+  let kept: CommandSandbox | null = null;
+  return async (config, signal) => {
+    if (Object.keys(namedCommands(config)).length === 0 && !config.prove.enabled) return null;
+    if (kept) return kept;
+    const found = await findSandbox({ ...where, signal });
+    if (found.sandbox) kept = { sandbox: found.sandbox, memoryMb };
+    else warn(found.why, found.remedy);
+    return kept;
+  };
+}
 
 /** Finds where the tests of a change run, or why none can run. Rejects only when aborted. */
 export type FindTestPlace = (order: TestPlaceOrder, signal: AbortSignal) => Promise<FoundTestPlace>;
@@ -47,9 +77,13 @@ export function createFindTestPlace({ findSandbox, ...where }: TestPlaceOptions)
     if (changed.length > 0) return { why: `dependencies changed (${named(changed)})` };
     const prepared = await prepareEnvironment(
       {
-        ...{ ...where, repository, tree: workspace },
-        ...{ command: prepare, isPrivate: createPrivacy(config.paths.private) },
-        ...{ sandbox: sandbox.sandbox, memoryMb: sandbox.memoryMb, timeoutMs: PREPARE_MS },
+        ...where,
+        ...sandbox,
+        repository,
+        tree: workspace,
+        command: prepare,
+        isPrivate: createPrivacy(config.paths.private),
+        timeoutMs: PREPARE_MS,
       },
       signal,
     );

@@ -1,22 +1,21 @@
-import type { TestedEntry } from "../agent/trajectory.ts";
+import { type TestedEntry } from "../agent/trajectory.ts";
 import { once } from "../code/source.ts";
 import { isTestFile } from "../code/test-file.ts";
-import type { RepoConfig } from "../config/repo-config.ts";
+import { type RepoConfig } from "../config/repo-config.ts";
 import { createPathMatcher } from "../diff/paths.ts";
-import { AppError } from "../errors.ts";
-import type { ProofTest, Revision } from "../finding.ts";
-import type { Workspace } from "../git/workspace.ts";
+import { type ProofTest, type Revision } from "../finding.ts";
+import { type Workspace } from "../git/workspace.ts";
 import { whyRefused } from "../proof/rules.ts";
 import { asItIs, runTest } from "../proof/run-test.ts";
-import type { TestEnd } from "../proof/test-end.ts";
+import { type TestEnd } from "../proof/test-end.ts";
 import { readTestFacts } from "../proof/test-facts.ts";
-import type { RecordedTest } from "../review/prove/prove-input.ts";
-import type { ReplacedFile, TestPort } from "../review/prove/run-prove.ts";
+import { type RecordedTest } from "../review/prove/prove-input.ts";
+import { type ReplacedFile, type TestPort } from "../review/prove/run-prove.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { placedFiles } from "../sandbox/command-port.ts";
-import type { PlacedFile } from "../sandbox/run-in-sandbox.ts";
+import { type PlacedFile } from "../sandbox/run-in-sandbox.ts";
 import { shellWord } from "../text/fence.ts";
-import type { TestPlace } from "./command-sandbox.ts";
+import { type TestPlace } from "./messages.ts";
 
 interface TestPortOptions {
   where: TestPlace;
@@ -55,9 +54,9 @@ export function createTestPort({
     const before = await workspace.tree("merge_base");
     const tree = on === "base" ? before : withTestsOf(before, await workspace.tree("head"));
     yield* placedFiles(tree, {
-      ...{ isPrivate, filesBytes: limits.filesBytes },
-      read: (entry) => (entry.path === replaced?.path ? replaced.bytes : bytesOf(entry.oid)),
-      onLeftOut: () => {},
+      isPrivate,
+      filesBytes: limits.filesBytes,
+      read: async ({ path, oid }) => (path === replaced?.path ? replaced.bytes : await bytesOf(oid)),
     });
   }
 
@@ -85,9 +84,13 @@ export function createTestPort({
         const { sandbox } = where.sandbox;
         const left = await runTest(
           {
-            ...{ test, command: configuredFor(test), sandbox, limits, timeoutMs: TIMEOUT_MS },
+            test,
+            command: configuredFor(test),
+            sandbox,
+            limits,
+            timeoutMs: TIMEOUT_MS,
             files: filesOf(on, replaced),
-            ...(where.environment !== null && { environment: where.environment }),
+            environment: where.environment ?? undefined,
           },
           signal,
         );
@@ -116,22 +119,17 @@ function withTestsOf<Entry>(
 }
 
 /** Most files of a run are those of the other runs: they are read once. */
-function keptBytes(workspace: Pick<Workspace, "readBytes">): (oid: string) => Promise<Buffer | null> {
+function keptBytes(workspace: Pick<Workspace, "readBytes">): (oid: string) => Promise<Buffer> {
   const kept = new Map<string, Buffer>();
   let room = KEPT_BYTES;
   return async (oid) => {
     const known = kept.get(oid);
     if (known) return known;
-    try {
-      const bytes = await workspace.readBytes(oid);
-      if (bytes.length <= room) {
-        room -= bytes.length;
-        kept.set(oid, bytes);
-      }
-      return bytes;
-    } catch (error) {
-      if (error instanceof AppError && error.code === "too_large") return null;
-      throw error;
+    const bytes = await workspace.readBytes(oid);
+    if (bytes.length <= room) {
+      room -= bytes.length;
+      kept.set(oid, bytes);
     }
+    return bytes;
   };
 }

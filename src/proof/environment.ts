@@ -15,18 +15,19 @@ import {
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AppError, errorLine } from "../errors.ts";
-import { decodeName, nameBytes } from "../git/names.ts";
+import { nameBytes } from "../git/names.ts";
 import { livenessOfTag, ownTag } from "../git/owner.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
-import { LEAST_NODE_MB, limitsFor, type Sandbox, type SandboxLimits } from "../sandbox/bubblewrap.ts";
+import { LEAST_NODE_MB, limitsFor, type Sandbox } from "../sandbox/bubblewrap.ts";
+import { placedFiles } from "../sandbox/command-port.ts";
 import { startRegistryProxy } from "../sandbox/registry-proxy.ts";
 import {
+  keyOf,
   NOBODY,
-  type PlacedFile,
   runInSandbox,
   type SandboxOutcome,
   type SandboxRun,
-  type TakenEntry,
+  type TakenFile,
 } from "../sandbox/run-in-sandbox.ts";
 import { cutCharacters } from "../text/cut.ts";
 import { showHidden } from "../text/escape-invisible.ts";
@@ -54,7 +55,7 @@ export interface EnvironmentOrder {
 }
 
 /** An environment's folder, for `SandboxRun.environment`; or the reason why there is none, for people. */
-export type Environment = { root: string } | { why: string };
+type Environment = { root: string } | { why: string };
 
 /** Of one environment. */
 const MAX_ENTRIES = 100_000;
@@ -132,7 +133,7 @@ export async function prepareEnvironment(order: EnvironmentOrder, signal: AbortS
 
 async function findOrMake(order: EnvironmentOrder, signal: AbortSignal): Promise<Environment> {
   await makeFolder(order.folder);
-  const place = join(order.folder, await keyOf(order, signal));
+  const place = join(order.folder, await identityOf(order, signal));
   for (;;) {
     const root = await rootOf(place);
     if (root !== null) return { root };
@@ -184,7 +185,7 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /** What an environment is made of. */
-async function keyOf(order: EnvironmentOrder, signal: AbortSignal): Promise<string> {
+async function identityOf(order: EnvironmentOrder, signal: AbortSignal): Promise<string> {
   const { repository, command, tree, sandbox, isPrivate } = order;
   const entries = await tree.tree("merge_base");
   const files = dependencyFiles(entries.keys(), command)
@@ -207,13 +208,8 @@ async function toolChain(sandbox: Sandbox, signal: AbortSignal): Promise<string>
   const key = JSON.stringify(sandbox);
   const known = versions.get(key);
   if (known && known.until > Date.now()) return known.text;
-  const run = { ...{ command: VERSIONS, folder: "", env: {}, files: [], wants: () => [], maxFileBytes: 0 } };
-  const limits = limitsFor(1_024);
-  const { stdout, stderr, ended } = await runInSandbox(
-    sandbox,
-    { ...run, limits, timeoutMs: 60_000 },
-    signal,
-  );
+  const run = { command: VERSIONS, limits: limitsFor(1_024), timeoutMs: 60_000 };
+  const { stdout, stderr, ended } = await runInSandbox(sandbox, run, signal);
   if (ended !== null) throw new Error("the versions of tools in the sandbox cannot be found out");
   const text = `${stdout}${stderr}`;
   versions.set(key, { text, until: Date.now() + VERSIONS_MS });
@@ -249,11 +245,11 @@ async function runInto(store: Store, order: EnvironmentOrder, signal: AbortSigna
   const limits = limitsFor(memoryMb);
   const entries = await order.tree.tree("merge_base");
   let tooLarge: string | null = null;
-  const wants: SandboxRun["wants"] = (left, { exitCode, ended, oddPaths }) => {
+  const wants: SandboxRun["wants"] = (left, { exitCode, ended, odd }) => {
     if (exitCode !== 0 || ended !== null) return [];
-    const isKept = (path: string) => !entries.has(decodeName(Buffer.from(path, "latin1"))) && !isCache(path);
+    const isKept = (path: string) => !entries.has(keyOf(path)) && !isCache(path);
     const files = left.filter(({ path, kind }) => kind === "new" && isKept(path));
-    const paths = [...files.map(({ path }) => path), ...oddPaths.filter(isKept)];
+    const paths = [...files.map(({ path }) => path), ...odd.filter(isKept)];
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     if (paths.length > MAX_ENTRIES) tooLarge = `it leaves more than ${MAX_ENTRIES} files`;
     else if (bytes > MAX_BYTES) tooLarge = `it leaves more than ${MAX_BYTES / 1024 ** 3} GB`;
@@ -264,8 +260,12 @@ async function runInto(store: Store, order: EnvironmentOrder, signal: AbortSigna
   const outcome = await runInSandbox(
     sandbox,
     {
-      ...{ command, folder: "", env: {}, limits, timeoutMs, wants, maxFileBytes: MAX_FILE_BYTES },
-      files: filesOf(order, limits),
+      ...{ command, limits, timeoutMs, wants, maxFileBytes: MAX_FILE_BYTES },
+      files: placedFiles(entries, {
+        isPrivate: order.isPrivate,
+        filesBytes: limits.filesBytes,
+        read: ({ oid }) => order.tree.readBytes(oid),
+      }),
       ...(proxy && { registry: proxy.folder }),
       receive: (entry) => store.take(entry),
     },
@@ -297,35 +297,6 @@ const refusals = (refused: ReadonlySet<string>) =>
 /** Caches of tools: they could not write to them, and compiled files of Python hold the times of others. */
 const isCache = (path: string) => /(^|\/)(__pycache__|node_modules\/\.(cache|vite|vite-temp))\//.test(path);
 
-/** The share of the sandbox's files that the tree may take. */
-const FILLED = 0.8;
-const PAGE = 4_096;
-
-async function* filesOf(
-  { tree, isPrivate }: EnvironmentOrder,
-  { filesBytes }: SandboxLimits,
-): AsyncGenerator<PlacedFile> {
-  let left = filesBytes * FILLED;
-  for (const { path, mode, oid } of (await tree.tree("merge_base")).values()) {
-    if (isPrivate(path) || !(mode.startsWith("100") || mode === "120000")) continue;
-    const bytes = await readUnlessLarge(tree, oid);
-    if (bytes === null) continue;
-    left -= Math.ceil(bytes.length / PAGE) * PAGE;
-    if (left < 0) throw new Error("this repository has too many files for the sandbox");
-    const kind = mode === "120000" || mode === "100755" ? mode : "100644";
-    yield { path: nameBytes(path).toString("latin1"), mode: kind, bytes };
-  }
-}
-
-async function readUnlessLarge(tree: EnvironmentOrder["tree"], oid: string): Promise<Buffer | null> {
-  try {
-    return await tree.readBytes(oid);
-  } catch (error) {
-    if (error instanceof AppError && error.code === "too_large") return null;
-    throw error;
-  }
-}
-
 /**
  * An unfinished environment. The command may have taken over the sandbox, so names and targets are of any kind. No link exists before all
  * files and folders do, so nothing is ever written through one.
@@ -345,7 +316,7 @@ class Store {
     return new Store(folder);
   }
 
-  async take({ path, bytes, executable, isLink }: TakenEntry): Promise<void> {
+  async take({ path, bytes, executable, isLink }: TakenFile): Promise<void> {
     requireInside(path);
     this.#bytes += bytes.length;
     if (this.#bytes > MAX_BYTES) throw new Error("the environment is too large");

@@ -151,7 +151,7 @@ export function namesIn(target: Code): Name[] {
   return (target.is === "bind" ? target.targets : target.children).flatMap(namesIn);
 }
 
-export interface Sources {
+interface Sources {
   /** `own` for code of the repository, `library` for code that may keep what it gets: a page that it shows. */
   kindOf(code: Of<"import">): string;
   /** Whether a name that the file does not declare is of the repository. */

@@ -4,14 +4,20 @@ import { dirname, extname, join } from "node:path/posix";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { ProofTest } from "../finding.ts";
-import { decodeName, nameBytes } from "../git/names.ts";
+import { decodeName } from "../git/names.ts";
 import type { Sandbox, SandboxLimits } from "../sandbox/bubblewrap.ts";
-import { type PlacedFile, runInSandbox, type SandboxOutcome } from "../sandbox/run-in-sandbox.ts";
+import {
+  keyOf,
+  type PlacedFile,
+  runInSandbox,
+  type SandboxOutcome,
+  sandboxPath,
+} from "../sandbox/run-in-sandbox.ts";
 import type { LeftFile } from "../sandbox/supervisor/protocol.ts";
 import { shellWord } from "../text/fence.ts";
 import { ExecutedFunction, type TestEnd } from "./test-end.ts";
 
-export interface TestOrder {
+interface TestOrder {
   /** Files of the revision, without the test. */
   files: AsyncIterable<PlacedFile> | Iterable<PlacedFile>;
   test: ProofTest;
@@ -21,7 +27,7 @@ export interface TestOrder {
   limits: SandboxLimits;
   timeoutMs: number;
   /** Absolute path of the prepared environment; omitted if there is none. */
-  environment?: string;
+  environment?: string | undefined;
 }
 
 /** The variable with the runner's folder, for commands. */
@@ -93,9 +99,11 @@ export async function runTest(order: TestOrder, signal: AbortSignal): Promise<Te
   const outcome = await runInSandbox(
     order.sandbox,
     {
-      ...{ command, folder: "", env: environmentOf(folder, order.command === null) },
-      ...{ timeoutMs: order.timeoutMs, limits: limitsOf(order) },
-      ...(order.environment !== undefined && { environment: order.environment }),
+      command,
+      env: environmentOf(folder, order.command === null),
+      timeoutMs: order.timeoutMs,
+      limits: limitsOf(order),
+      environment: order.environment,
       files: filesOf(order, folder, placed),
       wants: (left) => reportsIn(left, folder) ?? [],
       maxFileBytes: MAX_REPORT_BYTES,
@@ -154,11 +162,8 @@ async function* filesOf(
     placed.add(key);
     yield file;
   }
-  yield { path: nameBytes(test.path).toString("latin1"), mode, bytes: Buffer.from(test.text, "utf8") };
+  yield { path: sandboxPath(test.path), mode, bytes: Buffer.from(test.text, "utf8") };
 }
-
-/** The key of a path whose characters are bytes. */
-const keyOf = (path: string) => decodeName(Buffer.from(path, "latin1"));
 
 /** In the runner's folder: what ran. Each process and thread writes one file. */
 const REPORTS = "report";
@@ -267,7 +272,7 @@ function changedIn({ left, odd, tooMany }: SandboxOutcome, folder: string): stri
     .toSorted();
   return [
     ...(tooMany ? ["(more files than can be listed)"] : []),
-    ...(odd > 0 ? [`(${odd} links, pipes or other entries)`] : []),
+    ...(odd.length > 0 ? [`(${odd.length} links, pipes or other entries)`] : []),
     ...changed,
   ].slice(0, MAX_CHANGED);
 }

@@ -42,9 +42,9 @@ export type Form =
   | { is: "other"; kind: string };
 
 /** `assign` of a name that no place declares declares it in Python. */
-export type Binding = "declare" | "parameter" | "assign" | "update" | "iterate";
+type Binding = "declare" | "parameter" | "assign" | "update" | "iterate";
 
-export interface ImportedName {
+interface ImportedName {
   local: string;
   /** `*` for the module as a whole. */
   name: string;

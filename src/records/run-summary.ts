@@ -1,11 +1,8 @@
-import { z } from "zod";
 import { isLoopEntry, type LoopEntry, type TrajectoryEntry } from "../agent/trajectory.ts";
 import type { ToolCall, Usage } from "../llm/model.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
-import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
-import { FixInput, FixResult } from "../review/fix/fix-input.ts";
-import { ProveInput, ProveResult } from "../review/prove/prove-input.ts";
-import { type PlacedFinding, ReviewResult, unplacedLines } from "../review/review-result.ts";
+import { ReviewResult } from "../review/review-result.ts";
+import { tasks } from "../review/tasks.ts";
 
 /*
  * A summary of one run as data: created from its record, rendered elsewhere. Snake case, because it leaves the process. All text in it is
@@ -40,10 +37,10 @@ export interface RunSummary {
   paid_for: ({ purpose: string } & Paid)[];
 }
 
+type AnyTask = (typeof tasks)[number];
+
 /** A question, or the findings to repair or to prove. */
-export type Asked =
-  | { what: "answer"; by: string; path: string | null; question: string }
-  | { what: "fix" | "prove"; targets: { id: string; path: string; line: number | null; title: string }[] };
+export type Asked = NonNullable<ReturnType<AnyTask["askedIn"]>>;
 
 /** One agent loop. `after_ms` counts from the begin of the run. */
 interface LoopSummary {
@@ -70,20 +67,7 @@ interface CallSummary {
   answer: string | null;
 }
 
-export type ResultSummary =
-  | ({
-      what: "review";
-      /** Each with the page of its comment; null if it has none. */
-      findings: (PlacedFinding & { url: string | null })[];
-      resolutions: NonNullable<ReviewResult["ledger"]>["resolutions"];
-    } & Pick<ReviewResult, "summary" | "dropped" | "coverage" | "stop_reason" | "usage" | "warnings">)
-  | ({ what: "answer" } & AnswerResult)
-  | ({ what: "fix"; edits: { path: string; change: "changed" | "removed" }[] } & Pick<
-      FixResult,
-      "summary" | "repairs" | "tried_out" | "stop_reason" | "usage"
-    >)
-  /** Of `/prove`; a review's proofs are with its findings. */
-  | ({ what: "prove" } & Pick<ProveResult, "proofs" | "stop_reason" | "usage">);
+export type ResultSummary = NonNullable<ReturnType<AnyTask["summaryOf"]>>;
 
 /** The usage of model turns. */
 interface Paid {
@@ -105,11 +89,9 @@ export function summaryOf(recorded: readonly RecordedEntry[], began: number): Ru
   const turns = entries.filter((entry) => entry.kind === "turn");
   return {
     attempts: new Set(recorded.flatMap(({ entry, claim }) => (entry.kind === "ended" ? [] : [claim]))).size,
-    commits:
-      (start && {
-        ...{ head: start.shas.head, base: start.shas.base, merge_base: start.shas.mergeBase },
-      }) ||
-      null,
+    commits: start
+      ? { head: start.shas.head, base: start.shas.base, merge_base: start.shas.mergeBase }
+      : null,
     asked: askedIn(entries),
     totals: totalsOf(entries),
     loops: [...Map.groupBy(steps, ({ entry }) => entry.loop)].map(([name, own]) => loopOf(name, own, titles)),
@@ -196,27 +178,12 @@ function argumentsIn(text: string): Record<string, unknown> {
   }
 }
 
-/** Of the input of an answer, a fix or proofs only what people asked for: the rest differs between versions. */
-const Question = z.object(AnswerInput.pick({ question: true, thread: true }).shape);
-const Repairs = z.object(FixInput.pick({ targets: true }).shape);
-const Proofs = z.object(ProveInput.pick({ targets: true }).shape);
-
 /** Null for a review, also if it proves its findings. */
 function askedIn(entries: readonly TrajectoryEntry[]): Asked | null {
   const starts = entries.filter((entry) => entry.kind === "run");
   const isReview = starts.some(({ what }) => what === undefined);
   const start = starts.findLast(({ what }) => what !== undefined && !(isReview && what === "prove"));
-  if (!start) return null;
-  const asked = Question.safeParse(start.input).data;
-  if (asked) {
-    const { question, thread } = asked;
-    return { what: "answer", by: question.by, path: thread?.path ?? null, question: question.body };
-  }
-  const what = start.what === "prove" ? "prove" : "fix";
-  const wanted = (what === "prove" ? Proofs : Repairs).safeParse(start.input).data;
-  if (!wanted) return null;
-  const targets = wanted.targets.map(({ id, path, line, title }) => ({ id, path, line, title }));
-  return { what, targets };
+  return tasks.find(({ name }) => name === start?.what)?.askedIn(start?.input) ?? null;
 }
 
 /** Titles of all findings that people asked about or that reviews found, including refuted ones, by id. */
@@ -229,7 +196,7 @@ function titlesIn(entries: readonly TrajectoryEntry[]): ReadonlyMap<string, stri
     ...dropped,
   ]);
   const asked = askedIn(entries);
-  const targets = asked !== null && asked.what !== "answer" ? asked.targets : [];
+  const targets = asked !== null && "targets" in asked ? asked.targets : [];
   return new Map([...targets, ...told].map(({ id, title }) => [id, title]));
 }
 
@@ -237,42 +204,10 @@ function titlesIn(entries: readonly TrajectoryEntry[]): ReadonlyMap<string, stri
 function resultsIn(entries: readonly TrajectoryEntry[]): ResultSummary[] {
   const posted = entries.flatMap((entry) => (entry.kind === "posted" ? entry.comments : []));
   const pages = new Map(posted.map(({ finding, url }) => [finding, url]));
-  const results = new Map<string, ResultSummary>();
-  for (const entry of entries) {
-    if (entry.kind !== "result") continue;
-    const review = ReviewResult.safeParse(entry.result).data;
-    const answer = AnswerResult.safeParse(entry.result).data;
-    const fix = FixResult.safeParse(entry.result).data;
-    if (review) results.set("review", reviewResult(review, pages));
-    if (answer) results.set("answer", { what: "answer", ...answer });
-    if (fix) results.set("fix", fixResult(fix));
-    const proved = ProveResult.safeParse(entry.result).data;
-    if (proved) {
-      const { proofs, stop_reason, usage } = proved;
-      results.set("prove", { what: "prove", proofs, stop_reason, usage });
-    }
-  }
-  return [...results.values()];
-}
-
-function reviewResult(result: ReviewResult, pages: ReadonlyMap<string, string>): ResultSummary {
-  const { summary, dropped, coverage, stop_reason, usage, warnings, ledger } = result;
-  return {
-    what: "review",
-    findings: result.findings.map((one) => ({ ...one, url: pages.get(one.finding.id) ?? null })),
-    resolutions: ledger?.resolutions ?? [],
-    ...{ summary, dropped, coverage, stop_reason, usage },
-    warnings: [...unplacedLines(result), ...warnings],
-  };
-}
-
-/** Without the content of the edited files. */
-function fixResult({ summary, repairs, tried_out, stop_reason, usage, edits }: FixResult): ResultSummary {
-  return {
-    what: "fix",
-    edits: edits.map(({ path, after }) => ({ path, change: after === null ? "removed" : "changed" })),
-    ...{ summary, repairs, tried_out, stop_reason, usage },
-  };
+  const urlOf = (finding: string) => pages.get(finding) ?? null;
+  const results = entries.flatMap((entry) => (entry.kind === "result" ? [entry.result] : []));
+  const summaries = results.flatMap((result) => tasks.flatMap((task) => task.summaryOf(result, urlOf) ?? []));
+  return [...new Map(summaries.map((summary) => [summary.what, summary])).values()];
 }
 
 interface TimedEntry {
@@ -312,7 +247,9 @@ function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string,
   switch (entry.kind) {
     case "turn": {
       const calls = entry.model.toolCalls.map((call) => ({
-        ...{ tool: call.name, arguments: call.arguments, about: aboutOf(call.arguments) },
+        tool: call.name,
+        arguments: call.arguments,
+        about: aboutOf(call.arguments),
         answer: answers.get(`${entry.turn} ${call.id}`) ?? null,
       }));
       return [{ kind: "turn", after_ms, turn: entry.turn, text: entry.model.content.trim(), calls }];

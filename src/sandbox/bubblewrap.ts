@@ -181,10 +181,10 @@ export function outerArguments(
 export interface Command {
   /** For `sh -c`. */
   command: string;
-  /** A folder of the workspace, as text; "" is its root. */
-  folder: string;
+  /** A folder of the workspace, as text. Default: its root. */
+  folder?: string;
   /** Names consist of letters, digits and _. */
-  env: Readonly<Record<string, string>>;
+  env?: Readonly<Record<string, string>>;
   /**
    * Absolute path of a folder with files that the command finds beside those of the workspace, read-only: the workspace gets links to them.
    * The user of the sandbox must be able to enter it; if this process is root, that is `nobody`.
@@ -201,7 +201,7 @@ export interface Command {
 export function innerArguments(
   { system, readable }: Sandbox,
   limits: SandboxLimits,
-  { command, folder, env, environment, registry }: Command,
+  { command, folder = "", env = {}, environment, registry }: Command,
 ): string[] {
   return [
     ...isolation,
@@ -214,16 +214,13 @@ export function innerArguments(
     ...["passwd", "group", "hosts"].flatMap((name) => ["--ro-bind", `/session/etc/${name}`, `/etc/${name}`]),
     ...["--proc", "/proc", "--dev", "/dev", "--bind", "/session/shm", "/dev/shm"],
     ...["--bind", "/session/tmp", "/tmp", "--bind", "/session/work", "/work"],
-    // Runs tests of a repository that need nothing but Node.
-    ...["--ro-bind", "/supervisor/node", "/runner/bin/node"],
     // Paths that the outer sandbox covers are covered here as well.
     ...readableArguments(readable),
-    // The Node of this program, for runners of ours; it is not on PATH.
+    // The Node of this program, for runners of ours and for tests that need nothing else; it is not on PATH.
     ...["--ro-bind", "/supervisor/node", NODE],
     ...(environment === undefined ? [] : ["--ro-bind", ENVIRONMENT, ENVIRONMENT]),
     ...(registry === undefined ? [] : registryArguments),
-    ...["--remount-ro", "/dev"],
-    ...["--remount-ro", "/"],
+    ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--chdir", folder === "" ? "/work" : `/work/${folder}`, "--"],
     ...limitArguments(limits),
     // After all limits: a variable can make each program load a file of the workspace, which would then run without them.
@@ -257,19 +254,32 @@ const proxy = `http://127.0.0.1:${PROXY_PORT}`;
 
 /** What makes programs use the proxy for every host, and leave out requests that it refuses. */
 const proxyVariables = {
-  ...{ HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy, https_proxy: proxy },
-  ...{ NO_PROXY: "", no_proxy: "" },
-  ...{ npm_config_proxy: proxy, npm_config_https_proxy: proxy, npm_config_noproxy: "" },
-  ...{ YARN_HTTP_PROXY: proxy, YARN_HTTPS_PROXY: proxy },
-  ...{ npm_config_audit: "false", npm_config_fund: "false", npm_config_update_notifier: "false" },
+  HTTP_PROXY: proxy,
+  HTTPS_PROXY: proxy,
+  http_proxy: proxy,
+  https_proxy: proxy,
+  NO_PROXY: "",
+  no_proxy: "",
+  npm_config_proxy: proxy,
+  npm_config_https_proxy: proxy,
+  npm_config_noproxy: "",
+  npm_config_audit: "false",
+  npm_config_fund: "false",
+  npm_config_update_notifier: "false",
+  YARN_HTTP_PROXY: proxy,
+  YARN_HTTPS_PROXY: proxy,
   PIP_DISABLE_PIP_VERSION_CHECK: "1",
 };
 
 const variables = (readable: readonly string[]) => ({
   PATH: [...readable.map((folder) => `${folder}/bin`), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
-  ...{ HOME: "/tmp", TMPDIR: "/tmp", LANG: "C.UTF-8" },
+  HOME: "/tmp",
+  TMPDIR: "/tmp",
+  LANG: "C.UTF-8",
   // No prompts and no colours.
-  ...{ CI: "true", TERM: "dumb", NO_COLOR: "1" },
+  CI: "true",
+  TERM: "dumb",
+  NO_COLOR: "1",
 });
 
 /**

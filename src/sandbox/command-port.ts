@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createPathMatcher } from "../diff/paths.ts";
 import { AppError, errorLine } from "../errors.ts";
-import { decodeName, nameBytes } from "../git/names.ts";
+import { nameBytes } from "../git/names.ts";
 import type { TreeEntry, Workspace } from "../git/workspace.ts";
 import {
   type CommandEnd,
@@ -11,7 +11,14 @@ import {
   ToolError,
 } from "../tools/tool.ts";
 import type { Sandbox, SandboxLimits } from "./bubblewrap.ts";
-import { type PlacedFile, runInSandbox, type SandboxOutcome, type TakenFile } from "./run-in-sandbox.ts";
+import {
+  keyOf,
+  type PlacedFile,
+  runInSandbox,
+  type SandboxOutcome,
+  sandboxPath,
+  type TakenFile,
+} from "./run-in-sandbox.ts";
 import type { LeftFile } from "./supervisor/protocol.ts";
 
 /** The files that a command runs on. */
@@ -55,9 +62,17 @@ async function runOn(
   const outcome = await runInSandbox(
     sandbox,
     {
-      ...{ command, timeoutMs, env, limits },
+      command,
+      timeoutMs,
+      env,
+      limits,
       folder: folder === "." ? "" : folderName(folder),
-      files: workspaceFiles(options, limits.filesBytes, (path) => leftOut.push(path)),
+      files: placedFiles(await options.workspace.tree("head"), {
+        isPrivate,
+        filesBytes: limits.filesBytes,
+        read: (entry) => bytesOf(options, entry),
+        onLeftOut: (path) => leftOut.push(path),
+      }),
       wants: (left) => pathsToTake(wantedFiles(left, refusals)),
       maxFileBytes: MAX_FILE_BYTES,
     },
@@ -72,12 +87,10 @@ async function runOn(
     exitCode: outcome.exitCode,
     ended: outcome.ended,
     truncated: outcome.truncated,
-    ...{ changed, notes },
+    changed,
+    notes,
   };
 }
-
-/** A path as the sandbox writes it: each character is one byte of the name. */
-const sandboxPath = (key: string): string => nameBytes(key).toString("latin1");
 
 /**
  * The name of a folder as an argument of a program.
@@ -98,9 +111,9 @@ interface PlacedFilesOptions {
   isPrivate(path: string): boolean;
   /** Of all files together, in the sandbox. */
   filesBytes: number;
-  /** The bytes of a file or the target of a link; null if it is too large to read. */
-  read(entry: TreeEntry): Promise<Uint8Array | null> | Uint8Array | null;
-  onLeftOut(path: string): void;
+  /** The bytes of a file or the target of a link. Rejects with `too_large` if it cannot be read. */
+  read(entry: TreeEntry): Promise<Uint8Array>;
+  onLeftOut?(path: string): void;
 }
 
 /**
@@ -110,14 +123,14 @@ interface PlacedFilesOptions {
  */
 export async function* placedFiles(
   tree: ReadonlyMap<string, TreeEntry>,
-  { isPrivate, filesBytes, read, onLeftOut }: PlacedFilesOptions,
+  { isPrivate, filesBytes, read, onLeftOut = () => {} }: PlacedFilesOptions,
 ): AsyncGenerator<PlacedFile> {
   let left = filesBytes * FILLED;
   for (const entry of tree.values()) {
     const { path, mode } = entry;
     if (isPrivate(path) || !(mode.startsWith("100") || mode === "120000")) continue;
-    const bytes = await read(entry);
-    if (!bytes) {
+    const bytes = await read(entry).catch(nullIfTooLarge);
+    if (bytes === null) {
       onLeftOut(path);
       continue;
     }
@@ -129,27 +142,14 @@ export async function* placedFiles(
   }
 }
 
-/** The files for a command in their current state. */
-async function* workspaceFiles(
-  files: CommandFiles,
-  filesBytes: number,
-  onLeftOut: (path: string) => void,
-): AsyncGenerator<PlacedFile> {
-  yield* placedFiles(await files.workspace.tree("head"), {
-    ...{ filesBytes, onLeftOut, isPrivate: files.isPrivate },
-    read: (entry) => bytesOf(files, entry),
-  });
+function nullIfTooLarge(error: unknown): null {
+  if (error instanceof AppError && error.code === "too_large") return null;
+  throw error;
 }
 
-async function bytesOf({ workspace, edit }: CommandFiles, { path, mode, oid }: TreeEntry) {
-  if (mode === "120000") return Buffer.from((await workspace.readBlob(oid)).text, "utf8");
-  try {
-    return await edit.read(path);
-  } catch (error) {
-    if (error instanceof AppError && error.code === "too_large") return null;
-    throw error;
-  }
-}
+/** The current state of a file, for a command. */
+const bytesOf = async ({ workspace, edit }: CommandFiles, { path, mode, oid }: TreeEntry) =>
+  mode === "120000" ? Buffer.from((await workspace.readBlob(oid)).text, "utf8") : await edit.read(path);
 
 const GITIGNORE = ".gitignore";
 /** How many of these files are read; those nearest to the root first. */
@@ -216,8 +216,6 @@ interface TakenOver {
   notes: string[];
 }
 
-const keyOf = (path: string) => decodeName(Buffer.from(path, "latin1"));
-
 /** The files to take: all that existed before, and new ones that the repository does not ignore; never private ones. */
 function wantedFiles(left: readonly LeftFile[], { isPrivate, isIgnored }: Refusals): LeftFile[] {
   const wanted = left.filter(({ path, kind }) => {
@@ -253,7 +251,8 @@ async function takeOver(
   const wanted = wantedFiles(left, refusals);
   const changed: string[] = [];
   const notes: string[] = [];
-  if (odd > 0) notes.push(`${odd} links, pipes or other entries that are not regular files were not kept.`);
+  if (odd.length > 0)
+    notes.push(`${odd.length} links, pipes or other entries that are not regular files were not kept.`);
   if (ended !== null) return { changed, notes: ["None of its changes were kept.", ...notes] };
   if (tooMany || isTooMuch(wanted)) {
     return { changed, notes: ["It changed too many files: none of its changes were kept.", ...notes] };

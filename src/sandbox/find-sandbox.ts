@@ -96,11 +96,7 @@ const PROBE_MS = 20_000;
 async function tryOut(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
   const { exitCode, stdout, stderr } = await runInSandbox(
     sandbox,
-    {
-      command: "echo works",
-      ...{ folder: "", env: {}, files: [], timeoutMs: PROBE_MS, wants: () => [], maxFileBytes: 0 },
-      limits: { ...limitsFor(256), spareBytes: 0 },
-    },
+    { command: "echo works", timeoutMs: PROBE_MS, limits: { ...limitsFor(256), spareBytes: 0 } },
     signal,
   );
   if (exitCode === 0 && stdout.toString() === "works\n") return;

@@ -21,7 +21,7 @@ import { SOCKET } from "./bubblewrap.ts";
 import { NOBODY } from "./run-in-sandbox.ts";
 
 /** A proxy for one command of a sandbox. Disposing of it ends its connections and removes its socket. */
-export interface RegistryProxy extends AsyncDisposable {
+interface RegistryProxy extends AsyncDisposable {
   /** The folder with its socket, for the sandbox. */
   readonly folder: string;
   /** What it refused, each once, as the command wrote it: untrusted text. */
@@ -247,7 +247,8 @@ function askProxy(proxy: URL, { headers, ...asked }: RequestOptions): ClientRequ
   const credentials = [proxy.username, proxy.password].map(decodeURIComponent).join(":");
   const authorization = `Basic ${Buffer.from(credentials).toString("base64")}`;
   const options = {
-    ...{ ...placeOf(proxy), ...asked },
+    ...placeOf(proxy),
+    ...asked,
     headers: { ...headers, ...(proxy.username && { "proxy-authorization": authorization }) },
   };
   return proxy.protocol === "https:"

@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { decodeName, nameBytes } from "../git/names.ts";
 import { ownerVariable } from "../git/owner.ts";
 import { killProgram, programGroup } from "../git/run-process.ts";
 import {
@@ -21,7 +22,12 @@ import {
   type ToSupervisor,
 } from "./supervisor/protocol.ts";
 
-/** A file for the workspace. In its path each character is one byte of the name (Latin-1). */
+/** A path as a sandbox writes it: each character is one byte of the name (Latin-1). */
+export const sandboxPath = (key: string): string => nameBytes(key).toString("latin1");
+/** The key of a path that a sandbox wrote. */
+export const keyOf = (path: string): string => decodeName(Buffer.from(path, "latin1"));
+
+/** A file for the workspace, with a path as a sandbox writes it. */
 export interface PlacedFile {
   path: string;
   mode: Extract<ToSupervisor, { kind: "file" }>["mode"];
@@ -29,15 +35,16 @@ export interface PlacedFile {
 }
 
 export interface SandboxRun extends Command {
-  files: AsyncIterable<PlacedFile> | Iterable<PlacedFile>;
+  /** Default: none. */
+  files?: AsyncIterable<PlacedFile> | Iterable<PlacedFile>;
   timeoutMs: number;
   limits: SandboxLimits;
-  /** Chooses the changed files to collect. Called once, after the last process of the command has ended. */
-  wants: (left: readonly LeftFile[], end: Pick<End, "exitCode" | "ended" | "oddPaths">) => readonly string[];
+  /** Chooses the changed files to collect; default: none. Called once, after the last process of the command has ended. */
+  wants?: (left: readonly LeftFile[], end: Pick<End, "exitCode" | "ended" | "odd">) => readonly string[];
   /** Longest file to collect, in bytes. */
-  maxFileBytes: number;
-  /** Takes each collected entry when it arrives, links included. Without it, `taken` has them all, and no link can be collected. */
-  receive?: (entry: TakenEntry) => Promise<void>;
+  maxFileBytes?: number;
+  /** Takes each collected file when it arrives, links included. Without it, `taken` has them all, and no link can be collected. */
+  receive?: (file: TakenFile) => Promise<void>;
 }
 
 /** A file that `wants` chose. */
@@ -45,9 +52,6 @@ export interface TakenFile {
   path: string;
   executable: boolean;
   bytes: Buffer;
-}
-
-export interface TakenEntry extends TakenFile {
   /** Whether `bytes` are the target of a link. */
   isLink: boolean;
 }
@@ -80,34 +84,21 @@ export async function runInSandbox(
   const grace = run.receive ? LONG_GRACE_MS : GRACE_MS;
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(run.timeoutMs + grace)]);
   await using session = new Session(sandbox, run, inTime);
-  for await (const { path, mode, bytes } of run.files)
+  for await (const { path, mode, bytes } of run.files ?? [])
     await session.send({ kind: "file", path, mode }, bytes);
-  await session.send(orderFor(sandbox, run), filter());
+  const { limits, timeoutMs, environment } = run;
+  const args = innerArguments(sandbox, limits, run);
+  const order = { program: "/supervisor/bwrap", args, environment: environment !== undefined };
+  await session.send({ kind: "run", ...order, timeoutMs, limits }, filter());
   const { end, stdout, stderr } = await readEnd(session);
   const { exitCode, kind: _, ...rest } = end;
   if (exitCode === null && rest.ended === null) {
     throw new AppError("child_died", `The inner sandbox cannot be built: ${stderr.toString().trim()}`);
   }
-  const paths = run.wants(rest.left, end);
+  const paths = run.wants?.(rest.left, end) ?? [];
   const taken: TakenFile[] = [];
-  if (paths.length > 0) {
-    const keep = async ({ path, executable, bytes }: TakenFile) =>
-      void taken.push({ path, executable, bytes });
-    await take(session, paths, { keep, ...run });
-  }
+  if (paths.length > 0) await take(session, paths, run, taken);
   return { ...rest, exitCode: exitCode ?? 128 + 9, stdout, stderr, taken };
-}
-
-function orderFor(sandbox: Sandbox, run: SandboxRun): ToSupervisor {
-  const { memoryBytes, spareBytes, files, outputBytes, keptBytes } = run.limits;
-  return {
-    kind: "run",
-    program: "/supervisor/bwrap",
-    args: innerArguments(sandbox, run.limits, run),
-    environment: run.environment !== undefined,
-    timeoutMs: run.timeoutMs,
-    ...{ memoryBytes, spareBytes, files, outputBytes, keptBytes },
-  };
 }
 
 function filter(): Buffer {
@@ -127,12 +118,13 @@ async function readEnd(session: Session): Promise<{ end: End; stdout: Buffer; st
   }
 }
 
-interface Taker extends Pick<SandboxRun, "maxFileBytes" | "receive"> {
-  keep(file: TakenFile): Promise<void>;
-}
-
-async function take(session: Session, paths: readonly string[], taker: Taker): Promise<void> {
-  const { maxFileBytes: maxBytes, receive, keep } = taker;
+async function take(
+  session: Session,
+  paths: readonly string[],
+  run: SandboxRun,
+  taken: TakenFile[],
+): Promise<void> {
+  const { maxFileBytes: maxBytes = 0, receive } = run;
   const expected = new Set(paths);
   await session.send({ kind: "take", paths, maxBytes, links: receive !== undefined });
   for (;;) {
@@ -148,7 +140,9 @@ async function take(session: Session, paths: readonly string[], taker: Taker): P
       throw new AppError("child_died", "The sandbox sent a file that was not requested");
     }
     const executable = message.kind === "file" && message.executable;
-    await (receive ?? keep)({ path: message.path, executable, bytes, isLink });
+    const file = { path: message.path, executable, bytes, isLink };
+    if (receive) await receive(file);
+    else taken.push(file);
   }
 }
 
@@ -168,8 +162,7 @@ const Message: z.ZodType<FromSupervisor> = z.discriminatedUnion("kind", [
     left: z.array(
       z.strictObject({ path: z.string(), kind: z.enum(["new", "changed", "gone"]), bytes: size }),
     ),
-    odd: size,
-    oddPaths: z.array(z.string()),
+    odd: z.array(z.string()),
     tooMany: z.boolean(),
   }),
   z.strictObject({ kind: z.literal("file"), path: z.string(), executable: z.boolean() }),
@@ -269,7 +262,7 @@ class Session implements AsyncDisposable {
     if (this.#signal.aborted) throw new AppError("aborted", "Stopped while a command was running");
   }
 
-  async *#read({ limits, maxFileBytes }: SandboxRun): AsyncGenerator<Received> {
+  async *#read({ limits, maxFileBytes = 0 }: SandboxRun): AsyncGenerator<Received> {
     const reader = new FrameReader(Math.max(maxFileBytes + 1, 2 * limits.keptBytes + GAP_BYTES));
     for await (const piece of this.#child.stdout ?? []) {
       for (const { header, body } of reader.push(piece)) yield { message: Message.parse(header), body };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRepeatCounter } from "../../src/agent/answer-calls.ts";
+import { RepeatCounter } from "../../src/agent/answer-calls.ts";
 import {
   createTokenBudget,
   createTokenEstimator,
@@ -100,32 +100,34 @@ describe("repeated calls", () => {
   const call = (name: string, json: string) => ({ id: Math.random().toString(), name, arguments: json });
 
   it("are the same whatever their spelling, order and number within a turn", () => {
-    const { count } = createRepeatCounter();
+    const repeats = new RepeatCounter();
 
-    expect(count([call("a", '{"x":1,"y":{"p":1,"q":2}}'), call("b", "{}")])).toBe(1);
-    expect(count([call("b", "{ }"), call("a", '{"y":{"q":2,"p":1},"x":1}'), call("b", "{}")])).toBe(2);
-    expect(count([call("b", "{}")])).toBe(1);
-    expect(count([call("b", "{}")])).toBe(2);
-    expect(count([call("b", "{broken")])).toBe(1);
-    expect(count([call("b", "{broken")])).toBe(2);
+    expect(repeats.count([call("a", '{"x":1,"y":{"p":1,"q":2}}'), call("b", "{}")])).toBe(1);
+    expect(repeats.count([call("b", "{ }"), call("a", '{"y":{"q":2,"p":1},"x":1}'), call("b", "{}")])).toBe(
+      2,
+    );
+    expect(repeats.count([call("b", "{}")])).toBe(1);
+    expect(repeats.count([call("b", "{}")])).toBe(2);
+    expect(repeats.count([call("b", "{broken")])).toBe(1);
+    expect(repeats.count([call("b", "{broken")])).toBe(2);
   });
 
   it("are not counted on once something has changed in between", () => {
-    const { count, reset } = createRepeatCounter();
-    count([call("a", "{}")]);
-    count([call("a", "{}")]);
+    const repeats = new RepeatCounter();
+    repeats.count([call("a", "{}")]);
+    repeats.count([call("a", "{}")]);
 
-    reset();
+    repeats.reset();
 
-    expect(count([call("a", "{}")])).toBe(1);
+    expect(repeats.count([call("a", "{}")])).toBe(1);
   });
 
   it("are others with other values, also in the order of a list", () => {
-    const { count } = createRepeatCounter();
+    const repeats = new RepeatCounter();
 
-    expect(count([call("a", "[1,2]")])).toBe(1);
-    expect(count([call("a", "[2,1]")])).toBe(1);
-    expect(count([call("c", "[2,1]")])).toBe(1);
+    expect(repeats.count([call("a", "[1,2]")])).toBe(1);
+    expect(repeats.count([call("a", "[2,1]")])).toBe(1);
+    expect(repeats.count([call("c", "[2,1]")])).toBe(1);
   });
 });
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { createTokenBudget } from "../../src/agent/limits.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../../src/agent/run-agent.ts";
 import type { AgentEvent, LoopEntry } from "../../src/agent/trajectory.ts";
 import type { Message } from "../../src/llm/model.ts";
@@ -99,11 +100,15 @@ export async function runLoop(script: Script, options: Options = {}): Promise<Lo
   const model = scriptedModel(script, contextTokens === undefined ? {} : { contextTokens });
   const events: AgentEvent[] = [];
   const entries: LoopEntry[] = [];
+  const tools = fixtureTools(traces, textFor);
   const result = await runAgent({
     loop: "review",
     model,
     messages: task,
-    tools: fixtureTools(traces, textFor),
+    tools,
+    outputTools: tools,
+    budget: createTokenBudget({ tokens: 10_000_000, costUsd: null }),
+    replay: [],
     context: {} as ToolContext,
     limits: { turns: 50, tokens: 10_000_000, costUsd: null, milliseconds: 600_000 },
     emit: (event) => events.push(event),

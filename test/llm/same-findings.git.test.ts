@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createTokenBudget } from "../../src/agent/limits.ts";
 import { runAgent } from "../../src/agent/run-agent.ts";
 import type { TreeEntry, Workspace } from "../../src/git/workspace.ts";
 import type { Model, Protocol } from "../../src/llm/model.ts";
@@ -60,6 +61,9 @@ async function review(protocol: Protocol, answers: Answer[], port: Partial<Repor
       { role: "user", content: "Review this." },
     ],
     tools: reportingTools,
+    outputTools: reportingTools,
+    budget: createTokenBudget({ tokens: 1_000_000, costUsd: null }),
+    replay: [],
     context,
     limits: { turns: 10, tokens: 1_000_000, costUsd: null, milliseconds: 60_000 },
     emit: () => {},

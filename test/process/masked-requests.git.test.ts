@@ -6,13 +6,11 @@ import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
-import {
-  type ProcessOptions,
-  runAnswerProcess,
-  runFixProcess,
-  runReviewProcess,
-} from "../../src/process/run-review-process.ts";
+import { runTask, type TaskOptions } from "../../src/process/run-task.ts";
+import { type AnswerInput, answerTask } from "../../src/review/answer/answer-input.ts";
+import { fixTask } from "../../src/review/fix/fix-input.ts";
 import type { PriorFinding, ReviewInput } from "../../src/review/review-input.ts";
+import { reviewTask } from "../../src/review/review-task.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import {
@@ -239,7 +237,7 @@ const limits = { turns: 20, tokens: 2_000_000, costUsd: null, milliseconds: 60_0
 
 interface Recorded {
   entries: RunEntry[];
-  options: Pick<ProcessOptions, "place" | "trajectory" | "started" | "onProgress" | "signal">;
+  options: Pick<TaskOptions, "place" | "trajectory" | "started" | "onProgress" | "signal">;
 }
 
 function recording(died?: (entries: readonly RunEntry[]) => boolean): Recorded {
@@ -262,21 +260,18 @@ function recording(died?: (entries: readonly RunEntry[]) => boolean): Recorded {
 async function review(
   { endpoint: _, model }: Served,
   over: Parameters<typeof reviewInput>[0],
-  more: Partial<ProcessOptions> = {},
+  more: Partial<TaskOptions> = {},
 ) {
   const { entries, options } = recording();
   const facts = { name: model.name, contextTokens: model.contextTokens, protocol: model.protocol };
-  const result = await runReviewProcess({
-    input: reviewInput({
-      pull,
-      history,
-      limits: { ...limits, tokens: 20_000_000 },
-      models: forAllRoles(facts),
-      ...over,
-    } as Partial<ReviewInput>),
-    models: forAllRoles(model),
-    ...{ ...options, ...more },
-  });
+  const input = reviewInput({
+    pull,
+    history,
+    limits: { ...limits, tokens: 20_000_000 },
+    models: forAllRoles(facts),
+    ...over,
+  } as Partial<ReviewInput>);
+  const result = await runTask(reviewTask, input, { ...options, models: forAllRoles(model), ...more });
   return { result, entries };
 }
 
@@ -427,30 +422,27 @@ describe("a review that was killed and goes on", { timeout: 600_000 }, () => {
   );
 });
 
-const config = RepoConfig.parse({});
+const given = {
+  targetBranch: "main",
+  pull: { number: 7, title: pull.title, body: pull.body },
+  config: RepoConfig.parse({}),
+  limits,
+  models: forAllRoles({ name: "gpt-5", contextTokens: 400_000, protocol: "native" as const }),
+};
 
 describe("an answer to a question", { timeout: 600_000 }, () => {
   it("is made without a secret that the question, the thread or the code holds", async () => {
     await using served = await serve(reviewer);
     const { model } = served;
-    const answer = await runAnswerProcess({
-      ...recording().options,
-      models: forAllRoles(model),
-      input: {
-        ...{
-          targetBranch: "main",
-          limits,
-          config,
-          models: forAllRoles({ name: "gpt-5", contextTokens: 400_000, protocol: "native" as const }),
-        },
-        pull: { number: 7, title: pull.title, body: pull.body },
-        question: { by: "octocat", body: `Is ${token} the right one?` },
-        thread: {
-          ...{ path: "src/app.js", side: "RIGHT", line: 2, original_line: 2, finding: `Uses ${oldToken}.` },
-          conversation: [{ by: "hubot", body: `Use ${word}.` }],
-        },
+    const input: AnswerInput = {
+      ...given,
+      question: { by: "octocat", body: `Is ${token} the right one?` },
+      thread: {
+        ...{ path: "src/app.js", side: "RIGHT", line: 2, original_line: 2, finding: `Uses ${oldToken}.` },
+        conversation: [{ by: "hubot", body: `Use ${word}.` }],
       },
-    });
+    };
+    const answer = await runTask(answerTask, input, { ...recording().options, models: forAllRoles(model) });
     expect(leaked(served.endpoint)).toEqual([]);
     expect(answer.text).toBe('It says return connect("[secret]", retries <= 3);');
   });
@@ -497,15 +489,9 @@ describe("a fix of a file with a secret", { timeout: 600_000 }, () => {
 
   it("finds its line by a mask, takes no mask into the file, and sends no secret", async () => {
     await using served = await serve(fixing);
-    const fix = await runFixProcess({
-      ...recording().options,
-      ...{ models: forAllRoles(served.model), sandbox: null },
-      input: {
-        ...{ targetBranch: "main", limits, config, targets: [target] },
-        pull: { number: 7, title: pull.title, body: pull.body },
-        models: forAllRoles({ name: "gpt-5", contextTokens: 400_000, protocol: "native" }),
-      },
-    });
+    const models = forAllRoles(served.model);
+    const input = { ...given, targets: [target] };
+    const fix = await runTask(fixTask, input, { ...recording().options, models });
     expect(leaked(served.endpoint)).toEqual([]);
     expect(received(served.endpoint)).toContain("new_string holds a masked secret");
     const [edited] = fix.edits;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
-import { runReviewProcess } from "../../src/process/run-review-process.ts";
+import { runTask } from "../../src/process/run-task.ts";
+import { reviewTask } from "../../src/review/review-task.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";
@@ -106,12 +107,12 @@ describe("private text", { timeout: 300_000 }, () => {
         },
       };
       const facts = { name: model.name, contextTokens: model.contextTokens, protocol: model.protocol };
-      const result = await runReviewProcess({
-        input: reviewInput({
-          limits: { turns: 20, tokens: 100_000_000, costUsd: null, milliseconds: 200_000 },
-          models: forAllRoles(facts),
-          config: { paths: { private: ["geheim/Schlüssel/**"] } },
-        }),
+      const input = reviewInput({
+        limits: { turns: 20, tokens: 100_000_000, costUsd: null, milliseconds: 200_000 },
+        models: forAllRoles(facts),
+        config: { paths: { private: ["geheim/Schlüssel/**"] } },
+      });
+      const result = await runTask(reviewTask, input, {
         models: forAllRoles(model),
         ...{ place: placed.place, started: startProcessHere(), onProgress: () => {} },
         trajectory: { append: async () => {} },

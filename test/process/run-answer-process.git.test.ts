@@ -3,8 +3,8 @@ import { isLoopEntry, type LoopEntry } from "../../src/agent/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
-import { runAnswerProcess } from "../../src/process/run-review-process.ts";
-import type { AnswerInput } from "../../src/review/answer/answer-input.ts";
+import { runTask } from "../../src/process/run-task.ts";
+import { type AnswerInput, answerTask } from "../../src/review/answer/answer-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { scriptedModel } from "../support/scripted.ts";
@@ -35,8 +35,8 @@ const input: AnswerInput = {
 
 function ask(model: Model, signal = new AbortController().signal) {
   const entries: LoopEntry[] = [];
-  const result = runAnswerProcess({
-    ...{ place: placed.place, input, models: forAllRoles(model) },
+  const result = runTask(answerTask, input, {
+    ...{ place: placed.place, models: forAllRoles(model) },
     trajectory: {
       async append(entry) {
         if (isLoopEntry(entry)) entries.push(entry);

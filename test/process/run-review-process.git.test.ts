@@ -6,16 +6,20 @@ import { isLoopEntry, type LoopEntry, type UnitEntry } from "../../src/agent/tra
 import { AppError } from "../../src/errors.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
-import type { ProgressEvent } from "../../src/process/messages.ts";
-import { type ReviewProcessOptions, runReviewProcess } from "../../src/process/run-review-process.ts";
+import { fromFailure, runTask, type TaskOptions } from "../../src/process/run-task.ts";
 import { startReviewProcess } from "../../src/process/start-process.ts";
+import type { ProgressEvent } from "../../src/review/progress.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
+import { reviewTask } from "../../src/review/review-task.ts";
+import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
+import { writeOut } from "../support/secret-corpus.ts";
+import { seeded } from "../support/seeded.ts";
 
 const before = "export function total(items) {\n  return items.reduce((sum, one) => sum + one, 0);\n}\n";
 const after =
@@ -59,14 +63,13 @@ function run(
   model: Model | null,
   over: Partial<ReviewInput> = {},
   signal = new AbortController().signal,
-  options: Partial<ReviewProcessOptions> = {},
+  options: Partial<TaskOptions> = {},
 ) {
   const entries: LoopEntry[] = [];
   const units: UnitEntry[] = [];
   const events: ProgressEvent[] = [];
-  const result = runReviewProcess({
+  const result = runTask(reviewTask, reviewInput(model ? over : { models: null, ...over }), {
     place,
-    input: reviewInput(model ? over : { models: null, ...over }),
     models: model && forAllRoles(model),
     trajectory: {
       append: async (entry) => {
@@ -82,11 +85,8 @@ function run(
 }
 
 /** The same without a process of its own: what goes to and fro is the same. */
-const runHere = (
-  model: Model | null,
-  over: Partial<ReviewInput> = {},
-  options: Partial<ReviewProcessOptions> = {},
-) => run(model, over, undefined, { started: startProcessHere(), ...options });
+const runHere = (model: Model | null, over: Partial<ReviewInput> = {}, options: Partial<TaskOptions> = {}) =>
+  run(model, over, undefined, { started: startProcessHere(), ...options });
 
 const scripted = (...turns: ScriptedTurn[]) =>
   scriptedModel((request, n) => {
@@ -141,9 +141,8 @@ describe("a review process", () => {
 
   it("has written a turn down before any of its calls runs", async () => {
     const order: string[] = [];
-    const result = await runReviewProcess({
+    const result = await runTask(reviewTask, reviewInput(), {
       place,
-      input: reviewInput(),
       models: forAllRoles(scripted({ toolCalls: [finish] })),
       trajectory: { append: async (entry) => void order.push(entry.kind) },
       onProgress: (event) => void (event.type === "tool" && order.push(`${event.tool} ${event.status}`)),
@@ -347,6 +346,13 @@ describe("a review process", () => {
     };
 
     await expect(run(killer).result).rejects.toMatchObject({ code: "child_died", retryable: true });
+  });
+
+  it("A review process that fails tells no secret", () => {
+    const secret = writeOut("{hex:64}", seeded(5));
+    registerSecret(secret);
+    const failure = { code: "git_failed", message: `no ${secret}`, remedy: secret, retryable: true };
+    expect(fromFailure(failure)).toMatchObject({ message: "no [secret]", remedy: "[secret]" });
   });
 
   it("has only the owner tag, the compile cache and the temporary folder in its environment", async () => {

@@ -5,8 +5,9 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
-import { runReviewProcess } from "../../src/process/run-review-process.ts";
+import { runTask } from "../../src/process/run-task.ts";
 import { confinement, type StartedProcess, startReviewProcess } from "../../src/process/start-process.ts";
+import { reviewTask } from "../../src/review/review-task.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
@@ -28,9 +29,8 @@ describe("a review process that was started before its review", () => {
   });
 
   const review = (started: StartedProcess) =>
-    runReviewProcess({
+    runTask(reviewTask, reviewInput({ models: null }), {
       place: placed.place,
-      input: reviewInput({ models: null }),
       models: null,
       trajectory: { append: async () => {} },
       onProgress() {},

@@ -80,7 +80,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     );
     expect(text).toBe("ran\n/usr/bin/perl\nleftpadsub of head\n/environment/node_modules/left\n");
     expect(outcome.left).toEqual([{ path: "node_modules/.vite/x", kind: "new", bytes: 1 }]);
-    expect(outcome.oddPaths).toEqual([]);
+    expect(outcome.odd).toEqual([]);
   });
 
   it("is not put where the revision has files or links of its own", async () => {
@@ -107,7 +107,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
   ])("tells of a command that puts %s in the place of its links", async (_, command, left, odd) => {
     const { outcome } = await attack(sandbox, command, { files: placed(base), environment: await made() });
     expect(outcome.left.map(({ kind, path }) => `${kind} ${path}`).toSorted()).toEqual(left);
-    expect(outcome.oddPaths).toEqual(odd);
+    expect(outcome.odd).toEqual(odd);
   });
 
   it("is made once, as long as what it is made of stays the same", async () => {

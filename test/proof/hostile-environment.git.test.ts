@@ -22,22 +22,10 @@ type Entry = [kind: "file" | "link", path: string, content: string];
 /** Prepares with a supervisor that says the command left these, and sends them. */
 function hear(entries: readonly Entry[]) {
   const left = entries.flatMap(([kind, path]) => (kind === "file" ? [{ path, kind: "new", bytes: 1 }] : []));
-  const oddPaths = entries.flatMap(([kind, path]) => (kind === "link" ? [path] : []));
-  const end = {
-    kind: "end",
-    exitCode: 0,
-    ended: null,
-    truncated: false,
-    left,
-    odd: oddPaths.length,
-    oddPaths,
-  };
+  const odd = entries.flatMap(([kind, path]) => (kind === "link" ? [path] : []));
+  const end = { kind: "end", exitCode: 0, ended: null, truncated: false, left, odd, tooMany: false };
   const frames = [
-    ...[
-      encodeFrame({ kind: "stdout" }),
-      encodeFrame({ kind: "stderr" }),
-      encodeFrame({ ...end, tooMany: false }),
-    ],
+    ...[{ kind: "stdout" }, { kind: "stderr" }, end].map((message) => encodeFrame(message)),
     ...entries.map(([kind, path, content]) =>
       encodeFrame({ kind, path, ...(kind === "file" && { executable: false }) }, Buffer.from(content)),
     ),

@@ -150,7 +150,7 @@ describe.skipIf(!sandbox)(`an environment with packages from a registry${skipped
         { environment: root, limits },
       );
       expect(text).toBe("right of the registry /work/.venv\npip \n");
-      expect([outcome.left, outcome.oddPaths]).toEqual([[], []]);
+      expect([outcome.left, outcome.odd]).toEqual([[], []]);
     },
   );
 

@@ -21,7 +21,7 @@ async function leave(command: string) {
   return {
     said: outcome.left.map(({ path, kind }) => `${kind} ${path}`).toSorted(),
     taken: outcome.taken.map(({ path, bytes, executable }) => [path, bytes.toString("latin1"), executable]),
-    odd: outcome.odd,
+    odd: outcome.odd.length,
     tooMany: outcome.tooMany,
   };
 }

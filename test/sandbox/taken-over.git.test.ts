@@ -13,7 +13,7 @@ chmodSync(folder.path, 0o755);
 afterAll(() => folder.dispose());
 
 const end = {
-  ...{ kind: "end", exitCode: 0, ended: null, truncated: false, odd: 0, oddPaths: [], tooMany: false },
+  ...{ kind: "end", exitCode: 0, ended: null, truncated: false, odd: [], tooMany: false },
   left: [{ path: "a", kind: "changed", bytes: 1 }],
 };
 
@@ -44,7 +44,7 @@ describe("a supervisor that was taken over", () => {
       file,
       encodeFrame({ kind: "taken" }),
     );
-    expect(outcome.taken).toEqual([{ path: "a", executable: false, bytes: Buffer.from("x") }]);
+    expect(outcome.taken).toEqual([{ path: "a", executable: false, isLink: false, bytes: Buffer.from("x") }]);
   });
 
   it.each([

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
+import { runInChild, toFailure } from "../../src/process/child-tasks.ts";
 import { type FromChild, ToChild } from "../../src/process/messages.ts";
 import { createParentPort } from "../../src/process/parent-port.ts";
-import { runAssignment, toFailure } from "../../src/process/run-assignment.ts";
 import type { StartedProcess } from "../../src/process/start-process.ts";
 
 /**
@@ -18,7 +18,7 @@ export function startProcessHere(): StartedProcess {
   const parent = createParentPort(send);
   const receive = (message: ToChild) =>
     message.type === "start"
-      ? void runAssignment(message, parent, signal).then(send, (error) => send(toFailure(error, parent)))
+      ? void runInChild(message, parent, signal).then(send, (error) => send(toFailure(error, parent)))
       : parent.receive(message);
   // The first listener gets the ready message.
   child.once("newListener", () => send({ type: "ready" }));

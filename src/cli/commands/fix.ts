@@ -9,8 +9,8 @@ import { AppError, errorLine } from "../../errors.ts";
 import { Finding } from "../../finding.ts";
 import type { CommittedFix } from "../../jobs/commands/commit-fix.ts";
 import type { Models } from "../../llm/model.ts";
-import type { FindCommandSandbox, TestPlace } from "../../process/command-sandbox.ts";
-import type { TestPlaceOrder } from "../../process/test-place.ts";
+import type { TestPlace } from "../../process/messages.ts";
+import type { FindCommandSandbox, TestPlaceOrder } from "../../process/test-place.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import { triedWords } from "../../reporters/tried-out.ts";
@@ -181,7 +181,7 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   const { openRange, loadLocalConfig } = await import("../open-range.ts");
   const { privacyOf } = await import("../../tools/paths.ts");
   const { connectModels } = await import("../review-range.ts");
-  const { createCommandSandbox } = await import("../../process/command-sandbox.ts");
+  const { createCommandSandbox } = await import("../../process/test-place.ts");
   const { onRecord, openRunRecord } = await import("../run-record.ts");
   const { commitFix, patchTo } = await import("../../jobs/commands/commit-fix.ts");
   const env = readLocalEnv();
@@ -270,7 +270,8 @@ async function repair(
 ): Promise<FixResult> {
   const { eachRole, factsOf } = await import("../../llm/model.ts");
   const { limitsOf } = await import("../../review/review-input.ts");
-  const { runFixProcess } = await import("../../process/run-review-process.ts");
+  const { runTask } = await import("../../process/run-task.ts");
+  const { fixTask } = await import("../../review/fix/fix-input.ts");
   const input: FixInput = {
     ...{ targetBranch: range.names.base, pull: null, targets: [...targets], config },
     ...{ limits: limitsOf(config), models: eachRole(models, factsOf) },
@@ -278,8 +279,8 @@ async function repair(
   const sandbox = await findSandbox(config, io.signal);
   const { place } = range;
   await record.append({ kind: "run", what: "fix", shas: place.shas, input });
-  const fix = await runFixProcess({
-    ...{ place, input, models, sandbox, testPlace, signal: io.signal, onProgress },
+  const fix = await runTask(fixTask, input, {
+    ...{ place, models, sandbox, testPlace, signal: io.signal, onProgress },
     ...(io.startProcess && { started: io.startProcess() }),
     trajectory: record,
   });

@@ -4,10 +4,10 @@ import { createPrivacy } from "../../diff/filter.ts";
 import type { AppError } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
-import { runAnswerProcess } from "../../process/run-review-process.ts";
+import { runTask } from "../../process/run-task.ts";
 import { modelAnswer, modelDescription } from "../../publish/command-answers.ts";
 import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
-import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
+import { AnswerInput, AnswerResult, type AskedThread, answerTask } from "../../review/answer/answer-input.ts";
 import type { Limits } from "../../review/review-input.ts";
 import { publicModelError, whyNoResult } from "../../review/review-result.ts";
 import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
@@ -24,9 +24,6 @@ import {
   say,
   whySilent,
 } from "./command-context.ts";
-
-/** Limits of one answer, within the repository's limits for a review. */
-const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };
 
 /**
  * Answers a question about the change, below the question, with a model that reads the head with tools. The model's answer is recorded
@@ -97,7 +94,7 @@ async function askModel({ context, wish, recorded, models }: Question): Promise<
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = async () => withinBudget(limitsWithin(most, config), await budget.left(), turns);
+  const limits = async () => withinBudget(limitsWithin(answerTask.most, config), await budget.left(), turns);
   const prepared = { pull, wish, rootConfig: config, limits, models: watched.models, recorded, turns };
   const answer = await readAndAnswer(context, prepared);
   if (answer === null) return answered(context, WITHHELD, "it is about a private file");
@@ -149,8 +146,8 @@ async function readAndAnswer(
     };
     const { place } = checkout;
     await recordStart({ kind: "run", what: "answer", shas: place.shas, input }, recorded, tools);
-    return await runAnswerProcess({
-      ...{ place, input, models, signal },
+    return await runTask(answerTask, input, {
+      ...{ place, models, signal },
       started: deps.startProcess?.(place.root),
       trajectory: { append: record },
       replay: turns,

@@ -8,19 +8,16 @@ import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { PostedFinding } from "../../ledger/entry.ts";
 import { proofIn } from "../../ledger/folds.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
-import type { TestPlace } from "../../process/command-sandbox.ts";
+import type { TestPlace } from "../../process/messages.ts";
 import { NO_SANDBOX } from "../../process/prove-review.ts";
-import { runFixProcess } from "../../process/run-review-process.ts";
+import { runTask } from "../../process/run-task.ts";
 import { maxAttempts } from "../../queue/job.ts";
-import { FixInput, FixResult, type FixTarget } from "../../review/fix/fix-input.ts";
+import { FixInput, FixResult, type FixTarget, fixTask } from "../../review/fix/fix-input.ts";
 import { pinPromptContext, recordedMasks, recordedTests, recordedTurns, recordStart } from "../attempts.ts";
 import { withinBudget } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
 import { budgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
 import { askedThread, type CommandContext, ownThreads } from "./command-context.ts";
-
-/** Limits of one fix, within the repository's limits for a review. */
-const mostOfFix = { turns: 60, tokens: 1_500_000, milliseconds: 30 * 60_000 };
 
 /** What to repair, and where. */
 interface FixOrder {
@@ -75,13 +72,13 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = withinBudget(limitsWithin(mostOfFix, config), await budget.left(), turns);
+  const limits = withinBudget(limitsWithin(fixTask.most, config), await budget.left(), turns);
   const input = await inputOf(order, config, limits, turns);
   const { shas } = place;
   const testPlace = input.targets.some(({ test }) => test) ? await testPlaceOf(order, config) : undefined;
   await recordStart({ kind: "run", what: "fix", shas, input }, recorded, tools);
-  const fix = await runFixProcess({
-    ...{ place, input, models: watched.models, signal: tools.signal },
+  const fix = await runTask(fixTask, input, {
+    ...{ place, models: watched.models, signal: tools.signal },
     sandbox: (await deps.commandSandbox?.(config, tools.signal)) ?? null,
     ...{ testPlace, tested: recordedTests(recorded) },
     ...(deps.startProcess && { started: deps.startProcess(place.root) }),

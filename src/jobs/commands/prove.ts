@@ -9,12 +9,12 @@ import { codeHash, isOpenFinding, type PostedFinding } from "../../ledger/entry.
 import { suggestionIn } from "../../ledger/folds.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import { NO_SANDBOX } from "../../process/prove-review.ts";
-import { runProveProcess } from "../../process/run-review-process.ts";
+import { runTask } from "../../process/run-task.ts";
 import { provedAnswer } from "../../publish/command-answers.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
-import { ProveInput, ProveResult, type ProveTarget } from "../../review/prove/prove-input.ts";
+import { ProveInput, ProveResult, type ProveTarget, proveTask } from "../../review/prove/prove-input.ts";
 import { splitLines } from "../../text/cut.ts";
 import { pinPromptContext, recordedMasks, recordedTests, recordedTurns, startProofs } from "../attempts.ts";
 import { withinBudget } from "../budgets.ts";
@@ -28,9 +28,6 @@ import {
   ownThreads,
   say,
 } from "./command-context.ts";
-
-/** Limits of one proof, within the repository's limits for a review. */
-const mostOfProof = { turns: 30, tokens: 800_000, milliseconds: 30 * 60_000 };
 
 /**
  * Lets a model write a test for the finding of the thread, and answers with what runs of it show. The finding stays as it is. The result is
@@ -127,12 +124,12 @@ async function proveEntry(order: ProofOrder): Promise<JobOutcome> {
     return answered(context, `I cannot prove this: ${untrustedLine(testPlace.why, 600)}.`, testPlace.why);
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = withinBudget(limitsWithin(mostOfProof, config), await budget.left(), turns);
+  const limits = withinBudget(limitsWithin(proveTask.most, config), await budget.left(), turns);
   const input = await inputOf(order, limits, turns);
   if (input === null) return answered(context, NO_FINDING, "GitHub does not show the thread");
-  const result = await runProveProcess({
+  const begun = await startProofs(input, place, recorded, tools);
+  const result = await runTask(proveTask, begun, {
     ...{ place, testPlace, models: watched.models, signal: tools.signal, replay: turns },
-    input: await startProofs(input, place, recorded, tools),
     tested: recordedTests(recorded),
     masks: recordedMasks(recorded),
     ...(deps.startProcess && { started: deps.startProcess(place.root) }),

@@ -4,6 +4,7 @@ import { EffectiveConfig } from "../../config/repo-config.ts";
 import { Side } from "../../finding.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { TotalUsage } from "../review-result.ts";
+import { defineTask } from "../task.ts";
 
 /** A message in a thread: untrusted text, also ours, because a model wrote it. */
 export const ThreadMessage = z.strictObject({ by: z.string(), body: z.string() });
@@ -47,3 +48,19 @@ export const AnswerResult = z.strictObject({
   usage: TotalUsage,
 });
 export type AnswerResult = z.infer<typeof AnswerResult>;
+
+/** Answers a question, or describes a change. */
+export const answerTask = defineTask({
+  name: "answer",
+  input: AnswerInput,
+  result: AnswerResult,
+  most: { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 },
+  asked: z
+    .object(AnswerInput.pick({ question: true, thread: true }).shape)
+    .transform(({ question, thread }) => ({
+      by: question.by,
+      path: thread?.path ?? null,
+      question: question.body,
+    })),
+  summary: (answer) => answer,
+});

@@ -5,6 +5,7 @@ import { ProofTest } from "../../finding.ts";
 import { AskedThread } from "../answer/answer-input.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { TotalUsage } from "../review-result.ts";
+import { defineTask, NamedFindings } from "../task.ts";
 
 /** A finding to repair, as it was posted. */
 export const FixTarget = AskedThread.extend({
@@ -96,3 +97,23 @@ export const FixResult = z.strictObject({
   usage: TotalUsage,
 });
 export type FixResult = z.infer<typeof FixResult>;
+
+/** Repairs findings. Writes nothing: the result holds edited files, which a hostile model may have written. */
+export const fixTask = defineTask({
+  name: "fix",
+  input: FixInput,
+  result: FixResult,
+  most: { turns: 60, tokens: 1_500_000, milliseconds: 30 * 60_000 },
+  /** The edits stay as they are, because a redacted file must not be committed; `refusalsOf` rejects an edit that adds a secret. */
+  redact: async ({ edits, ...said }, clean) => ({ ...(await clean(said)), edits }),
+  asked: NamedFindings,
+  /** Without the content of the edited files. */
+  summary: ({ summary, repairs, tried_out, stop_reason, usage, edits }) => ({
+    edits: edits.map(({ path, after }) => ({ path, change: after === null ? "removed" : "changed" })),
+    summary,
+    repairs,
+    tried_out,
+    stop_reason,
+    usage,
+  }),
+});

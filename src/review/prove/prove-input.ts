@@ -5,6 +5,7 @@ import { atLeast, bySeverity, type Finding, isCertain, Proof, Severity, Side } f
 import { TestEnd } from "../../proof/test-end.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { type ReviewResult, TotalUsage } from "../review-result.ts";
+import { defineTask, NamedFindings } from "../task.ts";
 
 /** A finding to prove. */
 export const ProveTarget = z.strictObject({
@@ -89,3 +90,29 @@ function targetOf(finding: Finding): ProveTarget {
  */
 const isWorthProof = (finding: Pick<Finding, "source" | "category" | "verification">): boolean =>
   !isCertain(finding) && finding.verification !== "not_judged" && shown.has(finding.category);
+
+/** A redacted test is another one than the one that ran, and may be committed as it is shown: so it shows nothing. */
+export function wholeProof(clean: Proof, written: Proof | undefined): Proof {
+  if (clean.kind === "not_shown" || written === undefined || written.kind === "not_shown") return clean;
+  const isWhole = clean.test.text === written.test.text && clean.command === written.command;
+  return isWhole ? clean : { kind: "not_shown", reason: "the test contained a secret" };
+}
+
+/** Writes tests that show findings, or the regressions that they are. */
+export const proveTask = defineTask({
+  name: "prove",
+  input: ProveInput,
+  result: ProveResult,
+  most: { turns: 30, tokens: 800_000, milliseconds: 30 * 60_000 },
+  async redact(result, clean) {
+    const cleaned = await clean(result);
+    const proofs = cleaned.proofs.map((one, index) => ({
+      ...one,
+      proof: wholeProof(one.proof, result.proofs[index]?.proof),
+    }));
+    return { ...cleaned, proofs };
+  },
+  asked: NamedFindings,
+  /** Of `/prove`; a review's proofs are with its findings. */
+  summary: ({ proofs, stop_reason, usage }) => ({ proofs, stop_reason, usage }),
+});

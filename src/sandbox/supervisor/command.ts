@@ -30,8 +30,8 @@ export async function runCommand(order: RunOrder, filter: Buffer): Promise<Ran> 
   const closed = once(child, "close");
   // Daemons outlive the command and keep its output open.
   const ended = once(child, "exit").then(endOthers);
-  const out = new KeptOutput(order.keptBytes);
-  const err = new KeptOutput(order.keptBytes);
+  const out = new KeptOutput(order.limits.keptBytes);
+  const err = new KeptOutput(order.limits.keptBytes);
   child.stdout?.on("data", (piece: Buffer) => out.push(piece));
   child.stderr?.on("data", (piece: Buffer) => err.push(piece));
   const status = collectStatus(child);
@@ -58,7 +58,7 @@ async function watch(
   };
   const late = setTimeout(() => void end("timeout"), order.timeoutMs);
   const check = setInterval(() => {
-    const limit = exceededLimit(order, written());
+    const limit = exceededLimit(order.limits, written());
     if (limit !== null) void end(limit);
   }, WATCH_MS);
   try {
@@ -70,12 +70,12 @@ async function watch(
   return ended;
 }
 
-function exceededLimit(order: RunOrder, written: number): EarlyEnd | null {
-  if (written > order.outputBytes) return "output";
+function exceededLimit(limits: RunOrder["limits"], written: number): EarlyEnd | null {
+  if (written > limits.outputBytes) return "output";
   const { blocks, bfree, bsize, files, ffree } = statfsSync(SESSION);
-  if (files - ffree > order.files) return "files";
-  const left = order.memoryBytes - (blocks - bfree) * bsize;
-  if (memoryOf(otherProcesses(), left) > left || spareMemory() < order.spareBytes) return "memory";
+  if (files - ffree > limits.files) return "files";
+  const left = limits.memoryBytes - (blocks - bfree) * bsize;
+  if (memoryOf(otherProcesses(), left) > left || spareMemory() < limits.spareBytes) return "memory";
   return null;
 }
 

@@ -1,3 +1,5 @@
+import type { SandboxLimits } from "../bubblewrap.ts";
+
 /**
  * The messages between a session's two sides, and how they are sent. Paths are relative to the workspace; each character is one byte of
  * the name (Latin-1), because names need not be text.
@@ -18,16 +20,7 @@ export interface RunOrder {
   /** Whether the workspace gets links to the files of the prepared environment. */
   environment: boolean;
   timeoutMs: number;
-  /** Of all processes and files together. */
-  memoryBytes: number;
-  /** Memory that must remain available on the machine. */
-  spareBytes: number;
-  /** Files and folders. */
-  files: number;
-  /** Of stdout and stderr together. */
-  outputBytes: number;
-  /** Kept of the head and of the tail of each stream. */
-  keptBytes: number;
+  limits: SandboxLimits;
 }
 
 /** The limit that ended a command. */
@@ -50,10 +43,8 @@ export type FromSupervisor =
       ended: EarlyEnd | null;
       truncated: boolean;
       left: readonly LeftFile[];
-      /** How many links, pipes, sockets and the like the command made or changed. */
-      odd: number;
-      /** Their paths. */
-      oddPaths: readonly string[];
+      /** The paths of links, pipes, sockets and the like that the command made or changed. */
+      odd: readonly string[];
       /** Whether there were too many files to list; then none is listed. */
       tooMany: boolean;
     }

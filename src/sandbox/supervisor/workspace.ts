@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { extname } from "node:path";
-import type { LeftFile } from "./protocol.ts";
+import type { FromSupervisor, LeftFile } from "./protocol.ts";
 
 /** Everything writable, on one file system of limited size. */
 export const SESSION = "/session";
@@ -112,12 +112,9 @@ const MAX_PATH = 4_000;
 /** Of the whole list, as JSON. */
 const MAX_LIST_BYTES = 24 * 1024 * 1024;
 
-interface Left {
-  left: LeftFile[];
-  odd: number;
-  oddPaths: string[];
-  tooMany: boolean;
-}
+type Left = Pick<Extract<FromSupervisor, { kind: "end" }>, "left" | "odd" | "tooMany">;
+
+const TOO_MANY: Left = { left: [], odd: [], tooMany: true };
 
 /**
  * Lists the files that differ from the originals. Call it only when no process of the command is left: a path is looked up several times.
@@ -128,7 +125,7 @@ export function findLeft(before: ReadonlyMap<string, Trace>): Left {
   let entries = 0;
   for (const { path, entry } of entriesBelow()) {
     entries += 1;
-    if (entries > MAX_ENTRIES || path.length > MAX_PATH || list.isTooLong) return list.tooMany();
+    if (entries > MAX_ENTRIES || path.length > MAX_PATH || list.isTooLong) return TOO_MANY;
     if (entry.isDirectory()) continue;
     const trace = before.get(path);
     if (trace) seen.add(path);
@@ -136,8 +133,8 @@ export function findLeft(before: ReadonlyMap<string, Trace>): Left {
   }
   for (const path of before.keys())
     if (!seen.has(path) && isGone(path)) list.add({ path, kind: "gone", bytes: 0 });
-  if (list.isTooLong) return list.tooMany();
-  return { left: list.left, odd: list.oddPaths.length, oddPaths: list.oddPaths, tooMany: false };
+  if (list.isTooLong) return TOO_MANY;
+  return { left: list.left, odd: list.odd, tooMany: false };
 }
 
 /** All entries of the workspace except git's own folders, which do not belong to the files and are never collected. */
@@ -156,7 +153,7 @@ function* entriesBelow(): Generator<{ path: string; entry: Dirent<Buffer> }> {
 
 class LeftList {
   readonly left: LeftFile[] = [];
-  readonly oddPaths: string[] = [];
+  readonly odd: string[] = [];
   #bytes = 0;
 
   get isTooLong(): boolean {
@@ -164,19 +161,17 @@ class LeftList {
   }
 
   add(file: LeftFile): void {
-    if (this.isTooLong) return;
-    this.#bytes += Buffer.byteLength(JSON.stringify(file)) + 1;
-    this.left.push(file);
+    if (this.#hasRoom(file)) this.left.push(file);
   }
 
   addOdd(path: string): void {
-    if (this.isTooLong) return;
-    this.#bytes += Buffer.byteLength(JSON.stringify(path)) + 1;
-    this.oddPaths.push(path);
+    if (this.#hasRoom(path)) this.odd.push(path);
   }
 
-  tooMany(): Left {
-    return { left: [], odd: this.oddPaths.length, oddPaths: [], tooMany: true };
+  #hasRoom(one: LeftFile | string): boolean {
+    if (this.isTooLong) return false;
+    this.#bytes += Buffer.byteLength(JSON.stringify(one)) + 1;
+    return true;
   }
 }
 
@@ -208,12 +203,6 @@ function isGone(path: string): boolean {
   }
 }
 
-interface LeftContent {
-  kind: "file";
-  bytes: Buffer;
-  executable: boolean;
-}
-
 /** The target of a link; null for anything else. */
 export function readLink(path: string): { kind: "link"; bytes: Buffer } | null {
   try {
@@ -224,14 +213,14 @@ export function readLink(path: string): { kind: "link"; bytes: Buffer } | null {
 }
 
 /** A regular file of at most `maxBytes`; otherwise null. */
-export function readLeft(path: string, maxBytes: number): LeftContent | null {
+export function readLeft(path: string, maxBytes: number) {
   let fd: number | undefined;
   try {
     makeReadable(path);
     fd = openSync(fullPath(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const facts = fstatSync(fd);
     if (!facts.isFile() || facts.size > maxBytes) return null;
-    return { kind: "file", bytes: readFileSync(fd), executable: (facts.mode & 0o100) !== 0 };
+    return { kind: "file" as const, bytes: readFileSync(fd), executable: (facts.mode & 0o100) !== 0 };
   } catch {
     return null;
   } finally {

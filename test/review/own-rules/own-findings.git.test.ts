@@ -2,12 +2,13 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../../src/git/object-workspace.ts";
 import { startRuleMatcher } from "../../../src/process/rule-matcher.ts";
-import { runReviewProcess } from "../../../src/process/run-review-process.ts";
+import { runTask } from "../../../src/process/run-task.ts";
 import { startRuleProcess } from "../../../src/process/start-process.ts";
 import { createRuleSwitch } from "../../../src/review/find/rule-matches.ts";
 import { ownFindings } from "../../../src/review/own-rules/own-findings.ts";
 import { ownRulesFolder } from "../../../src/review/own-rules/rule-files.ts";
 import { type RuleLimits, type RuleMatcher, ruleLimits } from "../../../src/review/own-rules/rule-run.ts";
+import { reviewTask } from "../../../src/review/review-task.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { type Content, GitRepo } from "../../support/git-repo.ts";
@@ -255,8 +256,8 @@ describe("other analyzers", () => {
     repo.branch("topic");
     repo.commit("Change", { "a.ts": `${code}${longText}`, "b.py": "def f(x=[]):\n    x.append(1)\n" });
     using held = await placeOf(repo, repo.sha("main"), repo.sha("topic"));
-    const result = await runReviewProcess({
-      ...{ place: held.place, input: reviewInput({ models: null }), models: null, signal },
+    const result = await runTask(reviewTask, reviewInput({ models: null }), {
+      ...{ place: held.place, models: null, signal },
       ...{ trajectory: { append: async () => {} }, onProgress() {}, started: startProcessHere() },
     });
     const { findings, coverage, outcome: _, ...rest } = result as typeof result & { outcome?: unknown };

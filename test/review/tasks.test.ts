@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { codeHash } from "../../src/ledger/entry.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
-import { redactAnswer, redactFailure, redactResult, redactReview } from "../../src/process/redact-result.ts";
 import { renderComment } from "../../src/publish/render-comment.ts";
+import { answerTask } from "../../src/review/answer/answer-input.ts";
 import { certainPairs } from "../../src/review/followup/certain-pairs.ts";
+import { proveTask } from "../../src/review/prove/prove-input.ts";
+import { reviewTask } from "../../src/review/review-task.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { sampleFinding, sampleProof, sampleResult } from "../reporters/sample-result.ts";
-import { earlierFinding, facts } from "../review/followup/earlier-finding.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
+import { earlierFinding, facts } from "./followup/earlier-finding.ts";
 
 const secret = writeOut("{hex:64}", seeded(5));
 registerSecret(secret);
@@ -48,13 +50,13 @@ const full = {
 
 describe("what a review process hands back", () => {
   it("holds no secret in any of its texts", async () => {
-    const text = JSON.stringify(await redactReview(sampleResult(full)));
+    const text = JSON.stringify(await reviewTask.redact(sampleResult(full)));
     for (const form of [secret, backwards, Buffer.from(secret).toString("base64")])
       expect(text).not.toContain(form.slice(4, -4));
   });
 
   it("offers no code to commit that a secret was cut out of, and says so", async () => {
-    const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
+    const { finding } = (await reviewTask.redact(sampleResult(full))).findings[0]!;
     expect(finding.suggestion).toBeNull();
     expect(finding.body).toMatch(
       /\n\nThe suggestion for these lines was removed because it contained a secret\.$/,
@@ -62,13 +64,13 @@ describe("what a review process hands back", () => {
   });
 
   it("quotes nothing of lines that hold a secret, whose hash would help to guess it", async () => {
-    const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
+    const { finding } = (await reviewTask.redact(sampleResult(full))).findings[0]!;
     expect([finding.quote, finding.places[0]!.quote]).toEqual(["", ""]);
   });
 
   it("is known again by the next review, though nothing of its lines was kept", async () => {
     const { finding: written } = full.findings[0]!;
-    const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
+    const { finding } = (await reviewTask.redact(sampleResult(full))).findings[0]!;
     const commits = { headSha: full.head_sha, mergeBaseSha: "b".repeat(40) };
     const context = { ...commits, repositoryUrl: "https://github.com/octo/shop", trigger: "event" };
     const marker = parseMarker(renderComment(finding, { kind: "line" }, context));
@@ -87,19 +89,17 @@ describe("what a review process hands back", () => {
     const result = sampleResult({
       findings: [{ finding: sampleFinding(like), placement: { kind: "inline" } }],
     });
-    expect(await redactReview(result)).toEqual(result);
+    expect(await reviewTask.redact(result)).toEqual(result);
   });
 
-  it("is clean as an answer and as a failure too", async () => {
+  it("is clean as an answer too", async () => {
     const answer = {
       text: `It is ${secret}`,
       model: "m",
       stop_reason: "finished" as const,
       usage: sampleResult().usage,
     };
-    expect(await redactAnswer(answer)).toEqual({ ...answer, text: "It is [secret]" });
-    const failure = { code: "git_failed", message: `no ${secret}`, remedy: secret, retryable: true };
-    expect(redactFailure(failure)).toMatchObject({ message: "no [secret]", remedy: "[secret]" });
+    expect(await answerTask.redact(answer)).toEqual({ ...answer, text: "It is [secret]" });
   });
 });
 
@@ -109,14 +109,12 @@ describe("a test that holds a secret", () => {
 
   it("is none: what is left of it is another one than the one that ran", async () => {
     const findings = [{ finding: sampleFinding({ proof }), placement: { kind: "inline" as const } }];
-    expect((await redactReview(sampleResult({ findings }))).findings[0]?.finding.proof).toEqual(nothing);
+    expect((await reviewTask.redact(sampleResult({ findings }))).findings[0]?.finding.proof).toEqual(nothing);
     const prove = {
       ...{ proofs: [{ id: "f1", proof }], model: "m", stop_reason: "finished" as const },
       usage: sampleResult().usage,
     };
-    expect(await redactResult({ type: "prove", prove })).toMatchObject({
-      prove: { proofs: [{ id: "f1", proof: nothing }] },
-    });
+    expect(await proveTask.redact(prove)).toMatchObject({ proofs: [{ id: "f1", proof: nothing }] });
   });
 
   it("stays without the secret where only an output holds it", async () => {
@@ -124,7 +122,7 @@ describe("a test that holds a secret", () => {
     const findings = [
       { finding: sampleFinding({ proof: sampleProof({ runs }) }), placement: { kind: "inline" as const } },
     ];
-    const { proof: clean } = (await redactReview(sampleResult({ findings }))).findings[0]!.finding;
+    const { proof: clean } = (await reviewTask.redact(sampleResult({ findings }))).findings[0]!.finding;
     expect(clean).toEqual(sampleProof({ runs: [{ on: "head", exit_code: 1, output: "key [secret]" }] }));
   });
 });
