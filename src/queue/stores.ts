@@ -18,6 +18,9 @@ export interface Stores {
   close(): Promise<void>;
 }
 
+/** Jobs of one installation that all workers of an App together run at a time: one installation must not keep the others waiting. */
+export const installationConcurrency = 10;
+
 export interface StoreOptions {
   /** Jobs of one installation that may run at a time; default: no limit. */
   installationConcurrency?: number;

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readEnv } from "../../src/config/env.ts";
+import { graceMs } from "../../src/queue/worker.ts";
 import { environmentDocs } from "../../src/config/variables.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -123,7 +124,6 @@ describe("compose.yml", () => {
   });
 
   it("waits longer for a stop than running jobs may take to hand themselves back", () => {
-    const { graceMs } = readEnv({});
     for (const { stop_grace_period: period = "" } of [hunkwise, worker]) {
       expect(period).toMatch(/^\d+s$/);
       expect(Number.parseInt(period, 10) * 1_000).toBeGreaterThan(graceMs);

@@ -119,7 +119,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   const token = createTokenAccess({
     ...{ apiUrl, userAgent, token: inputs.token, organizationToken: inputs.organizationToken },
     identity: async () => app,
-    rateLimiter: createRateLimiter({ gapMs: env.writeGapMs }),
+    rateLimiter: createRateLimiter({ gapMs: env.times.writeGapMs }),
   });
   const known = inputs.stateKey ?? derivedStateKey(env.model?.apiKey, given.repository.id);
   const stateKey = known ?? randomBytes(32).toString("hex");
@@ -161,7 +161,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   );
   const ended = Promise.withResolvers<void>();
   const worker = startWorker({
-    ...{ queue: stores.queue, log, concurrency: 1, leaseMs: env.leaseMs },
+    ...{ queue: stores.queue, log, concurrency: 1, leaseMs: env.times.leaseMs },
     handle: async (job, tools) => {
       const outcome = await jobs.handle(job, recording(tools, run));
       run.outcome = outcome;

@@ -86,7 +86,7 @@ async function work(env: Env, app: App, signal: AbortSignal): Promise<void> {
     app.log.info(`Working with ${env.concurrency} jobs at a time on ${place}`);
     await untilAborted(signal);
     app.log.info("Stopping");
-    await Promise.all([worker.stop(env.graceMs), operator?.close()]);
+    await Promise.all([worker.stop(), operator?.close()]);
   } finally {
     await app.close();
   }
@@ -120,7 +120,7 @@ async function serveApp(
     await reconcile(env, app, worker, signal);
     await untilAborted(signal);
     log.info("Stopping");
-    await Promise.all([server.close(), worker.stop(env.graceMs), operator?.close()]);
+    await Promise.all([server.close(), worker.stop(), operator?.close()]);
   } finally {
     await Promise.all([app.close(), pages?.close()]);
   }
@@ -132,7 +132,8 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAc
   const { allRoutes, createPages } = await import("../../pages/pages.ts");
   const { checkAll } = await import("./doctor.ts");
   const { openReader } = await import("../../queue/reader.ts");
-  const { databaseUrl, dataDir: dataFolder, installationConcurrency, retentionMs } = env;
+  const { installationConcurrency } = await import("../../queue/stores.ts");
+  const { databaseUrl, dataDir: dataFolder, retentionMs } = env;
   const reader = await openReader({ databaseUrl, dataFolder });
   const { webUrl } = env.github;
   const handler = createPages({
@@ -152,7 +153,7 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAc
  * database would keep the process beyond its grace time.
  */
 async function reconcile(
-  { reconcileEveryMs: everyMs }: Env,
+  { times: { reconcileEveryMs: everyMs } }: Env,
   { stores, log }: App,
   worker: Worker,
   signal: AbortSignal,
