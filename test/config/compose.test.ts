@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readEnv } from "../../src/config/env.ts";
-import { graceMs } from "../../src/queue/worker.ts";
 import { environmentDocs } from "../../src/config/variables.ts";
+import { graceMs } from "../../src/queue/worker.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (name: string) => readFileSync(join(root, name), "utf8");
