@@ -1,5 +1,5 @@
 import { constants, readFileSync } from "node:fs";
-import { access, open, stat, writeFile } from "node:fs/promises";
+import { access, type FileHandle, open, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { givenColumns, wantsStackTraces } from "../config/process-env.ts";
@@ -106,4 +106,16 @@ function wholeLine(error: unknown): string {
   const line = errorLine(error);
   if (!(error instanceof AppError) || error.code !== "child_died") return line;
   return error.cause instanceof Error ? `${line}: ${error.cause.message}` : line;
+}
+
+/** At most `mostBytes` from the beginning of a file, which may also be a pipe or a device without an end. */
+export async function beginningOf(file: FileHandle, mostBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (let size = 0; size < mostBytes; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(65_536, mostBytes - size)));
+    if (bytesRead === 0) break;
+    parts.push(buffer.subarray(0, bytesRead));
+    size += bytesRead;
+  }
+  return Buffer.concat(parts);
 }

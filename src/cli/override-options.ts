@@ -6,7 +6,7 @@ import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts"
 import { AppError, errorLine } from "../errors.ts";
 import { severities } from "../finding.ts";
 import { type changeCommand, optionText, repeatedText } from "./command.ts";
-import { beginningOf } from "./read-beginning.ts";
+import { beginningOf } from "./output.ts";
 
 const heading = "Options for this run, before the environment and the configuration:";
 

@@ -186,9 +186,8 @@ const Row = z.object({
   calls_tools: z.boolean(),
   writes_json: z.boolean(),
   context_tokens: z.int().nullable(),
-  /** Absent in rows of an older version. */
-  avoids: z.array(z.enum(lasting)).catch([]),
-  says_length: z.boolean().catch(false),
+  avoids: z.array(z.enum(lasting)),
+  says_length: z.boolean(),
 });
 const Table = z.record(z.string(), Row);
 type Table = z.infer<typeof Table>;

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -12,7 +12,6 @@ import {
   secretsOf,
   withModel,
 } from "../../src/config/env.ts";
-import { leftBehind } from "../../src/config/folders.ts";
 import { givenColumns } from "../../src/config/process-env.ts";
 import { readServerEnv, storeApp } from "../../src/config/server-env.ts";
 import { environmentDocs, type RawEnv, unknownOf } from "../../src/config/variables.ts";
@@ -74,16 +73,6 @@ describe("the environment", () => {
     } finally {
       process.chdir(current);
     }
-  });
-
-  it("finds data that earlier versions left in the current folder, as long as there is none in the right one", () => {
-    const old = mkdtempSync(join(tmpdir(), "hunkwise-old-"));
-    expect(leftBehind(undefined, old)).toBeNull();
-    mkdirSync(join(old, "data"));
-    writeFileSync(join(old, "data/app.json"), "{}");
-    expect(leftBehind("data", old)).toBe(join(old, "data"));
-    expect(leftBehind(join(old, "data"), old)).toBeNull();
-    rmSync(old, { recursive: true });
   });
 
   it("takes paths in .env as relative to that file", () => {

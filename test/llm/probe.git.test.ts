@@ -131,23 +131,10 @@ describe("what was found out of models", () => {
     expect(readdirSync(folder)).toEqual(["models.json"]);
   });
 
-  it("holds what its endpoint refuses, as far as a model is as good without it, and is read without that from older files", async () => {
-    const folder = fresh();
-    const known = openKnownModels(folder);
+  it("holds what its endpoint refuses, as far as a model is as good without it", async () => {
+    const known = openKnownModels(fresh());
     await known.remember("k", { ...ability, avoids: ["effort", "user_after_tool"] });
     expect(await known.recall("k")).toEqual({ ...ability, avoids: ["user_after_tool"] });
-    const file = join(folder, "models.json");
-    for (const row of [{}, { avoids: ["of a later version"] }]) {
-      const old = {
-        probed_at: Date.now(),
-        calls_tools: true,
-        writes_json: true,
-        context_tokens: 32_768,
-        ...row,
-      };
-      writeFileSync(file, JSON.stringify({ k: old }));
-      expect(await known.recall("k")).toEqual(ability);
-    }
   });
 
   it("belongs to one model at one address", async () => {

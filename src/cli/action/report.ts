@@ -10,7 +10,6 @@ import { withoutSecrets } from "../../secrets/redact.ts";
 import { cutBytes } from "../../text/cut.ts";
 import { type RenderOptions, renderResult } from "../render-result.ts";
 import type { ActionRun } from "./run-action.ts";
-import { command } from "./workflow-command.ts";
 
 /** A step's summary may have 1 MiB; a larger one is not shown at all. */
 const mostSummaryBytes = 900_000;
@@ -141,3 +140,17 @@ function annotation(level: "error" | "warning" | "notice", finding: Finding): st
   const place = { file: path, line: String(start_line ?? line), endLine: String(line), title };
   return command(level, place, cutBytes(body, 4_000));
 }
+
+/**
+ * A workflow command (https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands). Its text is hostile: with these
+ * escapes it stays one line, one property or one message.
+ */
+export function command(name: string, properties: Record<string, string>, message: string): string {
+  const given = Object.entries(properties).map(
+    ([key, value]) => `${key}=${escapedProperty(withoutSecrets(value))}`,
+  );
+  return `::${name}${given.length === 0 ? "" : ` ${given.join(",")}`}::${escaped(withoutSecrets(message))}`;
+}
+
+const escaped = (text: string) => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const escapedProperty = (text: string) => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");

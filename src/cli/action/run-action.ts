@@ -39,9 +39,7 @@ import { requirePrices } from "../override-options.ts";
 import { readResults } from "../read-results.ts";
 import { testPlacesHere } from "../test-places.ts";
 import { useProxy } from "../use-proxy.ts";
-import { type ActionEvent, readEvent } from "./event.ts";
-import { admission } from "./gate.ts";
-import { narrowed } from "./narrow.ts";
+import { type ActionEvent, admission, narrowed, readEvent } from "./event.ts";
 import { derivedStateKey } from "./state-key.ts";
 
 /** What a run of the Action came to. */
