@@ -60,7 +60,11 @@ export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalG
   const vectors = await vectorsOf(env, source, options);
   const openNearest = vectors && { openNearest: vectors.open };
   const graph = await openGraph({
-    ...{ file: localIndex(repo, env), source, commits, signal, ...openNearest },
+    file: localIndex(repo, env),
+    source,
+    commits,
+    signal,
+    ...openNearest,
     onProgress: (progress) => onStep?.({ step: "indexing", ...progress }),
   });
   return {

@@ -86,22 +86,25 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
   try {
     await disk.start();
     const checkout = await createCheckoutPull({
-      ...{ gitPath, dataFolder, host, webUrl, disk, onlyObjects: true },
+      gitPath,
+      dataFolder,
+      host,
+      webUrl,
+      disk,
+      onlyObjects: true,
       network: networkOf({ ...env, github }),
       authorization: async () => basic(token),
     })({ repository, pull: number, head: pull.headSha, base: pull.baseSha, baseRef: pull.baseRef, signal });
     const workspace = openWorkspace(checkout.place);
     const commits = await workspace.commits(MOST_COMMITS + 1);
     return {
-      ...{
-        place: checkout.place,
-        workspace,
-        roots: [],
-        dirty: false,
-        uncommitted: null,
-        behind: 0,
-        parent: "present",
-      },
+      place: checkout.place,
+      workspace,
+      roots: [],
+      dirty: false,
+      uncommitted: null,
+      behind: 0,
+      parent: "present",
       names: {
         base: pull.baseRef,
         head: `${owner}/${name}#${number}`,
@@ -154,7 +157,11 @@ interface Post {
 async function post({ api, result, config, number, baseRef, repositoryUrl }: Post): Promise<string> {
   const seal = createSeal(randomBytes(32));
   const outcome = await publishReview({
-    ...{ result, baseRef, repositoryUrl, version: programVersion(), again: null },
+    result,
+    baseRef,
+    repositoryUrl,
+    version: programVersion(),
+    again: null,
     api: sealedPull(api, seal, { repository: 0, pull: number }),
     trigger: `event#${number}@${baseRef}`,
     maxComments: config.max_comments,
@@ -168,7 +175,11 @@ async function post({ api, result, config, number, baseRef, repositoryUrl }: Pos
 
 /** Only an App can have check runs, and only of its own. */
 const noCheck: CheckRun = {
-  ...{ id: undefined, takenUp: false, reviewed: false, before: null, goingOn: inProgress },
+  id: undefined,
+  takenUp: false,
+  reviewed: false,
+  before: null,
+  goingOn: inProgress,
   problem: "There is no check run, because a person posted this review from the command line",
   async conclude() {},
 };
@@ -205,8 +216,12 @@ async function storedToken(host: string, signal: AbortSignal): Promise<string | 
   if (program === undefined) return null;
   const chunks: Buffer[] = [];
   const { exitCode } = await runProcess({
-    ...{ program, args: ["auth", "token", "--hostname", host], cwd: "/", env: ghEnvironment() },
-    ...{ signal, timeoutMs: 30_000 },
+    program,
+    args: ["auth", "token", "--hostname", host],
+    cwd: "/",
+    env: ghEnvironment(),
+    signal,
+    timeoutMs: 30_000,
     onStdout: (chunk) => {
       chunks.push(chunk);
       return undefined;

@@ -156,14 +156,17 @@ export async function openRunRecord(
   const began = now();
   const id = newRunId(began);
   const header: RunHeader = {
-    ...{ kind: "record", format: 1, version: programVersion(), id, source: "local", task },
-    ...{
-      requested_by: null,
-      repository: resolve(repository),
-      pull: null,
-      range,
-      began_at: began.toISOString(),
-    },
+    kind: "record",
+    format: 1,
+    version: programVersion(),
+    id,
+    source: "local",
+    task,
+    requested_by: null,
+    repository: resolve(repository),
+    pull: null,
+    range,
+    began_at: began.toISOString(),
   };
   const named = file === undefined ? null : await openNamed(file);
   await named?.appendFile(headerLine(header));

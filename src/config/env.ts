@@ -99,7 +99,11 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
     ? { api: apiAt(baseUrl), apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null }
     : { ...other, apiKey: apiKey ?? (other ?? model).apiKey, azure: azure && { ...azure, deployment: name } };
   return {
-    ...{ ...model, ...place, name, verifyName: name, summarizeName: name },
+    ...model,
+    ...place,
+    name,
+    verifyName: name,
+    summarizeName: name,
     // The configuration describes the other models.
     contextTokens: Math.min(model.contextTokens, defaultContextTokens),
     contextIsConfigured: false,
@@ -131,8 +135,11 @@ function atAnthropic({
   HUNKWISE_MODEL: name,
 }: Variables): Endpoint {
   return {
-    ...{ api: "anthropic", apiKey: ANTHROPIC_API_KEY ?? null, azure: null },
-    ...{ baseUrl: withoutSlash(baseUrl ?? ANTHROPIC_URL), name: name ?? defaultClaude },
+    api: "anthropic",
+    apiKey: ANTHROPIC_API_KEY ?? null,
+    azure: null,
+    baseUrl: withoutSlash(baseUrl ?? ANTHROPIC_URL),
+    name: name ?? defaultClaude,
   };
 }
 
@@ -432,7 +439,12 @@ export function inspectEnv(raw: RawEnv = rawEnv()): InspectedEnv {
   const embedding = attempt("HUNKWISE_EMBEDDING_MODEL", () => readEmbedding(given, model));
   return {
     env: {
-      ...{ ...settingsOf(given), app, login, events, model, embedding },
+      ...settingsOf(given),
+      app,
+      login,
+      events,
+      model,
+      embedding,
       notices: [
         ...noticesOf(raw),
         ...(faults.length > 0 ? [] : unusedOf(given, [model, model?.fallback, embedding])),

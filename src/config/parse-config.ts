@@ -204,7 +204,8 @@ function faultsOf({ document, lines, text }: YamlFile, { checksLists }: ReadOpti
   if (exhausted) return [wholeFile(plainWords[exhausted.code] ?? exhausted.message)];
   const faults = [...document.errors, ...document.warnings].map(
     ({ code, message, pos: [start] }): ConfigProblem => ({
-      ...{ line: lines.linePos(start).line, key: null },
+      line: lines.linePos(start).line,
+      key: null,
       message: plainWords[code] ?? oneLine(message),
     }),
   );

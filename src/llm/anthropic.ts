@@ -34,7 +34,10 @@ export function createAnthropicModel(options: ModelOptions): Required<EndpointMo
   const refused = createRefusedThoughts();
   const { look, respond, ...shared } = createApiModel(
     {
-      ...{ provider: anthropic, url, paths: ["/v1/messages", "/v1/models?limit=1000"], joiner: joinEvents },
+      provider: anthropic,
+      url,
+      paths: ["/v1/messages", "/v1/models?limit=1000"],
+      joiner: joinEvents,
       createClient: (answer) => createClient(options, url, answer),
       bodyOf: (sent) => toRequestBody(model, sent, effort),
       adapted(sent, refusal) {
@@ -155,7 +158,8 @@ function toolsOf({ tools, messages }: ModelRequest): Pick<Body, "tools" | "tool_
   if (tools.length > 0) {
     return {
       tools: tools.map(({ name, description, parameters }) => ({
-        ...{ name, description },
+        name,
+        description,
         input_schema: parameters as Anthropic.Tool.InputSchema,
       })),
     };
@@ -420,7 +424,9 @@ export function readAnswer(
   ];
   const promptTokens = (fresh ?? 0) + (read ?? 0) + (wrote ?? 0) || Math.ceil(promptCharacters / 4);
   return {
-    ...{ content, toolCalls, finishReason: finishReason(stop_reason, toolCalls.length > 0) },
+    content,
+    toolCalls,
+    finishReason: finishReason(stop_reason, toolCalls.length > 0),
     usage: {
       promptTokens,
       cachedTokens: Math.min(read ?? 0, promptTokens),

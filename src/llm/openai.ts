@@ -38,7 +38,11 @@ export function createOpenAiModel(options: OpenAiOptions): Required<EndpointMode
   const { model, reasoningEffort = null } = options;
   const { look: _, ...shared } = createApiModel(
     {
-      ...{ provider: openAi, url, paths: ["/chat/completions", "/models"], joiner: joinChunks, costOf },
+      provider: openAi,
+      url,
+      paths: ["/chat/completions", "/models"],
+      joiner: joinChunks,
+      costOf,
       createClient: (answer) => createClient(options, url, answer),
       bodyOf: (sent) => toRequestBody(model, sent, tokenParameter(url, sent), reasoningEffort),
       adapted: (sent, refusal) => adapted(sent, refusal, tokenParameter(url, sent)),

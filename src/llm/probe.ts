@@ -207,8 +207,11 @@ export function openKnownModels(folder: string | null, now: () => number = Date.
       const { [key]: row } = await read(file);
       if (!row || now() - row.probed_at > KEPT_MS) return null;
       return {
-        ...{ callsTools: row.calls_tools, writesJson: row.writes_json },
-        ...{ contextTokens: row.context_tokens, avoids: row.avoids, saysLength: row.says_length },
+        callsTools: row.calls_tools,
+        writesJson: row.writes_json,
+        contextTokens: row.context_tokens,
+        avoids: row.avoids,
+        saysLength: row.says_length,
       };
     },
     async remember(key, { callsTools, writesJson, contextTokens, avoids, saysLength = false }) {

@@ -78,13 +78,14 @@ export async function readEvent(
   function whyNoProofs(): string | null {
     if (name !== "pull_request") return `proofs do not run on ${name}`;
     if (isFromFork) return "proofs do not run for forks";
-    if (inputs.pull !== null && inputs.pull !== number)
+    if (inputs.pullRequest !== null && inputs.pullRequest !== number)
       return "proofs do not run for a pull request that an input names";
     return null;
   }
 
   function startOf(): ActionEvent["starts"] {
-    if (inputs.pull !== null) return { job: namedReview({ installation, ...repository }, inputs.pull) };
+    if (inputs.pullRequest !== null)
+      return { job: namedReview({ installation, ...repository }, inputs.pullRequest) };
     const isOther = label?.name.toLowerCase() !== inputs.reviewLabel.toLowerCase();
     if (!remembers && isOther && (action === "labeled" || action === "unlabeled"))
       return { nothing: `only the label "${inputs.reviewLabel}" starts a review without state-key` };

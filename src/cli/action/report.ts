@@ -74,7 +74,11 @@ async function summaryOf(run: ActionRun, exit: RenderOptions["exit"]): Promise<s
 
 /** The files of the checkout are gone, so reports quote only what the findings quote. */
 const renderOptions = (exit: RenderOptions["exit"]): RenderOptions => ({
-  ...{ range: { base: "", head: "", commits: "" }, source: () => null, colour: false, width: 100, exit },
+  range: { base: "", head: "", commits: "" },
+  source: () => null,
+  colour: false,
+  width: 100,
+  exit,
 });
 
 /** Paths of the reports, as outputs. They are in the runner's folder for temporary files, never in the workspace. */

@@ -59,12 +59,13 @@ export interface ActionRun {
  */
 export async function runAction(given: ActionEnv, signal: AbortSignal): Promise<ActionRun> {
   const { inputs, env, tempFolder } = given;
-  for (const secret of [inputs.token, inputs.stateKey]) if (secret) registerSecret(secret, { keep: true });
+  for (const secret of [inputs.githubToken, inputs.stateKey])
+    if (secret) registerSecret(secret, { keep: true });
   const log = openLog(env);
   useProxy(env);
   const baseUrl = env.github.apiUrl;
   const userAgent = `hunkwise/${programVersion()}`;
-  const app = await tokenIdentity({ baseUrl, userAgent, token: inputs.token, signal });
+  const app = await tokenIdentity({ baseUrl, userAgent, token: inputs.githubToken, signal });
   if (app.isPerson) {
     throw new AppError("usage", `github-token belongs to ${app.slug}, not to a GitHub App`, {
       remedy: "Use the token of the job (the default) or of an App (actions/create-github-app-token)",
@@ -115,7 +116,10 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
       remedy: run.notices.join(" ") || "Set the inputs api-key and model",
     });
   const token = createTokenAccess({
-    ...{ apiUrl, userAgent, token: inputs.token, organizationToken: inputs.organizationToken },
+    apiUrl,
+    userAgent,
+    token: inputs.githubToken,
+    organizationToken: inputs.organizationToken ?? inputs.githubToken,
     identity: async () => app,
     rateLimiter: createRateLimiter({ gapMs: env.times.writeGapMs }),
   });
@@ -128,8 +132,13 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     );
   const seal = app.slug === actionsSlug ? createSeal(stateKey) : null;
   const checkout = createCheckoutPull({
-    ...{ gitPath, dataFolder, host, webUrl, network, disk },
-    authorization: async () => basic(inputs.token),
+    gitPath,
+    dataFolder,
+    host,
+    webUrl,
+    network,
+    disk,
+    authorization: async () => basic(inputs.githubToken),
     // Another step of the job must never find a file of the head, wherever it looks.
     onlyObjects: true,
   });
@@ -137,7 +146,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   const dependencies: Omit<JobDependencies, "github" | "checkout"> = {
     findTestPlace: noProofs === null ? testPlaces(env, dataFolder) : async () => ({ why: noProofs }),
     push: createPushBranch({ webUrl, network }),
-    requiresPolicy: inputs.requiresPolicy || env.requiresPolicy,
+    requiresPolicy: inputs.policy === "required" || env.requiresPolicy,
     narrow: (config) => narrowed(config, inputs),
     results: () => resultsOf(given, run),
     models: connected?.models ?? null,
@@ -147,7 +156,10 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     dailyBudget: { tokens: null, costUsd: null },
     usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
     contentKey: contentKeyOf(stateKey),
-    ...{ webUrl, version: programVersion(), log, now: Date.now },
+    webUrl,
+    version: programVersion(),
+    log,
+    now: Date.now,
   };
   const githubFor = (access: GitHubAccess) => {
     const seen = watched(access, run);
@@ -159,7 +171,10 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   );
   const ended = Promise.withResolvers<void>();
   const worker = startWorker({
-    ...{ queue: stores.queue, log, concurrency: 1, leaseMs: env.times.leaseMs },
+    queue: stores.queue,
+    log,
+    concurrency: 1,
+    leaseMs: env.times.leaseMs,
     handle: async (job, tools) => {
       const outcome = await jobs.handle(job, recording(tools, run));
       run.outcome = outcome;
@@ -216,7 +231,8 @@ async function resultsOf({ inputs: { findings }, workspace }: ActionEnv, run: Ac
       remedy: "Check the repository out, or download the files, in a step before",
     });
   return readResults(findings, {
-    ...{ roots: [workspace], within: workspace },
+    roots: [workspace],
+    within: workspace,
     warn: (text) => void run.notices.push(text),
   });
 }

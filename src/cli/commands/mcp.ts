@@ -193,7 +193,13 @@ async function review(
       if (event.type === "phase") progress.send();
     };
     const { reviewed, modelFault } = await reviewRange({
-      ...{ range: current.range, config: current.config, connected, graphIndex, records, signal, started },
+      range: current.range,
+      config: current.config,
+      connected,
+      graphIndex,
+      records,
+      signal,
+      started,
       onProgress,
     });
     return await answer(await withWarnings(reviewed, modelFault, current), current);

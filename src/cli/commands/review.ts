@@ -205,14 +205,25 @@ async function runReview(
   const connected = await connectModels(env, { warn: say, onProbe, signal: io.signal });
   const { runsFolder: folder, retentionMs: keepMs, logseqDir } = env;
   const records = {
-    ...{ repository: values.repo, file: values.trajectory, keepMs, logseqDir },
+    repository: values.repo,
+    file: values.trajectory,
+    keepMs,
+    logseqDir,
     folder: values.record ? folder : undefined,
   };
   const graphIndex = pull === null ? presentIndex(values.repo, env) : null;
   const about = await pull?.textFor(config);
   const results = await resultsOf(values, range, say);
   const options = {
-    ...{ range, config, pull: about, results, connected, started, graphIndex, records, warn: say },
+    range,
+    config,
+    pull: about,
+    results,
+    connected,
+    started,
+    graphIndex,
+    records,
+    warn: say,
     findTestPlace: testPlaces(values, env),
   };
   const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>

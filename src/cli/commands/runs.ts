@@ -307,8 +307,17 @@ async function localRow(folder: string, id: string, filter: RunFilter): Promise<
 
 /** Listed, because damaging a record must not hide it. */
 const unreadableRow = (id: string, reason: string): RunRow => ({
-  ...{ id, source: "local", task: "", requested_by: null, repository: "", pull: null, range: null },
-  ...{ began_at: isoTime(runBegan(id)), ended_at: null, state: "unreadable", reason },
+  id,
+  source: "local",
+  task: "",
+  requested_by: null,
+  repository: "",
+  pull: null,
+  range: null,
+  began_at: isoTime(runBegan(id)),
+  ended_at: null,
+  state: "unreadable",
+  reason,
   ...figuresOf([]),
 });
 
@@ -372,17 +381,17 @@ function rowOf(run: StoredRun, recorded: readonly RecordedEntry[]): RunRow {
 function headerOf({ id, task, createdAt }: StoredRun): RunHeader {
   const repository = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : "";
   return {
-    ...{
-      kind: "record",
-      format: 1,
-      version: programVersion(),
-      id,
-      source: "server",
-      task: taskName(task),
-      requested_by: askedBy(task),
-      repository,
-    },
-    ...{ pull: "pull" in task ? task.pull : null, range: null, began_at: isoTime(createdAt) },
+    kind: "record",
+    format: 1,
+    version: programVersion(),
+    id,
+    source: "server",
+    task: taskName(task),
+    requested_by: askedBy(task),
+    repository,
+    pull: "pull" in task ? task.pull : null,
+    range: null,
+    began_at: isoTime(createdAt),
   };
 }
 

@@ -111,7 +111,12 @@ async function serveApp(
     // The servers first: if a port is taken, no job begins.
     const operator = await startOperator(env, app);
     const server = await startServer({
-      ...{ env, queue: stores.queue, log, probot, onAccepted, health },
+      env,
+      queue: stores.queue,
+      log,
+      probot,
+      onAccepted,
+      health,
       ...(pages && { pages: pages.handler }),
       onRevoked: stores.sessions.endAllOf,
       ...onDelivery,
@@ -137,11 +142,21 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAc
   const reader = await openReader({ databaseUrl, dataFolder });
   const { webUrl } = env.github;
   const handler = createPages({
-    ...{ env, credentials: env.login, appId: env.app.id, sessions: stores.sessions, log },
+    env,
+    credentials: env.login,
+    appId: env.app.id,
+    sessions: stores.sessions,
+    log,
     routes: allRoutes({
-      ...{ run: reader.run, webUrl, now: Date.now, installationConcurrency, retentionMs },
-      ...{ loadConfiguration, checkAll },
-      ...{ accept: stores.queue.accept.bind(stores.queue), onAccepted },
+      run: reader.run,
+      webUrl,
+      now: Date.now,
+      installationConcurrency,
+      retentionMs,
+      loadConfiguration,
+      checkAll,
+      accept: stores.queue.accept.bind(stores.queue),
+      onAccepted,
     }),
     userAgent: `hunkwise/${programVersion()}`,
   });
