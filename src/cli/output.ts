@@ -67,10 +67,19 @@ export async function writeOutput(path: string, text: string): Promise<void> {
 
 /** The same for code: readable only by this user, also if the file existed before. */
 export async function writePrivate(path: string, text: string): Promise<void> {
+  await using file = await openPrivate(path);
+  await file.writeFile(text).catch((error: unknown) => {
+    throw unwritable(error);
+  });
+}
+
+/** @throws AppError `usage` if the file cannot be written */
+export async function openPrivate(path: string): Promise<FileHandle> {
   try {
-    await using file = await open(path, "w", 0o600);
+    const file = await open(path, "w", 0o600);
+    // A file that already existed keeps its mode.
     await file.chmod(0o600);
-    await file.writeFile(text);
+    return file;
   } catch (error) {
     throw unwritable(error);
   }

@@ -7,7 +7,7 @@ import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { programVersion } from "./output.ts";
+import { openPrivate, programVersion } from "./output.ts";
 
 /*
  * The record of a run: a file with one JSON object per line. The first one is a header. A local review, `--trajectory` and
@@ -168,7 +168,7 @@ export async function openRunRecord(
     range,
     began_at: began.toISOString(),
   };
-  const named = file === undefined ? null : await openNamed(file);
+  const named = file === undefined ? null : await openPrivate(file);
   await named?.appendFile(headerLine(header));
   const kept = await keep(folder, keepMs, header, warn);
   return {
@@ -222,21 +222,6 @@ async function keep(
     append: (line) => attempt(async () => file?.appendFile(line)),
     close: () => attempt(async () => file?.close()),
   };
-}
-
-/** Readable only by this user, because it holds code. */
-async function openNamed(path: string): Promise<FileHandle> {
-  try {
-    const file = await open(path, "w", 0o600);
-    // A file that already existed keeps its mode.
-    await file.chmod(0o600);
-    return file;
-  } catch (error) {
-    throw new AppError("usage", `the trajectory cannot be written: ${errorLine(error)}`, {
-      remedy: "Name a file in a folder that you can write to.",
-      cause: error,
-    });
-  }
 }
 
 /** At most this many records of local reviews are kept: some hundred megabytes. */

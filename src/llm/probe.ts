@@ -40,8 +40,6 @@ export interface ModelProbe {
   avoids: readonly Avoidable[];
   /** Models that the endpoint offers; null if it has no list. */
   models: string[] | null;
-  /** False if there is a list without the model; null if there is no list. */
-  listed: boolean | null;
 }
 
 const addNumbers: ToolDefinition = {
@@ -92,7 +90,6 @@ export async function probeModel(
     contextTokens: native.error ? null : await optional(model.findContextTokens, signal),
     avoids: lasting.filter((one) => model.avoids?.has(one)),
     models,
-    listed: models === null ? null : models.includes(model.name),
   };
 }
 
