@@ -346,9 +346,9 @@ export interface Env {
   /** Null if the knowledge graph is searched only by words. */
   embedding: EmbeddingEnv | null;
   pricesFile: string | null;
-  /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
   /** Whether no model reads anything without a policy of the organisation. */
   requiresPolicy: boolean;
+  /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
   dailyBudget: { tokens: number | null; costUsd: number | null };
   /** Limits for requests; 0 for no limit. */
   usageLimits: {

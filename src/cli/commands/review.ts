@@ -91,11 +91,10 @@ const declare = () =>
         "exit with 1 if a finding has this severity or higher; default: check.threshold of the configuration, otherwise high",
       ).choices(thresholds),
     )
-    .addOption(
-      new Option(
-        "--findings <FILE>",
-        "results of another tool (SARIF, rdjson, rdjsonl), which the model judges; can be repeated",
-      ).argParser(repeatedText),
+    .option(
+      "--findings <FILE>",
+      "results of another tool (SARIF, rdjson, rdjsonl), which the model judges; can be repeated",
+      repeatedText,
     )
     .option("--require-model", "exit with 2 if no model is configured, with 3 if no model answered")
     .option("--dry-run", "print what would be reviewed and the predicted cost; use no model")
