@@ -150,7 +150,13 @@ describe("what was found out of models", () => {
     let now = 0;
     const folder = fresh();
     const known = openKnownModels(folder, () => ++now);
-    const row = { calls_tools: true, writes_json: true, context_tokens: null };
+    const row = {
+      calls_tools: true,
+      writes_json: true,
+      context_tokens: null,
+      avoids: [],
+      says_length: false,
+    };
     mkdirSync(folder);
     const rows = Array.from({ length: 300 }, (_, at) => [`k${at}`, { ...row, probed_at: at - 400 }]);
     writeFileSync(join(folder, "models.json"), JSON.stringify(Object.fromEntries(rows)));
