@@ -198,7 +198,6 @@ findings:
       artifact: eslint
   wait_minutes: 10
 conversation:
-  answers: author
   describe: true
 check:
   threshold: high
@@ -211,7 +210,6 @@ commands:
 prove:
   enabled: true
   severity: medium
-  findings: 4
   run:
     - files: "packages/*/test/**"
       command: npx vitest run {file}

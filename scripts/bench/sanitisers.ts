@@ -5,9 +5,9 @@ import { parseFilePatch, surveyPatch } from "../../src/diff/file-diff.ts";
 import { createPathMatcher } from "../../src/diff/paths.ts";
 import { commentText, commentTitle } from "../../src/ledger/entry.ts";
 import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
-import { callsIn } from "../../src/llm/calls-in-text.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
 import { withoutThinking } from "../../src/llm/model.ts";
+import { callsIn } from "../../src/llm/text-fallback.ts";
 import { publicText } from "../../src/publish/public-text.ts";
 import {
   untrustedBlock,

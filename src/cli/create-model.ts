@@ -106,8 +106,10 @@ async function partsFor(options: ModelOptions): Promise<Parts> {
   return {
     prices: await pricesOf(pricesFile),
     known: openKnownModels(folder),
-    ...{ guard, onProbe },
-    ...{ warn, forOneRun },
+    guard,
+    onProbe,
+    warn,
+    forOneRun,
   };
 }
 
@@ -119,7 +121,10 @@ function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
     native: guard(native, env.baseUrl, key.slice(0, EXTRAS_KEY_CHARACTERS)),
     protocol: env.protocol,
     contextIsConfigured: env.contextIsConfigured,
-    ...{ leastContextTokens, key, tools: toolsOfReviews, ...shared },
+    leastContextTokens,
+    key,
+    tools: toolsOfReviews,
+    ...shared,
   });
   return { model, load };
 }
@@ -197,8 +202,15 @@ async function connect(
 ): Promise<Required<EndpointModel>> {
   const { apiKey, baseUrl, contextTokens, reasoningEffort } = env;
   const options = {
-    ...{ apiKey, baseUrl, contextTokens, reasoningEffort, prices, maxRetries },
-    ...{ model: name, timeoutMs: TIMEOUT_MS, avoids },
+    apiKey,
+    baseUrl,
+    contextTokens,
+    reasoningEffort,
+    prices,
+    maxRetries,
+    model: name,
+    timeoutMs: TIMEOUT_MS,
+    avoids,
   };
   if (env.api === "anthropic") {
     const { createAnthropicModel } = await import("../llm/anthropic.ts");

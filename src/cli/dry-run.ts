@@ -71,7 +71,9 @@ async function predict(
   const start = first ? await startUnit(run, { files: first.files, window }) : { messages: [], shown: [] };
   const firstTokens = firstRequestTokens(start.messages);
   const predicted = predictReview({
-    ...{ plan, firstTokens, effort: config.effort },
+    plan,
+    firstTokens,
+    effort: config.effort,
     limitTokens: run.input.limits.tokens,
   });
   const price = env.model && priceOf(env.model.name, readPrices(await readPricesFile(env.pricesFile)));
@@ -119,7 +121,9 @@ async function openRun(
     respond: () => Promise.reject(new AppError("model_refused", "no model is used in a dry run")),
   });
   const deps: ReviewDependencies = {
-    ...{ workspace, diffs, models },
+    workspace,
+    diffs,
+    models,
     trajectory: { append: async () => {} },
     replay: [],
     isPrivate,

@@ -60,7 +60,11 @@ export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalG
   const vectors = await vectorsOf(env, source, options);
   const openNearest = vectors && { openNearest: vectors.open };
   const graph = await openGraph({
-    ...{ file: localIndex(repo, env), source, commits, signal, ...openNearest },
+    file: localIndex(repo, env),
+    source,
+    commits,
+    signal,
+    ...openNearest,
     onProgress: (progress) => onStep?.({ step: "indexing", ...progress }),
   });
   return {
@@ -74,6 +78,9 @@ export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalG
   };
 }
 
+/** Tokens for one update of an index; the next one does the rest. */
+const mostEmbedded = 5_000_000;
+
 /** Null if no embedding model is configured: then most of the code for it is not even loaded. */
 async function vectorsOf(
   env: LocalEnv,
@@ -84,8 +91,12 @@ async function vectorsOf(
   useProxy(env);
   const { createEmbedder } = await import("./create-model.ts");
   const { createVectors } = await import("../graph/vectors.ts");
-  const { maxTokens } = env.embedding;
-  return createVectors({ embedder: await createEmbedder(env.embedding), source, maxTokens, warn });
+  return createVectors({
+    embedder: await createEmbedder(env.embedding),
+    source,
+    maxTokens: mostEmbedded,
+    warn,
+  });
 }
 
 interface KeptGraphOptions extends Omit<LocalGraphOptions, "signal" | "onStep"> {

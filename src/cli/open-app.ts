@@ -25,7 +25,7 @@ import { createCommandSandbox, createFindTestPlace } from "../process/test-place
 import { removeEnvironments } from "../proof/environment.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobWatch } from "../queue/run-job.ts";
-import { openStores, type Stores } from "../queue/stores.ts";
+import { installationConcurrency, openStores, type Stores } from "../queue/stores.ts";
 import { retryingSpending } from "../queue/usage.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
@@ -82,7 +82,7 @@ export async function openApp(
   const stores = await openStores({
     databaseUrl: env.databaseUrl,
     dataFolder: env.dataDir,
-    installationConcurrency: env.installationConcurrency,
+    installationConcurrency,
   });
   const { queue } = stores;
   const disk = new Disk({ dataFolder: env.dataDir, limitBytes: env.diskLimitBytes, log });
@@ -158,8 +158,12 @@ export async function openApp(
       await disk.start();
       return startWorker({
         ...{ queue, log, ...jobs },
-        ...{ concurrency: env.concurrency, leaseMs: env.leaseMs, retentionMs: env.retentionMs },
-        ...{ insightsMs: env.insightsMs, version },
+        ...{
+          concurrency: env.concurrency,
+          leaseMs: env.times.leaseMs,
+          retentionMs: env.retentionMs,
+          version,
+        },
         ...(metrics && { watch: watchFor(metrics) }),
       });
     },
@@ -188,7 +192,7 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
     granted: installationGrants(probot),
     userAgent: `hunkwise/${version}`,
     identity,
-    rateLimiter: createRateLimiter({ gapMs: env.writeGapMs }),
+    rateLimiter: createRateLimiter({ gapMs: env.times.writeGapMs }),
     ...(metrics && { onRateLimit: metrics.rateLimit }),
   };
   const upkeep: Upkeep = {

@@ -3,13 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { githubOf, type LocalEnv } from "../config/env.ts";
 import { checkPolicy } from "../config/named-rules.ts";
-import { programPath } from "../config/process-env.ts";
+import { ghEnvironment, gitHubVariables, programPath } from "../config/process-env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import { Disk } from "../git/disk.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import { originAddress } from "../git/repository.ts";
 import { requireGit } from "../git/run-git.ts";
+import { findOnPath, runProcess } from "../git/run-process.ts";
 import { makeTempFolder, removeFolder } from "../git/scratch.ts";
 import { pullPlace } from "../github/pull-place.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
@@ -24,7 +25,6 @@ import { sealedPull } from "../publish/sealed-api.ts";
 import type { PullText } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
-import { tokenFor } from "./github-token.ts";
 import { networkOf } from "./open-app.ts";
 import { commitCount, MOST_COMMITS, type OpenRange } from "./open-range.ts";
 import { programVersion } from "./output.ts";
@@ -37,7 +37,7 @@ export interface OpenPull extends OpenRange {
   publish(result: ReviewResult, config: EffectiveConfig): Promise<string>;
 }
 
-export interface PullOptions {
+interface PullOptions {
   /** The pull request's number, or the address of its page. */
   pr: string;
   repo: string;
@@ -86,22 +86,25 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
   try {
     await disk.start();
     const checkout = await createCheckoutPull({
-      ...{ gitPath, dataFolder, host, webUrl, disk, onlyObjects: true },
+      gitPath,
+      dataFolder,
+      host,
+      webUrl,
+      disk,
+      onlyObjects: true,
       network: networkOf({ ...env, github }),
       authorization: async () => basic(token),
     })({ repository, pull: number, head: pull.headSha, base: pull.baseSha, baseRef: pull.baseRef, signal });
     const workspace = openWorkspace(checkout.place);
     const commits = await workspace.commits(MOST_COMMITS + 1);
     return {
-      ...{
-        place: checkout.place,
-        workspace,
-        roots: [],
-        dirty: false,
-        uncommitted: null,
-        behind: 0,
-        parent: "present",
-      },
+      place: checkout.place,
+      workspace,
+      roots: [],
+      dirty: false,
+      uncommitted: null,
+      behind: 0,
+      parent: "present",
       names: {
         base: pull.baseRef,
         head: `${owner}/${name}#${number}`,
@@ -154,7 +157,11 @@ interface Post {
 async function post({ api, result, config, number, baseRef, repositoryUrl }: Post): Promise<string> {
   const seal = createSeal(randomBytes(32));
   const outcome = await publishReview({
-    ...{ result, baseRef, repositoryUrl, version: programVersion(), again: null },
+    result,
+    baseRef,
+    repositoryUrl,
+    version: programVersion(),
+    again: null,
     api: sealedPull(api, seal, { repository: 0, pull: number }),
     trigger: `event#${number}@${baseRef}`,
     maxComments: config.max_comments,
@@ -168,7 +175,48 @@ async function post({ api, result, config, number, baseRef, repositoryUrl }: Pos
 
 /** Only an App can have check runs, and only of its own. */
 const noCheck: CheckRun = {
-  ...{ id: undefined, takenUp: false, reviewed: false, before: null, goingOn: inProgress },
+  id: undefined,
+  takenUp: false,
+  reviewed: false,
+  before: null,
+  goingOn: inProgress,
   problem: "There is no check run, because a person posted this review from the command line",
   async conclude() {},
 };
+
+/**
+ * The token for a GitHub, which goes to no other one. As for GitHub's own command line, `GH_TOKEN` and `GITHUB_TOKEN` are for github.com, or
+ * for the tenant of ghe.com that `GH_HOST` names; `GH_ENTERPRISE_TOKEN` and `GITHUB_ENTERPRISE_TOKEN` are for the server that it names.
+ * Otherwise `gh` is asked for the one that it stored for this host (https://cli.github.com/manual/gh_help_environment). Rejects with
+ * `usage`, before any request.
+ */
+async function tokenFor(host: string, signal: AbortSignal): Promise<string> {
+  const { ofGitHub, ofServer, server } = gitHubVariables();
+  const isTenant = host.endsWith(".ghe.com");
+  const isGitHub = host === "github.com" || (isTenant && server === host);
+  const token = isGitHub ? ofGitHub : server === host ? ofServer : null;
+  // `gh` takes these for github.com.
+  if (host.endsWith(".github.com")) throw noToken(host, "GH_TOKEN");
+  const found = token ?? (await storedToken(host, signal));
+  if (found !== null) return found;
+  throw noToken(host, host === "github.com" || isTenant ? "GH_TOKEN" : "GH_ENTERPRISE_TOKEN");
+}
+
+function noToken(host: string, variable: string): AppError {
+  const forHost =
+    host === "github.com" ? "" : ` with GH_HOST=${host}, because other tokens are for other hosts`;
+  return new AppError("usage", `There is no token for ${host}`, {
+    remedy: `Set ${variable}${forHost}, or log in with: gh auth login --hostname ${host}`,
+  });
+}
+
+/** What `gh` prints; null without `gh`, or if it has no token for this host. */
+async function storedToken(host: string, signal: AbortSignal): Promise<string | null> {
+  const program = await findOnPath("gh", programPath());
+  if (program === undefined) return null;
+  const args = ["auth", "token", "--hostname", host];
+  const request = { program, args, cwd: "/", env: ghEnvironment(), signal, timeoutMs: 30_000 };
+  const { exitCode, stdout } = await runProcess(request);
+  const token = stdout.toString("utf8").trim();
+  return exitCode === 0 && /^[\w.-]{10,500}$/.test(token) ? token : null;
+}

@@ -82,7 +82,14 @@ export async function openRange(options: RangeOptions): Promise<OpenRange> {
   const { repo, scope, base, head, indexFile, reports, signal } = options;
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const range = await openLocalRange({
-    ...{ repo, scope, base: base ?? usualBase(), head, indexFile, reports, gitPath, signal },
+    repo,
+    scope,
+    base: base ?? usualBase(),
+    head,
+    indexFile,
+    reports,
+    gitPath,
+    signal,
     user: userHome(),
   });
   const workspace = openWorkspace(range.place);
@@ -99,7 +106,9 @@ export async function openRange(options: RangeOptions): Promise<OpenRange> {
       place: range.place,
       workspace,
       names: {
-        ...{ ...range.names, commits, repository: nameOf(range.place.root) },
+        ...range.names,
+        commits,
+        repository: nameOf(range.place.root),
         uncommitted: uncommitted && wordsOf(uncommitted, range.names.base, commits),
       },
       roots: await rootsOf(range.workTree, repo),

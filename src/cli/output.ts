@@ -1,5 +1,5 @@
 import { constants, readFileSync } from "node:fs";
-import { access, open, stat, writeFile } from "node:fs/promises";
+import { access, type FileHandle, open, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { givenColumns, wantsStackTraces } from "../config/process-env.ts";
@@ -67,10 +67,19 @@ export async function writeOutput(path: string, text: string): Promise<void> {
 
 /** The same for code: readable only by this user, also if the file existed before. */
 export async function writePrivate(path: string, text: string): Promise<void> {
+  await using file = await openPrivate(path);
+  await file.writeFile(text).catch((error: unknown) => {
+    throw unwritable(error);
+  });
+}
+
+/** @throws AppError `usage` if the file cannot be written */
+export async function openPrivate(path: string): Promise<FileHandle> {
   try {
-    await using file = await open(path, "w", 0o600);
+    const file = await open(path, "w", 0o600);
+    // A file that already existed keeps its mode.
     await file.chmod(0o600);
-    await file.writeFile(text);
+    return file;
   } catch (error) {
     throw unwritable(error);
   }
@@ -106,4 +115,16 @@ function wholeLine(error: unknown): string {
   const line = errorLine(error);
   if (!(error instanceof AppError) || error.code !== "child_died") return line;
   return error.cause instanceof Error ? `${line}: ${error.cause.message}` : line;
+}
+
+/** At most `mostBytes` from the beginning of a file, which may also be a pipe or a device without an end. */
+export async function beginningOf(file: FileHandle, mostBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (let size = 0; size < mostBytes; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(65_536, mostBytes - size)));
+    if (bytesRead === 0) break;
+    parts.push(buffer.subarray(0, bytesRead));
+    size += bytesRead;
+  }
+  return Buffer.concat(parts);
 }

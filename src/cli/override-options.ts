@@ -6,9 +6,7 @@ import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts"
 import { AppError, errorLine } from "../errors.ts";
 import { severities } from "../finding.ts";
 import { type changeCommand, optionText, repeatedText } from "./command.ts";
-import { beginningOf } from "./read-beginning.ts";
-
-const heading = "Options for this run, before the environment and the configuration:";
+import { beginningOf } from "./output.ts";
 
 /** Rejects `--model` beside `--no-model`, and so on: they set one value, and the last one would win. */
 function refuseBoth(command: Pick<CommandUnknownOpts, "on">, option: string): void {
@@ -28,60 +26,39 @@ export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) =
   refuseBoth(command, "model");
   refuseBoth(command, "prove");
   return command
-    .addOption(
-      new Option("--effort <EFFORT>", "how much work a review is").choices(Effort.options).helpGroup(heading),
-    )
-    .addOption(
-      new Option("--model <NAME>", "the model, instead of HUNKWISE_MODEL")
-        .argParser(optionText)
-        .helpGroup(heading),
-    )
-    .addOption(
-      new Option("--no-model", "use only the built-in analyzers, also if a model is configured").helpGroup(
-        heading,
-      ),
-    )
-    .addOption(
-      new Option("--minimum-severity <SEVERITY>", "report no finding below this severity, in no folder")
-        .choices(severities)
-        .helpGroup(heading),
-    )
+    .optionsGroup("Options for this run, before the environment and the configuration:")
+    .addOption(new Option("--effort <EFFORT>", "how much work a review is").choices(Effort.options))
+    .option("--model <NAME>", "the model, instead of HUNKWISE_MODEL", optionText)
+    .option("--no-model", "use only the built-in analyzers, also if a model is configured")
     .addOption(
       new Option(
-        "--max-cost <USD>",
-        "stop when the review has cost this much; the findings so far are reported",
-      )
-        .argParser(positiveAmount)
-        .helpGroup(heading),
+        "--minimum-severity <SEVERITY>",
+        "report no finding below this severity, in no folder",
+      ).choices(severities),
     )
-    .addOption(
-      new Option(
-        "--only <GLOB>",
-        "review only files that match this gitignore-style pattern; can be repeated",
-      )
-        .argParser(repeatedText)
-        .helpGroup(heading),
+    .option(
+      "--max-cost <USD>",
+      "stop when the review has cost this much; the findings so far are reported",
+      positiveAmount,
     )
-    .addOption(
-      new Option("--instructions <FILE>", "what to look for, in addition to the configured instructions")
-        .argParser(optionText)
-        .helpGroup(heading),
+    .option(
+      "--only <GLOB>",
+      "review only files that match this gitignore-style pattern; can be repeated",
+      repeatedText,
     )
-    .addOption(
-      new Option(
-        "--prove",
-        "let the model write a test for each finding of `prove.severity` or higher, and run it in a sandbox at the merge base and at " +
-          "the head; commands for it come from the base's configuration (docs/reviews.md)",
-      ).helpGroup(heading),
+    .option(
+      "--instructions <FILE>",
+      "what to look for, in addition to the configured instructions",
+      optionText,
     )
-    .addOption(
-      new Option("--no-prove", "write no tests, also if the configuration enables it").helpGroup(heading),
+    .option(
+      "--prove",
+      "let the model write a test for each finding of `prove.severity` or higher, and run it in a sandbox at the merge base and at " +
+        "the head; commands for it come from the base's configuration (docs/reviews.md)",
     )
-    .addOption(
-      new Option("--config <FILE>", "a configuration instead of .github/hunkwise.yml from the base")
-        .argParser(optionText)
-        .helpGroup(heading),
-    );
+    .option("--no-prove", "write no tests, also if the configuration enables it")
+    .option("--config <FILE>", "a configuration instead of .github/hunkwise.yml from the base", optionText)
+    .optionsGroup("");
 };
 
 /** Their values, among those of the command's other options. */

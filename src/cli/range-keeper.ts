@@ -172,8 +172,13 @@ class HeldRanges {
   #hold(state: string): Held {
     const opened = openWhole(this.#options);
     const held: Held = {
-      ...{ state, since: this.#now(), opened, folders: [] },
-      ...{ users: 0, unused: Promise.withResolvers(), isOld: false },
+      state,
+      since: this.#now(),
+      opened,
+      folders: [],
+      users: 0,
+      unused: Promise.withResolvers(),
+      isOld: false,
     };
     opened.then(
       ({ range: { place } }) => {

@@ -7,7 +7,7 @@ import type { Change, Workspace } from "../git/workspace.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
 import { MOST_BYTES, parseResults } from "../review/tool-results/parse-results.ts";
 import { fairShare, type ToolResult } from "../review/tool-results/tool-result.ts";
-import { beginningOf } from "./read-beginning.ts";
+import { beginningOf } from "./output.ts";
 
 /** Most results of one review, on whatever lines; they are part of its record. */
 const MOST_RESULTS = 20_000;

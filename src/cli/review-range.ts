@@ -134,7 +134,12 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
   const { place } = range;
   await record.append({ kind: "run", shas: place.shas, input });
   const found = await runTask(reviewTask, input, {
-    ...{ place, models, trajectory: record, onProgress, signal, started },
+    place,
+    models,
+    trajectory: record,
+    onProgress,
+    signal,
+    started,
     graphIndex,
     journal: journalOf(options, record),
   });
@@ -155,8 +160,14 @@ async function prove(
   const { place } = range;
   try {
     return await proveReview(found, {
-      ...{ place, models: connected.models, config, targetBranch, limits, trajectory: record },
-      ...{ onProgress, signal },
+      place,
+      models: connected.models,
+      config,
+      targetBranch,
+      limits,
+      trajectory: record,
+      onProgress,
+      signal,
       pull: pull && { number: pull.number, title: pull.title, body: pull.body },
       findTestPlace: () => findTestPlace({ place, config }, signal),
       async begin(input) {

@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { LoopEntry, MasksEntry, TestedEntry, type TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
-import { taskNames } from "../review/tasks.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { programVersion } from "./output.ts";
+import { openPrivate, programVersion } from "./output.ts";
 
 /*
  * The record of a run: a file with one JSON object per line. The first one is a header. A local review, `--trajectory` and
@@ -26,8 +25,8 @@ export const RunHeader = z.object({
   source: z.enum(["server", "local"]),
   /** "review", or another request: "ask", "fix". */
   task: z.string(),
-  /** Who requested it on GitHub; null for an event and for a local run. Omitted by older versions. */
-  requested_by: z.string().nullable().default(null),
+  /** Who requested it on GitHub; null for an event and for a local run. */
+  requested_by: z.string().nullable(),
   /** "owner/name", or the folder of a local one. */
   repository: z.string(),
   pull: z.int().nullable(),
@@ -43,40 +42,24 @@ export interface RunFile {
   entries: RecordedEntry[];
 }
 
-export const headerLine = (header: z.input<typeof RunHeader>): string => `${JSON.stringify(header)}\n`;
+export const headerLine = (header: RunHeader): string => `${JSON.stringify(header)}\n`;
 
 /** `at` in milliseconds since 1970. */
 export function entryLine({ at, claim, entry }: RecordedEntry): string {
   return `${JSON.stringify({ ...entry, at, claim })}\n`;
 }
 
-/** A larger file is not a record. */
-const MOST_BYTES = 256_000_000;
-
 /**
  * Reads a record. An incomplete last line, of a killed run, is ignored.
  * @throws AppError `usage`, naming the invalid line.
  */
-export async function readRunFile(path: string, mostBytes = MOST_BYTES): Promise<RunFile> {
-  const text = await readText(path, mostBytes).catch((error: unknown) => {
-    throw new AppError("usage", `the record cannot be read: ${errorLine(error)}`, {
-      remedy: "Name a file that was written by hunkwise runs --export.",
-      cause: error,
-    });
+export async function readRunFile(path: string): Promise<RunFile> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw new AppError("usage", `the record cannot be read: ${errorLine(error)}`, { cause: error });
   });
-  return parseRunFile(text, path);
-}
-
-/** Also from a pipe, whose size is unknown. */
-async function readText(path: string, mostBytes: number): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of createReadStream(path)) {
-    pieces.push(piece);
-    bytes += piece.length;
-    if (bytes > mostBytes) throw new Error(`it is larger than ${mostBytes / 1_000_000} MB`);
-  }
-  return Buffer.concat(pieces).toString("utf8");
+  const [first = "", ...rest] = wholeLines(text);
+  const entries = rest.map((line, index) => lineOf(line, path, index + 2, parseEntry));
+  return { header: headerIn(first, path), entries };
 }
 
 /** Reads only the header. Rejects if it is invalid. */
@@ -88,12 +71,6 @@ export async function readRunHeader(path: string): Promise<RunHeader> {
 
 const LONGEST_HEADER = 64 * 1024;
 
-function parseRunFile(text: string, path: string): RunFile {
-  const [first = "", ...rest] = wholeLines(text);
-  const entries = rest.map((line, index) => lineOf(line, path, index + 2, parseEntry));
-  return { header: headerIn(first, path), entries };
-}
-
 const headerIn = (line: string, path: string): RunHeader =>
   lineOf(line, path, 1, (value) => RunHeader.parse(value));
 
@@ -102,70 +79,26 @@ const wholeLines = (text: string): string[] => text.split("\n").slice(0, -1);
 
 function lineOf<T>(line: string, path: string, number: number, parse: (value: unknown) => T): T {
   try {
-    return parse(shallow(JSON.parse(line)));
+    return parse(JSON.parse(line));
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error).split("\n").join(" ") : errorLine(error);
     throw new AppError("usage", `${path}:${number} is not a valid line of a record: ${why}`, {
-      remedy: "Name a file that was written by hunkwise runs --export, or by a review with this version.",
+      remedy: "The file is damaged: delete it.",
     });
   }
 }
 
-/** Real records need a tenth of this; unlimited depth would overflow recursive readers. */
-const DEEPEST = 200;
-
-function shallow(value: unknown): unknown {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEEPEST) throw new Error(`it is nested more than ${DEEPEST} levels deep`);
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
-  }
-  return value;
-}
-
-/*
- * The entries of a record. A file may have been manipulated: the fields that are read are checked here, and unknown fields of
- * other versions are kept. The input and the result of a review are checked by their readers.
- */
-
-const ObjectName = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "is not a full object name");
-const kind = <Kind extends TrajectoryEntry["kind"]>(name: Kind) => ({ kind: z.literal(name) });
-const Comment = z.looseObject({ finding: z.string(), id: z.int(), url: z.string() });
-
-const JobEntry = z.discriminatedUnion("kind", [
-  z.looseObject({
-    ...kind("run"),
-    what: z.enum(taskNames).optional(),
-    shas: z.looseObject({
-      ...{ head: ObjectName, base: ObjectName, mergeBase: ObjectName },
-      headTree: ObjectName.optional(),
-    }),
-    input: z.unknown(),
-  }),
-  z.looseObject({ ...kind("unit"), head: z.string(), loop: z.string() }),
-  z.looseObject({ ...kind("told") }),
-  z.looseObject({ ...kind("note"), page: z.string(), content: z.string(), answer: z.string() }),
-  z.looseObject({
-    ...kind("wrote"),
-    ...{ request: z.string(), id: z.int().nullable(), url: z.string().nullable() },
-  }),
-  z.looseObject({ ...kind("posted"), comments: z.array(Comment) }),
-  z.looseObject({ ...kind("ended"), outcome: z.string(), reason: z.string() }),
-  z.looseObject({ ...kind("check_opened"), head: z.string(), trigger: z.string() }),
-  z.looseObject({ ...kind("began"), head: z.string() }),
-  z.looseObject({ ...kind("result"), head: z.string(), base: z.string(), result: z.unknown() }),
-]);
-
-const Entry = z.discriminatedUnion("kind", [LoopEntry, MasksEntry, TestedEntry, JobEntry]);
-
 /** The last date of JavaScript. */
 const LATEST = 8.64e15;
-const Stamp = z.looseObject({ at: z.int().min(0).max(LATEST), claim: z.int() });
+const Stamped = z.looseObject({ kind: z.string(), at: z.int().min(0).max(LATEST), claim: z.int() });
 
-/** @throws ZodError */
-function parseEntry(value: unknown): { at: number; claim: number; entry: TrajectoryEntry } {
-  const { at, claim, ...entry } = Stamp.parse(value);
-  return { at, claim, entry: Entry.parse(entry) as unknown as TrajectoryEntry };
+/**
+ * Only this user can write a record, so nothing more of an entry is checked here; whoever reads a result of a review from it parses that.
+ * @throws ZodError
+ */
+function parseEntry(value: unknown): RecordedEntry {
+  const { at, claim, ...entry } = Stamped.parse(value);
+  return { at, claim, entry: entry as unknown as TrajectoryEntry };
 }
 
 /** The places for the record of a local review. */
@@ -223,16 +156,19 @@ export async function openRunRecord(
   const began = now();
   const id = newRunId(began);
   const header: RunHeader = {
-    ...{ kind: "record", format: 1, version: programVersion(), id, source: "local", task },
-    ...{
-      requested_by: null,
-      repository: resolve(repository),
-      pull: null,
-      range,
-      began_at: began.toISOString(),
-    },
+    kind: "record",
+    format: 1,
+    version: programVersion(),
+    id,
+    source: "local",
+    task,
+    requested_by: null,
+    repository: resolve(repository),
+    pull: null,
+    range,
+    began_at: began.toISOString(),
   };
-  const named = file === undefined ? null : await openNamed(file);
+  const named = file === undefined ? null : await openPrivate(file);
   await named?.appendFile(headerLine(header));
   const kept = await keep(folder, keepMs, header, warn);
   return {
@@ -286,21 +222,6 @@ async function keep(
     append: (line) => attempt(async () => file?.appendFile(line)),
     close: () => attempt(async () => file?.close()),
   };
-}
-
-/** Readable only by this user, because it holds code. */
-async function openNamed(path: string): Promise<FileHandle> {
-  try {
-    const file = await open(path, "w", 0o600);
-    // A file that already existed keeps its mode.
-    await file.chmod(0o600);
-    return file;
-  } catch (error) {
-    throw new AppError("usage", `the trajectory cannot be written: ${errorLine(error)}`, {
-      remedy: "Name a file in a folder that you can write to.",
-      cause: error,
-    });
-  }
 }
 
 /** At most this many records of local reviews are kept: some hundred megabytes. */

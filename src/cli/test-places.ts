@@ -17,12 +17,14 @@ export function testPlacesHere({ sandbox, folder, missing }: TestPlaces): FindTe
     let told: string | null = null;
     const findTestPlace = createFindTestPlace({
       findSandbox: createCommandSandbox({
-        ...{ searchPath: programPath(), ...sandbox },
+        searchPath: programPath(),
+        ...sandbox,
         warn(why, remedy) {
           told = missing(why, remedy);
         },
       }),
-      ...{ folder, registries: sandbox.registries },
+      folder,
+      registries: sandbox.registries,
     });
     const found = await findTestPlace(order, signal);
     return told === null ? found : { why: told };

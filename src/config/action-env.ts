@@ -6,16 +6,13 @@ import { selectsNothing } from "./overrides.ts";
 import { Effort, mostGuidance } from "./repo-config.ts";
 import type { RawEnv } from "./variables.ts";
 
-/** What an input of the Action means; `action.yml` has the same names with dashes. An empty input counts as unset. */
+/** An input's value; an empty one counts as unset. */
 const given = <Shape extends z.ZodType>(shape: Shape) =>
   z.preprocess((value) => (value === "" ? undefined : value), shape);
 const oneOf = <const Names extends readonly string[]>(names: Names) =>
   z.enum(names, `must be one of ${names.join(", ")}`);
-const flag = given(
-  oneOf(["true", "false"])
-    .default("false")
-    .transform((text) => text === "true"),
-);
+/** Null if it is unset. */
+const optional = <Shape extends z.ZodType>(shape: Shape) => given(shape.nullable().default(null));
 const number = (what: string) =>
   z
     .string()
@@ -23,34 +20,42 @@ const number = (what: string) =>
     .transform(Number)
     .refine((one) => one > 0, what);
 
+/** The inputs of the Action; `action.yml` has the same names with dashes. */
 const Inputs = z.object({
-  INPUT_GITHUB_TOKEN: z.string({ error: "is not set" }).min(1, "is empty"),
-  INPUT_ORGANIZATION_TOKEN: given(z.string().optional()),
-  INPUT_POLICY: given(oneOf(["optional", "required"]).default("optional")),
-  INPUT_STATE_KEY: given(
-    z.string().min(16, "must have at least 16 characters, such as from `openssl rand -hex 32`").optional(),
+  /** Of the job, or of an App. */
+  githubToken: z.string({ error: "is not set" }).min(1, "is empty"),
+  /** Reads the organisation's repository `.github`; null: the other one does. */
+  organizationToken: optional(z.string()),
+  /** required: no model reads anything without a policy of the organisation. */
+  policy: given(oneOf(["optional", "required"]).default("optional")),
+  /** Signs our texts where other workflows write under the same name; null: nothing of earlier runs counts. */
+  stateKey: optional(
+    z.string().min(16, "must have at least 16 characters, such as from `openssl rand -hex 32`"),
   ),
-  INPUT_REVIEWS_OF: given(oneOf(["collaborators", "everyone"]).default("collaborators")),
-  INPUT_REVIEW_LABEL: given(z.string().trim().max(100, "has more than 100 characters").default("hunkwise")),
-  INPUT_PULL_REQUEST: given(
+  reviewsOf: given(oneOf(["collaborators", "everyone"]).default("collaborators")),
+  reviewLabel: given(z.string().trim().max(100, "has more than 100 characters").default("hunkwise")),
+  /** Null: the event names the pull request. */
+  pullRequest: optional(
     z
       .string()
       .regex(/^[1-9]\d{0,8}$/, "must be the number of a pull request")
-      .transform(Number)
-      .optional(),
+      .transform(Number),
   ),
-  INPUT_EFFORT: given(oneOf(Effort.options).optional()),
-  INPUT_MAX_COST: given(number("must be an amount in US dollars, such as 0.50").optional()),
-  INPUT_MAX_TOKENS: given(
+  effort: optional(oneOf(Effort.options)),
+  /** US dollars. */
+  maxCost: optional(number("must be an amount in US dollars, such as 0.50")),
+  /** Prompt and completion tokens of one review. */
+  maxTokens: given(
     z
       .string()
       .regex(/^\d{4,12}$/, "must be a whole number from 1000")
       .default("2000000")
       .transform(Number),
   ),
-  INPUT_MINIMUM_SEVERITY: given(oneOf(Severity.options).optional()),
-  INPUT_FAIL_ON: given(oneOf([...severities, "never"]).default("never")),
-  INPUT_PATHS: given(
+  minimumSeverity: optional(oneOf(Severity.options)),
+  failOn: given(oneOf([...severities, "never"]).default("never")),
+  /** gitignore-style patterns; empty: all files. */
+  paths: given(
     z
       .string()
       .default("")
@@ -60,12 +65,26 @@ const Inputs = z.object({
         "selects no file: a pattern with ! only takes files away",
       ),
   ),
-  INPUT_FINDINGS: given(z.string().default("").transform(lines)),
-  INPUT_INSTRUCTIONS: given(
-    z.string().max(mostGuidance, `has more than ${mostGuidance} characters`).default(""),
+  /** Files with results of other tools, in the workspace. */
+  findings: given(z.string().default("").transform(lines)),
+  instructions: given(z.string().max(mostGuidance, `has more than ${mostGuidance} characters`).default("")),
+  requireModel: given(
+    oneOf(["true", "false"])
+      .default("false")
+      .transform((text) => text === "true"),
   ),
-  INPUT_REQUIRE_MODEL: flag,
 });
+
+/** "max-cost", as `action.yml` spells `maxCost`. */
+const inputName = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** The variable of each input: INPUT_MAX_COST for `maxCost`. */
+export const inputVariables: ReadonlyMap<string, string> = new Map(
+  Object.keys(Inputs.shape).map((key) => [key, `INPUT_${inputName(key).replaceAll("-", "_").toUpperCase()}`]),
+);
+
+const inputsIn = (raw: RawEnv) =>
+  Object.fromEntries([...inputVariables].map(([key, variable]) => [key, raw[variable]]));
 
 function lines(text: string): string[] {
   return text
@@ -92,33 +111,7 @@ const Runner = z.object({
 
 /** A run of the Action: its inputs, the job that it runs in, and the general settings. */
 export interface ActionEnv {
-  inputs: {
-    /** Of the job, or of an App. */
-    token: string;
-    /** Reads the organisation's repository `.github`. */
-    organizationToken: string;
-    /** Whether no model reads anything without a policy of the organisation. */
-    requiresPolicy: boolean;
-    /** Signs our texts where other workflows write under the same name; null: nothing of earlier runs counts. */
-    stateKey: string | null;
-    reviewsOf: "collaborators" | "everyone";
-    reviewLabel: string;
-    /** Null: the event names the pull request. */
-    pull: number | null;
-    effort: Effort | null;
-    /** US dollars. */
-    maxCost: number | null;
-    /** Prompt and completion tokens of one review. */
-    maxTokens: number;
-    minimumSeverity: Severity | null;
-    failOn: Severity | "never";
-    /** gitignore-style patterns; empty: all files. */
-    paths: readonly string[];
-    /** Files with results of other tools, in the workspace. */
-    findings: readonly string[];
-    instructions: string;
-    requireModel: boolean;
-  };
+  inputs: z.infer<typeof Inputs>;
   event: { name: string; file: string };
   repository: { id: number; owner: string; name: string };
   outputFile: string;
@@ -145,34 +138,17 @@ export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
       },
     );
   }
-  const read = Inputs.safeParse(raw);
-  if (!read.success) {
-    const faults = read.error.issues.map(({ path, message }) => `${inputName(String(path[0]))} ${message}`);
+  const inputs = Inputs.safeParse(inputsIn(raw));
+  if (!inputs.success) {
+    const faults = inputs.error.issues.map(({ path, message }) => `${inputName(String(path[0]))} ${message}`);
     throw new AppError("config_invalid", `Inputs of the Action: ${faults.join("; ")}`, {
       remedy: "docs/action.md lists the inputs",
     });
   }
-  const [r, i] = [runner.data, read.data];
+  const r = runner.data;
   const [owner = "", name = ""] = r.GITHUB_REPOSITORY.split("/");
   return {
-    inputs: {
-      token: i.INPUT_GITHUB_TOKEN,
-      organizationToken: i.INPUT_ORGANIZATION_TOKEN ?? i.INPUT_GITHUB_TOKEN,
-      requiresPolicy: i.INPUT_POLICY === "required",
-      stateKey: i.INPUT_STATE_KEY ?? null,
-      reviewsOf: i.INPUT_REVIEWS_OF,
-      reviewLabel: i.INPUT_REVIEW_LABEL,
-      pull: i.INPUT_PULL_REQUEST ?? null,
-      effort: i.INPUT_EFFORT ?? null,
-      maxCost: i.INPUT_MAX_COST ?? null,
-      maxTokens: i.INPUT_MAX_TOKENS,
-      minimumSeverity: i.INPUT_MINIMUM_SEVERITY ?? null,
-      failOn: i.INPUT_FAIL_ON,
-      paths: i.INPUT_PATHS,
-      findings: i.INPUT_FINDINGS,
-      instructions: i.INPUT_INSTRUCTIONS,
-      requireModel: i.INPUT_REQUIRE_MODEL,
-    },
+    inputs: inputs.data,
     event: { name: r.GITHUB_EVENT_NAME, file: r.GITHUB_EVENT_PATH },
     repository: { id: r.GITHUB_REPOSITORY_ID, owner, name },
     outputFile: r.GITHUB_OUTPUT,
@@ -182,8 +158,6 @@ export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
     env: { ...readEnv(settings(raw)), github: placeOf(r) },
   };
 }
-
-const inputName = (variable: string) => variable.replace("INPUT_", "").toLowerCase().replaceAll("_", "-");
 
 /** The general variables. An unset input arrives as an empty variable; a job's `DATABASE_URL` or `PORT` is for its own programs. */
 function settings(raw: RawEnv): RawEnv {

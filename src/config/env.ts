@@ -5,6 +5,7 @@ import { parseEnv } from "node:util";
 import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
 import { cacheFolder, dataFolder, environmentsFolder, ownFolder } from "./folders.ts";
+import { isRetired } from "./retired-names.ts";
 import {
   defaultClaude,
   defaultContextTokens,
@@ -98,7 +99,11 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
     ? { api: apiAt(baseUrl), apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null }
     : { ...other, apiKey: apiKey ?? (other ?? model).apiKey, azure: azure && { ...azure, deployment: name } };
   return {
-    ...{ ...model, ...place, name, verifyName: name, summarizeName: name },
+    ...model,
+    ...place,
+    name,
+    verifyName: name,
+    summarizeName: name,
     // The configuration describes the other models.
     contextTokens: Math.min(model.contextTokens, defaultContextTokens),
     contextIsConfigured: false,
@@ -130,8 +135,11 @@ function atAnthropic({
   HUNKWISE_MODEL: name,
 }: Variables): Endpoint {
   return {
-    ...{ api: "anthropic", apiKey: ANTHROPIC_API_KEY ?? null, azure: null },
-    ...{ baseUrl: withoutSlash(baseUrl ?? ANTHROPIC_URL), name: name ?? defaultClaude },
+    api: "anthropic",
+    apiKey: ANTHROPIC_API_KEY ?? null,
+    azure: null,
+    baseUrl: withoutSlash(baseUrl ?? ANTHROPIC_URL),
+    name: name ?? defaultClaude,
   };
 }
 
@@ -203,8 +211,6 @@ export interface EmbeddingEnv {
   /** Null for OpenAI's own. */
   baseUrl: string | null;
   azure: ModelEnv["azure"];
-  /** Maximum tokens for one update of a repository's index. */
-  maxTokens: number;
 }
 
 /** Null if no such model is named. It uses the endpoint of the review model, unless it has its own; Anthropic's has no such models. */
@@ -216,22 +222,24 @@ function readEmbedding(given: Variables, reviewing: ModelEnv | null): EmbeddingE
   };
   const ofOpenAi = given.OPENAI_API_KEY || given.OPENAI_BASE_URL ? openAi : null;
   const model = reviewing?.api === "anthropic" ? ofOpenAi : reviewing;
-  const { HUNKWISE_EMBEDDING_MODEL: name, HUNKWISE_EMBEDDING_TOKENS: maxTokens } = given;
-  const { HUNKWISE_EMBEDDING_BASE_URL: baseUrl, HUNKWISE_EMBEDDING_API_KEY: apiKey } = given;
+  const {
+    HUNKWISE_EMBEDDING_MODEL: name,
+    HUNKWISE_EMBEDDING_BASE_URL: baseUrl,
+    HUNKWISE_EMBEDDING_API_KEY: apiKey,
+  } = given;
   if (!name) {
     if (baseUrl || apiKey) throw missing("HUNKWISE_EMBEDDING_MODEL", "Set it to an embedding model");
     return null;
   }
   // The key of one provider must not go to another.
-  if (baseUrl)
-    return { name, apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null, maxTokens };
+  if (baseUrl) return { name, apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null };
   if (!model && !apiKey)
     throw missing(
       "HUNKWISE_EMBEDDING_API_KEY",
       "Set it, or set HUNKWISE_EMBEDDING_BASE_URL to a server that needs no key",
     );
   const azure = model?.azure ? { ...model.azure, deployment: name } : null;
-  return { name, apiKey: apiKey ?? model?.apiKey ?? null, baseUrl: model?.baseUrl ?? null, azure, maxTokens };
+  return { name, apiKey: apiKey ?? model?.apiKey ?? null, baseUrl: model?.baseUrl ?? null, azure };
 }
 
 const remedy = "Download a private key from the App's settings page and pass its PEM file unchanged.";
@@ -327,8 +335,6 @@ export interface Env {
   /** Numeric ids of the accounts that operate this server. */
   operators: ReadonlySet<number>;
   github: GitHubPlace;
-  /** Organisation that the setup page suggests as the owner of the App; null for the user's account. */
-  organization: string | null;
   /** Address to listen on; null for all. */
   host: string | null;
   port: number;
@@ -340,9 +346,9 @@ export interface Env {
   /** Null if the knowledge graph is searched only by words. */
   embedding: EmbeddingEnv | null;
   pricesFile: string | null;
-  /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
   /** Whether no model reads anything without a policy of the organisation. */
   requiresPolicy: boolean;
+  /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
   dailyBudget: { tokens: number | null; costUsd: number | null };
   /** Limits for requests; 0 for no limit. */
   usageLimits: {
@@ -360,17 +366,9 @@ export interface Env {
   pushWindowMs: number;
   /** Postgres; null for a file in the data folder. */
   databaseUrl: string | null;
-  /** Maximum number of concurrent jobs of one installation. */
-  installationConcurrency: number;
-  leaseMs: number;
-  graceMs: number;
-  /** Between two writes for one installation. */
-  writeGapMs: number;
-  /** 0 if GitHub is never asked for missed events. */
-  reconcileEveryMs: number;
+  /** Times that only tests change. */
+  times: Variables["HUNKWISE_TEST_TIMES"];
   retentionMs: number;
-  /** How long figures are kept. */
-  insightsMs: number;
   /** Null if no events are sent. */
   events: EventsEnv | null;
   /** The server indexes repositories, and their reviews use the knowledge graph. */
@@ -441,7 +439,12 @@ export function inspectEnv(raw: RawEnv = rawEnv()): InspectedEnv {
   const embedding = attempt("HUNKWISE_EMBEDDING_MODEL", () => readEmbedding(given, model));
   return {
     env: {
-      ...{ ...settingsOf(given), app, login, events, model, embedding },
+      ...settingsOf(given),
+      app,
+      login,
+      events,
+      model,
+      embedding,
       notices: [
         ...noticesOf(raw),
         ...(faults.length > 0 ? [] : unusedOf(given, [model, model?.fallback, embedding])),
@@ -497,7 +500,6 @@ function settingsOf(
   return {
     github: githubAt(given),
     operators: new Set(given.HUNKWISE_OPERATORS ?? []),
-    organization: given.GH_ORG ?? null,
     host: given.HOST ?? null,
     port: given.PORT,
     webhookPath: given.WEBHOOK_PATH,
@@ -509,23 +511,13 @@ function settingsOf(
       tokens: given.HUNKWISE_DAILY_TOKENS ?? null,
       costUsd: given.HUNKWISE_DAILY_COST_USD ?? null,
     },
-    usageLimits: {
-      commandsAnHour: given.HUNKWISE_PERSON_COMMANDS_PER_HOUR,
-      pullReviewsADay: given.HUNKWISE_PULL_REVIEWS_PER_DAY,
-      authorReviewsADay: given.HUNKWISE_AUTHOR_REVIEWS_PER_DAY,
-      installationReviewsADay: given.HUNKWISE_INSTALLATION_REVIEWS_PER_DAY,
-    },
+    usageLimits: usageLimits(given.HUNKWISE_INSTALLATION_REVIEWS_PER_DAY),
     dataDir: dataFolder(given.HUNKWISE_DATA_DIR),
     concurrency: given.HUNKWISE_CONCURRENCY,
     pushWindowMs: Math.round(given.HUNKWISE_PUSH_WINDOW_SECONDS * 1_000),
     databaseUrl: given.DATABASE_URL ?? null,
-    installationConcurrency: given.HUNKWISE_INSTALLATION_CONCURRENCY,
-    leaseMs: Math.round(given.HUNKWISE_LEASE_SECONDS * 1_000),
-    graceMs: Math.round(given.HUNKWISE_GRACE_SECONDS * 1_000),
-    writeGapMs: Math.round(given.HUNKWISE_WRITE_GAP_SECONDS * 1_000),
-    reconcileEveryMs: Math.round(given.HUNKWISE_RECONCILE_MINUTES * 60_000),
+    times: given.HUNKWISE_TEST_TIMES,
     retentionMs: given.HUNKWISE_RETENTION_DAYS * 86_400_000,
-    insightsMs: given.HUNKWISE_INSIGHTS_DAYS * 86_400_000,
     usesGraph: given.HUNKWISE_GRAPH === "on",
     logseqDir: given.HUNKWISE_LOGSEQ_DIR ? resolve(given.HUNKWISE_LOGSEQ_DIR) : null,
     diskLimitBytes: Math.round(given.HUNKWISE_DISK_LIMIT_GB * 1_000_000_000),
@@ -545,6 +537,14 @@ function settingsOf(
     },
   };
 }
+
+/** Without a limit for an installation, its authors and pull requests have none either. */
+const usageLimits = (installationReviewsADay: number): Env["usageLimits"] => ({
+  commandsAnHour: 60,
+  pullReviewsADay: installationReviewsADay === 0 ? 0 : 50,
+  authorReviewsADay: installationReviewsADay === 0 ? 0 : 300,
+  installationReviewsADay,
+});
 
 /** The data folder, environments of other repositories, the key file, and the folder of the program, which may hold a `.env`. */
 function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): string[] {
@@ -581,7 +581,8 @@ const localNames = namesWith("local");
  * @throws AppError `config_invalid`.
  */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
-  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
+  const isOurs = (name: string) => localNames.has(name) || (/^HUNKWISE_/.test(name) && isRetired(name));
+  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => isOurs(name.toUpperCase())));
   const { env: whole, faults } = inspectEnv(own);
   requireNone(faults, raw);
   const { dataDir, ...env } = whole;

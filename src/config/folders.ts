@@ -25,19 +25,6 @@ export const environmentsFolder = (folder: string): string =>
 /** Whether a package manager owns the folder: an update, or `npm ci`, deletes what it did not put there. */
 export const isInPackage = (folder: string): boolean => folder.split(sep).includes("node_modules");
 
-/** Whether the folder holds an App or a queue. */
-const holdsData = (folder: string) => ["app.json", "queue.db"].some((name) => existsSync(join(folder, name)));
-
-/**
- * The data folder of an earlier version, which was relative to the current folder, if it holds data and the present one does not; otherwise
- * null.
- */
-export function leftBehind(named: string | undefined, current = process.cwd()): string | null {
-  const before = resolve(current, named || defaultDataFolder);
-  const now = dataFolder(named);
-  return before !== now && holdsData(before) && !holdsData(now) ? before : null;
-}
-
 /**
  * The user's cache folder; null without a home. An empty or relative HOME counts as none: it would lead into the current folder,
  * which is often the repository under review.

@@ -20,49 +20,25 @@ export const Overrides = z.strictObject({
 });
 export type Overrides = z.infer<typeof Overrides>;
 
-/** The configuration of one review. */
+/** The configuration of one review. It may report more and cost less than the organisation enforces, and change nothing else of that. */
 export function withOverrides(config: EffectiveConfig, overrides: Overrides): EffectiveConfig {
-  const {
-    effort,
-    minimumSeverity,
-    maxCostUsd,
-    only = [],
-    guidance = "",
-    prove,
-  } = withinPolicy(overrides, config);
+  const { effort, minimumSeverity, maxCostUsd, only = [], guidance = "", prove } = overrides;
   const { severity_by_path, ...rest } = config;
-  return {
-    ...(minimumSeverity === undefined ? config : { ...rest, minimum_severity: minimumSeverity }),
-    ...(effort && { effort }),
-    ...(maxCostUsd !== undefined && { budget: { ...config.budget, cost_usd: maxCostUsd } }),
-    ...(only.length > 0 && { paths: { ...config.paths, only: only.map(fromRoot) } }),
-    ...(guidance.trim() !== "" && { guidance }),
-    ...(prove !== undefined && { prove: { ...config.prove, enabled: prove } }),
-  };
-}
-
-/** What the policy leaves: a review may report more and cost less than the organisation enforces. */
-function withinPolicy(overrides: Overrides, config: EffectiveConfig): Overrides {
-  const { minimumSeverity, maxCostUsd } = overrides;
   const { minimum_severity, budget } = config;
-  const isStricter = {
-    effort: false,
-    minimum_severity: minimumSeverity !== undefined && atLeast(minimum_severity, minimumSeverity),
-    "budget.cost_usd":
-      maxCostUsd !== undefined && maxCostUsd <= (budget.cost_usd ?? Number.POSITIVE_INFINITY),
-    // A selection leaves files out, as patterns to ignore do.
-    "paths.ignore": false,
-    instructions: false,
-    "prove.enabled": false,
-  };
-  const may = (key: keyof typeof isStricter) => isStricter[key] || !isEnforced(config, key);
+  const may = (key: string) => !isEnforced(config, key);
+  const reports =
+    minimumSeverity !== undefined && (may("minimum_severity") || atLeast(minimum_severity, minimumSeverity));
+  const costs =
+    maxCostUsd !== undefined &&
+    (may("budget.cost_usd") || maxCostUsd <= (budget.cost_usd ?? Number.POSITIVE_INFINITY));
   return {
-    ...(may("effort") && { effort: overrides.effort }),
-    ...(may("minimum_severity") && { minimumSeverity }),
-    ...(may("budget.cost_usd") && { maxCostUsd }),
-    ...(may("paths.ignore") && { only: overrides.only }),
-    ...(may("instructions") && { guidance: overrides.guidance }),
-    ...(may("prove.enabled") && { prove: overrides.prove }),
+    ...(reports ? { ...rest, minimum_severity: minimumSeverity } : config),
+    ...(effort && may("effort") && { effort }),
+    ...(costs && { budget: { ...budget, cost_usd: maxCostUsd } }),
+    // A selection leaves files out, as patterns to ignore do.
+    ...(only.length > 0 && may("paths.ignore") && { paths: { ...config.paths, only: only.map(fromRoot) } }),
+    ...(guidance.trim() !== "" && may("instructions") && { guidance }),
+    ...(prove !== undefined && may("prove.enabled") && { prove: { ...config.prove, enabled: prove } }),
   };
 }
 

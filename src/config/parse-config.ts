@@ -18,6 +18,7 @@ import { z } from "zod";
 import { patternFault } from "../diff/paths.ts";
 import { errorLine } from "../errors.ts";
 import { type EffectiveConfig, NestedConfig, RepoConfig } from "./repo-config.ts";
+import { retiredNames } from "./retired-names.ts";
 
 /** A problem in a configuration file. */
 export interface ConfigProblem {
@@ -203,7 +204,8 @@ function faultsOf({ document, lines, text }: YamlFile, { checksLists }: ReadOpti
   if (exhausted) return [wholeFile(plainWords[exhausted.code] ?? exhausted.message)];
   const faults = [...document.errors, ...document.warnings].map(
     ({ code, message, pos: [start] }): ConfigProblem => ({
-      ...{ line: lines.linePos(start).line, key: null },
+      line: lines.linePos(start).line,
+      key: null,
       message: plainWords[code] ?? oneLine(message),
     }),
   );
@@ -376,6 +378,8 @@ function shown(value: unknown): string {
 const longestKey = 40;
 
 function unknownKey(path: readonly PropertyKey[], schema: z.ZodType): string {
+  const retired = retiredNames[dotted(path)];
+  if (retired !== undefined) return `is no longer a key: ${retired}`;
   const known = keysAt(path.slice(0, -1), schema);
   const key = String(path.at(-1));
   const nearest = known

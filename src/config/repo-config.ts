@@ -226,12 +226,6 @@ const Settings = z.strictObject({
     .describe("Results of other tools."),
   conversation: z
     .strictObject({
-      answers: z
-        .enum(["author", "writers", "nobody"])
-        .default("author")
-        .describe(
-          "Who gets answers to questions in the threads of findings. `author`: people with write access and the author of the pull request. `writers`: people with write access. `nobody`: no one. `/ask` works either way.",
-        ),
       describe: z
         .boolean()
         .default(false)
@@ -280,13 +274,9 @@ const Settings = z.strictObject({
         .describe(
           "Let the model write a test for a finding. It runs at the merge base and at the head, in a sandbox without network, if the server has a sandbox; the comment shows what it shows.",
         ),
-      severity: Severity.default("medium").describe("Findings below this severity get no test."),
-      findings: z
-        .int()
-        .min(1)
-        .max(20)
-        .default(4)
-        .describe("Maximum number of findings of one review that get a test, the worst first."),
+      severity: Severity.default("medium").describe(
+        "Findings below this severity get no test. The four worst findings of a review get one.",
+      ),
       run: z
         .array(
           z.strictObject({

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
 import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
-import { dataFolder, leftBehind } from "./folders.ts";
+import { dataFolder } from "./folders.ts";
 import { type RawEnv, requireNone, VariableFault } from "./variables.ts";
 
 /** The credentials that the setup page received from GitHub. */
@@ -23,7 +23,7 @@ export const StoredApp = z.object({
   private_key: z.string().min(1),
   webhook_secret: z.string().min(1),
   html_url: z.string(),
-  /** Left out by older versions. */
+  /** Left out if GitHub gave none. */
   client_id: z.string().min(1).optional(),
   client_secret: z.string().min(1).optional(),
 });
@@ -45,8 +45,6 @@ export function readServerEnv(raw?: RawEnv): Env {
 /** Reads the environment like `readServerEnv`, but continues after faults. */
 export function inspectServerEnv(raw: RawEnv = rawEnv()): InspectedEnv {
   const { env, faults } = inspectEnv(raw);
-  const lost = leftBehind(raw.HUNKWISE_DATA_DIR?.trim());
-  if (lost !== null) faults.push(dataLeftBehind(lost, env.dataDir));
   if (env.app || faults.some(({ variable }) => ofApp.has(variable))) return { env, faults };
   try {
     const stored = readStoredApp(env.dataDir);
@@ -67,13 +65,6 @@ const loginOf = (stored: StoredApp | undefined): Env["login"] =>
   stored?.client_id && stored.client_secret
     ? { clientId: stored.client_id, clientSecret: stored.client_secret }
     : null;
-
-function dataLeftBehind(folder: string, now: string): VariableFault {
-  const message = `${folder} contains data of Hunkwise, but the data folder is ${now}`;
-  return new VariableFault("HUNKWISE_DATA_DIR", message, {
-    remedy: `Set HUNKWISE_DATA_DIR=${folder} or move that folder to ${now}. If the data is not yours, start Hunkwise from another current folder.`,
-  });
-}
 
 function readStoredApp(dataDir: string): StoredApp | undefined {
   const file = fileIn(dataDir);

@@ -4,6 +4,7 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { reachOfHost } from "../egress.ts";
 import { AppError } from "../errors.ts";
+import { isRetired, retiredNames } from "./retired-names.ts";
 
 export const protocolNames = ["auto", "native", "text"] as const;
 export const effortNames = ["minimal", "low", "medium", "high"] as const;
@@ -11,9 +12,6 @@ export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "s
 
 /** Paths of the server itself; a webhook cannot arrive there. */
 const ownPaths = new Set(["/", "/healthz", "/readyz", "/setup", "/setup/created", "/style.css"]);
-
-/** The form of an organisation's name in addresses on GitHub. */
-export const organizationName = /^\w[\w-]{0,99}$/;
 
 const must = (what: string) => ({ error: () => `must be ${what}` });
 const text = () => z.string().optional();
@@ -94,8 +92,6 @@ const amount = (unit: string, least: number, most: number) => {
     .transform(Number)
     .refine((n) => n >= least && n <= most, error);
 };
-const seconds = (most: number, least = 0) => amount("seconds", least, most);
-const minutes = (most: number) => amount("minutes", 0, most);
 const gigabytes = amount("gigabytes", 0.01, 99_999);
 
 const postgresUrl = z
@@ -165,6 +161,16 @@ const [app, model, server, network] = [
   inSection("network"),
 ];
 
+/** Times that only a test of a whole process changes (`leaseMs=3000&writeGapMs=0`). They are no setting, and no document names them. */
+const Times = z.strictObject({
+  /** If a worker does not renew the lease of its job in this time, another one takes over the job. */
+  leaseMs: z.coerce.number().default(30_000),
+  /** Between two writes for one installation; GitHub asks for one second. */
+  writeGapMs: z.coerce.number().default(1_000),
+  /** Between two checks of GitHub for missed events. 0: no checks. */
+  reconcileEveryMs: z.coerce.number().default(3_600_000),
+});
+
 /** Every variable that Hunkwise reads, in the order of the documents: the single source of its type, default and description. */
 const Variables = z.object({
   APP_ID: app(whole(1, Number.MAX_SAFE_INTEGER).optional(), {
@@ -208,10 +214,6 @@ const Variables = z.object({
   ),
   GHE_PROTOCOL: app(oneOf(["https", "http"]).default("https"), {
     description: "Protocol for `GHE_HOST`. `http`: both the API and git are used without TLS.",
-  }),
-  GH_ORG: app(matching(organizationName, "the name of an organisation").optional(), {
-    description:
-      "Organisation that the setup page suggests as the owner of the App. Unset: your own account.",
   }),
   HOST: server(address.optional(), { description: "Address to listen on. Unset: all addresses." }),
   PORT: server(whole(0, 65_535).default(3_000), { description: "Port to listen on." }),
@@ -319,26 +321,11 @@ const Variables = z.object({
     secret: true,
     local: true,
   }),
-  HUNKWISE_EMBEDDING_TOKENS: model(whole(1_000, 999_999_999_999).default(5_000_000), {
+  HUNKWISE_PROTOCOL: model(oneOf(protocolNames).default("auto"), {
     description:
-      "Maximum number of embedding tokens for one update of a repository's index. The next update does the rest.",
+      "How the model calls tools: `native` (through its API), `text` (as JSON in its text) or `auto` (a probe asks the model once).",
     local: true,
   }),
-  HUNKWISE_PROTOCOL: model(
-    z
-      .enum(protocolNames, {
-        error: ({ input }) =>
-          input === "single-shot"
-            ? "must be auto, native or text (single-shot was removed; auto replaces it if the model's context window has 16,000 tokens or more)"
-            : `must be one of ${protocolNames.join(", ")}`,
-      })
-      .default("auto"),
-    {
-      description:
-        "How the model calls tools: `native` (through its API), `text` (as JSON in its text) or `auto` (a probe asks the model once).",
-      local: true,
-    },
-  ),
   HUNKWISE_REASONING_EFFORT: model(oneOf(effortNames).optional(), {
     description:
       "`minimal`, `low`, `medium` or `high`, sent as `reasoning_effort`, or to Claude as thinking and effort. Unset: the model decides.",
@@ -365,20 +352,9 @@ const Variables = z.object({
     description:
       "Maximum cost in US dollars for all reviews of one installation in one day (UTC). Unset: no limit.",
   }),
-  HUNKWISE_PERSON_COMMANDS_PER_HOUR: server(whole(0, 1_000_000).default(60), {
-    description:
-      "Maximum number of commands, replies and re-runs by one person in one hour, in all repositories of an installation. Further ones get no answer and cause no requests to GitHub or a model. `0`: no limit.",
-  }),
-  HUNKWISE_PULL_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(50), {
-    description:
-      "Maximum number of reviews of one pull request in one day (UTC). After that, the check run says why there is no review. A push or a command on the next day starts a review of everything that was added since. `0`: no limit.",
-  }),
-  HUNKWISE_AUTHOR_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(300), {
-    description:
-      "The same limit for all pull requests that one person or bot opened, in all repositories of an installation. `0`: no limit.",
-  }),
   HUNKWISE_INSTALLATION_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(1_000), {
-    description: "The same limit for all pull requests of one installation together. `0`: no limit.",
+    description:
+      "Maximum number of reviews of one installation in one day (UTC). After that, the check run says why there is no review. A push or a command on the next day starts a review of everything that was added since. One person or bot gets 300 of them for the pull requests that it opened, and one pull request 50. `0`: no limit of reviews at all.",
   }),
   HUNKWISE_DATA_DIR: server(text(), {
     description:
@@ -389,37 +365,14 @@ const Variables = z.object({
   HUNKWISE_CONCURRENCY: server(whole(1, 64).default(2), {
     description: "Number of jobs that one worker runs at the same time.",
   }),
-  HUNKWISE_PUSH_WINDOW_SECONDS: server(seconds(600).default(10), {
+  HUNKWISE_PUSH_WINDOW_SECONDS: server(amount("seconds", 0, 600).default(10), {
     description:
       "Seconds without another push after which a pull request is reviewed, so that several pushes in a row get one review. The wait is at most six times as long after the first push. `0` to `600`.",
-  }),
-  HUNKWISE_INSTALLATION_CONCURRENCY: server(whole(1, 1_000).default(10), {
-    description: "Number of jobs of one installation that all workers together run at the same time.",
-  }),
-  HUNKWISE_LEASE_SECONDS: server(seconds(3_600, 1).default(30), {
-    description:
-      "Length of a lease in seconds. If a worker does not renew the lease of its job in this time, another worker takes over the job.",
-  }),
-  HUNKWISE_GRACE_SECONDS: server(seconds(600).default(8), {
-    description:
-      "Seconds that running jobs have after SIGTERM to return to the queue. Set it lower than the platform's kill timeout.",
-  }),
-  HUNKWISE_WRITE_GAP_SECONDS: server(seconds(60).default(1), {
-    description:
-      "Seconds between two writes for one installation. GitHub asks for one second. Use `0` only for an Enterprise Server without rate limits.",
-  }),
-  HUNKWISE_RECONCILE_MINUTES: server(minutes(1_440).default(60), {
-    description:
-      "Minutes between checks of GitHub for missed pull requests and deliveries. The first check is at startup. `0`: no checks.",
   }),
   HUNKWISE_RETENTION_DAYS: server(whole(1, 3_650).default(30), {
     description:
       "Days for which ended jobs and the records of local reviews are kept, including the model's input and output.",
     local: true,
-  }),
-  HUNKWISE_INSIGHTS_DAYS: server(whole(1, 3_650).default(400), {
-    description:
-      "Days for which figures of reviews and findings are kept for the pages and `hunkwise report`: ids, names of repositories, counts, times and costs. They contain no code and no text of a model.",
   }),
   HUNKWISE_EVENTS_URL: server(
     plainUrl
@@ -514,6 +467,11 @@ const Variables = z.object({
     local: true,
     path: true,
   }),
+  HUNKWISE_TEST_TIMES: z
+    .string()
+    .default("")
+    .transform((times): Record<string, unknown> => Object.fromEntries(new URLSearchParams(times)))
+    .pipe(Times),
 });
 export type Variables = z.infer<typeof Variables>;
 
@@ -527,14 +485,14 @@ interface EnvironmentVariable extends Omit<About, "fallback"> {
 }
 
 /** Every variable, in the order of the documents. */
-export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Variables.shape).map(
+export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Variables.shape).flatMap(
   ([name, type]) => {
-    const { fallback, section, ...about } = type.meta() as unknown as About & {
-      section: keyof typeof sections;
-    };
+    const meta = type.meta() as (About & { section: keyof typeof sections }) | undefined;
+    if (meta === undefined) return [];
+    const { fallback, section, ...about } = meta;
     const value = type.safeParse(undefined).data;
     const standard = value === undefined ? (fallback ?? null) : String(value);
-    return { ...about, name, default: standard, section: sections[section] };
+    return [{ ...about, name, default: standard, section: sections[section] }];
   },
 );
 
@@ -589,9 +547,10 @@ export function parseVariables(raw: RawEnv): ParsedVariables {
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
     return value ? [[name, value] as const] : [];
   });
+  const retired = retiredIn(raw);
   const values = new Map(entries);
   const { success, data, error } = Variables.safeParse(Object.fromEntries(values));
-  if (success) return { given: data, faults: [] };
+  if (success) return { given: data, faults: retired };
   const issues = new Map(error.issues.map((issue) => [String(issue.path[0]), issue.message]));
   const faults = [...issues].map(([name, message]) => {
     const value = secretNames.has(name) ? "" : `, not ${JSON.stringify(values.get(name))}`;
@@ -599,11 +558,23 @@ export function parseVariables(raw: RawEnv): ParsedVariables {
       remedy: "Correct it in the environment or in .env.",
     });
   });
+  faults.push(...retired);
   const right = entries.filter(([name]) => !issues.has(name));
   return { given: Variables.parse(Object.fromEntries(right)), faults };
 }
 
-const known: ReadonlySet<string> = new Set(environmentDocs.map(({ name }) => name));
+/** A setting that does nothing is worse than one that is refused. */
+const retiredIn = (raw: RawEnv): VariableFault[] =>
+  Object.keys(retiredNames)
+    .filter((name) => raw[name]?.trim())
+    .map(
+      (name) =>
+        new VariableFault(name, `${name} is no longer a setting: ${retiredNames[name]}`, {
+          remedy: "Remove it from the environment or from .env.",
+        }),
+    );
+
+const known: ReadonlySet<string> = new Set(Object.keys(Variables.shape));
 
 /** Variables that many programs share: an empty one is usual, and one with a similar name belongs to another program. */
 const isShared = (name: string) => name.endsWith("_PROXY") || name.startsWith("NODE_");
@@ -621,7 +592,7 @@ function emptyOf(raw: RawEnv): string[] {
 /** @param isMisspelt names only those that are close to the name of one that is read, and unset */
 export const unknownOf = (raw: RawEnv, isMisspelt = false): string[] =>
   Object.entries(raw).flatMap(([name, value]) => {
-    if (!value?.trim() || known.has(name) || isShared(name.toUpperCase())) return [];
+    if (!value?.trim() || known.has(name) || isRetired(name) || isShared(name.toUpperCase())) return [];
     const meant = nearest(name.toUpperCase());
     if (meant !== undefined)
       return raw[meant]?.trim() ? [] : [`${name} is not a known variable. Did you mean ${meant}?`];

@@ -1,6 +1,5 @@
 import { unlessAborted } from "../async.ts";
 import { AppError, asValue } from "../errors.ts";
-import { withCallsInText } from "./calls-in-text.ts";
 import { readStrict } from "./lenient-json.ts";
 import {
   abortedError,
@@ -25,7 +24,7 @@ import {
   protocolFor,
   windowTooSmall,
 } from "./probe.ts";
-import { withTextProtocol } from "./text-fallback.ts";
+import { withCallsInText, withTextProtocol } from "./text-fallback.ts";
 
 export interface AdaptiveOptions {
   /** The model behind its API. */

@@ -1,15 +1,31 @@
-import type Anthropic from "@anthropic-ai/sdk";
+import Anthropic from "@anthropic-ai/sdk";
 import { LRUCache } from "lru-cache";
+import { z } from "zod";
+import {
+  finishReason,
+  MAX_CALLS,
+  MAX_EXTRAS,
+  MAX_WRITTEN,
+  type ParsedTurn,
+  parseAnswer,
+  tooMuch,
+  withUniqueIds,
+} from "./answer.ts";
 import { joinEvents } from "./answer-body.ts";
-import { blocksIn, readAnswer } from "./anthropic-answer.ts";
-import { anthropic, createClient, endpointUrl } from "./anthropic-client.ts";
+import {
+  type EndpointOptions,
+  endpointFetch,
+  type HideKey,
+  type Limits,
+  type Provider,
+  parseUrl,
+} from "./endpoint.ts";
 import { createApiModel, type Effort, type ModelOptions, type Sent, without } from "./endpoint-model.ts";
 import { isObject, readStrict } from "./lenient-json.ts";
-import type { EndpointModel, Message, ModelRequest } from "./model.ts";
+import type { EndpointModel, Extras, Message, ModelRequest } from "./model.ts";
 import { allWritten, costOf } from "./prices.ts";
-import type { Refusal } from "./refusal.ts";
-import { nameOnWire } from "./request.ts";
-import { formed } from "./request-form.ts";
+import { isFiltered, type Refusal } from "./refusal.ts";
+import { formed, nameOnWire } from "./request.ts";
 
 /** A model behind Anthropic's Messages API. Throws `config_invalid` for a bad address. */
 export function createAnthropicModel(options: ModelOptions): Required<EndpointModel> {
@@ -18,7 +34,10 @@ export function createAnthropicModel(options: ModelOptions): Required<EndpointMo
   const refused = createRefusedThoughts();
   const { look, respond, ...shared } = createApiModel(
     {
-      ...{ provider: anthropic, url, paths: ["/v1/messages", "/v1/models?limit=1000"], joiner: joinEvents },
+      provider: anthropic,
+      url,
+      paths: ["/v1/messages", "/v1/models?limit=1000"],
+      joiner: joinEvents,
       createClient: (answer) => createClient(options, url, answer),
       bodyOf: (sent) => toRequestBody(model, sent, effort),
       adapted(sent, refusal) {
@@ -139,7 +158,8 @@ function toolsOf({ tools, messages }: ModelRequest): Pick<Body, "tools" | "tool_
   if (tools.length > 0) {
     return {
       tools: tools.map(({ name, description, parameters }) => ({
-        ...{ name, description },
+        name,
+        description,
         input_schema: parameters as Anthropic.Tool.InputSchema,
       })),
     };
@@ -283,4 +303,159 @@ function markCached(system: Anthropic.TextBlockParam[], messages: readonly WireM
     if (block && "type" in block && (block.type === "text" || block.type === "tool_result"))
       block.cache_control = { type: "ephemeral" };
   }
+}
+
+const ANTHROPIC_URL = "https://api.anthropic.com";
+
+/** The address without the `/v1` that the paths of the API begin with. Throws `config_invalid` for a bad one. */
+function endpointUrl({ baseUrl }: Pick<EndpointOptions, "baseUrl">): URL {
+  const url = parseUrl(baseUrl ?? ANTHROPIC_URL, anthropic);
+  return new URL(url.href.replace(/\/+(?:v1\/*)?$/, ""));
+}
+
+function createClient(options: EndpointOptions, url: URL, answer: Limits): Anthropic {
+  return new Anthropic({
+    apiKey: options.apiKey ?? "none",
+    baseURL: url.href.replace(/\/$/, ""),
+    timeout: options.timeoutMs,
+    // `withRetries` does the retries and explains why.
+    maxRetries: 0,
+    // If absent, each of these would be read from the environment or from files, and ANTHROPIC_LOG=debug would print requests.
+    authToken: null,
+    credentials: null,
+    config: null,
+    profile: null,
+    webhookKey: null,
+    logLevel: "off",
+    openTelemetry: false,
+    fetch: endpointFetch(url, options, answer, anthropic, { authorization: `Bearer ${options.apiKey}` }),
+  });
+}
+
+/** Anthropic, and everyone who speaks its Messages API. */
+const anthropic: Provider = {
+  api: "Anthropic's Messages API",
+  host: "api.anthropic.com",
+  baseUrl: "ANTHROPIC_BASE_URL",
+  addressHint: "it has no /v1 at its end",
+  keyOf: () => "ANTHROPIC_API_KEY",
+  errors: Anthropic,
+};
+
+/** Blocks of an answer; those of other kinds are none that a review asks for. */
+const Text = z.looseObject({ type: z.literal("text"), text: z.string() });
+const ToolUse = z.looseObject({
+  type: z.literal("tool_use"),
+  id: z.string(),
+  name: z.string(),
+  input: z.unknown(),
+});
+const Thinking = z.looseObject({ type: z.enum(["thinking", "redacted_thinking"]) });
+const Other = z.looseObject({ type: z.string() });
+const Block = z.union([Text, ToolUse, Thinking, Other]);
+
+const Count = z.number().min(0).nullish().catch(null);
+const Answer = z.looseObject({
+  // Counted before any is read.
+  content: z.array(z.unknown()).max(MAX_CALLS).pipe(z.array(Block)),
+  stop_reason: z.string().nullish().catch(null),
+  usage: z
+    .looseObject({
+      input_tokens: Count,
+      output_tokens: Count,
+      cache_creation_input_tokens: Count,
+      cache_read_input_tokens: Count,
+    })
+    .nullish()
+    .catch(null),
+});
+
+/** A turn with the tokens that were written to the cache, which are part of its prompt and cost more. */
+interface ClaudeTurn extends ParsedTurn {
+  writtenTokens: number;
+}
+
+/**
+ * A block of a turn, for its later replay: thinking as it was, and for others their place. Texts and calls are in the turn itself, where
+ * secrets are masked; only thinking is signed.
+ */
+const Replayed = z.union([
+  Thinking,
+  z.object({ type: z.literal("text"), length: z.int().min(1) }),
+  z.object({ type: z.literal("tool_use") }),
+]);
+type Replayed = z.infer<typeof Replayed>;
+
+/** The blocks of a turn's extras; null if they are not those of this API. */
+function blocksIn(extras: Extras | undefined): Replayed[] | null {
+  const blocks = z.array(Replayed).safeParse(extras?.blocks);
+  return blocks.success ? blocks.data : null;
+}
+
+/**
+ * Reads the body of an answer. Throws `model_failed` with the beginning of the body if it is none. `takenIds` are the call ids of the
+ * conversation so far; usage is estimated from `promptCharacters` if the service reports none.
+ */
+export function readAnswer(
+  raw: unknown,
+  takenIds: ReadonlySet<string>,
+  promptCharacters: number,
+  hideKey: HideKey,
+): ClaudeTurn {
+  const { content: blocks, stop_reason, usage } = parseAnswer(Answer, raw, anthropic, hideKey);
+  const length = JSON.stringify(blocks).length;
+  if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`, anthropic);
+  const isRefused = isFiltered(stop_reason ?? "");
+  const uses = isRefused ? [] : blocks.filter((block) => is(ToolUse, block));
+  const toolCalls = withUniqueIds(
+    uses.map(({ id, name, input }) => ({
+      id,
+      name,
+      arguments: JSON.stringify(isObject(input) ? input : {}),
+    })),
+    takenIds,
+  );
+  const content = blocks.map((block) => (is(Text, block) ? block.text : "")).join("");
+  const extras = isRefused ? undefined : extrasOf(blocks);
+  const [fresh, read, wrote] = [
+    usage?.input_tokens,
+    usage?.cache_read_input_tokens,
+    usage?.cache_creation_input_tokens,
+  ];
+  const promptTokens = (fresh ?? 0) + (read ?? 0) + (wrote ?? 0) || Math.ceil(promptCharacters / 4);
+  return {
+    content,
+    toolCalls,
+    finishReason: finishReason(stop_reason, toolCalls.length > 0),
+    usage: {
+      promptTokens,
+      cachedTokens: Math.min(read ?? 0, promptTokens),
+      completionTokens: usage?.output_tokens ?? Math.ceil(length / 4),
+    },
+    writtenTokens: wrote ?? 0,
+    ...(extras ? { extras } : {}),
+  };
+}
+
+const is = <Schema extends z.ZodType>(schema: Schema, value: unknown): value is z.infer<Schema> =>
+  schema.safeParse(value).success;
+
+/**
+ * The thinking of a turn and its place between texts and calls: the service requires it unchanged in a tool loop
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks). Undefined if there is none, or if the
+ * turn ends with it, because it was cut off: no later request may have such a turn.
+ */
+function extrasOf(blocks: readonly z.infer<typeof Block>[]): Extras | undefined {
+  // No request may have a text without a letter.
+  const last = blocks.findLast((block) => !is(Text, block) || block.text.trim() !== "");
+  const shown = blocks.filter((block) => !is(Text, block) || block.text !== "");
+  if (!shown.some((block) => is(Thinking, block)) || last === undefined || is(Thinking, last))
+    return undefined;
+  const replayed = shown.flatMap((block): Replayed[] => {
+    if (is(Thinking, block)) return [block];
+    if (is(Text, block)) return [{ type: "text", length: block.text.length }];
+    return is(ToolUse, block) ? [{ type: "tool_use" }] : [];
+  });
+  const extras = { blocks: replayed };
+  return JSON.stringify(extras).length <= MAX_EXTRAS ? extras : undefined;
 }

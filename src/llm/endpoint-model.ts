@@ -185,7 +185,11 @@ export function createApiModel(api: Api, options: ModelOptions) {
   }
 
   return {
-    ...{ name: model, contextTokens: options.contextTokens, protocol: "native" as const, avoids, look },
+    name: model,
+    contextTokens: options.contextTokens,
+    protocol: "native" as const,
+    avoids,
+    look,
     costOf: (usage: Omit<Usage, "costUsd">) => api.costOf(usage, price),
     respond,
     listModels: (signal: AbortSignal) =>

@@ -66,7 +66,11 @@ export function endpointFetch(
   keys: Readonly<Record<string, string | null>>,
 ): typeof globalThis.fetch {
   const send = createEgress({
-    ...{ origins: [url.origin], timeoutMs, mostRedirects, answer, fetch },
+    origins: [url.origin],
+    timeoutMs,
+    mostRedirects,
+    answer,
+    fetch,
     // Bodies are long and sent again with every turn: a search for each spelling would block the process.
     holdsSecret: holdsPlainSecret,
     refuse: (what, remedy = `Set ${baseUrl} to the address of the endpoint itself.`) =>
@@ -368,7 +372,11 @@ export async function withRetries<T>(
     error instanceof AppError && error.retryable && !(error instanceof NothingListens);
   try {
     return await pRetry(run, {
-      ...{ signal, retries: maxRetries, minTimeout: firstPauseMs, maxTimeout: MAX_PAUSE_MS, randomize: true },
+      signal,
+      retries: maxRetries,
+      minTimeout: firstPauseMs,
+      maxTimeout: MAX_PAUSE_MS,
+      randomize: true,
       shouldRetry({ error, retryDelay }) {
         if (!canPass(error)) return false;
         const { retryAfterMs: asked = 0 } = error;

@@ -215,8 +215,7 @@ export function createModelGuard({ onRequest, ...options }: GuardOptions): Model
 
 /**
  * A request with only this model's extras: a conversation may have turns of several models, and no provider may see, or would accept,
- * another one's signed or encrypted data. Nor do all accept another one's ids of calls. Extras without a key come from the record of an
- * older version, and are left out.
+ * another one's signed or encrypted data. Nor do all accept another one's ids of calls.
  */
 function asOwn(request: ModelRequest, key: string): ModelRequest {
   const own = (extras: Extras | undefined) =>

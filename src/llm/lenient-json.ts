@@ -84,8 +84,15 @@ const literals = new Map<string, unknown>([
   ] as const),
 ]);
 const escapes: Readonly<Record<string, string>> = {
-  ...{ '"': '"', "'": "'", "\\": "\\", "/": "/" },
-  ...{ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" },
+  '"': '"',
+  "'": "'",
+  "\\": "\\",
+  "/": "/",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
 };
 
 const backslash = 0x5c;

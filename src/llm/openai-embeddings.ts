@@ -4,7 +4,7 @@ import { AppError } from "../errors.ts";
 import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
 import { type Endpoint, keyHider, type RetryOptions, toAppError, withRetries } from "./endpoint.ts";
-import { createClient, endpointUrl, type OpenAiEndpoint, openAi } from "./openai-client.ts";
+import { createClient, endpointUrl, type OpenAiEndpoint, openAi } from "./openai.ts";
 import { refusalIn } from "./refusal.ts";
 
 export interface EmbeddingsOptions extends OpenAiEndpoint, RetryOptions {

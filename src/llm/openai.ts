@@ -1,16 +1,34 @@
-import type OpenAI from "openai";
+import OpenAI from "openai";
+import { z } from "zod";
+import {
+  type FoundCall,
+  finishReason,
+  MAX_CALLS,
+  MAX_EXTRAS,
+  MAX_WRITTEN,
+  type ParsedTurn,
+  parseAnswer,
+  repaired,
+  tooMuch,
+  withUniqueIds,
+} from "./answer.ts";
 import { joinChunks } from "./answer-body.ts";
-import { endpointFetch, modelList } from "./endpoint.ts";
+import {
+  type EndpointOptions,
+  endpointFetch,
+  type HideKey,
+  type Limits,
+  modelList,
+  type Provider,
+  parseUrl,
+} from "./endpoint.ts";
 import { createApiModel, type Effort, type ModelOptions, type Sent, without } from "./endpoint-model.ts";
 import { isObject, readStrict } from "./lenient-json.ts";
-import type { EndpointModel, Message, ToolCall } from "./model.ts";
-import { extraNames, readAnswer } from "./openai-answer.ts";
-import { accessHeaders, createClient, endpointUrl, type OpenAiEndpoint, openAi } from "./openai-client.ts";
+import type { EndpointModel, Extras, Message, ToolCall } from "./model.ts";
 import { costOf } from "./prices.ts";
 import { findContextTokens } from "./probe.ts";
-import type { Refusal } from "./refusal.ts";
-import { nameOnWire } from "./request.ts";
-import { formed } from "./request-form.ts";
+import { hasFilterMark, isFiltered, type Refusal } from "./refusal.ts";
+import { formed, nameOnWire } from "./request.ts";
 
 export type OpenAiOptions = ModelOptions & OpenAiEndpoint;
 
@@ -20,7 +38,11 @@ export function createOpenAiModel(options: OpenAiOptions): Required<EndpointMode
   const { model, reasoningEffort = null } = options;
   const { look: _, ...shared } = createApiModel(
     {
-      ...{ provider: openAi, url, paths: ["/chat/completions", "/models"], joiner: joinChunks, costOf },
+      provider: openAi,
+      url,
+      paths: ["/chat/completions", "/models"],
+      joiner: joinChunks,
+      costOf,
       createClient: (answer) => createClient(options, url, answer),
       bodyOf: (sent) => toRequestBody(model, sent, tokenParameter(url, sent), reasoningEffort),
       adapted: (sent, refusal) => adapted(sent, refusal, tokenParameter(url, sent)),
@@ -157,4 +179,214 @@ function asText(messages: readonly Message[]): string {
     return message.content === "" ? calls : [message.content, ...calls];
   });
   return ["# What was done until here", ...parts, "# From here on it is up to you"].join("\n\n");
+}
+
+/** A deployment of Azure's classic API, which requires its name in the path and a version. */
+interface AzureDeployment {
+  deployment: string;
+  apiVersion: string;
+}
+
+export interface OpenAiEndpoint extends EndpointOptions {
+  /** Any address that supports Chat Completions; null for OpenAI's own. For Azure's classic API, the resource's endpoint. */
+  baseUrl: string | null;
+  azure?: AzureDeployment | null;
+}
+
+const OPENAI_URL = "https://api.openai.com/v1";
+
+/** The root of `/chat/completions`. Throws `config_invalid` for a bad address. */
+export function endpointUrl({ baseUrl, azure }: Pick<OpenAiEndpoint, "baseUrl" | "azure">): URL {
+  const url = parseUrl(baseUrl ?? OPENAI_URL, openAi);
+  if (!azure) return url;
+  // The URL from the Azure portal, or with the /openai that some people add.
+  const root = url.href.replace(/\/+$/, "").replace(/\/openai$/, "");
+  return new URL(`${root}/openai/deployments/${encodeURIComponent(azure.deployment)}`);
+}
+
+/**
+ * The headers for authentication; an `authorization` of null keeps the client from sending one. Azure accepts keys as `api-key` and tokens
+ * of Entra ID, which are JWTs, as Bearer.
+ */
+export function accessHeaders(apiKey: string | null, url: URL): Record<string, string | null> {
+  if (!apiKey) return { authorization: null };
+  if (isAzure(url.hostname) && !apiKey.startsWith("eyJ")) return { authorization: null, "api-key": apiKey };
+  return { authorization: `Bearer ${apiKey}` };
+}
+
+export function createClient(options: OpenAiEndpoint, url: URL, answer: Limits): OpenAI {
+  return new OpenAI({
+    // The client requires a key; the key that is sent is in the headers.
+    apiKey: options.apiKey || "none",
+    defaultHeaders: accessHeaders(options.apiKey, url),
+    ...(options.azure ? { defaultQuery: { "api-version": options.azure.apiVersion } } : {}),
+    baseURL: url.href,
+    timeout: options.timeoutMs,
+    // `withRetries` does the retries and explains why.
+    maxRetries: 0,
+    // If absent, each of these would be read from the environment, and OPENAI_LOG=debug would print requests.
+    organization: null,
+    project: null,
+    adminAPIKey: null,
+    webhookSecret: null,
+    logLevel: "off",
+    fetch: endpointFetch(url, options, answer, openAi, accessHeaders(options.apiKey, url)),
+  });
+}
+
+const isAzure = (host: string) => /(^|\.)azure\.(com|us|cn)$/.test(host);
+
+/** OpenAI, and everyone who speaks its Chat Completions. */
+export const openAi: Provider = {
+  api: "chat completions",
+  host: "api.openai.com",
+  baseUrl: "OPENAI_BASE_URL",
+  addressHint: "it usually ends with /v1",
+  keyOf: (host) => (isAzure(host) ? "AZURE_OPENAI_API_KEY" : "OPENAI_API_KEY"),
+  errors: OpenAI,
+};
+
+/**
+ * Fields of an answer's message that its provider requires in later requests: `reasoning_content` of DeepSeek and Kimi (which refuse a
+ * conversation whose calls lack theirs, even an empty one), `reasoning_details` of OpenRouter.
+ */
+const messageExtras = ["reasoning_content", "reasoning_details"] as const;
+/** Fields of a call: Gemini's thought signature is in `extra_content.google.thought_signature`. */
+const callExtras = ["extra_content"] as const;
+
+const extraNames: readonly string[] = [...messageExtras, ...callExtras];
+
+function extrasIn(from: Readonly<Record<string, unknown>>, names: readonly string[]): Extras | undefined {
+  const present = names.filter((name) => from[name] !== undefined && from[name] !== null);
+  if (present.length === 0) return undefined;
+  const extras = Object.fromEntries(present.map((name) => [name, from[name]]));
+  return JSON.stringify(extras).length <= MAX_EXTRAS ? extras : undefined;
+}
+
+/** Servers omit, rename and retype almost everything: only necessary fields are required. */
+const Part = z.union([z.string(), z.looseObject({ text: z.string().catch("") })]);
+const Content = z.union([z.string(), z.array(Part)]).nullish();
+
+const Call = z.looseObject({
+  id: z.string().nullish().catch(null),
+  function: z.looseObject({ name: z.string().catch(""), arguments: z.unknown().optional() }),
+});
+
+const AnswerMessage = z.looseObject({
+  content: Content,
+  refusal: z.string().nullish().catch(null),
+  // Counted before any is read.
+  tool_calls: z.array(z.unknown()).max(MAX_CALLS).pipe(z.array(Call)).nullish(),
+  /** The form before `tool_calls`, which some servers still use. */
+  function_call: Call.shape.function.nullish().catch(null),
+});
+
+const Choice = z.looseObject({ message: AnswerMessage, finish_reason: z.string().nullish().catch(null) });
+
+const Count = z.number().min(0).nullish().catch(null);
+const AnswerUsage = z
+  .looseObject({
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    prompt_tokens_details: z.looseObject({ cached_tokens: Count }).nullish().catch(null),
+    /** DeepSeek and Moonshot. */
+    prompt_cache_hit_tokens: Count,
+    cached_tokens: Count,
+  })
+  .nullish()
+  .catch(null);
+
+const Answer = z.looseObject({ choices: z.array(Choice).min(1), usage: AnswerUsage });
+type Choice = z.infer<typeof Choice>;
+
+/**
+ * Reads the body of a response with status 200. Throws `model_failed` with the beginning of the body if it is not an answer. `takenIds` are
+ * the call ids of the conversation so far; usage is estimated from `promptCharacters` if the server reports none.
+ */
+export function readAnswer(
+  raw: unknown,
+  takenIds: ReadonlySet<string>,
+  promptCharacters: number,
+  hideKey: HideKey,
+): ParsedTurn {
+  const { choices, usage } = parseAnswer(Answer, withFiltered(raw), openAi, hideKey);
+  const [first] = choices as [Choice, ...Choice[]];
+  // No alternatives were requested: several choices are one answer in pieces, text in one and calls in another.
+  const content = choices.map(textOf).find((text) => text !== "") ?? "";
+  const calling = choices.find((choice) => callsOf(choice).length > 0) ?? first;
+  const isRefused =
+    choices.some((one) => isFiltered(one.finish_reason ?? "")) ||
+    choices.every((one) => isRefusal(one) && callsOf(one).length === 0);
+  const found = isRefused ? [] : callsOf(calling);
+  // Providers require thinking together with the calls that follow it; one model refuses it without calls.
+  const extras = found.length > 0 ? extrasIn(calling.message, messageExtras) : undefined;
+  const length = JSON.stringify({ content, found, extras }).length;
+  if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`, openAi);
+  const reason = isRefused ? "content_filter" : finishReason(calling.finish_reason, found.length > 0);
+  const toolCalls = withUniqueIds(found, takenIds).map((call) => repaired(call, reason === "length"));
+  const written = content.length + toolCalls.reduce((sum, call) => sum + call.arguments.length, 0);
+  return {
+    content,
+    toolCalls,
+    finishReason: reason,
+    usage: readUsage(usage, promptCharacters, written),
+    ...(extras ? { extras } : {}),
+  };
+}
+
+/** A filter may leave neither choices nor a message. */
+function withFiltered(raw: unknown): unknown {
+  if (!isObject(raw)) return raw;
+  const choices = Array.isArray(raw.choices) ? raw.choices : [];
+  if (choices.length === 0 && hasFilterMark(raw))
+    return { ...raw, choices: [{ message: {}, finish_reason: "content_filter" }] };
+  const filled = choices.map((one) =>
+    isObject(one) && one.message == null && isFiltered(String(one.finish_reason))
+      ? { ...one, message: {} }
+      : one,
+  );
+  return { ...raw, choices: filled };
+}
+
+/** The model's own refusal, which is there instead of a text. */
+const isRefusal = ({ message: { content, refusal } }: Choice) =>
+  (refusal ?? "") !== "" && (content ?? "").length === 0;
+
+function textOf({ message }: Choice): string {
+  const { content, refusal } = message;
+  if (typeof content === "string" && content !== "") return content;
+  if (Array.isArray(content))
+    return content.map((part) => (typeof part === "string" ? part : part.text)).join("");
+  return refusal ?? "";
+}
+
+function callsOf({ message }: Choice): FoundCall[] {
+  if (message.tool_calls?.length) {
+    return message.tool_calls.map((call) => {
+      const extras = extrasIn(call, callExtras);
+      return { id: call.id ?? null, ...functionOf(call.function), ...(extras ? { extras } : {}) };
+    });
+  }
+  return message.function_call ? [{ id: null, ...functionOf(message.function_call) }] : [];
+}
+
+function functionOf(called: z.infer<typeof Call>["function"]): { name: string; arguments: string } {
+  const given = called.arguments ?? {};
+  if (typeof given === "string") return { name: called.name, arguments: given.trim() === "" ? "{}" : given };
+  return { name: called.name, arguments: JSON.stringify(given) };
+}
+
+/** Limits must also apply to servers that report no usage: then about four characters count as a token. */
+function readUsage(usage: z.infer<typeof AnswerUsage>, prompt: number, written: number): ParsedTurn["usage"] {
+  const promptTokens = usage?.prompt_tokens || Math.ceil(prompt / 4);
+  const cached =
+    usage?.prompt_tokens_details?.cached_tokens ??
+    usage?.prompt_cache_hit_tokens ??
+    usage?.cached_tokens ??
+    0;
+  return {
+    promptTokens,
+    cachedTokens: Math.min(cached, promptTokens),
+    completionTokens: usage?.completion_tokens ?? Math.ceil(written / 4),
+  };
 }

@@ -39,8 +39,12 @@ export function readPrices(json: string | null): PriceTable {
     ([name, { prompt, cached_prompt, cache_write, completion }]) => [
       name,
       {
-        ...{ prompt, cachedPrompt: cached_prompt ?? null, cacheWrite: cache_write ?? null, completion },
-        ...{ asOf: null, longPrompt: null },
+        prompt,
+        cachedPrompt: cached_prompt ?? null,
+        cacheWrite: cache_write ?? null,
+        completion,
+        asOf: null,
+        longPrompt: null,
       },
     ],
   );
@@ -113,7 +117,10 @@ const price = (asOf: string, rates: Row, long?: { from: number; rates: Row }): P
 });
 
 const named = ([prompt, cachedPrompt, completion]: Row): Rates => ({
-  ...{ prompt, cachedPrompt, cacheWrite: null, completion },
+  prompt,
+  cachedPrompt,
+  cacheWrite: null,
+  completion,
 });
 
 /** A token that is written to Anthropic's cache for five minutes costs a quarter more (its page on prompt caching). */

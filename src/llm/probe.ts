@@ -40,8 +40,6 @@ export interface ModelProbe {
   avoids: readonly Avoidable[];
   /** Models that the endpoint offers; null if it has no list. */
   models: string[] | null;
-  /** False if there is a list without the model; null if there is no list. */
-  listed: boolean | null;
 }
 
 const addNumbers: ToolDefinition = {
@@ -92,7 +90,6 @@ export async function probeModel(
     contextTokens: native.error ? null : await optional(model.findContextTokens, signal),
     avoids: lasting.filter((one) => model.avoids?.has(one)),
     models,
-    listed: models === null ? null : models.includes(model.name),
   };
 }
 
@@ -186,9 +183,8 @@ const Row = z.object({
   calls_tools: z.boolean(),
   writes_json: z.boolean(),
   context_tokens: z.int().nullable(),
-  /** Absent in rows of an older version. */
-  avoids: z.array(z.enum(lasting)).catch([]),
-  says_length: z.boolean().catch(false),
+  avoids: z.array(z.enum(lasting)),
+  says_length: z.boolean(),
 });
 const Table = z.record(z.string(), Row);
 type Table = z.infer<typeof Table>;
@@ -208,8 +204,11 @@ export function openKnownModels(folder: string | null, now: () => number = Date.
       const { [key]: row } = await read(file);
       if (!row || now() - row.probed_at > KEPT_MS) return null;
       return {
-        ...{ callsTools: row.calls_tools, writesJson: row.writes_json },
-        ...{ contextTokens: row.context_tokens, avoids: row.avoids, saysLength: row.says_length },
+        callsTools: row.calls_tools,
+        writesJson: row.writes_json,
+        contextTokens: row.context_tokens,
+        avoids: row.avoids,
+        saysLength: row.says_length,
       };
     },
     async remember(key, { callsTools, writesJson, contextTokens, avoids, saysLength = false }) {

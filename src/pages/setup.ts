@@ -6,7 +6,6 @@ import { parse } from "yaml";
 import { z } from "zod";
 import type { Env } from "../config/env.ts";
 import { hasStoredApp, type StoredApp, storeApp } from "../config/server-env.ts";
-import { organizationName } from "../config/variables.ts";
 import { reachOfHost } from "../egress.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { toAppError } from "../github/errors.ts";
@@ -262,7 +261,7 @@ function createSetupPage(
       const visited = addressOf(request);
       if (!visited) return { status: 400, body: "The host header is missing or malformed." };
       const state = newState();
-      const choices = readChoices(env, visited, query);
+      const choices = readChoices(visited, query);
       const shown = answer(webUrl, 200, "Set-up", steps(env, choices, state, readReport()));
       const secure = visited.startsWith("https:") ? "; Secure" : "";
       const setCookie = `${cookie}=${state}; HttpOnly; SameSite=Lax; Path=${paths.page}; Max-Age=${stateSeconds}${secure}`;
@@ -314,6 +313,9 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
   return { app_id: id, private_key: pem, webhook_secret, html_url, ...login };
 }
 
+/** The form of an organisation's name in addresses on GitHub. */
+const organizationName = /^\w[\w-]{0,99}$/;
+
 /** What the person has said on the page, in its address. */
 interface Choices {
   /** The key of the page, to pass on. */
@@ -324,14 +326,14 @@ interface Choices {
   address: string;
   /** A given address that is none. */
   badAddress: string | null;
-  /** The organisation as it was written, or from the environment. */
+  /** The organisation as it was written. */
   organization: string;
   contents: "read" | "write";
   /** Whether the person has continued with these choices. */
   isChosen: boolean;
 }
 
-function readChoices(env: Env, visited: string, query: URLSearchParams): Choices {
+function readChoices(visited: string, query: URLSearchParams): Choices {
   const given = query.get("address")?.trim() ?? "";
   const address = originOf(given);
   const organization = query.get("organization")?.trim();
@@ -340,7 +342,7 @@ function readChoices(env: Env, visited: string, query: URLSearchParams): Choices
     visited,
     address: address ?? visited,
     badAddress: given !== "" && address === null ? given : null,
-    organization: organization ?? env.organization ?? "",
+    organization: organization ?? "",
     contents: query.get("contents") === "write" ? "write" : "read",
     isChosen: organization !== undefined,
   };

@@ -1,33 +1,41 @@
-import { type RunEntry } from "../agent/trajectory.ts";
+import type { RunEntry } from "../agent/trajectory.ts";
 import { namedCommands } from "../config/repo-config.ts";
 import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import { openOverlay } from "../git/overlay-workspace.ts";
-import { type Workspace } from "../git/workspace.ts";
+import type { Workspace } from "../git/workspace.ts";
 import { createMasking } from "../llm/masked-request.ts";
-import { type ModelFacts, type ModelRole, type Models } from "../llm/model.ts";
+import type { ModelFacts, ModelRole, Models } from "../llm/model.ts";
 import { answerTask } from "../review/answer/answer-input.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";
 import { type FixInput, type FixResult, fixTask } from "../review/fix/fix-input.ts";
 import { runFix } from "../review/fix/run-fix.ts";
-import { type FixCommands } from "../review/fix/tried-commands.ts";
+import type { FixCommands } from "../review/fix/tried-commands.ts";
 import { type ProveInput, type ProveResult, proveTask } from "../review/prove/prove-input.ts";
-import { type TestPort } from "../review/prove/run-prove.ts";
+import type { TestPort } from "../review/prove/run-prove.ts";
 import { reviewChange } from "../review/review-change.ts";
-import { type ReviewInput } from "../review/review-input.ts";
-import { type ReviewResult } from "../review/review-result.ts";
-import { type ReviewDependencies } from "../review/review-run.ts";
+import type { ReviewInput } from "../review/review-input.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import type { ReviewDependencies } from "../review/review-run.ts";
 import { reviewTask } from "../review/review-task.ts";
-import { type Task, type TaskInput } from "../review/task.ts";
-import { type TaskName } from "../review/tasks.ts";
+import type { Task, TaskInput } from "../review/task.ts";
+import type { TaskName } from "../review/tasks.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { type CommandFiles, createCommandPort } from "../sandbox/command-port.ts";
 import { Masks } from "../secrets/masks.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/paths.ts";
-import { entryForPeople, journalForPeople, learningCommands, learningEdits, learningGraph, learningWorkspace, withoutMasks } from "./masking.ts";
-import { type CommandSandbox, type FromChild, type ToChild } from "./messages.ts";
-import { type ParentPort, type RecordMasks } from "./parent-port.ts";
+import {
+  entryForPeople,
+  journalForPeople,
+  learningCommands,
+  learningEdits,
+  learningGraph,
+  learningWorkspace,
+  withoutMasks,
+} from "./masking.ts";
+import type { CommandSandbox, FromChild, ToChild } from "./messages.ts";
+import type { ParentPort, RecordMasks } from "./parent-port.ts";
 import { ReviewGraph } from "./review-graph.ts";
 import { startRuleMatcher } from "./rule-matcher.ts";
 

@@ -1,21 +1,21 @@
-import { type TestedEntry } from "../agent/trajectory.ts";
+import type { TestedEntry } from "../agent/trajectory.ts";
 import { once } from "../code/source.ts";
 import { isTestFile } from "../code/test-file.ts";
-import { type RepoConfig } from "../config/repo-config.ts";
+import type { RepoConfig } from "../config/repo-config.ts";
 import { createPathMatcher } from "../diff/paths.ts";
-import { type ProofTest, type Revision } from "../finding.ts";
-import { type Workspace } from "../git/workspace.ts";
+import type { ProofTest, Revision } from "../finding.ts";
+import type { Workspace } from "../git/workspace.ts";
 import { whyRefused } from "../proof/rules.ts";
 import { asItIs, runTest } from "../proof/run-test.ts";
-import { type TestEnd } from "../proof/test-end.ts";
+import type { TestEnd } from "../proof/test-end.ts";
 import { readTestFacts } from "../proof/test-facts.ts";
-import { type RecordedTest } from "../review/prove/prove-input.ts";
-import { type ReplacedFile, type TestPort } from "../review/prove/run-prove.ts";
+import type { RecordedTest } from "../review/prove/prove-input.ts";
+import type { ReplacedFile, TestPort } from "../review/prove/run-prove.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { placedFiles } from "../sandbox/command-port.ts";
-import { type PlacedFile } from "../sandbox/run-in-sandbox.ts";
+import type { PlacedFile } from "../sandbox/run-in-sandbox.ts";
 import { shellWord } from "../text/fence.ts";
-import { type TestPlace } from "./messages.ts";
+import type { TestPlace } from "./messages.ts";
 
 interface TestPortOptions {
   where: TestPlace;

@@ -24,6 +24,8 @@ export interface Notes {
   write(name: string, text: string): Promise<void>;
   remove(name: string): Promise<void>;
 }
+/** Jobs of one installation that all workers of an App together run at a time: one installation must not keep the others waiting. */
+export const installationConcurrency = 10;
 
 export interface StoreOptions {
   /** Jobs of one installation that may run at a time; default: no limit. */

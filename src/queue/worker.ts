@@ -51,8 +51,6 @@ export interface WorkerOptions {
   leaseMs?: number;
   /** How long ended jobs are kept. Default 30 days. */
   retentionMs?: number;
-  /** How long figures are kept. Default 400 days. */
-  insightsMs?: number;
   /** How often an idle worker polls; `wake()` announces jobs of this process. */
   pollMs?: number;
   /** Name of the worker in the queue. The default identifies the process. */
@@ -68,13 +66,16 @@ export interface WorkerOptions {
 
 /** GitHub redelivers for days, and people look at old runs for weeks. */
 const defaultRetentionMs = 30 * 24 * 3_600_000;
-const defaultInsightsMs = 400 * 24 * 3_600_000;
+/** How long figures are kept. */
+const insightsMs = 400 * 24 * 3_600_000;
 const purgeEveryMs = 3_600_000;
 const showEveryMs = 30_000;
 /** After a start, waiting jobs come first. */
 const firstPurgeMs = 60_000;
 /** Longest pause between attempts to read an unavailable queue. */
 const longestPauseMs = 30_000;
+/** A stopped worker has handed its jobs back by then; Docker kills a process after ten seconds. */
+export const graceMs = 8_000;
 /** The part of the grace time for handing back jobs whose handlers did not end. */
 const handBackMs = 1_000;
 
@@ -83,17 +84,17 @@ export interface Worker {
   wake(): void;
   /**
    * Claims no more jobs, aborts the running ones and hands them back without counting the attempt. Resolves when all are handed back, also
-   * those whose handler did not end in time; at the latest after `graceMs` (at least a second). Jobs that an unavailable queue did not take
+   * those whose handler did not end in time; at the latest after `ms` (at least a second, by default `graceMs`). Jobs that an unavailable queue did not take
    * back are claimed again after a restart, or when their lease expires.
    */
-  stop(graceMs: number): Promise<void>;
+  stop(ms?: number): Promise<void>;
 }
 
 /** Runs jobs of the queue until it is stopped, in `concurrency` loops with one job at a time each, and one more for notices. */
 export function startWorker(options: WorkerOptions): Worker {
   const { queue, log, concurrency, leaseMs = 30_000, pollMs = 1_000, name = ownWorkerName() } = options;
   const { sleep = sleepUnlessAborted, random = Math.random, now = Date.now } = options;
-  const { retentionMs = defaultRetentionMs, insightsMs = defaultInsightsMs, version = "" } = options;
+  const { retentionMs = defaultRetentionMs, version = "" } = options;
   const stopping = new AbortController();
   const graceOver = new AbortController();
   const checks = new Set<() => void>();
@@ -186,13 +187,13 @@ export function startWorker(options: WorkerOptions): Worker {
   );
   return {
     wake,
-    async stop(graceMs) {
+    async stop(ms = graceMs) {
       stopping.abort();
       wake();
       const over = new AbortController();
       const ended = Promise.all([loops, visible]).then(() => "ended" as const);
       const waitedLongEnough = async () => {
-        if (graceMs > handBackMs) await sleep(graceMs - handBackMs, over.signal);
+        if (ms > handBackMs) await sleep(ms - handBackMs, over.signal);
         graceOver.abort();
         await sleep(handBackMs, over.signal);
       };

@@ -54,8 +54,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     return answer ?? pages.handler(request, url);
   };
   const { host, port } = env;
-  const closeGraceMs = Math.min(longestCloseMs, env.graceMs);
-  const server = await listen(handler, { host, port, log, closeGraceMs, timeouts });
+  const server = await listen(handler, { host, port, log, closeGraceMs: longestCloseMs, timeouts });
   log.info({ port: server.port }, `Listening on port ${server.port}, webhooks at ${env.webhookPath}`);
   // Mentions are understood after GitHub has returned the slug; a failure here is the first sign of a wrong key.
   identity().then(

@@ -1,5 +1,6 @@
 import { TempFolder } from "../support/git-repo.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { deliveryHeaders, privateKey, smallServer, webhookSecret } from "../webhooks/support.ts";
 
 export const webhooks = "/api/github/webhooks";
@@ -19,7 +20,7 @@ export async function startAttackedServer(): Promise<AttackedServer> {
   const server = await startServerProcess({
     ...{ APP_ID: "7", PRIVATE_KEY: privateKey, WEBHOOK_SECRET: webhookSecret },
     ...{ GHE_HOST: github.host, GHE_PROTOCOL: "http", HUNKWISE_DATA_DIR: folder.path },
-    ...{ HOST: "0.0.0.0", HUNKWISE_METRICS_PORT: "0", HUNKWISE_RECONCILE_MINUTES: "0" },
+    ...{ HOST: "0.0.0.0", HUNKWISE_METRICS_PORT: "0", ...shortTimes() },
   });
   return {
     server,

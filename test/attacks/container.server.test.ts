@@ -13,6 +13,7 @@ import { deliver } from "../support/github-double/deliver.ts";
 import { pullRequestPayload } from "../support/github-double/payloads.ts";
 import { createScenario } from "../support/github-double/scenario.ts";
 import { startServerProcess } from "../support/server-process.ts";
+import { shortTimes } from "../support/short-times.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (name: string) => readFileSync(join(root, name), "utf8");
@@ -235,9 +236,9 @@ describe("a server without a place to write but its data and /tmp, as nobody", (
     const { github, pull, repository, webhookSecret: secret } = scenario;
     const server = await startServerProcess(
       {
-        ...{ ...scenario.env, HUNKWISE_DATA_DIR: data.path, HUNKWISE_RECONCILE_MINUTES: "0" },
+        ...{ ...scenario.env, HUNKWISE_DATA_DIR: data.path },
         ...{ OPENAI_API_KEY: "sk-container", OPENAI_BASE_URL: model.url, HUNKWISE_MODEL: "fake-model" },
-        ...{ HUNKWISE_PROTOCOL: "native", HUNKWISE_WRITE_GAP_SECONDS: "0" },
+        ...{ HUNKWISE_PROTOCOL: "native", ...shortTimes() },
       },
       inside,
     );

@@ -8,6 +8,7 @@ import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { anywhere } from "../support/reach.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { fewHostileCalls } from "./corpus/calls.ts";
 import { type ForwardProxy, startForwardProxy, startRedirector, startTrap } from "./forward-proxy.ts";
 import { readingTools } from "./obedient-model.ts";
@@ -90,7 +91,7 @@ async function appBehind(proxy: ForwardProxy, urls: readonly string[]): Promise<
         GHE_HOST: githubHost.replace(":80", ""),
         OPENAI_BASE_URL: `http://${modelHost.replace(":80", "")}/v1`,
       },
-      HUNKWISE_RECONCILE_MINUTES: "10",
+      ...shortTimes({ reconcileEveryMs: 600_000 }),
     },
   });
   app.github.state.origin = `http://${githubHost.replace(":80", "")}`;

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { privateKey, smallServer } from "../webhooks/support.ts";
 import {
   type AttackedServer,
@@ -178,7 +179,7 @@ describe("a page or port for others", () => {
     }));
     using data = new TempFolder("set-up");
     const env = { GHE_HOST: forge.host, GHE_PROTOCOL: "http", HUNKWISE_DATA_DIR: data.path, PORT: "0" };
-    const { ended, seen, stop } = serving({ ...env, HOST: "127.0.0.1", HUNKWISE_RECONCILE_MINUTES: "0" });
+    const { ended, seen, stop } = serving({ ...env, HOST: "127.0.0.1", ...shortTimes() });
     const home = await seen(/open (http:\/\/localhost:\d+\/\?key=\S+) /);
     const page = new URL(home).origin;
     const choices = `${new URL(home).search}&address=https://hunk.example.com&organization=`;

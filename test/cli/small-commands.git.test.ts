@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -92,17 +92,6 @@ describe("hunkwise doctor", () => {
     const other = await rowIn(elsewhere.path);
     expect(one).toMatch(/\/\.hunkwise\b/);
     expect(other).toBe(one);
-  });
-
-  it("says where data lies that earlier versions kept in the current folder", async () => {
-    using old = new TempFolder("old");
-    mkdirSync(join(old.path, ".hunkwise"));
-    writeFileSync(join(old.path, ".hunkwise/queue.db"), "");
-    const { code, stdout } = await runCli(["doctor"], { cwd: old.path });
-    expect(code).toBe(1);
-    const text = stdout.replaceAll(/\s+/g, " ");
-    expect(text).toContain(`${old.path}/.hunkwise contains data of Hunkwise, but the data folder is /`);
-    expect(text).toContain(`Set HUNKWISE_DATA_DIR=${old.path}/.hunkwise or move that folder to /`);
   });
 
   it("tries to write to the data folder, and so knows what no right tells", async () => {

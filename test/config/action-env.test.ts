@@ -7,14 +7,14 @@ describe("the inputs of the Action", () => {
   it("have defaults that let nobody spend anything unasked", () => {
     expect(readActionEnv(stepEnv()).inputs).toEqual({
       ...{
-        token: "ghs_token",
-        organizationToken: "ghs_token",
-        requiresPolicy: false,
+        githubToken: "ghs_token",
+        organizationToken: null,
+        policy: "optional",
         stateKey: null,
         reviewsOf: "collaborators",
         reviewLabel: "hunkwise",
       },
-      ...{ pull: null, effort: null, maxCost: null, maxTokens: 2_000_000, minimumSeverity: null },
+      ...{ pullRequest: null, effort: null, maxCost: null, maxTokens: 2_000_000, minimumSeverity: null },
       ...{ failOn: "never", paths: [], findings: [], instructions: "", requireModel: false },
     });
   });
@@ -44,7 +44,7 @@ describe("the inputs of the Action", () => {
       INPUT_REQUIRE_MODEL: "true",
     };
     expect(readActionEnv(stepEnv(inputs)).inputs).toMatchObject({
-      ...{ paths: ["src/**", "!src/gen/**"], maxCost: 0.5, pull: 7, requireModel: true },
+      ...{ paths: ["src/**", "!src/gen/**"], maxCost: 0.5, pullRequest: 7, requireModel: true },
     });
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readEnv } from "../../src/config/env.ts";
 import { environmentDocs } from "../../src/config/variables.ts";
+import { graceMs } from "../../src/queue/worker.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (name: string) => readFileSync(join(root, name), "utf8");
@@ -123,7 +124,6 @@ describe("compose.yml", () => {
   });
 
   it("waits longer for a stop than running jobs may take to hand themselves back", () => {
-    const { graceMs } = readEnv({});
     for (const { stop_grace_period: period = "" } of [hunkwise, worker]) {
       expect(period).toMatch(/^\d+s$/);
       expect(Number.parseInt(period, 10) * 1_000).toBeGreaterThan(graceMs);

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -12,7 +12,6 @@ import {
   secretsOf,
   withModel,
 } from "../../src/config/env.ts";
-import { leftBehind } from "../../src/config/folders.ts";
 import { givenColumns } from "../../src/config/process-env.ts";
 import { readServerEnv, storeApp } from "../../src/config/server-env.ts";
 import { environmentDocs, type RawEnv, unknownOf } from "../../src/config/variables.ts";
@@ -74,16 +73,6 @@ describe("the environment", () => {
     } finally {
       process.chdir(current);
     }
-  });
-
-  it("finds data that earlier versions left in the current folder, as long as there is none in the right one", () => {
-    const old = mkdtempSync(join(tmpdir(), "hunkwise-old-"));
-    expect(leftBehind(undefined, old)).toBeNull();
-    mkdirSync(join(old, "data"));
-    writeFileSync(join(old, "data/app.json"), "{}");
-    expect(leftBehind("data", old)).toBe(join(old, "data"));
-    expect(leftBehind(join(old, "data"), old)).toBeNull();
-    rmSync(old, { recursive: true });
   });
 
   it("takes paths in .env as relative to that file", () => {
@@ -346,13 +335,13 @@ describe("the environment", () => {
   it("names a model that makes vectors: at the same endpoint with its key, or at another one with none but its own", () => {
     const raw = { OPENAI_API_KEY: "sk-1", HUNKWISE_EMBEDDING_MODEL: "vectors" };
     expect(readEnv({ OPENAI_API_KEY: "sk-1" }).embedding).toBeNull();
-    const here = { name: "vectors", apiKey: "sk-1", baseUrl: null, azure: null, maxTokens: 5_000_000 };
+    const here = { name: "vectors", apiKey: "sk-1", baseUrl: null, azure: null };
     expect(readEnv(raw).embedding).toEqual(here);
     expect(readLocalEnv(raw).embedding).toEqual(here);
     const elsewhere = { ...raw, HUNKWISE_EMBEDDING_BASE_URL: "http://localhost:8000/v1/" };
     expect(readEnv(elsewhere).embedding).toMatchObject({ apiKey: null, baseUrl: "http://localhost:8000/v1" });
-    const own = { ...elsewhere, HUNKWISE_EMBEDDING_API_KEY: "sk-2", HUNKWISE_EMBEDDING_TOKENS: "1000" };
-    expect(readEnv(own).embedding).toMatchObject({ apiKey: "sk-2", maxTokens: 1_000 });
+    const own = { ...elsewhere, HUNKWISE_EMBEDDING_API_KEY: "sk-2" };
+    expect(readEnv(own).embedding).toMatchObject({ apiKey: "sk-2" });
     expect(secretsOf(readEnv(own))).toContain("sk-2");
     const alone = { HUNKWISE_EMBEDDING_MODEL: "vectors", HUNKWISE_EMBEDDING_API_KEY: "sk-3" };
     expect(readEnv(alone)).toMatchObject({ model: null, embedding: { apiKey: "sk-3", baseUrl: null } });
@@ -421,6 +410,23 @@ describe("the environment", () => {
     expect(readEnv({}).dailyBudget).toEqual({ tokens: null, costUsd: null });
     const given = { HUNKWISE_DAILY_TOKENS: "5000000", HUNKWISE_DAILY_COST_USD: "7.50" };
     expect(readEnv(given).dailyBudget).toEqual({ tokens: 5_000_000, costUsd: 7.5 });
+  });
+
+  it("limits reviews for each installation, author and pull request, or with 0 nowhere", () => {
+    const limits = (given: RawEnv) => readEnv(given).usageLimits;
+    expect(limits({})).toEqual({
+      commandsAnHour: 60,
+      pullReviewsADay: 50,
+      authorReviewsADay: 300,
+      installationReviewsADay: 1_000,
+    });
+    const name = "HUNKWISE_INSTALLATION_REVIEWS_PER_DAY";
+    expect(limits({ [name]: "2000" })).toMatchObject({
+      authorReviewsADay: 300,
+      installationReviewsADay: 2_000,
+    });
+    const none = { pullReviewsADay: 0, authorReviewsADay: 0, installationReviewsADay: 0 };
+    expect(limits({ [name]: "0" })).toEqual({ commandsAnHour: 60, ...none });
   });
 
   it("joins pushes that come within a window, whose length may be set, down to none", () => {
@@ -620,11 +626,6 @@ describe("what is wrong is said in one line with its remedy:", () => {
       /^GHE_HOST must be a host name .* without https:\/\//,
     ],
     [
-      "the protocol that was removed",
-      { HUNKWISE_PROTOCOL: "single-shot" },
-      /^HUNKWISE_PROTOCOL must be auto, native or text \(single-shot was removed; auto replaces it if .*16,000 tokens or more\), not "single-shot"\. Correct it/,
-    ],
-    [
       "another protocol",
       { HUNKWISE_PROTOCOL: "json" },
       /^HUNKWISE_PROTOCOL must be one of auto, native, text, not "json"/,
@@ -692,6 +693,11 @@ describe("what is wrong is said in one line with its remedy:", () => {
       "a model for vectors without an endpoint",
       { HUNKWISE_EMBEDDING_MODEL: "vectors" },
       /^HUNKWISE_EMBEDDING_API_KEY is missing/,
+    ],
+    [
+      "a setting that is gone",
+      { HUNKWISE_LEASE_SECONDS: "60" },
+      /^HUNKWISE_LEASE_SECONDS is no longer a setting: a lease lasts 30 seconds\. Remove it from/,
     ],
     ["a price file that is not there", { HUNKWISE_PRICES: "/nowhere" }, /^HUNKWISE_PRICES must be a file/],
   ])("%s", (_, raw, expected) => {

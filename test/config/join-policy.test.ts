@@ -52,7 +52,6 @@ const table: Record<string, [organization: unknown, repository: unknown, joined:
   "budget.day.cost_usd": [5, null, null],
   "findings.workflows": [[workflow("a.yml")], [workflow("b.yml")], [workflow("a.yml"), workflow("b.yml")]],
   "findings.wait_minutes": [5, 0, 0],
-  "conversation.answers": ["nobody", "author", "author"],
   "conversation.describe": [false, true, true],
   "check.threshold": ["medium", "never", "never"],
   "check.fail": [true, false, false],
@@ -62,7 +61,6 @@ const table: Record<string, [organization: unknown, repository: unknown, joined:
   "commands.build": ["npm run build", "true", "true"],
   "prove.enabled": [true, false, false],
   "prove.severity": ["high", "low", "low"],
-  "prove.findings": [5, 1, 1],
   "prove.run": [[testRun("a/")], [testRun("b/")], [testRun("a/"), testRun("b/")]],
   "prove.prepare": ["npm ci", null, null],
 };

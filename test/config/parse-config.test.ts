@@ -25,6 +25,11 @@ describe("a configuration file", () => {
       yaml("review:", "  drfts: true"),
       { line: 2, key: "review.drfts", message: /did you mean drafts\?/ },
     ],
+    [
+      "a key that is gone",
+      yaml("prove:", "  findings: 3"),
+      { line: 2, key: "prove.findings", message: /^is no longer a key: the four worst findings of a review/ },
+    ],
     ["a key of nowhere", "colour: blue", { line: 1, key: "colour", message: /known keys: review, paths,/ }],
     [
       "a word for a switch",

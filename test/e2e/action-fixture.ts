@@ -11,6 +11,7 @@ import {
   pullRequestPayload,
 } from "../support/github-double/payloads.ts";
 import { createScenario, type Scenario, type ScenarioOptions } from "../support/github-double/scenario.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 
 export interface ActionCase extends Scenario {
@@ -74,7 +75,7 @@ export async function onAction<Seen>(
     actions.run({
       ...{ event, payload },
       // A probe would take the first answer of the script, and writes are not spaced.
-      env: { HUNKWISE_PROTOCOL: "native", HUNKWISE_WRITE_GAP_SECONDS: "0", ...env },
+      env: { HUNKWISE_PROTOCOL: "native", ...shortTimes(), ...env },
       inputs: { ...withModel(model), ...inputs },
       ...how,
     });

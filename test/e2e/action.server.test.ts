@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { actionFile, commandsIn, type RunningStep } from "../support/action-runner.ts";
 import type { Pull, Repository } from "../support/github-double/model.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { always, change, fork, onAction, places, pricesOf, stateKey, withModel } from "./action-fixture.ts";
 import { numbers, onApp, patient } from "./conformance-fixture.ts";
 
@@ -94,7 +95,7 @@ describe.concurrent("the Action", patient, () => {
     onAction(change, async (one) => {
       const payload = { action: "completed" };
       const inputs = { ...withModel(one.model), "pull-request": String(one.pull.number) };
-      const env = { HUNKWISE_PROTOCOL: "native", HUNKWISE_WRITE_GAP_SECONDS: "0" };
+      const env = { HUNKWISE_PROTOCOL: "native", ...shortTimes() };
       const done = await one.actions.run({ event: "workflow_run", payload, inputs, env });
       expect(done.outputs.outcome).toBe("reviewed");
       expect(one.written().comments).toEqual(places);

@@ -2,11 +2,16 @@ import { describe, expect, it } from "vitest";
 import { startDemo } from "../../scripts/demo-run.ts";
 import { Browser } from "../support/browser.ts";
 import { type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { patient } from "./conformance-fixture.ts";
 
 /** The places of the demo's line comments, after its review. */
 async function placesOf(env: Record<string, string>): Promise<string[]> {
-  await using demo = await startDemo({ HUNKWISE_WRITE_GAP_SECONDS: "0", HUNKWISE_GRAPH: "off", ...env });
+  await using demo = await startDemo({
+    ...shortTimes({ reconcileEveryMs: 3_600_000 }),
+    HUNKWISE_GRAPH: "off",
+    ...env,
+  });
   await demo.deliverOpened();
   await demo.reviewed();
   return demo.scenario.pull.reviewComments.map(({ path, anchor }) => `${path}:${anchor?.line}`).toSorted();

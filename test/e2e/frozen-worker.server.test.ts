@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AppUnderTest } from "../support/app-under-test.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { finding, finish, numbers, onApp, patient, turn, until } from "./conformance-fixture.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
@@ -17,7 +18,7 @@ const findings = turn(
   finding({ line: 40, quote: "const n40 = 0;" }),
   finish,
 );
-const env = { HUNKWISE_LEASE_SECONDS: "3" };
+const env = shortTimes({ leaseMs: 3_000 });
 const asItShallBe = {
   reviews: 1,
   comments: [`${path} RIGHT 10`, `${path} RIGHT 40`],

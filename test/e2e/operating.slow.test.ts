@@ -12,6 +12,7 @@ import type { ChatRequestBody, FakeAnswer } from "../support/fake-openai.ts";
 import { fullName } from "../support/github-double/model.ts";
 import { below, stillRunning } from "../support/processes.ts";
 import type { ServerProcess } from "../support/server-process.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { finding, finish, numbers, onApp, patient, turn, until } from "./conformance-fixture.ts";
 
 const path = "src/numbers.js";
@@ -77,7 +78,7 @@ describe("a server under an operator", patient, () => {
   it("stops, dies, starts and loses its database for a while, and pays for no turn twice", () => {
     const { seen, script } = slowModel();
     // Too long to wait for such a lease: a server that continues has taken the job over.
-    const env = { HUNKWISE_LEASE_SECONDS: "3600", HUNKWISE_METRICS_PORT: "0" };
+    const env = { ...shortTimes({ leaseMs: 3_600_000 }), HUNKWISE_METRICS_PORT: "0" };
     return onApp({ base, head, env, script }, async (app) => {
       await app.send("opened");
       await until(() => seen.thinking === 1);

@@ -6,13 +6,12 @@ import { deliver } from "../support/github-double/deliver.ts";
 import { installationPayload } from "../support/github-double/installation-payloads.ts";
 import type { Pull } from "../support/github-double/model.ts";
 import { headOf } from "../support/github-double/model.ts";
+import { shortTimes } from "../support/short-times.ts";
 
 /*
  * One App through all events, with one data folder: each case starts where the previous one ended. Every start of the server looks for
  * missed events; after that, it does so every second.
  */
-/** About a second. */
-const everyMinutes = "0.02";
 const patience = { timeout: 500_000 };
 const day = 24 * 3_600_000;
 let app: AppUnderTest;
@@ -21,7 +20,7 @@ beforeAll(async () => {
   app = await startApp({
     base: { "a.js": "export const a = 1;\n" },
     head: { "a.js": "export const a = 2;\ndebugger;\n" },
-    env: { HUNKWISE_RECONCILE_MINUTES: everyMinutes },
+    env: shortTimes({ reconcileEveryMs: 1_000 }),
   });
 });
 afterAll(async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ChatRequestBody, FakeAnswer } from "../support/fake-openai.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { below, stillRunning } from "../support/processes.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { finding, finish, numbers, onApp, turn, until } from "./conformance-fixture.ts";
 import { type SharedApp, startSharedApp } from "./shared-app.ts";
 
@@ -10,7 +11,7 @@ const path = "src/numbers.js";
 const base = { [path]: numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
 /** A process that waits for this lease never ends. */
-const longLease = { HUNKWISE_LEASE_SECONDS: "3600" };
+const longLease = shortTimes({ leaseMs: 3_600_000 });
 const saidIn = ({ messages }: ChatRequestBody) => messages.filter(({ role }) => role === "assistant").length;
 
 /** Reads twice, reports and finishes. Derives its progress from the request only. */

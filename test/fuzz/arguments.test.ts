@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { callsIn, scan } from "../../src/llm/calls-in-text.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
 import { withoutThinking } from "../../src/llm/model.ts";
-import { readAnswer } from "../../src/llm/openai-answer.ts";
+import { readAnswer } from "../../src/llm/openai.ts";
+import { callsIn, scan } from "../../src/llm/text-fallback.ts";
 import {
   answeringTools,
   comparingTools,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Joiner, joinChunks, joinEvents, NoBody, readBody } from "../../src/llm/answer-body.ts";
-import { readAnswer as readClaude } from "../../src/llm/anthropic-answer.ts";
-import { readAnswer } from "../../src/llm/openai-answer.ts";
+import { readAnswer as readClaude } from "../../src/llm/anthropic.ts";
+import { readAnswer } from "../../src/llm/openai.ts";
 import { errorInside } from "../../src/llm/refusal.ts";
 
 const tooMuch = () => new Error("too much");

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { callableInText, wholeCallsIn, withCallsInText } from "../../src/llm/calls-in-text.ts";
 import type { Message, ModelRequest } from "../../src/llm/model.ts";
-import { withTextProtocol } from "../../src/llm/text-fallback.ts";
+import {
+  callableInText,
+  wholeCallsIn,
+  withCallsInText,
+  withTextProtocol,
+} from "../../src/llm/text-fallback.ts";
 import { graphTools, readingTools } from "../../src/tools/index.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { readAnswer } from "../../src/llm/openai-answer.ts";
+import { readAnswer } from "../../src/llm/openai.ts";
 
 const asIs = (text: string) => text;
 const read = (message: unknown, more: Record<string, unknown> = {}, taken: string[] = []) =>

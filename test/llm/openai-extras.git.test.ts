@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message, ModelTurn } from "../../src/llm/model.ts";
-import { createOpenAiModel } from "../../src/llm/openai.ts";
-import { accessHeaders } from "../../src/llm/openai-client.ts";
+import { accessHeaders, createOpenAiModel } from "../../src/llm/openai.ts";
 import { ToChild } from "../../src/process/messages.ts";
 
 const never = new AbortController().signal;

@@ -10,8 +10,7 @@ import {
   NothingListens,
   ToolsRefused,
 } from "../../src/llm/model.ts";
-import { createOpenAiModel, type OpenAiOptions } from "../../src/llm/openai.ts";
-import { openAi } from "../../src/llm/openai-client.ts";
+import { createOpenAiModel, type OpenAiOptions, openAi } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import {

@@ -37,25 +37,17 @@ it.each<[string, ScriptedTurn, object]>([
 ])("the probe sees that a model %s", async (_, turn, expected) => {
   const probe = await probeModel(scriptedModel([turn, { content: "no" }]), never, { now: clock() });
 
-  expect(probe).toMatchObject({ error: null, milliseconds: 700, models: null, listed: null, ...expected });
+  expect(probe).toMatchObject({ error: null, milliseconds: 700, models: null, ...expected });
 });
 
-it("the probe tells whether the endpoint lists the model, and does without a list that fails", async () => {
+it("The probe names the models that the endpoint lists, and does without a list that fails.", async () => {
   const model = scriptedModel(() => ({ toolCalls: [add(2, 3)] }), { name: "two" });
   const failing = async () => {
     throw new AppError("model_failed", "no list today");
   };
-
-  expect(await probeModel({ ...model, listModels: async () => ["one", "two"] }, never)).toMatchObject({
-    listed: true,
-  });
-  expect(await probeModel({ ...model, listModels: async () => ["one"] }, never)).toMatchObject({
-    listed: false,
-  });
-  expect(await probeModel({ ...model, listModels: failing }, never)).toMatchObject({
-    models: null,
-    listed: null,
-  });
+  const probed = (listModels: () => Promise<string[]>) => probeModel({ ...model, listModels }, never);
+  expect(await probed(async () => ["one", "two"])).toMatchObject({ models: ["one", "two"] });
+  expect(await probed(failing)).toMatchObject({ models: null });
 });
 
 it("the probe asks for calls as JSON in text where there are none as tools", async () => {
@@ -131,23 +123,10 @@ describe("what was found out of models", () => {
     expect(readdirSync(folder)).toEqual(["models.json"]);
   });
 
-  it("holds what its endpoint refuses, as far as a model is as good without it, and is read without that from older files", async () => {
-    const folder = fresh();
-    const known = openKnownModels(folder);
+  it("holds what its endpoint refuses, as far as a model is as good without it", async () => {
+    const known = openKnownModels(fresh());
     await known.remember("k", { ...ability, avoids: ["effort", "user_after_tool"] });
     expect(await known.recall("k")).toEqual({ ...ability, avoids: ["user_after_tool"] });
-    const file = join(folder, "models.json");
-    for (const row of [{}, { avoids: ["of a later version"] }]) {
-      const old = {
-        probed_at: Date.now(),
-        calls_tools: true,
-        writes_json: true,
-        context_tokens: 32_768,
-        ...row,
-      };
-      writeFileSync(file, JSON.stringify({ k: old }));
-      expect(await known.recall("k")).toEqual(ability);
-    }
   });
 
   it("belongs to one model at one address", async () => {
@@ -171,7 +150,13 @@ describe("what was found out of models", () => {
     let now = 0;
     const folder = fresh();
     const known = openKnownModels(folder, () => ++now);
-    const row = { calls_tools: true, writes_json: true, context_tokens: null };
+    const row = {
+      calls_tools: true,
+      writes_json: true,
+      context_tokens: null,
+      avoids: [],
+      says_length: false,
+    };
     mkdirSync(folder);
     const rows = Array.from({ length: 300 }, (_, at) => [`k${at}`, { ...row, probed_at: at - 400 }]);
     writeFileSync(join(folder, "models.json"), JSON.stringify(Object.fromEntries(rows)));

@@ -2,7 +2,7 @@ import { Ajv } from "ajv";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Avoidable, Message } from "../../src/llm/model.ts";
-import { formed, plainSchema } from "../../src/llm/request-form.ts";
+import { formed, plainSchema } from "../../src/llm/request.ts";
 import * as tools from "../../src/tools/index.ts";
 import { toDefinition } from "../../src/tools/to-openai.ts";
 

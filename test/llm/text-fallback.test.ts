@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { scan } from "../../src/llm/calls-in-text.ts";
-import type { Message, ModelRequest } from "../../src/llm/model.ts";
-import { withoutThinking } from "../../src/llm/model.ts";
-import { withTextProtocol } from "../../src/llm/text-fallback.ts";
+import { type Message, type ModelRequest, withoutThinking } from "../../src/llm/model.ts";
+import { scan, withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
 const never = new AbortController().signal;

@@ -301,14 +301,9 @@ describe("the step of the App", () => {
     for (const command of ["/fix", "/remember"]) expect(form).toContain(`<code>${command}</code>`);
   });
 
-  it("asks who owns it before there is a button to GitHub, and suggests GH_ORG", async () => {
+  it("asks who owns it before there is a button to GitHub", async () => {
     const first = await chosen("");
     expect([first.states[2], first.manifest]).toEqual(["To do", null]);
-    await setup.close();
-    await start(envOf({ GH_ORG: "octo" }));
-    const { html, manifest } = await chosen("");
-    expect(html).toContain('name="organization" value="octo"');
-    expect(manifest).toBeNull();
     expect((await chosen("organization=octo")).action).toContain(
       `${github.host}/organizations/octo/settings/apps/new?`,
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { figuresOf } from "../../src/cli/run-sources.ts";
+import { figuresOf } from "../../src/cli/commands/runs.ts";
 import { summaryOf } from "../../src/records/run-summary.ts";
 import type { AnswerResult } from "../../src/review/answer/answer-input.ts";
 import type { FixResult } from "../../src/review/fix/fix-input.ts";

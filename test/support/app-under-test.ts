@@ -12,6 +12,7 @@ import {
 } from "./github-double/payloads.ts";
 import { createScenario, type Scenario, type ScenarioOptions } from "./github-double/scenario.ts";
 import { type ServerProcess, startServerProcess, startWorkerProcess } from "./server-process.ts";
+import { shortTimes } from "./short-times.ts";
 
 /** The only key that the model's endpoint accepts. */
 export const modelKey = "sk-e2e-canary-1234567890";
@@ -81,9 +82,8 @@ export async function startApp({
   // Pushes are reviewed at once and writes are not spaced, except in tests of these features.
   const soon = {
     HUNKWISE_PUSH_WINDOW_SECONDS: "0",
-    HUNKWISE_WRITE_GAP_SECONDS: "0",
     // No webhook is missed, except in tests of reconciliation.
-    HUNKWISE_RECONCILE_MINUTES: "0",
+    ...shortTimes(),
     // Indexing after each review runs in a separate process.
     HUNKWISE_GRAPH: "off",
   };

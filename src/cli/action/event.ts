@@ -1,8 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { ActionEnv } from "../../config/action-env.ts";
+import { withOverrides } from "../../config/overrides.ts";
+import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../errors.ts";
+import { type Severity, severities } from "../../finding.ts";
+import type { PullRequest, PullRequestApi } from "../../github/pull-request-api.ts";
 import { eventReview } from "../../jobs/new-jobs.ts";
+import { hasWriteAccess } from "../../ledger/authority.ts";
 import type { NewJob, RepositoryRef } from "../../queue/job.ts";
 import { decide } from "../../webhooks/decide.ts";
 
@@ -73,13 +78,14 @@ export async function readEvent(
   function whyNoProofs(): string | null {
     if (name !== "pull_request") return `proofs do not run on ${name}`;
     if (isFromFork) return "proofs do not run for forks";
-    if (inputs.pull !== null && inputs.pull !== number)
+    if (inputs.pullRequest !== null && inputs.pullRequest !== number)
       return "proofs do not run for a pull request that an input names";
     return null;
   }
 
   function startOf(): ActionEvent["starts"] {
-    if (inputs.pull !== null) return { job: namedReview({ installation, ...repository }, inputs.pull) };
+    if (inputs.pullRequest !== null)
+      return { job: namedReview({ installation, ...repository }, inputs.pullRequest) };
     const isOther = label?.name.toLowerCase() !== inputs.reviewLabel.toLowerCase();
     if (!remembers && isOther && (action === "labeled" || action === "unlabeled"))
       return { nothing: `only the label "${inputs.reviewLabel}" starts a review without state-key` };
@@ -115,3 +121,75 @@ const noPull = (name: string) =>
     remedy:
       "Set the input pull-request to its number, or use pull_request_target, pull_request or issue_comment",
   });
+
+/** Whether a model may be paid for this pull request, by the inputs of the workflow alone. */
+type Admission =
+  /** `head`: only this head may be reviewed; null: any. */
+  | { admitted: true; head: string | null }
+  /** `because` is a sentence for people. */
+  | { admitted: false; because: string };
+
+/**
+ * Asks GitHub whether the event may start a review: strangers can open pull requests at any time, and each review costs money. It admits
+ * people with write access; everyone who pushes to a branch of the repository has it. For others, someone with write access adds a label,
+ * which counts only for the head at that time. `author_association` says nothing about access.
+ */
+export async function admission(
+  event: Pick<ActionEvent, "name" | "labelled">,
+  { reviewsOf, reviewLabel }: ActionEnv["inputs"],
+  pull: Pick<PullRequest, "author" | "source" | "headSha">,
+  api: Pick<PullRequestApi, "permissionOf">,
+): Promise<Admission> {
+  const all: Admission = { admitted: true, head: null };
+  if (reviewsOf === "everyone") return all;
+  // GitHub lets only people with write access start a workflow by hand.
+  if (event.name === "workflow_dispatch") return all;
+  if (pull.source !== null && !pull.source.isFork) return all;
+  if (await hasWriteAccess(api, pull.author)) return all;
+  const { labelled } = event;
+  const isMeant =
+    labelled?.label.toLowerCase() === reviewLabel.toLowerCase() && labelled.head === pull.headSha;
+  if (labelled && isMeant && (await hasWriteAccess(api, labelled.by)))
+    return { admitted: true, head: pull.headSha };
+  return {
+    admitted: false,
+    because:
+      `${pull.author} cannot write to this repository. After reading the change, someone with write access can add the label ` +
+      `"${reviewLabel}" or comment /review`,
+  };
+}
+
+/**
+ * The configuration of the base branch within the inputs of the workflow. The author of a pull request chooses the base among all branches,
+ * old ones too, so a base can make a review cheaper and its check stricter, never more expensive or laxer.
+ */
+export function narrowed(config: EffectiveConfig, inputs: ActionEnv["inputs"]): EffectiveConfig {
+  const { effort, maxCost, maxTokens, minimumSeverity, failOn, paths, instructions } = inputs;
+  const { budget, check } = config;
+  const most = [maxCost, budget.cost_usd].filter((one) => one !== null);
+  const within: EffectiveConfig = {
+    ...config,
+    budget: { ...budget, tokens: Math.min(maxTokens, budget.tokens) },
+    check:
+      failOn === "never"
+        ? check
+        : { ...check, threshold: lower(failOn, check.threshold), fail: true, limit: "failure" },
+  };
+  // Otherwise a base could leave out what the workflow wants to fail for.
+  const mildest =
+    minimumSeverity ?? (failOn === "never" ? undefined : lower(failOn, config.minimum_severity));
+  return withOverrides(within, {
+    effort: effort ?? undefined,
+    minimumSeverity: mildest,
+    maxCostUsd: most.length === 0 ? undefined : Math.min(...most),
+    only: [...paths],
+    guidance: instructions,
+  });
+}
+
+/** The threshold that more findings reach. */
+function lower(one: Severity, other: Severity | "never"): Severity {
+  if (other === "never") return one;
+  // From the worst to the mildest.
+  return severities.indexOf(one) > severities.indexOf(other) ? one : other;
+}

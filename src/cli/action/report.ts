@@ -10,7 +10,6 @@ import { withoutSecrets } from "../../secrets/redact.ts";
 import { cutBytes } from "../../text/cut.ts";
 import { type RenderOptions, renderResult } from "../render-result.ts";
 import type { ActionRun } from "./run-action.ts";
-import { command } from "./workflow-command.ts";
 
 /** A step's summary may have 1 MiB; a larger one is not shown at all. */
 const mostSummaryBytes = 900_000;
@@ -75,7 +74,11 @@ async function summaryOf(run: ActionRun, exit: RenderOptions["exit"]): Promise<s
 
 /** The files of the checkout are gone, so reports quote only what the findings quote. */
 const renderOptions = (exit: RenderOptions["exit"]): RenderOptions => ({
-  ...{ range: { base: "", head: "", commits: "" }, source: () => null, colour: false, width: 100, exit },
+  range: { base: "", head: "", commits: "" },
+  source: () => null,
+  colour: false,
+  width: 100,
+  exit,
 });
 
 /** Paths of the reports, as outputs. They are in the runner's folder for temporary files, never in the workspace. */
@@ -141,3 +144,17 @@ function annotation(level: "error" | "warning" | "notice", finding: Finding): st
   const place = { file: path, line: String(start_line ?? line), endLine: String(line), title };
   return command(level, place, cutBytes(body, 4_000));
 }
+
+/**
+ * A workflow command (https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands). Its text is hostile: with these
+ * escapes it stays one line, one property or one message.
+ */
+export function command(name: string, properties: Record<string, string>, message: string): string {
+  const given = Object.entries(properties).map(
+    ([key, value]) => `${key}=${escapedProperty(withoutSecrets(value))}`,
+  );
+  return `::${name}${given.length === 0 ? "" : ` ${given.join(",")}`}::${escaped(withoutSecrets(message))}`;
+}
+
+const escaped = (text: string) => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const escapedProperty = (text: string) => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");

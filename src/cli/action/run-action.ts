@@ -39,9 +39,7 @@ import { requirePrices } from "../override-options.ts";
 import { readResults } from "../read-results.ts";
 import { testPlacesHere } from "../test-places.ts";
 import { useProxy } from "../use-proxy.ts";
-import { type ActionEvent, readEvent } from "./event.ts";
-import { admission } from "./gate.ts";
-import { narrowed } from "./narrow.ts";
+import { type ActionEvent, admission, narrowed, readEvent } from "./event.ts";
 import { derivedStateKey } from "./state-key.ts";
 
 /** What a run of the Action came to. */
@@ -61,12 +59,13 @@ export interface ActionRun {
  */
 export async function runAction(given: ActionEnv, signal: AbortSignal): Promise<ActionRun> {
   const { inputs, env, tempFolder } = given;
-  for (const secret of [inputs.token, inputs.stateKey]) if (secret) registerSecret(secret, { keep: true });
+  for (const secret of [inputs.githubToken, inputs.stateKey])
+    if (secret) registerSecret(secret, { keep: true });
   const log = openLog(env);
   useProxy(env);
   const baseUrl = env.github.apiUrl;
   const userAgent = `hunkwise/${programVersion()}`;
-  const app = await tokenIdentity({ baseUrl, userAgent, token: inputs.token, signal });
+  const app = await tokenIdentity({ baseUrl, userAgent, token: inputs.githubToken, signal });
   if (app.isPerson) {
     throw new AppError("usage", `github-token belongs to ${app.slug}, not to a GitHub App`, {
       remedy: "Use the token of the job (the default) or of an App (actions/create-github-app-token)",
@@ -117,9 +116,12 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
       remedy: run.notices.join(" ") || "Set the inputs api-key and model",
     });
   const token = createTokenAccess({
-    ...{ apiUrl, userAgent, token: inputs.token, organizationToken: inputs.organizationToken },
+    apiUrl,
+    userAgent,
+    token: inputs.githubToken,
+    organizationToken: inputs.organizationToken ?? inputs.githubToken,
     identity: async () => app,
-    rateLimiter: createRateLimiter({ gapMs: env.writeGapMs }),
+    rateLimiter: createRateLimiter({ gapMs: env.times.writeGapMs }),
   });
   const known = inputs.stateKey ?? derivedStateKey(env.model?.apiKey, given.repository.id);
   const stateKey = known ?? randomBytes(32).toString("hex");
@@ -130,8 +132,13 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     );
   const seal = app.slug === actionsSlug ? createSeal(stateKey) : null;
   const checkout = createCheckoutPull({
-    ...{ gitPath, dataFolder, host, webUrl, network, disk },
-    authorization: async () => basic(inputs.token),
+    gitPath,
+    dataFolder,
+    host,
+    webUrl,
+    network,
+    disk,
+    authorization: async () => basic(inputs.githubToken),
     // Another step of the job must never find a file of the head, wherever it looks.
     onlyObjects: true,
   });
@@ -139,7 +146,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   const dependencies: Omit<JobDependencies, "github" | "checkout"> = {
     findTestPlace: noProofs === null ? testPlaces(env, dataFolder) : async () => ({ why: noProofs }),
     push: createPushBranch({ webUrl, network }),
-    requiresPolicy: inputs.requiresPolicy || env.requiresPolicy,
+    requiresPolicy: inputs.policy === "required" || env.requiresPolicy,
     narrow: (config) => narrowed(config, inputs),
     results: () => resultsOf(given, run),
     models: connected?.models ?? null,
@@ -149,7 +156,10 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     dailyBudget: { tokens: null, costUsd: null },
     usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
     contentKey: contentKeyOf(stateKey),
-    ...{ webUrl, version: programVersion(), log, now: Date.now },
+    webUrl,
+    version: programVersion(),
+    log,
+    now: Date.now,
   };
   const githubFor = (access: GitHubAccess) => {
     const seen = watched(access, run);
@@ -161,7 +171,10 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   );
   const ended = Promise.withResolvers<void>();
   const worker = startWorker({
-    ...{ queue: stores.queue, log, concurrency: 1, leaseMs: env.leaseMs },
+    queue: stores.queue,
+    log,
+    concurrency: 1,
+    leaseMs: env.times.leaseMs,
     handle: async (job, tools) => {
       const outcome = await jobs.handle(job, recording(tools, run));
       run.outcome = outcome;
@@ -218,7 +231,8 @@ async function resultsOf({ inputs: { findings }, workspace }: ActionEnv, run: Ac
       remedy: "Check the repository out, or download the files, in a step before",
     });
   return readResults(findings, {
-    ...{ roots: [workspace], within: workspace },
+    roots: [workspace],
+    within: workspace,
     warn: (text) => void run.notices.push(text),
   });
 }

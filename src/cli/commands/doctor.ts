@@ -341,7 +341,8 @@ async function check(
 
 /** The remedies name the variables of the other models. */
 const asFallback = ({ state, says, remedy }: Diagnosis): Diagnosis => ({
-  ...{ state, says: `fallback: ${says}` },
+  state,
+  says: `fallback: ${says}`,
   remedy: remedy?.startsWith("Set HUNKWISE_FALLBACK_")
     ? remedy
     : remedy &&

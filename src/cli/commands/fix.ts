@@ -81,14 +81,17 @@ export function toFixJson({ fix, targets, head, made, patch }: JudgedFix): FixJs
     return { ...repair, path, title, second_look };
   });
   return {
-    ...{ head_sha: head, outcome: outcomes[made.kind], patch, summary, findings, tried_out },
-    ...{
-      refusals: refusals.map(({ path, reason }) => ({ path, reason })),
-      kept_from,
-      model,
-      stop_reason,
-      usage,
-    },
+    head_sha: head,
+    outcome: outcomes[made.kind],
+    patch,
+    summary,
+    findings,
+    tried_out,
+    refusals: refusals.map(({ path, reason }) => ({ path, reason })),
+    kept_from,
+    model,
+    stop_reason,
+    usage,
   };
 }
 
@@ -198,7 +201,8 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   const connected = await connectModels(env, { warn, signal: io.signal });
   if (connected === null) throw noModel();
   const findSandbox = createCommandSandbox({
-    ...{ searchPath: programPath(), ...env.sandbox },
+    searchPath: programPath(),
+    ...env.sandbox,
     warn: (why, remedy) => warn(`no command can be run: ${why}. ${remedy}`),
   });
   const folder = values.record ? env.runsFolder : undefined;
@@ -273,14 +277,23 @@ async function repair(
   const { runTask } = await import("../../process/run-task.ts");
   const { fixTask } = await import("../../review/fix/fix-input.ts");
   const input: FixInput = {
-    ...{ targetBranch: range.names.base, pull: null, targets: [...targets], config },
-    ...{ limits: limitsOf(config), models: eachRole(models, factsOf) },
+    targetBranch: range.names.base,
+    pull: null,
+    targets: [...targets],
+    config,
+    limits: limitsOf(config),
+    models: eachRole(models, factsOf),
   };
   const sandbox = await findSandbox(config, io.signal);
   const { place } = range;
   await record.append({ kind: "run", what: "fix", shas: place.shas, input });
   const fix = await runTask(fixTask, input, {
-    ...{ place, models, sandbox, testPlace, signal: io.signal, onProgress },
+    place,
+    models,
+    sandbox,
+    testPlace,
+    signal: io.signal,
+    onProgress,
     ...(io.startProcess && { started: io.startProcess() }),
     trajectory: record,
   });
@@ -415,7 +428,16 @@ function jsonOf(text: string): unknown {
 function targetOf({ id, path, side, line, title, body, evidence, rule }: PrintedFinding): FixTarget {
   const files = [...new Set(evidence.map((one) => one.path).filter((file) => file !== path))];
   return {
-    ...{ id, path, side, title, files, symbol: null, source: rule, finding: body, conversation: [] },
-    ...{ line, original_line: line },
+    id,
+    path,
+    side,
+    title,
+    files,
+    symbol: null,
+    source: rule,
+    finding: body,
+    conversation: [],
+    line,
+    original_line: line,
   };
 }

@@ -31,7 +31,7 @@ const declare = () =>
           "kept in the data folder, one file for each repository, and may be deleted at any time. Once it exists, reviews on this machine " +
           "use the index too; they do not create one.",
         "If HUNKWISE_EMBEDDING_MODEL names an embedding model, the code is sent to it once, and the graph also searches by meaning; " +
-          "HUNKWISE_EMBEDDING_TOKENS limits the tokens for one query.",
+          "one query sends at most 5,000,000 tokens.",
         "Uncertain connections are shown with their certainty; connections below 50 % are left out. Files that the " +
           "configuration withholds (paths.private) are not indexed.",
         "Exit code: 0 something was found, 1 nothing was found, 2 usage or failure.",

@@ -400,8 +400,10 @@ async function reviewPush(io: CommandIo): Promise<number> {
       {
         ...asHook,
         ...(base !== undefined && { base }),
-        ...{ head, called: { base: base?.slice(0, 12), head: names.join(", ") } },
-        ...{ record: true, mostMinutes: MOST_MINUTES },
+        head,
+        called: { base: base?.slice(0, 12), head: names.join(", ") },
+        record: true,
+        mostMinutes: MOST_MINUTES,
       },
       io,
     );

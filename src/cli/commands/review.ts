@@ -91,11 +91,10 @@ const declare = () =>
         "exit with 1 if a finding has this severity or higher; default: check.threshold of the configuration, otherwise high",
       ).choices(thresholds),
     )
-    .addOption(
-      new Option(
-        "--findings <FILE>",
-        "results of another tool (SARIF, rdjson, rdjsonl), which the model judges; can be repeated",
-      ).argParser(repeatedText),
+    .option(
+      "--findings <FILE>",
+      "results of another tool (SARIF, rdjson, rdjsonl), which the model judges; can be repeated",
+      repeatedText,
     )
     .option("--require-model", "exit with 2 if no model is configured, with 3 if no model answered")
     .option("--dry-run", "print what would be reviewed and the predicted cost; use no model")
@@ -205,14 +204,25 @@ async function runReview(
   const connected = await connectModels(env, { warn: say, onProbe, signal: io.signal });
   const { runsFolder: folder, retentionMs: keepMs, logseqDir } = env;
   const records = {
-    ...{ repository: values.repo, file: values.trajectory, keepMs, logseqDir },
+    repository: values.repo,
+    file: values.trajectory,
+    keepMs,
+    logseqDir,
     folder: values.record ? folder : undefined,
   };
   const graphIndex = pull === null ? presentIndex(values.repo, env) : null;
   const about = await pull?.textFor(config);
   const results = await resultsOf(values, range, say);
   const options = {
-    ...{ range, config, pull: about, results, connected, started, graphIndex, records, warn: say },
+    range,
+    config,
+    pull: about,
+    results,
+    connected,
+    started,
+    graphIndex,
+    records,
+    warn: say,
     findTestPlace: testPlaces(values, env),
   };
   const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>

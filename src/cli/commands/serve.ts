@@ -86,7 +86,7 @@ async function work(env: Env, app: App, signal: AbortSignal): Promise<void> {
     app.log.info(`Working with ${env.concurrency} jobs at a time on ${place}`);
     await untilAborted(signal);
     app.log.info("Stopping");
-    await Promise.all([worker.stop(env.graceMs), operator?.close()]);
+    await Promise.all([worker.stop(), operator?.close()]);
   } finally {
     await app.close();
   }
@@ -111,14 +111,20 @@ async function serveApp(
     // The servers first: if a port is taken, no job begins.
     const operator = await startOperator(env, app);
     const server = await startServer({
-      ...{ env, queue: stores.queue, log, probot, onAccepted, health, pages },
+      env,
+      queue: stores.queue,
+      log,
+      probot,
+      onAccepted,
+      health,
+      pages,
       ...onDelivery,
     });
     worker = await app.startWorker();
     await reconcile(env, app, worker, signal);
     await untilAborted(signal);
     log.info("Stopping");
-    await Promise.all([server.close(), worker.stop(env.graceMs), operator?.close()]);
+    await Promise.all([server.close(), worker.stop(), operator?.close()]);
   } finally {
     await Promise.all([app.close(), pages?.close()]);
   }
@@ -133,15 +139,25 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAc
   const { allRoutes, createPages } = await import("../../pages/pages.ts");
   const { checkAll } = await import("./doctor.ts");
   const { openReader } = await import("../../queue/reader.ts");
-  const { databaseUrl, dataDir: dataFolder, installationConcurrency, retentionMs } = env;
+  const { installationConcurrency } = await import("../../queue/stores.ts");
+  const { databaseUrl, dataDir: dataFolder, retentionMs } = env;
   const reader = await openReader({ databaseUrl, dataFolder });
   const { webUrl } = env.github;
   const pages = createPages({
-    ...{ env, credentials: env.login, appId: env.app.id, log },
+    env,
+    credentials: env.login,
+    appId: env.app.id,
+    log,
     routes: allRoutes({
-      ...{ run: reader.run, webUrl, now: Date.now, installationConcurrency, retentionMs },
-      ...{ loadConfiguration, checkAll },
-      ...{ accept: stores.queue.accept.bind(stores.queue), onAccepted },
+      run: reader.run,
+      webUrl,
+      now: Date.now,
+      installationConcurrency,
+      retentionMs,
+      loadConfiguration,
+      checkAll,
+      accept: stores.queue.accept.bind(stores.queue),
+      onAccepted,
     }),
     userAgent: `hunkwise/${programVersion()}`,
   });
@@ -153,7 +169,7 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAc
  * database would keep the process beyond its grace time.
  */
 async function reconcile(
-  { reconcileEveryMs: everyMs }: Env,
+  { times: { reconcileEveryMs: everyMs } }: Env,
   { stores, log }: App,
   worker: Worker,
   signal: AbortSignal,

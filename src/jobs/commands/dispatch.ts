@@ -1,4 +1,3 @@
-import type { RepoConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { asks, dismisses } from "../../ledger/reply-words.ts";
@@ -91,7 +90,9 @@ export async function tellFailure(context: CommandContext, reason: string): Prom
 
 /** Lists the commands that are on here. With a configuration that is refused, none of the optional ones is. */
 async function help(context: CommandContext): Promise<JobOutcome> {
-  const config = await configOf(context, await context.api.pull()).catch((error: unknown) => {
+  const { api, job, deps, tools } = context;
+  const subject = { api, pull: await api.pull(), repository: job.task.repository };
+  const config = await loadConfig(subject, deps, tools.signal).catch((error: unknown) => {
     if (error instanceof AppError && error.code === "config_invalid") return null;
     throw error;
   });
@@ -133,7 +134,7 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
     return reviewAfter(context);
   }
   if (!asks(body)) return { kind: "done", reason: "it asks nothing" };
-  return answerInThread(context, pull, { text: body, isWriter });
+  return answerQuestion(context, body);
 }
 
 /**
@@ -146,23 +147,7 @@ async function answerAuthor(context: CommandContext<CommandTask>, question: stri
   const pull = isInOurs === true ? await api.pull() : undefined;
   if (pull === undefined || !isAuthor(pull, by))
     return { kind: "skipped", reason: `${by} has no write access` };
-  return answerInThread(context, pull, { text: question, isWriter: false });
+  return answerQuestion(context, question);
 }
-
-async function answerInThread(
-  context: CommandContext<CommandTask | ReplyTask>,
-  pull: PullRequest,
-  { text, isWriter }: { text: string; isWriter: boolean },
-): Promise<JobOutcome> {
-  const { answers } = (await configOf(context, pull)).conversation;
-  if (answers === "author" || (answers === "writers" && isWriter)) return answerQuestion(context, text);
-  return {
-    kind: "skipped",
-    reason: `the configuration does not allow answers to questions of ${context.by} in threads`,
-  };
-}
-
-const configOf = ({ api, job, deps, tools }: CommandContext, pull: PullRequest): Promise<RepoConfig> =>
-  loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
 
 const isAuthor = ({ author }: PullRequest, login: string) => author.toLowerCase() === login.toLowerCase();

@@ -62,6 +62,8 @@ const shown = new Set<Finding["category"]>([
   "data",
 ]);
 
+const mostProved = 4;
+
 /**
  * The findings of a review that get a test, the worst first. Findings that repeat an earlier comment are left out: they are not posted again.
  */
@@ -73,7 +75,7 @@ export function targetsOf(
   return bySeverity(findings)
     .map(({ finding }) => finding)
     .filter((one) => isWorthProof(one) && atLeast(one.severity, prove.severity) && !known.has(one.id))
-    .slice(0, prove.findings)
+    .slice(0, mostProved)
     .map(targetOf);
 }
 

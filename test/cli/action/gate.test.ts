@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { admission } from "../../../src/cli/action/gate.ts";
+import { admission } from "../../../src/cli/action/event.ts";
 import type { ActionEnv } from "../../../src/config/action-env.ts";
 import type { Permission } from "../../../src/github/pull-request-api.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { narrowed } from "../../../src/cli/action/narrow.ts";
+import { narrowed } from "../../../src/cli/action/event.ts";
 import { readActionEnv } from "../../../src/config/action-env.ts";
 import { RepoConfig } from "../../../src/config/repo-config.ts";
 import { stepEnv } from "./step-env.ts";

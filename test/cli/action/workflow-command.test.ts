@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { command } from "../../../src/cli/action/workflow-command.ts";
+import { command } from "../../../src/cli/action/report.ts";
 
 /** Reads a command as the runner does: actions/runner, ActionCommand.TryParseV2. */
 function asRunner(line: string) {

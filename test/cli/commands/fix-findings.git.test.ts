@@ -23,7 +23,7 @@ function record(hour: number, ids: readonly string[], head_sha = head): void {
   const id = newRunId(began);
   const header = headerLine({
     ...{ kind: "record", format: 1, version: "0", id, source: "local", task: "review", repository: "." },
-    ...{ pull: null, range: "main...topic", began_at: began.toISOString() },
+    ...{ requested_by: null, pull: null, range: "main...topic", began_at: began.toISOString() },
   });
   const result = reviewOf(ids, head_sha);
   const entry = { kind: "result" as const, head: head_sha, base: "a".repeat(40), result };

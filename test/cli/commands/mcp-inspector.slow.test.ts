@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { offered } from "../../../src/cli/mcp-server.ts";
-import type { GitRepo } from "../../support/git-repo.ts";
-import { TempFolder } from "../../support/git-repo.ts";
+import { offered } from "../../../src/cli/commands/mcp.ts";
+import { type GitRepo, TempFolder } from "../../support/git-repo.ts";
 import { serverCommand } from "../mcp-client.ts";
 import { faultyRepo } from "../sample-repo.ts";
 

@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { offered } from "../../../src/cli/mcp-server.ts";
-import type { GitRepo } from "../../support/git-repo.ts";
-import { TempFolder } from "../../support/git-repo.ts";
+import { offered } from "../../../src/cli/commands/mcp.ts";
+import { type GitRepo, TempFolder } from "../../support/git-repo.ts";
 import { runCli } from "../../support/run-cli.ts";
 import { type Connected, connect } from "../mcp-client.ts";
 import { faultyRepo, fingerprintOf } from "../sample-repo.ts";

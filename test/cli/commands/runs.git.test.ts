@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { renderRuns } from "../../../src/cli/commands/runs.ts";
+import { type RunRow, renderRuns } from "../../../src/cli/commands/runs.ts";
 import { localRunIds, newRunId, openRunRecord, prepareRunsFolder } from "../../../src/cli/run-record.ts";
-import type { RunRow } from "../../../src/cli/run-sources.ts";
 import { readRunsPlace } from "../../../src/config/server-env.ts";
 import { columns } from "../../../src/reporters/terminal-style.ts";
 import { TempFolder } from "../../support/git-repo.ts";
