@@ -135,9 +135,9 @@ function openLine(entry: PostedFinding): string {
 }
 
 /** The title as a link to its comment, and the comment's location. */
-function entryLink({ title, url, path, line, startLine }: PostedFinding): string {
+function entryLink({ title, url, path, line, start_line }: PostedFinding): string {
   const name = untrustedLine(title === "" ? "our comment" : title);
-  const place = line === null ? untrustedCode(path) : placeLabel(path, startLine ?? line, line);
+  const place = line === null ? untrustedCode(path) : placeLabel(path, start_line ?? line, line);
   return `${linked(name, url === "" ? undefined : url)} in ${place}`;
 }
 

@@ -59,7 +59,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   run.deps.progress({ type: "phase", phase: "planning" });
   const passes = await reviewUnits(run);
   const earlier = await readPriorFindings(run);
-  const identify = createUniqueIds(new Set(earlier.carried.map(({ finding }) => finding.id)));
+  const identify = createUniqueIds(new Set([...earlier.carried.values()].map(({ finding }) => finding.id)));
   const withId = (finding: Finding) => ({ ...finding, id: identify(finding) });
   const certain = run.matches.certain.map(withId);
   const found = groupFindings(

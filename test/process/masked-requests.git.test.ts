@@ -12,7 +12,8 @@ import {
   runFixProcess,
   runReviewProcess,
 } from "../../src/process/run-review-process.ts";
-import type { PriorFinding, ReviewInput } from "../../src/review/review-input.ts";
+import type { ReviewInput } from "../../src/review/review-input.ts";
+import { postedFinding } from "../ledger/posted-finding.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import {
@@ -210,17 +211,18 @@ async function serve(script: Script): Promise<Served> {
   return { endpoint, model, [Symbol.asyncDispose]: endpoint.close };
 }
 
-const earlier: PriorFinding = {
-  ...{ comment: 5, id: "e1", path: "src/app.js", side: "RIGHT", line: null, start_line: null },
-  ...{ original_line: 2, severity: "high", category: "correctness", symbol: "open", code: null, files: [] },
-  source: "model",
-  ...{
-    title: "It connects once",
-    text: `It connects with ${oldToken} once.`,
-    state: "outdated",
-  },
+const earlier = postedFinding({
+  comment: 5,
+  id: "e1",
+  path: "src/app.js",
+  line: null,
+  original_line: 2,
+  symbol: "open",
+  title: "It connects once",
+  text: `It connects with ${oldToken} once.`,
+  state: "outdated",
   replies: [`But ${word} is right.`],
-};
+});
 
 const pull = {
   ...{

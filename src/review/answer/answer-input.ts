@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { stopReasons } from "../../agent/trajectory.ts";
 import { EffectiveConfig } from "../../config/repo-config.ts";
-import { Side } from "../../finding.ts";
+import { PostedFinding } from "../../ledger/entry.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { TotalUsage } from "../review-result.ts";
 
@@ -10,13 +10,12 @@ export const ThreadMessage = z.strictObject({ by: z.string(), body: z.string() }
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
 
 /** The thread of our finding that contains the question. */
-export const AskedThread = z.strictObject({
-  path: z.string(),
-  side: Side,
-  /** Its line now; null for a comment on a file, and if GitHub calls the comment outdated. */
-  line: z.int().nullable(),
-  /** Its line when it was posted; null for a comment on a file. */
-  original_line: z.int().nullable(),
+export const AskedThread = PostedFinding.pick({
+  path: true,
+  side: true,
+  line: true,
+  original_line: true,
+}).extend({
   /** Text of our comment. */
   finding: z.string(),
   /** Later messages, oldest first, without the question. */

@@ -2,20 +2,14 @@ import { z } from "zod";
 import { stopReasons } from "../../agent/trajectory.ts";
 import { EffectiveConfig } from "../../config/repo-config.ts";
 import { ProofTest } from "../../finding.ts";
+import { PostedFinding } from "../../ledger/entry.ts";
 import { AskedThread } from "../answer/answer-input.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { TotalUsage } from "../review-result.ts";
 
 /** A finding to repair, as it was posted. */
 export const FixTarget = AskedThread.extend({
-  /** The finding's id. */
-  id: z.string(),
-  title: z.string(),
-  symbol: z.string().nullable(),
-  /** The rule that found it, or "model"; null if unknown. */
-  source: z.string().nullable().default(null),
-  /** Other files that the evidence names; they may be changed too. */
-  files: z.array(z.string()),
+  ...PostedFinding.pick({ id: true, title: true, symbol: true, source: true, files: true }).shape,
   /** The test that shows the finding, if the repair is to have it: it must pass, and is committed as it is. */
   test: ProofTest.optional(),
 });

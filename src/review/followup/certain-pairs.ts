@@ -1,15 +1,14 @@
 import { type Finding, isCertain, type Side, worstFirst } from "../../finding.ts";
-import { codeHash } from "../../ledger/entry.ts";
+import { codeHash, type PostedFinding } from "../../ledger/entry.ts";
 import { fingerprintIn, titlesAlike } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";
-import type { PriorFinding } from "../review-input.ts";
 
 /** Where the code of earlier findings is now. */
 export interface PriorLocations {
   /** The name of a file at the merge base, for either of its names. */
   firstName(path: string): string;
   /** The current lines of an earlier finding's code; null if the code is gone. */
-  locationOf(earlier: PriorFinding): LineRange | null;
+  locationOf(earlier: PostedFinding): LineRange | null;
 }
 
 /** Changed code is searched within this distance of the old line, if its definition is unknown. */
@@ -20,7 +19,7 @@ const sureness = ["id", "place", "words", "moved"] as const;
 
 interface Pair {
   finding: Finding;
-  earlier: PriorFinding;
+  earlier: PostedFinding;
   by: (typeof sureness)[number];
   distance: number;
 }
@@ -31,30 +30,30 @@ interface Pair {
  * code is still at another location, it is another problem, whatever the titles say. A fixed finding gets no partner: a problem
  * that returns is new.
  */
-export function certainPairs<Earlier extends PriorFinding>(
+export function certainPairs(
   findings: readonly Finding[],
-  earlier: readonly Earlier[],
+  earlier: readonly PostedFinding[],
   facts: PriorLocations,
-): Map<Finding, Earlier> {
+): Map<Finding, PostedFinding> {
   const pairs = candidates(findings, earlier, facts);
   const rank = ({ by }: Pair) => sureness.indexOf(by);
-  const told = new Map<Finding, Earlier>();
-  const taken = new Set<PriorFinding>();
+  const told = new Map<Finding, PostedFinding>();
+  const taken = new Set<PostedFinding>();
   for (const pair of pairs.toSorted((a, b) => rank(a) - rank(b) || a.distance - b.distance)) {
     if (told.has(pair.finding) || taken.has(pair.earlier)) continue;
-    told.set(pair.finding, pair.earlier as Earlier);
+    told.set(pair.finding, pair.earlier);
     taken.add(pair.earlier);
   }
   return told;
 }
 
 /** True for a deleted comment, of which only the id is known. */
-export const isBare = ({ comment, state, path }: PriorFinding) =>
+export const isBare = ({ comment, state, path }: PostedFinding) =>
   comment === null && state === "dismissed" && path === "";
 
 function candidates(
   findings: readonly Finding[],
-  earlier: readonly PriorFinding[],
+  earlier: readonly PostedFinding[],
   facts: PriorLocations,
 ): Pair[] {
   const alive = earlier.filter(({ state }) => state !== "fixed");
@@ -73,12 +72,12 @@ function candidates(
   });
 }
 
-function pairOf(finding: Finding, earlier: PriorFinding, facts: PriorLocations): Pair | null {
+function pairOf(finding: Finding, earlier: PostedFinding, facts: PriorLocations): Pair | null {
   const by = howSure(finding, earlier, facts);
   return by && { finding, earlier, by, distance: distanceTo(finding, earlier, facts) };
 }
 
-function howSure(finding: Finding, earlier: PriorFinding, facts: PriorLocations): Pair["by"] | null {
+function howSure(finding: Finding, earlier: PostedFinding, facts: PriorLocations): Pair["by"] | null {
   if (!mayTellOf(finding, earlier) || !isCovered(finding, earlier, facts)) return null;
   const isEqual = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
   if (isBare(earlier)) return isEqual ? "id" : null;
@@ -96,7 +95,7 @@ function howSure(finding: Finding, earlier: PriorFinding, facts: PriorLocations)
  * could make a model post a comment that, once dismissed, suppresses it. For the same reason a dismissal of a certain finding holds
  * only for the same code. Comments of older versions do not name their rule, and match only the same code.
  */
-function mayTellOf(finding: Finding, earlier: PriorFinding): boolean {
+function mayTellOf(finding: Finding, earlier: PostedFinding): boolean {
   if (!mayRepeat(finding, earlier)) return false;
   if (!isCertain(finding)) return !isCertain(earlier);
   if (isBare(earlier)) return finding.id === earlier.id;
@@ -109,7 +108,7 @@ function mayTellOf(finding: Finding, earlier: PriorFinding): boolean {
  * Whether the earlier finding was not dismissed, or its dismissal covers this one: a person has seen that code under that severity, and
  * nothing worse, and no other code that took its place.
  */
-export function isCovered(finding: Finding, earlier: PriorFinding, { locationOf }: PriorLocations): boolean {
+export function isCovered(finding: Finding, earlier: PostedFinding, { locationOf }: PriorLocations): boolean {
   if (earlier.state !== "dismissed" || isBare(earlier)) return true;
   const isSameCode =
     fingerprintIn(finding.id) === fingerprintIn(earlier.id) ||
@@ -121,14 +120,14 @@ export function isCovered(finding: Finding, earlier: PriorFinding, { locationOf 
  * Whether the rules of two findings allow that they are one. A breach of a rule repeats only breaches of that rule: otherwise the dismissal
  * of a remark would unblock it. A finding without a rule may repeat a comment on a breach, and takes over its rule (`underRuleOf`).
  */
-export function mayRepeat({ rule }: Pick<Finding, "rule">, earlier: PriorFinding): boolean {
+export function mayRepeat({ rule }: Pick<Finding, "rule">, earlier: PostedFinding): boolean {
   // Of a deleted comment the rule is not known.
   if (isBare(earlier) || rule === earlier.rule) return true;
   return rule === undefined && earlier.comment !== null;
 }
 
 /** The finding with the rule of the comment that it repeats, and at least its severity. */
-export const underRuleOf = (finding: Finding, { rule, severity }: PriorFinding): Finding =>
+export const underRuleOf = (finding: Finding, { rule, severity }: PostedFinding): Finding =>
   rule === undefined
     ? finding
     : { ...finding, rule, severity: worstFirst(finding, { severity }) <= 0 ? finding.severity : severity };
@@ -136,7 +135,7 @@ export const underRuleOf = (finding: Finding, { rule, severity }: PriorFinding):
 /** A problem at several locations is listed at the first one, which may change from push to push. */
 function hasPlace(
   { category, places }: Finding,
-  earlier: PriorFinding,
+  earlier: PostedFinding,
   place: LineRange | null,
   facts: PriorLocations,
 ): boolean {
@@ -150,7 +149,12 @@ function hasPlace(
 }
 
 /** Whether one of the finding's locations is where the earlier finding is. */
-function standsOn(finding: Finding, earlier: PriorFinding, place: LineRange, facts: PriorLocations): boolean {
+function standsOn(
+  finding: Finding,
+  earlier: PostedFinding,
+  place: LineRange,
+  facts: PriorLocations,
+): boolean {
   return [finding, ...finding.places].some((one) => isSameFile(one, earlier, facts) && overlaps(one, place));
 }
 
@@ -168,12 +172,12 @@ export function overlaps(
 }
 
 /** Whether it is at the place of the old code, which is gone. */
-function isNearOld(finding: Finding, earlier: PriorFinding): boolean {
+function isNearOld(finding: Finding, earlier: PostedFinding): boolean {
   const isKnown = finding.symbol !== null && earlier.symbol !== null;
   return isKnown ? finding.symbol === earlier.symbol : isNearOldLines(finding, earlier);
 }
 
-export function isNearOldLines({ line }: Finding, earlier: PriorFinding): boolean {
+export function isNearOldLines({ line }: Finding, earlier: PostedFinding): boolean {
   const old = earlier.line ?? earlier.original_line;
   return old !== null && Math.abs(line - old) <= NEAR_LINES;
 }
@@ -181,7 +185,7 @@ export function isNearOldLines({ line }: Finding, earlier: PriorFinding): boolea
 const FAR = Number.MAX_SAFE_INTEGER;
 
 /** Distance in lines; an earlier finding whose code is gone is farther than any other. */
-function distanceTo(finding: Finding, earlier: PriorFinding, facts: PriorLocations): number {
+function distanceTo(finding: Finding, earlier: PostedFinding, facts: PriorLocations): number {
   if (isBare(earlier) || !isSameFile(finding, earlier, facts)) return FAR;
   const place = facts.locationOf(earlier);
   if (place) return Math.abs(place.end - finding.line);

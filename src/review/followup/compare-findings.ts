@@ -1,5 +1,5 @@
 import { type Finding, isUndisputed, type Side, worstFirst } from "../../finding.ts";
-import { codeHash, textBelowTitle } from "../../ledger/entry.ts";
+import { codeHash, type PostedFinding, textBelowTitle } from "../../ledger/entry.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
@@ -11,7 +11,6 @@ import { titlesAlike } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";
 import { definitionNamed } from "../find/symbols.ts";
 import { comparePrompt } from "../prompts/prompts.ts";
-import type { PriorFinding } from "../review-input.ts";
 import type { ChangeUnderReview, ReviewRun } from "../review-run.ts";
 import { roomFor, runLoop } from "../run-loop.ts";
 import {
@@ -26,9 +25,9 @@ import {
 } from "./certain-pairs.ts";
 
 /** A pair that may be one problem; a model must compare the texts. */
-interface NearCollision<Earlier extends PriorFinding = PriorFinding> {
+interface NearCollision {
   finding: Finding;
-  earlier: Earlier;
+  earlier: PostedFinding;
 }
 
 /** A dismissed problem must not return in other words within this distance. */
@@ -38,32 +37,29 @@ const DISMISSED_LINES = 10;
  * Pairs that rules do not match and that may still be one problem. An open earlier finding with a partner is left out; a dismissed
  * one is not, because a dismissal covers all restatements.
  */
-export function nearCollisions<Earlier extends PriorFinding>(
+export function nearCollisions(
   findings: readonly Finding[],
-  earlier: readonly Earlier[],
+  earlier: readonly PostedFinding[],
   facts: PriorLocations,
-  paired: ReadonlyMap<Finding, PriorFinding>,
-): NearCollision<Earlier>[] {
+  paired: ReadonlyMap<Finding, PostedFinding>,
+): NearCollision[] {
   const taken = new Set(paired.values());
   const left = earlier.filter(
     (one) => one.state !== "fixed" && !isBare(one) && (one.state === "dismissed" || !taken.has(one)),
   );
-  const about = (one: Earlier, path: string) => [one.path, ...one.files].map(facts.firstName).includes(path);
+  const about = (one: PostedFinding, path: string) =>
+    [one.path, ...one.files].map(facts.firstName).includes(path);
   return findings
     .filter((finding) => !paired.has(finding))
     .flatMap((finding) => {
       const path = facts.firstName(finding.path);
-      const mayBe = (one: Earlier) =>
+      const mayBe = (one: PostedFinding) =>
         about(one, path) && mayRepeat(finding, one) && isCovered(finding, one, facts);
       return left.filter(mayBe).flatMap((one) => collision(finding, one, facts) ?? []);
     });
 }
 
-function collision<Earlier extends PriorFinding>(
-  finding: Finding,
-  earlier: Earlier,
-  facts: PriorLocations,
-): NearCollision<Earlier> | null {
+function collision(finding: Finding, earlier: PostedFinding, facts: PriorLocations): NearCollision | null {
   if (facts.firstName(finding.path) !== facts.firstName(earlier.path)) {
     return isOtherEnd(finding, earlier, facts) ? { finding, earlier } : null;
   }
@@ -77,24 +73,24 @@ function collision<Earlier extends PriorFinding>(
 }
 
 /** A problem between two files: the finding names the other file as evidence, or the titles are similar. */
-const isOtherEnd = (finding: Finding, earlier: PriorFinding, { firstName }: PriorLocations) =>
+const isOtherEnd = (finding: Finding, earlier: PostedFinding, { firstName }: PriorLocations) =>
   finding.evidence.some(({ path }) => firstName(path) === firstName(earlier.path)) ||
   titlesAlike(finding.title, earlier.title);
 
 /** The same code under another category. */
-const isOfThatCode = (finding: Finding, earlier: PriorFinding, facts: PriorLocations) =>
+const isOfThatCode = (finding: Finding, earlier: PostedFinding, facts: PriorLocations) =>
   earlier.code !== null && isSameFile(finding, earlier, facts) && codeHash(finding.quote) === earlier.code;
 
 /** In a definition of another name, which may be the old one renamed. */
-const isSaidNear = (finding: Finding, earlier: PriorFinding, facts: PriorLocations) =>
+const isSaidNear = (finding: Finding, earlier: PostedFinding, facts: PriorLocations) =>
   isSameFile(finding, earlier, facts) &&
   isNearOldLines(finding, earlier) &&
   titlesAlike(finding.title, earlier.title);
 
-const hasSymbolOf = ({ symbol }: Finding, earlier: PriorFinding) =>
+const hasSymbolOf = ({ symbol }: Finding, earlier: PostedFinding) =>
   symbol !== null && symbol === earlier.symbol;
 
-function isBeside(finding: Finding, earlier: PriorFinding, now: number | null): boolean {
+function isBeside(finding: Finding, earlier: PostedFinding, now: number | null): boolean {
   const line = now ?? earlier.line ?? earlier.original_line;
   return hasSymbolOf(finding, earlier) || (line !== null && Math.abs(line - finding.line) <= DISMISSED_LINES);
 }
@@ -108,12 +104,12 @@ const MAX_REPLY = 300;
 const MAX_REPLIES = 3;
 
 /** Asks a model, in one question, which near collisions are one problem. Null if it failed or the budget is spent. */
-async function askSame<Collision extends NearCollision>(
+async function askSame(
   run: ReviewRun,
-  collisions: readonly Collision[],
-): Promise<readonly Collision[] | null> {
+  collisions: readonly NearCollision[],
+): Promise<readonly NearCollision[] | null> {
   const question = putQuestion(collisions, run.models.summarize);
-  let same: readonly Collision[] | null = null;
+  let same: readonly NearCollision[] | null = null;
   const compare: DuplicateSink = {
     same(pairs) {
       const found = pairs.map((pair) => question.collisionOf(pair.finding, pair.earlier));
@@ -143,16 +139,13 @@ async function askSame<Collision extends NearCollision>(
   return same;
 }
 
-interface Question<Collision> {
+interface Question {
   messages: Message[];
   /** The pair with two names; undefined if it was not asked for. */
-  collisionOf(finding: string, earlier: string): Collision | undefined;
+  collisionOf(finding: string, earlier: string): NearCollision | undefined;
 }
 
-function putQuestion<Collision extends NearCollision>(
-  collisions: readonly Collision[],
-  model: ModelFacts,
-): Question<Collision> {
+function putQuestion(collisions: readonly NearCollision[], model: ModelFacts): Question {
   const findings = [...new Set(collisions.map(({ finding }) => finding))];
   const earlier = [...new Set(collisions.map((one) => one.earlier))];
   const room = roomFor(model, MAX_LIST_BYTES, 0.2);
@@ -172,7 +165,7 @@ function putQuestion<Collision extends NearCollision>(
 }
 
 /** A stable name, so that a recorded answer can be replayed. */
-const nameOf = ({ comment, id }: PriorFinding) => (comment === null ? id : String(comment));
+const nameOf = ({ comment, id }: PostedFinding) => (comment === null ? id : String(comment));
 
 /** Each text gets an equal share of the bytes. */
 function list(source: string, texts: readonly string[], room: number): string {
@@ -185,7 +178,7 @@ function findingText({ id, path, side, line, symbol, severity, category, title, 
   return `${id} ${where} [${severity}, ${category}] ${oneLine(title)}\n  ${indented(body, MAX_SAID)}`;
 }
 
-function earlierText(earlier: PriorFinding): string {
+function earlierText(earlier: PostedFinding): string {
   const { path, symbol, state, severity, category, title, text, replies } = earlier;
   const where = `${showPath(path)}${lineOf(earlier)}${inside(symbol)}`;
   const kind = [severity, category, state].filter((one) => one !== null).join(", ");
@@ -196,7 +189,7 @@ function earlierText(earlier: PriorFinding): string {
 }
 
 /** An old line number says nothing about the current position, and is marked as old. */
-function lineOf({ side, line, original_line }: PriorFinding): string {
+function lineOf({ side, line, original_line }: PostedFinding): string {
   if (line !== null) return `:${line}${removed(side)}`;
   return original_line === null ? "" : ` (line ${original_line}${removed(side)} when it was posted)`;
 }
@@ -217,10 +210,10 @@ const indented = (text: string, most: number) =>
 /** Locates the code of earlier findings in the current files. */
 export async function readFacts(
   { files, anchorFile }: Pick<ChangeUnderReview, "files" | "anchorFile">,
-  earlier: readonly PriorFinding[],
+  earlier: readonly PostedFinding[],
 ): Promise<PriorLocations> {
   const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
-  const places = new Map<PriorFinding, LineRange | null>();
+  const places = new Map<PostedFinding, LineRange | null>();
   for (const one of earlier) {
     const isGone = one.state === "fixed" || one.path === "";
     places.set(one, isGone ? null : await locate(await anchorFile(one.path), one));
@@ -232,7 +225,7 @@ export async function readFacts(
 }
 
 /** This run's findings that repeat an earlier one, with the earlier one. */
-type Repeats<Earlier extends PriorFinding = PriorFinding> = ReadonlyMap<Finding, Earlier>;
+type Repeats = ReadonlyMap<Finding, PostedFinding>;
 
 /** Maximum number of pairs in one question, the worst findings first. */
 const MOST_QUESTIONS = 60;
@@ -243,12 +236,12 @@ const MOST_QUESTIONS = 60;
  *
  * @param run null if no model can be asked
  */
-export async function compareFindings<Earlier extends PriorFinding>(
+export async function compareFindings(
   run: ReviewRun | null,
   findings: readonly Finding[],
-  earlier: readonly Earlier[],
+  earlier: readonly PostedFinding[],
   facts: PriorLocations,
-): Promise<Repeats<Earlier>> {
+): Promise<Repeats> {
   const repeats = certainPairs(findings, earlier, facts);
   const disputed = findings.filter((one) => !isUndisputed(one));
   const collisions = nearCollisions(disputed, earlier, facts, repeats).toSorted((a, b) =>
@@ -256,7 +249,7 @@ export async function compareFindings<Earlier extends PriorFinding>(
   );
   const asked = run ? collisions.slice(0, MOST_QUESTIONS) : [];
   const same = run && asked.length > 0 ? await askSame(run, asked) : null;
-  const taken = new Set<Earlier>(repeats.values());
+  const taken = new Set<PostedFinding>(repeats.values());
   for (const { finding, earlier: one } of same ?? []) {
     // A dismissed finding matches all restatements, an open one only one finding.
     if (repeats.has(finding) || (one.state !== "dismissed" && taken.has(one))) continue;
@@ -274,7 +267,7 @@ const MOST_LINES = 1_000;
 const WINDOW = 8;
 const MAX_LINE_LENGTH = 1_000;
 
-type Told = Pick<PriorFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
+type Told = Pick<PostedFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
 
 /**
  * Locates the code of an earlier finding: at GitHub's line if it is still the same code, else at the nearest match in its

@@ -9,10 +9,10 @@ import {
   type Severity,
   worstFirst,
 } from "../../finding.ts";
+import type { PostedFinding } from "../../ledger/entry.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { fingerprintIn, isSameFinding } from "../find/fingerprint.ts";
 import { textOfRule } from "../named-rules.ts";
-import type { PriorFinding } from "../review-input.ts";
 import type { DroppedFinding, LedgerUpdate, Resolution } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { type FindingGroup, mergedFinding, worseSeverity } from "../verify/merge.ts";
@@ -63,11 +63,11 @@ async function resolvePriorFindings(
   repeats: Repeats,
   judged: readonly JudgedMatch[],
 ): Promise<ResolvedFindings> {
-  const left = earlier.carried.filter((one) => !repeats.replaced.has(one));
+  const left = [...earlier.carried].filter(([, one]) => !repeats.replaced.has(one));
   const repeated = new Set(repeats.posted.values());
   const known = new Set([...repeats.posted.keys(), ...repeats.carried.keys()].map(({ id }) => id));
   const secrets = change.analysis.findings.filter((one) => holdsSecret(one) && !known.has(one.id));
-  const isMoved = ({ source }: PriorFinding) => secrets.some((one) => one.source === source);
+  const isMoved = ({ source }: PostedFinding) => secrets.some((one) => one.source === source);
   const told = new Map(
     unrepeated(earlier, repeats, left).flatMap((one) => {
       const state = whatRulesTell(one, change, earlier, judged);
@@ -88,10 +88,10 @@ async function resolvePriorFindings(
     else checks.push(checkOfEntry(change, earlier, entry, resolutions));
   }
   const settled = new Map<RelocatedFinding, string>();
-  for (const [posted, one] of earlier.asPrior) {
+  for (const [posted, one] of left) {
     const state = told.get(posted);
     if (state) settled.set(one, state.reason);
-    else if (isGone(one, left) && (await isToBeChecked(change, earlier, posted, due)))
+    else if (!one.stands && !isCertain(posted) && (await isToBeChecked(change, earlier, posted, due)))
       checks.push(checkOfCarried(one, settled));
   }
   await checkAll(run, checks, due);
@@ -101,6 +101,7 @@ async function resolvePriorFindings(
       ...{ path: finding.path, title: finding.title, reason },
     })),
     carried: left
+      .map(([, one]) => one)
       .filter((one) => !settled.has(one))
       .map((one) => (one.stands ? one : { ...one, standing: "listed", reason: CODE_CHANGED })),
   };
@@ -108,28 +109,24 @@ async function resolvePriorFindings(
 
 /** Open earlier findings, posted or carried, that this run does not repeat. */
 function unrepeated(
-  { entries, asPrior }: PriorFindings,
+  { entries }: PriorFindings,
   { posted, carried }: Repeats,
-  left: readonly RelocatedFinding[],
-): PriorFinding[] {
+  left: readonly (readonly [PostedFinding, RelocatedFinding])[],
+): PostedFinding[] {
   const [repeated, goesOn] = [new Set(posted.values()), new Set(carried.values())];
-  const open = [...asPrior].filter(([, one]) => left.includes(one) && !goesOn.has(one));
+  const open = left.filter(([, one]) => !goesOn.has(one));
   return [
     ...entries.filter((entry) => isOpenComment(entry) && !repeated.has(entry)),
     ...open.map(([entry]) => entry),
   ];
 }
 
-/** Whether a carried finding's code is gone, so that a model must check whether the problem is gone as well. */
-const isGone = (one: RelocatedFinding, left: readonly RelocatedFinding[]) =>
-  left.includes(one) && !one.stands && !isCertain(one.finding);
-
 /**
  * The new state of an earlier finding that this run does not repeat, if rules can tell; else undefined. If the analyzer did not finish
  * on the file, the finding is not fixed.
  */
 function whatRulesTell(
-  one: PriorFinding,
+  one: PostedFinding,
   { files, analysis, ...change }: FollowedChange,
   { facts }: PriorFindings,
   judged: readonly JudgedMatch[],
@@ -168,7 +165,7 @@ const NOT_FOUND = "The rule no longer matches.";
 async function isToBeChecked(
   change: FollowedChange,
   { facts }: PriorFindings,
-  entry: PriorFinding,
+  entry: PostedFinding,
   due: Set<string>,
 ): Promise<boolean> {
   try {
@@ -216,13 +213,13 @@ interface PendingRecheck {
   take(settlement: Pick<Resolution, "state" | "reason">): void;
 }
 
-type OwnEntry = PriorFinding & { comment: number };
+type OwnEntry = PostedFinding & { comment: number };
 
 /** Whether a finding is open in a comment of ours. */
-const isOpenComment = (entry: PriorFinding): entry is OwnEntry =>
+const isOpenComment = (entry: PostedFinding): entry is OwnEntry =>
   (entry.state === "open" || entry.state === "outdated") && entry.comment !== null;
 
-function isOutOfChange(change: FollowedChange, { path }: PriorFinding): boolean {
+function isOutOfChange(change: FollowedChange, { path }: PostedFinding): boolean {
   const name = headPath(change, path);
   return !change.files.some((file) => file.change.path === name);
 }
@@ -323,7 +320,7 @@ export async function laterFindingsOffline(
   findings: readonly Finding[],
 ): Promise<LaterFindings> {
   const earlier = await readPriorFindings(change);
-  const taken = new Set(earlier.carried.map(({ finding }) => finding.id));
+  const taken = new Set([...earlier.carried.values()].map(({ finding }) => finding.id));
   const withFree = (all: readonly Finding[]) => all.map((one) => withFreeId(one, taken));
   const [own, unpublished] = [withFree(findings), withFree(earlier.unpublished)];
   const repeats = await findRepeats(null, [...own, ...unpublished], earlier);
@@ -344,7 +341,7 @@ export async function laterFindingsOffline(
 }
 
 /** With the rule of its comment. A finding that a person dismissed counts as judged. */
-const asToldEarlier = ([finding, earlier]: [Finding, PriorFinding]): Finding =>
+const asToldEarlier = ([finding, earlier]: [Finding, PostedFinding]): Finding =>
   underRuleOf(
     earlier.state === "dismissed" && finding.verification === "not_judged"
       ? { ...finding, verification: "unverified" }
@@ -391,8 +388,8 @@ function notTold(error: unknown): false {
 }
 
 /** The findings that neither a comment nor a carried finding reports already. */
-function unsaid(findings: readonly Finding[], { entries, asPrior, facts }: PriorFindings): Finding[] {
-  const said = certainPairs(findings, [...entries, ...asPrior.keys()], facts);
+function unsaid(findings: readonly Finding[], { entries, carried, facts }: PriorFindings): Finding[] {
+  const said = certainPairs(findings, [...entries, ...carried.keys()], facts);
   const byId = new Map(findings.filter((one) => !said.has(one)).map((one) => [one.id, one]));
   return [...byId.values()];
 }

@@ -1,25 +1,25 @@
 import { z } from "zod";
 import { stopReasons } from "../../agent/trajectory.ts";
 import { EffectiveConfig } from "../../config/repo-config.ts";
-import { atLeast, bySeverity, type Finding, isCertain, Proof, Severity, Side } from "../../finding.ts";
+import { atLeast, bySeverity, type Finding, isCertain, Proof } from "../../finding.ts";
+import { PostedFinding } from "../../ledger/entry.ts";
 import { TestEnd } from "../../proof/test-end.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { type ReviewResult, TotalUsage } from "../review-result.ts";
 
 /** A finding to prove. */
-export const ProveTarget = z.strictObject({
-  /** The finding's id. */
-  id: z.string(),
-  severity: Severity,
-  title: z.string(),
+export const ProveTarget = PostedFinding.pick({
+  id: true,
+  severity: true,
+  title: true,
+  path: true,
+  side: true,
+  line: true,
+  start_line: true,
+  symbol: true,
+}).extend({
   /** What the finding says, with the input on which the code goes wrong. Untrusted text. */
   text: z.string(),
-  path: z.string(),
-  side: Side,
-  /** Null if its comment is on a file, or outdated. */
-  line: z.int().nullable(),
-  start_line: z.int().nullable(),
-  symbol: z.string().nullable(),
   /** Replacement of exactly the lines of the finding; null if there is none. */
   suggestion: z.string().nullable(),
 });

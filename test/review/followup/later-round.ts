@@ -1,12 +1,13 @@
 import type { LoopEntry, Trajectory } from "../../../src/agent/trajectory.ts";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import type { Effort } from "../../../src/config/repo-config.ts";
-import { codeHash } from "../../../src/ledger/entry.ts";
+import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import { reviewChange } from "../../../src/review/review-change.ts";
-import type { History, PriorFinding, ReviewInput } from "../../../src/review/review-input.ts";
+import type { History, ReviewInput } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
+import { postedFinding } from "../../ledger/posted-finding.ts";
 import { rejectingOthers } from "../../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -156,7 +157,7 @@ export interface RoundOptions {
   /** What was reviewed before; null is nothing. */
   reviewed?: History["reviewed"];
   carried?: History["carried"];
-  earlier?: PriorFinding[];
+  earlier?: PostedFinding[];
   script?: Script;
   effort?: Effort;
   protocol?: Protocol;
@@ -209,25 +210,16 @@ export async function round(rounds: Rounds, options: RoundOptions) {
 }
 
 /** The comment on the wrong line of `total`. */
-export const comment = (over: Partial<PriorFinding> = {}): PriorFinding => ({
-  comment: 7,
-  id: "aaaaaaaaaaaa",
-  path: "cart.ts",
-  side: "RIGHT",
-  line: TOTAL.line,
-  start_line: null,
-  original_line: TOTAL.line,
-  severity: "medium",
-  category: "correctness",
-  symbol: "total",
-  code: codeHash(TOTAL.quote),
-  source: "model",
-  files: [],
-  title: "The total subtracts each price instead of adding it",
-  text: "It is negative.",
-  state: "open",
-  replies: [],
-  ...over,
-});
+export const comment = (over: Partial<PostedFinding> = {}): PostedFinding =>
+  postedFinding({
+    path: "cart.ts",
+    line: TOTAL.line,
+    original_line: TOTAL.line,
+    severity: "medium",
+    symbol: "total",
+    code: codeHash(TOTAL.quote),
+    text: "It is negative.",
+    ...over,
+  });
 
 export const textOf = ({ messages }: ModelRequest) => messages.map(({ content }) => content).join("\n");
