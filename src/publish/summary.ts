@@ -1,6 +1,7 @@
 import type { Finding } from "../finding.ts";
 import type { Dismissal, PostedFinding } from "../ledger/entry.ts";
 import { fitState, type LedgerState } from "../ledger/state.ts";
+import { shownCount } from "../reporters/finding-words.ts";
 import {
   countBySeverity,
   duration,
@@ -11,7 +12,6 @@ import {
   summaryOf,
   thousands,
 } from "../reporters/outcome.ts";
-import { shownCount } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import { graveRejections, type ReviewResult, unplacedTexts } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";

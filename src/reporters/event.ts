@@ -3,8 +3,8 @@ import { Category, ruleNameOf, Severity } from "../finding.ts";
 import type { PostedFinding } from "../ledger/entry.ts";
 import { Coverage, type ReviewResult, TotalUsage } from "../review/review-result.ts";
 import { byteLength, cutCharacters } from "../text/cut.ts";
+import { markOf } from "./finding-words.ts";
 import { publishedSchema } from "./json.ts";
-import { markOf } from "./proof-words.ts";
 
 /** Increases when a field is renamed or removed, which needs a major version. */
 const VERSION = 1;

@@ -3,7 +3,7 @@ import type { CodeLocation, Finding } from "../../src/finding.ts";
 import type { PostedFinding } from "../../src/ledger/entry.ts";
 import type { PullStatus } from "../../src/publish/pull-status.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
-import type { RanProof } from "../../src/reporters/proof-words.ts";
+import type { RanProof } from "../../src/reporters/finding-words.ts";
 import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/review/review-result.ts";
 import { postedFinding } from "../ledger/posted-finding.ts";
 
