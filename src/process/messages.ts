@@ -4,10 +4,9 @@ import { HASH_CHARACTERS } from "../ledger/state.ts";
 import { modelRoles } from "../llm/model.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import { FixInput, FixResult } from "../review/fix/fix-input.ts";
-import { ProgressEvent } from "../review/progress.ts";
 import { ProveInput, ProveResult, RecordedTest } from "../review/prove/prove-input.ts";
 import { ReviewInput } from "../review/review-input.ts";
-import { ReviewResult } from "../review/review-result.ts";
+import { ProgressEvent, ReviewResult } from "../review/review-result.ts";
 import { CommandSandbox, TestPlace } from "./command-sandbox.ts";
 
 // The messages between the two processes. Each side parses what the other sends: the review process has read hostile bytes, and the parent

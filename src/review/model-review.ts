@@ -77,11 +77,13 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     readBefore: [...passes.reviews.flatMap(({ readBefore }) => readBefore), ...merged.readBefore].map(withId),
     judged: [...judged.rejected, ...judged.reported],
     unpublished: new Set(earlier.unpublished.map(identify)),
-    ...{ earlier, isOver },
+    earlier,
+    isOver,
     verify: (fresh) => verify(run, passes, fresh, isOver ? whyStopped[stopReason] : null),
   });
   return {
-    ...{ findings, quiet },
+    findings,
+    quiet,
     ledger,
     dropped: [...dropped, ...judged.rejected.map(asRejected)],
     predicted: passes.predicted,

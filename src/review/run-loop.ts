@@ -29,7 +29,9 @@ export async function startPlaceRun<Input extends PlaceRun["input"]>(
 ): Promise<PlaceRun & { input: Input }> {
   const { limits } = input;
   return {
-    ...{ input, deps, models: deps.models },
+    input,
+    deps,
+    models: deps.models,
     files: await deps.diffs.files(),
     anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
     budget: createTokenBudget(limits),
@@ -37,6 +39,12 @@ export async function startPlaceRun<Input extends PlaceRun["input"]>(
     timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
   };
 }
+
+/** The first messages of a loop. Sections that are empty are left out. */
+export const openingMessages = (prompt: string, sections: readonly string[]): Message[] => [
+  { role: "system", content: prompt },
+  { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
+];
 
 interface LoopTask {
   /** Identifies the loop within the run; a resumed run finds its recorded turns by it. */
@@ -53,8 +61,9 @@ interface LoopTask {
   ports: Omit<ToolContext, "targetBranch" | "workspace" | "alsoRoots" | "diffs" | "coverage" | "isPrivate">;
   /** Counts the hunks that the model is shown. */
   coverage?: CoverageSink;
-  /** The budget that the loop spends: the run's, or a part of it. */
-  budget: TokenBudget;
+  /** A part of the run's budget. Default: all of it. */
+  budget?: TokenBudget;
+  /** At most as many as the limits of the run. */
   turns: number;
   tokens: number;
   /** Limit of wall time. */
@@ -82,17 +91,19 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     outputTools: task.outputTools,
     context: {
       targetBranch: input.targetBranch,
-      ...{ workspace, diffs, isPrivate },
+      workspace,
+      diffs,
+      isPrivate,
       coverage: task.coverage ?? { serve() {} },
       ...task.ports,
     },
     limits: {
-      turns: task.turns,
+      turns: Math.min(task.turns, limits.turns),
       tokens: task.tokens,
       costUsd: limits.costUsd,
       milliseconds: Math.max(1, Math.floor(task.milliseconds)),
     },
-    budget: task.budget,
+    budget: task.budget ?? run.budget,
     trajectory: deps.trajectory,
     replay: replayOf(task.loop),
     ...(deps.masking && { masking: deps.masking }),

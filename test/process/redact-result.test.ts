@@ -3,7 +3,7 @@ import { codeHash } from "../../src/ledger/entry.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { redactAnswer, redactFailure, redactResult, redactReview } from "../../src/process/redact-result.ts";
 import { renderComment } from "../../src/publish/render-comment.ts";
-import { certainPairs } from "../../src/review/followup/certain-pairs.ts";
+import { certainPairs } from "../../src/review/followup/compare-findings.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { sampleFinding, sampleProof, sampleResult } from "../reporters/sample-result.ts";
 import { earlierFinding, facts } from "../review/followup/earlier-finding.ts";

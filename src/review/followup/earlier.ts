@@ -8,8 +8,7 @@ import type { AnalyzerFindings } from "../find/rule-matches.ts";
 import { definitionNamed, definitionOf } from "../find/symbols.ts";
 import type { ChangeUnderReview, ReviewRun } from "../review-run.ts";
 import { withCheckedSuggestion } from "../suggestion/check-suggestion.ts";
-import type { PriorLocations } from "./certain-pairs.ts";
-import { compareFindings, readFacts } from "./compare-findings.ts";
+import { compareFindings, type PriorLocations, readFacts } from "./compare-findings.ts";
 import type { ReviewedHunks } from "./known-change.ts";
 
 /** The parts of a run that decide whether an earlier finding is re-checked. */
@@ -173,6 +172,7 @@ function asPosted({ finding, standing, stands }: RelocatedFinding): PostedFindin
     ...(!stands && { line: null, start_line: null }),
     original_line: finding.line,
     code: finding.quote === "" ? null : codeHash(finding.quote),
+    files: [...new Set(finding.evidence.map(({ path }) => path))].filter((path) => path !== finding.path),
     text: finding.body,
     state: standing === "dismissed" ? standing : stands ? "open" : "outdated",
   };

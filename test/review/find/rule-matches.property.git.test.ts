@@ -49,7 +49,7 @@ const analyzerOf = (matches: readonly Match[]): Analyzer => ({
   name: "test",
   analyze: async () =>
     matches.map(({ line, severity }) => ({
-      ...{ path, line, startLine: null, severity, category: "correctness", suggestion: null },
+      ...{ path, line, start_line: null, severity, category: "correctness", suggestion: null },
       ...{ title: `The rule of line ${line} matches`, body: "It does.", source: `test/r${line}` },
     })),
 });

@@ -79,12 +79,14 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
     startedAt: 0,
   };
   const change = {
+    input: reviewInput({ pull }),
+    deps,
     ...{ files, analysis: { findings: [], silenced: [], unfinished: [] }, matches: ruleMatches([]) },
     coverage: createReviewCoverage(files),
     known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   };
-  return startRun(reviewInput({ pull }), models, deps, change);
+  return startRun(models, change);
 }
 
 const asked = async (
