@@ -89,6 +89,16 @@ export const ReviewInput = z.strictObject({
 });
 export type ReviewInput = z.infer<typeof ReviewInput>;
 
+/** The input of work that is no review: an answer, a fix or proofs. */
+export const WorkInput = z.strictObject({
+  targetBranch: z.string(),
+  /** Null for a local range. */
+  pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }).nullable(),
+  config: EffectiveConfig,
+  limits: Limits,
+  models: ReviewInput.shape.models.unwrap(),
+});
+
 /** The budget of a repository as the limits of one review. */
 export function limitsOf({ budget }: RepoConfig): Limits {
   const { turns, tokens, cost_usd, minutes } = budget;

@@ -127,6 +127,15 @@ export const TotalUsage = z.strictObject({
 });
 export type TotalUsage = z.infer<typeof TotalUsage>;
 
+/** What the result of work that is no review says of its models. */
+export const WorkResult = z.strictObject({
+  /** Names of the models that answered. */
+  model: z.string(),
+  stop_reason: StopReason,
+  usage: TotalUsage,
+});
+export type WorkResult = z.infer<typeof WorkResult>;
+
 /** A finding that is not reported, and why. */
 export const DroppedFinding = z.strictObject({
   id: z.string(),

@@ -7,7 +7,7 @@ import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
 import { createAnchorFiles } from "./find/anchor-files.ts";
 import type { ReportWatch } from "./find/report-watch.ts";
 import type { ReviewInput } from "./review-input.ts";
-import type { TotalUsage } from "./review-result.ts";
+import type { StopReason, TotalUsage, WorkResult } from "./review-result.ts";
 import type { ReviewDependencies, ReviewRun } from "./review-run.ts";
 
 /** The parts of a run that every agent loop needs. */
@@ -19,13 +19,18 @@ export interface LoopRun extends Pick<ReviewRun, "models" | "budget" | "replayOf
 /** For a loop about one location, which also needs the files of the change. */
 export interface PlaceRun extends LoopRun, Pick<ReviewRun, "files" | "anchorFile" | "timeLeft"> {}
 
+/** The ports of work that a model does. */
+export interface WorkDependencies extends ReviewDependencies {
+  models: LoopRun["models"];
+}
+
 /**
  * Starts work on a change that is no review: a fix, an answer or proofs. All of its loops share one budget, and its time counts from
  * `startedAt`.
  */
 export async function startPlaceRun<Input extends PlaceRun["input"]>(
   input: Input,
-  deps: ReviewDependencies & Pick<PlaceRun, "models">,
+  deps: WorkDependencies,
 ): Promise<PlaceRun & { input: Input }> {
   const { limits } = input;
   return {
@@ -228,6 +233,17 @@ export function standInWarning({ requests, standIns = {} }: Answers): string[] {
 
 const countOf = (standIns: Readonly<Record<string, number>>) =>
   Object.values(standIns).reduce((sum, count) => sum + count, 0);
+
+/** What the result of work says of its models. @param role the one that does the work */
+export const workResult = (
+  { models, budget }: PlaceRun,
+  role: ModelRole,
+  stopReason: StopReason,
+): WorkResult => ({
+  model: whoAnswered(models[role].name, budget.usage),
+  stop_reason: stopReason,
+  usage: totalUsage(budget.usage),
+});
 
 /** The usage of all loops in the shape of the JSON output. */
 export function totalUsage(usage: UsageTotals): TotalUsage {

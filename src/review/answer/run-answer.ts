@@ -7,15 +7,14 @@ import { answeringTools } from "../../tools/index.ts";
 import { count, showPath } from "../../tools/show.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { answerPrompt, describePrompt } from "../prompts/prompts.ts";
-import type { ReviewDependencies } from "../review-run.ts";
 import {
   openingMessages,
   type PlaceRun,
   roomFor,
   runLoop,
   startPlaceRun,
-  totalUsage,
-  whoAnswered,
+  type WorkDependencies,
+  workResult,
 } from "../run-loop.ts";
 import type { AnswerInput, AnswerResult, AskedThread, ThreadMessage } from "./answer-input.ts";
 
@@ -191,12 +190,8 @@ function latest(run: AskedRun, conversation: readonly ThreadMessage[]): string {
 /** Names its loop in a trajectory. */
 const LOOP = "answer";
 
-interface AnswerDependencies extends ReviewDependencies {
-  models: NonNullable<ReviewDependencies["models"]>;
-}
-
 /** Lets a model answer one question, or describe the change, with the reading tools. It can do nothing else. Model errors are values. */
-export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): Promise<AnswerResult> {
+export async function runAnswer(input: AnswerInput, deps: WorkDependencies): Promise<AnswerResult> {
   const { limits } = input;
   const run: AskedRun = await startPlaceRun(input, deps);
   let given: string | null = null;
@@ -218,9 +213,7 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
   });
   return {
     text: given ?? plainAnswer(loop),
-    model: whoAnswered(deps.models.review.name, run.budget.usage),
-    stop_reason: loop.stopReason,
-    usage: totalUsage(run.budget.usage),
+    ...workResult(run, "review", loop.stopReason),
   };
 }
 

@@ -21,8 +21,7 @@ import { createAnchorFiles } from "../find/anchor-files.ts";
 import { mayLackCertain, runAnalyzers } from "../find/rule-matches.ts";
 import { recheckFinding } from "../followup/recheck.ts";
 import type { TestPort } from "../prove/run-prove.ts";
-import type { ReviewDependencies } from "../review-run.ts";
-import { runLoop, startPlaceRun, totalUsage, whoAnswered } from "../run-loop.ts";
+import { runLoop, startPlaceRun, type WorkDependencies, workResult } from "../run-loop.ts";
 import { type FixScope, type Refusal, reasonByPath, reasonToKeep, refusalsOf } from "./check-edits.ts";
 import type {
   CommandRun,
@@ -425,8 +424,7 @@ export function scopedEdits(
 
 const IS_ADDED = "it is the test of a finding, which is added to the repair as it is";
 
-interface FixDependencies extends ReviewDependencies {
-  models: NonNullable<ReviewDependencies["models"]>;
+interface FixDependencies extends WorkDependencies {
   /** The files that the fix edits; `workspace` and `diffs` see the edits. */
   files: EditPort;
   commands: FixCommands;
@@ -451,9 +449,7 @@ export async function runFix(input: FixInput, deps: FixDependencies): Promise<Fi
     repairs: targets.map((target) => repairOf(target, finished)),
     ...saidOf(finished),
     refused,
-    model: whoAnswered(deps.models.review.name, run.budget.usage),
-    stop_reason: stopReason,
-    usage: totalUsage(run.budget.usage),
+    ...workResult(run, "review", stopReason),
   };
 }
 

@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { stopReasons } from "../../agent/trajectory.ts";
-import { EffectiveConfig } from "../../config/repo-config.ts";
+import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { atLeast, bySeverity, type Finding, isCertain, Proof } from "../../finding.ts";
 import { PostedFinding } from "../../ledger/entry.ts";
 import { TestEnd } from "../../proof/test-end.ts";
-import { Limits, ReviewInput } from "../review-input.ts";
-import { type ReviewResult, TotalUsage } from "../review-result.ts";
+import { WorkInput } from "../review-input.ts";
+import { type ReviewResult, WorkResult } from "../review-result.ts";
 
 /** A finding to prove. */
 export const ProveTarget = PostedFinding.pick({
@@ -26,27 +25,16 @@ export const ProveTarget = PostedFinding.pick({
 export type ProveTarget = z.infer<typeof ProveTarget>;
 
 /** The input of proofs. */
-export const ProveInput = z.strictObject({
-  targetBranch: z.string(),
-  /** Null for a local range. */
-  pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }).nullable(),
-  targets: z.array(ProveTarget).min(1),
-  config: EffectiveConfig,
-  limits: Limits,
-  models: ReviewInput.shape.models.unwrap(),
-});
+export const ProveInput = WorkInput.extend({ targets: z.array(ProveTarget).min(1) });
 export type ProveInput = z.infer<typeof ProveInput>;
 
 /** A run of a test that an earlier attempt recorded; `key` says on which files it ran, and which. */
 export const RecordedTest = z.strictObject({ key: z.string(), end: TestEnd });
 export type RecordedTest = z.infer<typeof RecordedTest>;
 
-export const ProveResult = z.strictObject({
+export const ProveResult = WorkResult.extend({
   /** One for each target, in their order. */
   proofs: z.array(z.strictObject({ id: z.string(), proof: Proof })),
-  model: z.string(),
-  stop_reason: z.enum(stopReasons),
-  usage: TotalUsage,
 });
 export type ProveResult = z.infer<typeof ProveResult>;
 

@@ -17,8 +17,7 @@ import { decodeText } from "../../text/decode.ts";
 import { provingTools } from "../../tools/index.ts";
 import { type ProofReport, ToolError, type TriedTest } from "../../tools/tool.ts";
 import { publicModelError, type StopReason, whyNoResult, worstStop } from "../review-result.ts";
-import type { ReviewDependencies } from "../review-run.ts";
-import { runLoop, startPlaceRun, totalUsage, whoAnswered } from "../run-loop.ts";
+import { runLoop, startPlaceRun, type WorkDependencies, workResult } from "../run-loop.ts";
 import { askIntent, type ProveRun, proveMessages } from "./messages.ts";
 import type { ProveInput, ProveResult, ProveTarget } from "./prove-input.ts";
 
@@ -49,8 +48,7 @@ export interface TestRun {
   key: string;
 }
 
-interface ProveDependencies extends ReviewDependencies {
-  models: NonNullable<ReviewDependencies["models"]>;
+interface ProveDependencies extends WorkDependencies {
   tests: TestPort;
 }
 
@@ -75,9 +73,7 @@ export async function runProve(input: ProveInput, deps: ProveDependencies): Prom
   );
   return {
     proofs: ended.map(({ proof }, at) => ({ id: input.targets[at]?.id ?? "", proof })),
-    model: whoAnswered(deps.models.verify.name, run.budget.usage),
-    stop_reason: worstStop(ended.map(({ stopReason }) => stopReason)),
-    usage: totalUsage(run.budget.usage),
+    ...workResult(run, "verify", worstStop(ended.map(({ stopReason }) => stopReason))),
   };
 }
 
