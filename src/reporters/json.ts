@@ -41,6 +41,7 @@ const unchanged = Finding.pick({
   reached: true,
   verification: true,
 });
+const unchangedPart = unchanged.strip();
 
 /**
  * The output of `review --format json`. The shape is a contract: minor versions may add fields; only a major version renames or removes
@@ -151,7 +152,7 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
     mode: result.mode,
     summary: result.summary,
     findings: result.findings.map(({ finding, placement }) => ({
-      ...unchanged.strip().parse(finding),
+      ...unchangedPart.parse(finding),
       placement: placement.kind,
       verification_note: noteOf(finding),
       places: finding.places.map(({ quote, ...place }) => place),
