@@ -5,12 +5,12 @@ import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../..
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { postedFinding } from "../ledger/posted-finding.ts";
 import { pullText } from "../review/context/first-message.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
+import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
@@ -139,16 +139,10 @@ async function review(
   protocol: Protocol,
   earlier: PostedFinding[] = [],
 ) {
-  const { workspace } = opened;
   const input = reviewInput({ config: { effort }, pull: pullText({ earlier }) });
   return reviewChange(
     { ...input, history: { key: "k", reviewed: null, carried: [], summary: "" } },
-    {
-      ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
-      models: forAllRoles(speaking(protocol, say)),
-      ...{ trajectory: { append: async () => {} }, replay: [], isPrivate: () => false, progress: () => {} },
-      ...{ signal: new AbortController().signal, now: () => 0, startedAt: 0 },
-    },
+    reviewDependencies(opened.workspace, forAllRoles(speaking(protocol, say))),
   );
 }
 

@@ -6,11 +6,11 @@ import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import { reviewChange } from "../../../src/review/review-change.ts";
 import type { History, ReviewInput } from "../../../src/review/review-input.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { postedFinding } from "../../ledger/posted-finding.ts";
 import { rejectingOthers } from "../../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
@@ -193,17 +193,16 @@ export async function round(rounds: Rounds, options: RoundOptions) {
   });
   const result = await reviewChange(
     { ...input, limits: { ...input.limits, ...options.limits } },
-    {
-      ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
-      models: options.offline ? null : { review: model, verify: model, summarize: model },
-      ...{ trajectory, replay },
-      isPrivate: () => false,
-      ...(options.analyzers && { analyzers: options.analyzers }),
-      progress: () => {},
-      signal: options.signal ?? new AbortController().signal,
-      now: () => 0,
-      startedAt: 0,
-    },
+    reviewDependencies(
+      workspace,
+      options.offline ? null : { review: model, verify: model, summarize: model },
+      {
+        trajectory,
+        replay,
+        ...(options.analyzers && { analyzers: options.analyzers }),
+        ...(options.signal && { signal: options.signal }),
+      },
+    ),
   );
   const asked = (loop: Loop) => scripted.requests.filter((request) => loopOf(request) === loop);
   return { result, asked, ledger: result.ledger!, requests: scripted.requests };
