@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { createAnalyzers, rulesFolder } from "../src/analyzers/analyze-change.ts";
-import { ruleLanguages } from "../src/analyzers/languages.ts";
+import { ruleLanguages } from "../src/analyzers/rule-file.ts";
 import { RuleDefinition } from "../src/config/named-rules.ts";
 import {
   defaultRepoConfig,

@@ -11,7 +11,7 @@ import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { analyzeChange, createAnalyzers } from "../src/analyzers/analyze-change.ts";
 import type { AnalyzedFile } from "../src/analyzers/analyzer.ts";
-import { ruleGrammarOf } from "../src/analyzers/languages.ts";
+import { ruleGrammarOf } from "../src/analyzers/rule-file.ts";
 import { isWorthParsing } from "../src/code/parse.ts";
 
 interface Measured {

@@ -69,6 +69,12 @@ export class AppError extends Error {
   }
 }
 
+/** For `catch`: what is too large counts as missing; other errors go on. */
+export function nullIfTooLarge(error: unknown): null {
+  if (error instanceof AppError && error.code === "too_large") return null;
+  throw error;
+}
+
 /** For `catch`: returns one of our errors as a value. Anything else is a bug and is thrown again. */
 export function asValue(error: unknown): AppError {
   if (error instanceof AppError) return error;

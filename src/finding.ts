@@ -192,7 +192,7 @@ export function isCertain({ source }: { source: string | null }): boolean {
 }
 
 /** The rule of a finding for people and programs: a named rule, or the analyzer and its rule; null if a model found it on its own. */
-export const ruleNameOf = ({ source, rule }: Pick<Finding, "source" | "rule">): string | null =>
+export const ruleNameOf = ({ source, rule }: { source: string | null; rule?: string | undefined }) =>
   rule ?? (source === "model" ? null : source);
 /** Prefix of the source of findings of a repository's own rules; no id of a rule contains a slash. */
 export const OWN_RULE = "own-rules/";

@@ -87,12 +87,16 @@ export async function firstMessagesOf(
   const anchorFile = createAnchorFiles(workspace, diffs);
   const began = performance.now();
   const known = findReviewedHunks(files, null, diffs);
-  const run = await startRun(
+  const run = await startRun(models, {
     input,
-    models,
-    { ...deps, ...(graph && { graph }) },
-    { files, analysis, matches: ruleMatches(analysis.findings), coverage, known, anchorFile },
-  );
+    deps: { ...deps, ...(graph && { graph }) },
+    files,
+    analysis,
+    matches: ruleMatches(analysis.findings),
+    coverage,
+    known,
+    anchorFile,
+  });
   const { units } = await planReview(run);
   const messages: Message[][] = [];
   for (const unit of units) {

@@ -3,14 +3,15 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { worstFirst } from "../finding.ts";
 import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
 import { createAstGrepAnalyzer } from "./ast-grep.ts";
-import { createBrokenCodeAnalyzers } from "./broken-code.ts";
-import { createBrokenDataAnalyzer, dataFormatOf } from "./data-formats.ts";
+import { createBrokenCodeAnalyzers, createBrokenDataAnalyzer, dataFormatOf } from "./data-formats.ts";
 import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
 import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
-import { ruleGrammarOf } from "./languages.ts";
-import { createDebuggerLeftoversAnalyzer, createFocusedTestsAnalyzer } from "./leftovers.ts";
-import { createMergeMarkersAnalyzer } from "./merge-markers.ts";
-import { loadRules } from "./rule-file.ts";
+import {
+  createDebuggerLeftoversAnalyzer,
+  createFocusedTestsAnalyzer,
+  createMergeMarkersAnalyzer,
+} from "./leftovers.ts";
+import { loadRules, ruleGrammarOf } from "./rule-file.ts";
 import { createSecretsAnalyzer } from "./secrets.ts";
 
 /** `rules/` is next to `src/` and, in the package, next to `dist/`. */
@@ -128,8 +129,8 @@ async function analyzeFile(file: AnalyzedFile, { signal, timeLimit, analyzers, o
 
 const isReadable = (file: AnalyzedFile) => file.text.length <= maximumCharacters && !file.text.includes("\0");
 
-function linesOf({ startLine, line }: Diagnostic): number[] {
-  const first = startLine ?? line;
+function linesOf({ start_line, line }: Diagnostic): number[] {
+  const first = start_line ?? line;
   return Array.from({ length: line - first + 1 }, (_, index) => first + index);
 }
 

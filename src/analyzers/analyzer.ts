@@ -1,6 +1,6 @@
 import { firstIndex } from "../code/tree.ts";
 import type { FileDiff } from "../diff/file-diff.ts";
-import type { Category, Severity } from "../finding.ts";
+import type { Finding } from "../finding.ts";
 
 /** A changed file for an analyzer: the whole text at head and the lines that the change added. */
 export interface AnalyzedFile {
@@ -12,19 +12,9 @@ export interface AnalyzedFile {
 }
 
 /** An analyzer's report: posted unchanged offline; otherwise a model judges it unless it is certain. */
-export interface Diagnostic {
-  path: string;
-  line: number;
-  /** First line of a range, smaller than `line`; null for a single line. */
-  startLine: number | null;
-  severity: Severity;
-  category: Category;
-  title: string;
-  /** Markdown: what happens and when, and what to do instead. */
-  body: string;
-  suggestion: string | null;
-  /** Analyzer and rule: "ast-grep/py-mutable-default". */
-  source: string;
+export interface Diagnostic
+  extends Pick<Finding, "path" | "line" | "severity" | "category" | "title" | "body" | "source">,
+    Partial<Pick<Finding, "start_line" | "suggestion">> {
   /** All lines of the match, if there are more than reported: the id depends on their text. */
   extent?: { start: number; end: number };
 }

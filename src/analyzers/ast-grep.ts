@@ -3,9 +3,16 @@ import { loadAstGrep, type NapiConfig, type SgNode } from "../code/languages.ts"
 import { isTooDeep, isWorthParsing } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
 import { firstIndex } from "../code/tree.ts";
+import type { Finding } from "../finding.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzer.ts";
-import { type RuleLanguage, ruleGrammarOf, ruleLanguages } from "./languages.ts";
-import { configOf, type RuleFile, refused } from "./rule-file.ts";
+import {
+  configOf,
+  type RuleFile,
+  type RuleLanguage,
+  refused,
+  ruleGrammarOf,
+  ruleLanguages,
+} from "./rule-file.ts";
 
 /** Possible matches times characters: a rule can search the whole file for each. About half a second of work. */
 const maximumUninterrupted = 10_000_000;
@@ -183,7 +190,7 @@ function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic
   return {
     path: file.path,
     line: suggestion?.line ?? line,
-    startLine: suggestion?.startLine ?? null,
+    start_line: suggestion?.start_line ?? null,
     severity: rule.severity,
     category: rule.category,
     title: rule.title,
@@ -215,9 +222,7 @@ function firstOf(first: number, last: number, holds: (line: number) => boolean):
   return undefined;
 }
 
-interface Suggestion {
-  line: number;
-  startLine: number | null;
+interface Suggestion extends Pick<Finding, "line" | "start_line"> {
   text: string;
 }
 
@@ -237,7 +242,7 @@ export function suggestionFor(
   if (firstOf(first, last, (line) => !file.addedLines.has(line)) !== undefined) return null;
   const before = rows[first - 1]?.slice(0, start.column) ?? "";
   const after = (rows[last - 1]?.slice(end.column) ?? "").replace(/\r$/, "");
-  return { line: last, startLine: first === last ? null : first, text: before + replacement + after };
+  return { line: last, start_line: first === last ? null : first, text: before + replacement + after };
 }
 
 /** `$NAME` and `$$$NAME` in a text of a rule. */

@@ -1,8 +1,9 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { flatMapWithPauses } from "../async.ts";
-import { grammarOf } from "../code/languages.ts";
-import { parseText } from "../code/parse.ts";
+import { extensionOf, grammarOf, loadAstGrep, type SgNode } from "../code/languages.ts";
+import { isNestedTooDeep, parseText } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
+import { extentOf, firstIndex } from "../code/tree.ts";
 import type { Severity } from "../finding.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
@@ -20,11 +21,258 @@ import {
   hiddenIn,
   type LineContext,
   type MixedWord,
+  type TextKind,
   type HiddenKind as WithinLine,
   withoutUnseen,
 } from "./hidden-in-line.ts";
-import { hiddenLineEnds } from "./hidden-line-ends.ts";
-import { byLanguage, kindsOfProse, kindsOfText, prose, recorded, translated } from "./hidden-places.ts";
+
+const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|html?|tex|org)$/i;
+const translated = /\.(?:po|pot|xlf|xliff|arb|strings|resx|ftl|srt|vtt|csv|tsv)$/i;
+/** Paths of texts in one language: `locales/fa.json`, `values-iw/strings.xml`. They are data, which forms no names. */
+const byLanguage =
+  /(?:^|\/)(?:_?locales?|i18n|l10n|lang|translations?)\/.*\.(?:json|ya?ml|properties|toml|xml|ini)$|\/values-[\w-]+\/[^/]*\.xml$/i;
+/** Recordings of terminals, and snapshots of what a program wrote to one. */
+const recorded = /\.(?:cast|ans|ansi|snap)$/i;
+
+/** Each takes some queries of the tree, which last microseconds; a larger tree takes too much memory. */
+const mostInTree = 10_000;
+const mostCharacters = 600_000;
+
+/**
+ * Looks up kinds of text in the syntax tree; null if there is no tree, or there are too many indices.
+ *
+ * @param wanted the indices to be looked up, in order
+ */
+async function kindsOfText(
+  { path, text }: Pick<AnalyzedFile, "path" | "text">,
+  wanted: readonly number[],
+): Promise<((index: number) => TextKind) | null> {
+  const grammar = grammarOf(path);
+  const isLarge = wanted.length > mostInTree || text.length > mostCharacters;
+  if (!grammar || isLarge || isNestedTooDeep(text)) return null;
+  const root = (await (await loadAstGrep()).parseAsync(grammar.dialect, text)).root();
+  const known = new Map<number, TextKind>();
+  const open: { node: SgNode; around: TextKind }[] = [{ node: root, around: "code" }];
+  let count = 0;
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { from, to } = extentOf(next.node);
+    const end = firstIndex(wanted, (index) => index >= to);
+    const here = kindOf(next.node, text, from) ?? next.around;
+    let first = firstIndex(wanted, (index) => index >= from);
+    for (const index of wanted.slice(first, end)) known.set(index, here);
+    // Nodes within are popped later, and are more precise.
+    for (let [at, behind] = [0, from]; first < end; at++) {
+      if (++count % 100 === 0) await nextTick();
+      const index = wanted[first] ?? to;
+      at = childBehind(next.node, index, at, at + index - behind);
+      const node = next.node.child(at);
+      if (!node) break;
+      behind = extentOf(node).to;
+      open.push({ node, around: here });
+      first = firstIndex(wanted, (other) => other >= behind);
+    }
+  }
+  return (index) => known.get(index) ?? "code";
+}
+
+/** The number of the first child, from `low` to `high`, that ends behind an index. A list of all lasts a second for a long array. */
+function childBehind(node: SgNode, index: number, low: number, high: number): number {
+  if (low >= high) return low;
+  const middle = (low + high) >> 1;
+  const child = node.child(middle);
+  return !child || extentOf(child).to > index
+    ? childBehind(node, index, low, middle)
+    : childBehind(node, index, middle + 1, high);
+}
+
+/** The kinds of text of prose: what is in the scripts of a page counts as strings. */
+function kindsOfProse(text: string): (index: number) => TextKind {
+  const tags = [...text.matchAll(/(?<!`)<script\b|<\/script\b/gi)];
+  const before = (index: number) => tags[firstIndex(tags, (tag) => tag.index > index) - 1]?.[0] ?? "</";
+  return (index) => (before(index).startsWith("</") ? "text" : "string");
+}
+
+/** Includes the body of a macro, which the grammars of C do not parse. */
+const literal =
+  /string|heredoc|nowdoc|regex|(?:char(?:acter)?|rune)_literal|template_literal|symbol$|^(?:character|uninterpreted|preproc_arg)$/;
+/** Code within a string, also if its parser does not understand it. */
+const inserted =
+  /^(?:template_substitution|(?:string_)?interpolation|interpolated_identifier|\w*variable_name|ERROR)$|(?<!string)_expression$/;
+
+/** Undefined for a node of the same kind of text as the one around it. */
+function kindOf(node: SgNode, text: string, from: number): TextKind | undefined {
+  const kind = String(node.kind());
+  if (inserted.test(kind)) return "code";
+  if (/comment|^hash_bang/.test(kind)) return text.startsWith("/*", from) ? "block comment" : "comment";
+  if (/^(?:jsx_text|text)/.test(kind)) return "text";
+  return literal.test(kind) ? "string" : undefined;
+}
+
+/** The characters that end a line in a language, besides a line feed. */
+interface LineTerminators {
+  /** The characters, for a regular expression class. */
+  characters: string;
+  /** The start of a comment that ends with its line. */
+  comment: RegExp;
+  /** Whether a text may contain these characters outside of comments and strings: then only the end of a comment is suspicious. */
+  isData: boolean;
+}
+
+const slashes = /\/\//y;
+const hash = /#/y;
+
+/**
+ * Only languages whose definition or compiler says so; all of them treat a line feed, with or without a carriage return before it, as one
+ * line end. In Go, Rust, Ruby and shells nothing else but a line feed ends a line.
+ *
+ * - ECMAScript, and TypeScript's scanner: ECMA-262, 12.3 "Line Terminators". Since ES2019 strings may hold U+2028 and U+2029.
+ * - C#: ECMA-334, 6.3.2 "Line terminators".
+ * - Java: JLS 3.4. Kotlin: language specification 1.2.1, `NL`. Swift: reference, "Lexical structure", `line-break`. Dart:
+ *   specification, `NEWLINE`.
+ * - Python: language reference 2.1.2 "Physical lines".
+ * - PHP: `NEWLINE` of Zend's scanner.
+ * - C, C++: left to the implementation. Clang: `isVerticalWhitespace`, which ends its line comments.
+ * - YAML: 1.2, 5.4 "Line Break Characters", has the carriage return; 1.1 and the libraries that follow libyaml have the others too.
+ */
+const languages: readonly (LineTerminators & { extensions: string })[] = [
+  {
+    extensions: "js jsx mjs cjs ts mts cts tsx vue svelte",
+    characters: "\\r\\u2028\\u2029",
+    comment: slashes,
+    isData: false,
+  },
+  { extensions: "cs csx", characters: "\\r\\x85\\u2028\\u2029", comment: slashes, isData: false },
+  {
+    extensions: "java kt kts swift dart c h cc cpp cxx hh hpp hxx ipp m mm cu",
+    characters: "\\r",
+    comment: slashes,
+    isData: false,
+  },
+  { extensions: "py pyi", characters: "\\r", comment: hash, isData: false },
+  // `#[` begins an attribute.
+  { extensions: "php", characters: "\\r", comment: /\/\/|#(?!\[)/y, isData: false },
+  { extensions: "yml yaml", characters: "\\r\\x85\\u2028\\u2029", comment: /(?<!\S)#/y, isData: true },
+];
+
+/** In other languages, only a line feed ends a line. */
+const others: LineTerminators = { characters: "", comment: /(?!)/y, isData: false };
+
+function lineTerminatorsOf(path: string): LineTerminators {
+  const extension = extensionOf(path);
+  return languages.find(({ extensions }) => extensions.split(" ").includes(extension)) ?? others;
+}
+
+/** Data of programs that may have carriage returns. */
+const data = /\.(?:json|jsonl|geojson|xml|svg|plist|ics|vcf|eml|rtf|pdf|e?ps|log|diff|patch|dat|lock)$/i;
+
+/** Whether a file is code, in which no editor writes a lone carriage return. A terminal shows only what follows one. */
+const isOfCode = (path: string) =>
+  !isTestFile(path) && ![prose, translated, byLanguage, recorded, data].some((kind) => kind.test(path));
+
+/** A character that ends a line for a compiler, but not for a reader. */
+interface HiddenLineEnd {
+  /** What it ends: a comment, so the rest of the line is code that runs, or a line of code. */
+  ends: "comment" | "code";
+  line: number;
+  /** Its index in the line. */
+  at: number;
+}
+
+/** A line end with the blanks after it. */
+interface LineEnd extends Omit<HiddenLineEnd, "ends"> {
+  text: string;
+  /** Index in the line of the text after it. */
+  next: number;
+  /** Index in the file's text. */
+  place: number;
+}
+
+/**
+ * Finds where a comment or code ends in the middle of one of these lines, at most once per line. Strings and comments of several lines may
+ * contain these characters, except a carriage return in code. Other texts without line feeds come from an old Macintosh.
+ */
+export async function hiddenLineEnds(
+  file: Pick<AnalyzedFile, "path" | "text">,
+  lines: readonly AddedLine[],
+): Promise<HiddenLineEnd[]> {
+  const terminators = lineTerminatorsOf(file.path);
+  const isCode = isOfCode(file.path);
+  const candidates = await lineEndsIn(file.text, lines, terminators.characters, isCode);
+  const places = candidates.flatMap(({ place }) => [place - 1, place]);
+  const placeAt = places.length > 0 && terminators !== others ? await kindsOfText(file, places) : null;
+  const found = new Map<number, HiddenLineEnd>();
+  const comments = new Map<number, number>();
+  for (const one of candidates) {
+    if (found.has(one.line)) continue;
+    const comment = comments.get(one.line) ?? (placeAt ? -1 : commentIn(one.text, terminators.comment));
+    comments.set(one.line, comment);
+    const told = placeAt ? endedAt(one, placeAt, terminators) : endedInLine(one, comment, terminators);
+    const ends = told ?? (isCode && one.text[one.at] === "\r" ? "code" : undefined);
+    if (ends !== undefined) found.set(one.line, { ends, line: one.line, at: one.at });
+  }
+  return [...found.values()];
+}
+
+/** No line feed except at its end, and several lines. */
+const isOldMac = (text: string) => !/\n./s.test(text) && text.split("\r", 4).length > 3;
+
+/** Line ends between two things in a line, in order. Linear in the length of the lines. */
+async function lineEndsIn(text: string, lines: readonly AddedLine[], known: string, isCode: boolean) {
+  const characters = isCode ? `\\r${known}` : isOldMac(text) ? known.replace("\\r", "") : known;
+  if (characters === "") return [];
+  const pattern = new RegExp(`[${characters}][\\s\\x85]*`, "g");
+  const ends = lineEnds(text);
+  return await flatMapWithPauses(lines, ({ line, text: row }) => {
+    const start = line === 1 ? 0 : (ends[line - 2] ?? 0) + 1;
+    const first = row.search(/[^\s\x85]/);
+    const found: LineEnd[] = [];
+    for (const { 0: run, index: at } of row.matchAll(pattern)) {
+      const next = at + run.length;
+      if (at <= first || first < 0 || (next === row.length && !/\r[^\r]/.test(run))) continue;
+      found.push({ line, text: row, at, next, place: start + at });
+      // One finding for a line is enough.
+      if (isCode && run.startsWith("\r")) break;
+    }
+    return found;
+  });
+}
+
+function endedAt(
+  { text, next, place }: LineEnd,
+  placeAt: (index: number) => TextKind,
+  { comment, isData }: LineTerminators,
+): HiddenLineEnd["ends"] | undefined {
+  const kind = placeAt(place);
+  if (kind !== "code" && kind !== "comment") return undefined;
+  const isComment = kind === "comment" || placeAt(place - 1) === "comment";
+  if (!isComment) return isData ? undefined : "code";
+  return beginsAt(comment, text, next) ? undefined : "comment";
+}
+
+/** Without a syntax tree: only the end of a comment can be detected, from the line itself. */
+function endedInLine(
+  { text, at, next }: LineEnd,
+  start: number,
+  { comment }: LineTerminators,
+): "comment" | undefined {
+  return start >= 0 && start < at && !beginsAt(comment, text, next) ? "comment" : undefined;
+}
+
+function beginsAt(pattern: RegExp, text: string, index: number): boolean {
+  pattern.lastIndex = index;
+  return pattern.test(text);
+}
+
+/** The index of the first comment of a line that ends with it; -1 if there is none. */
+function commentIn(line: string, comment: RegExp): number {
+  for (let at = 0; at < line.length; at++) {
+    if (beginsAt(comment, line, at)) return at;
+    const sign = line.charAt(at);
+    if (!"\"'`".includes(sign)) continue;
+    for (at += 1; at < line.length && line.charAt(at) !== sign; at++) if (line.charAt(at) === "\\") at += 1;
+  }
+  return -1;
+}
 
 type HiddenKind = WithinLine | "comment-ends" | "line-ends";
 
@@ -133,7 +381,9 @@ async function piecesOf(
     const rest = isEnded(line) ? text.replace(/[\x85\u2028\u2029]/g, " ") : text;
     const read = line === 1 ? rest.replace(/^\ufeff/, " ") : rest;
     return Array.from(read.matchAll(piece), ({ 0: part, index }) => ({
-      ...{ line, text: part, start: (starts[line - 1] ?? 0) + index },
+      line,
+      text: part,
+      start: (starts[line - 1] ?? 0) + index,
     }));
   });
 }
@@ -173,7 +423,12 @@ function toDiagnostics({ path }: AnalyzedFile, found: readonly FoundLine[]): Dia
     const more = others.length === 0 ? "" : `\n\nThe same applies to ${named(others)}.`;
     const text = `${body}\n\n${fence(shown(one), "text")}${more}`;
     return {
-      ...{ path, line, startLine: null, severity, category: "security", title, body: text, suggestion: null },
+      path,
+      line,
+      severity,
+      category: "security",
+      title,
+      body: text,
       source: `hidden-characters/${kind}`,
       extent: { start: line, end: others.at(-1)?.line ?? line },
     };

@@ -1,5 +1,3 @@
-import type { TextKind } from "./hidden-places.ts";
-
 /**
  * Letters that look like a Latin one in every common font, mapped to that letter. Merely similar letters are left out, and so are the Greek
  * small letters used in formulas. https://www.unicode.org/Public/security/latest/confusables.txt
@@ -57,6 +55,9 @@ function mixedWords(line: string): MixedWord[] {
 
 /** The ways in which a line can differ from how it looks. */
 export type HiddenKind = "bidirectional" | "terminal" | "invisible" | "look-alikes";
+
+/** The kind of text at an index of a program. "comment" is only a comment that ends with its line; "text" is between tags. */
+export type TextKind = "code" | "comment" | "block comment" | "string" | "text";
 
 /** What decides which characters are ordinary in a line. */
 export interface LineContext {

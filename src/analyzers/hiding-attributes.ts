@@ -134,12 +134,10 @@ function toDiagnostic(file: AnalyzedFile, line: number, text: string, effect: Ef
   return {
     path: file.path,
     line,
-    startLine: null,
     severity: "medium",
     category: "security",
     title: "These attributes hide code from reviewers",
     body: `The pattern matches code that people write, and with these attributes ${effects[effect]}:\n\n${fence(escapeInvisible(text.slice(0, 300)), "text")}\n\nName only files that no one writes by hand, or remove the line.`,
-    suggestion: null,
     source: `hiding-attributes/${effect}`,
   };
 }

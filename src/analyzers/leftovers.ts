@@ -3,7 +3,7 @@ import { isWorthParsing } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
 import type { Category, Severity } from "../finding.ts";
 import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
-import { proseLinesOf, ruleGrammarOf } from "./languages.ts";
+import { proseLinesOf, ruleGrammarOf } from "./rule-file.ts";
 
 /** A problem that a single line shows. */
 interface LinePattern {
@@ -42,7 +42,15 @@ async function matchLines(
   return found
     .filter(({ line }) => !prose.has(line))
     .filter(({ line, pattern }) => !pattern.excusedByComment || !isExplained(rows, line))
-    .map(({ line, pattern }) => patternDiagnostic(analyzer, file, line, pattern));
+    .map(({ line, pattern: { id, severity, category, title, body } }) => ({
+      path: file.path,
+      line,
+      severity,
+      category,
+      title,
+      body,
+      source: `${analyzer}/${id}`,
+    }));
 }
 
 /** Whether there is a comment on the line, on the line above, or on the first non-empty line below. */
@@ -50,25 +58,6 @@ function isExplained(rows: readonly string[], line: number): boolean {
   let below = line;
   while (rows[below]?.trim() === "") below++;
   return [line - 2, line - 1, below].some((index) => comment.test(rows[index] ?? ""));
-}
-
-function patternDiagnostic(
-  analyzer: string,
-  file: AnalyzedFile,
-  line: number,
-  found: LinePattern,
-): Diagnostic {
-  return {
-    path: file.path,
-    line,
-    startLine: null,
-    severity: found.severity,
-    category: found.category,
-    title: found.title,
-    body: found.body,
-    suggestion: null,
-    source: `${analyzer}/${found.id}`,
-  };
 }
 
 const stops = {
@@ -242,4 +231,70 @@ async function nodeTestNames({ path, text }: AnalyzedFile): Promise<Set<string>>
 function boundNames(declaration: string): string[] {
   const bindings = declaration.replace(/^import\s/, "").split(/\sfrom\b|=/, 1)[0] ?? "";
   return bindings.split(/[{},]/).flatMap((binding) => /\w+$/.exec(binding.trim())?.[0] ?? []);
+}
+
+const opening = /^<{7}(?: |$)/;
+const middle = /^={7}$/;
+const closing = /^>{7}(?: |$)/;
+const base = /^\|{7}(?: |$)/;
+/** In prose a row of signs can be a heading, a quotation or an explanation of conflicts. */
+const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|tex|org|html?|eml|patch|diff)$/i;
+const fence = /^\s*(?:```|~~~)/;
+
+/** Finds unresolved merge conflict markers: one finding for each conflict. */
+export function createMergeMarkersAnalyzer(): Analyzer {
+  return {
+    name: "merge-markers",
+    async analyze(file) {
+      const added = addedLinesOf(file);
+      if (!added.some(({ text }) => opening.test(text) || middle.test(text) || closing.test(text))) return [];
+      return conflictsOf(file)
+        .map((conflict) => conflict.find((line) => file.addedLines.has(line)))
+        .filter((line) => line !== undefined)
+        .map((line) => toDiagnostic(file, line));
+    },
+  };
+}
+
+/**
+ * The lines of each conflict's markers. Complete conflicts count everywhere except in Markdown fences; a single opening or closing marker
+ * counts outside of prose; a single `=======` never.
+ */
+function conflictsOf(file: AnalyzedFile): number[][] {
+  const conflicts: number[][] = [];
+  const isProse = prose.test(file.path);
+  let open: number[] = [];
+  let fenced = false;
+  const close = () => {
+    if (open.length > 0 && !isProse) conflicts.push(open);
+    open = [];
+  };
+  for (const [index, raw] of file.text.split("\n").entries()) {
+    const text = raw.replace(/\r$/, "");
+    if (isProse && fence.test(text)) fenced = !fenced;
+    if (fenced) continue;
+    if (opening.test(text)) {
+      close();
+      open = [index + 1];
+    } else if (open.length > 0 && (middle.test(text) || base.test(text))) {
+      open.push(index + 1);
+    } else if (closing.test(text)) {
+      if (open.length > 1 || !isProse) conflicts.push([...open, index + 1]);
+      open = [];
+    }
+  }
+  close();
+  return conflicts;
+}
+
+function toDiagnostic(file: AnalyzedFile, line: number): Diagnostic {
+  return {
+    path: file.path,
+    line,
+    severity: "critical",
+    category: "correctness",
+    title: "A merge conflict is not resolved",
+    body: "This is a conflict marker that git wrote. Both versions are in the file, which no longer parses or contains the code twice.\n\nKeep one version, or merge them by hand, and delete the lines `<<<<<<<`, `=======` and `>>>>>>>`.",
+    source: "merge-markers/conflict",
+  };
 }

@@ -48,7 +48,7 @@ export const RuleAnswer = z.discriminatedUnion("type", [
 export type RuleAnswer = z.infer<typeof RuleAnswer>;
 
 /** Maximum matches of one rule in one file that are described; all are counted. */
-export const MOST_IN_FILE = 30;
+const MOST_IN_FILE = 30;
 /** Characters of a metavariable's text. */
 const longestText = 5_000;
 /** Characters of ast-grep's words. */

@@ -55,9 +55,12 @@ function toDiagnostic(
   const title = isIssued ? `${what} is in this file` : `${what} may be in this file`;
   const grave = isIssued ? "critical" : "high";
   return {
-    ...{ path, line, startLine: null, severity: isSample ? "medium" : grave, category: "security", title },
+    path,
+    line,
+    severity: isSample ? "medium" : grave,
+    category: "security",
+    title,
     body: `${what} is on this line. Once it is pushed, everyone who can read the repository, a fork or a clone of it can use it, even after a later commit removes it, because the history keeps it.\n\nRevoke it where it was issued if it was pushed, and read the new one from the environment or a secret store. If it is a made-up example, use a value that no one can mistake for a real one.`,
-    suggestion: null,
     source: isIssued ? `secrets/${kind.toLowerCase().replaceAll(/[^a-z\d]+/g, "-")}` : LIKELY,
   };
 }

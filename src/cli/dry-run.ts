@@ -133,7 +133,9 @@ async function openRun(
     startedAt: Date.now(),
   };
   const others = await toolFindings(results, files, { ...deps, isOff: createRuleSwitch(config) });
-  return startRun(inputOf(range.names.base, config, null), models, deps, {
+  return startRun(models, {
+    input: inputOf(range.names.base, config, null),
+    deps,
     files,
     analysis: { findings: others.findings, silenced: [], unfinished: [] },
     matches: ruleMatches(others.findings, others.said),

@@ -21,6 +21,10 @@ export interface Hunk {
   lines: DiffLine[];
 }
 
+/** Numbers of the lines that hunks add, in order. */
+export const addedLinesOf = (hunks: readonly Hunk[]): number[] =>
+  hunks.flatMap(({ lines }) => lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])));
+
 /** One file's textual diff. Files without one (binary, mode only, pure rename) have no hunks. */
 export interface FileDiff {
   path: string;

@@ -117,7 +117,7 @@ function entryFigure(
     state: answer?.state ?? entry.state,
     dismissal: answer ? null : dismissal && { by: dismissal.by, how: dismissal.how },
   };
-  const line = entry.line ?? entry.originalLine;
+  const line = entry.line ?? entry.original_line;
   const reason = (answer ? answer.reason : dismissal?.reason) ?? null;
   return { figure, words: { title, path, line, url, reason } };
 }

@@ -21,9 +21,9 @@ import {
   type EventAbout,
   type EventOrigin,
   eventAt,
+  eventFinding,
   findingsOf,
   isoTime,
-  postedFinding,
 } from "../reporters/event.ts";
 import { outcomeOf } from "../reporters/outcome.ts";
 import type { ReviewResult } from "../review/review-result.ts";
@@ -99,7 +99,7 @@ function settledEvent(
   { repository, at }: { repository: RepositoryRef; at: number },
 ): Announcement[] {
   const place = `${repository.id}#${about.pull.number} ${entry.comment ?? entry.id}`;
-  const finding = postedFinding(entry);
+  const finding = eventFinding(entry);
   const { state, dismissal } = entry;
   if (state === "fixed")
     return [

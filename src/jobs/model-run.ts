@@ -3,8 +3,8 @@ import { AppError } from "../errors.ts";
 import { eachRole, factsOf, type Model, type Models } from "../llm/model.ts";
 import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
 import { jobFields } from "../queue/run-job.ts";
-import type { ProgressEvent } from "../review/progress.ts";
 import { type Limits, limitsOf } from "../review/review-input.ts";
+import type { ProgressEvent } from "../review/review-result.ts";
 import { Budget } from "./budgets.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 

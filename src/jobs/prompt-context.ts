@@ -9,7 +9,7 @@ import type { Ledger, PostedFinding } from "../ledger/entry.ts";
 import { type CarriedFinding, type LedgerState, mergedHashes, type Reviewed } from "../ledger/state.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { lookAgain, markOf } from "../review/followup/content-hash.ts";
-import type { FailedCheck, History, LinkedIssue, PriorFinding, PullText } from "../review/review-input.ts";
+import type { FailedCheck, History, LinkedIssue, PullText } from "../review/review-input.ts";
 import { cutCharacters } from "../text/cut.ts";
 
 /*
@@ -27,25 +27,17 @@ const longest = { title: 300, text: 4_000, reply: 500 };
 export function earlierFindings(
   { entries }: Pick<Ledger, "entries">,
   privatePaths: readonly string[],
-): PriorFinding[] {
+): PostedFinding[] {
   const isPrivate = createPrivacy(privatePaths);
   // The path of a deleted comment is not known.
   const shown = entries.filter(({ path }) => path === "" || !isPrivate(path));
-  return shown.slice(-most.earlier).map((entry) => earlierFinding(entry, isPrivate));
-}
-
-function earlierFinding(entry: PostedFinding, isPrivate: (path: string) => boolean): PriorFinding {
-  const { comment, id, path, side, line, severity, category, symbol, code, source, rule, state } = entry;
-  return {
-    ...{ comment, id, path, side, line, severity, category, symbol, code, source, state },
-    ...(rule !== undefined && { rule }),
-    start_line: entry.startLine,
-    original_line: entry.originalLine,
+  return shown.slice(-most.earlier).map((entry) => ({
+    ...entry,
     files: entry.files.filter((file) => !isPrivate(file)).slice(0, most.files),
     title: cutCharacters(entry.title, longest.title),
     text: cutCharacters(entry.text, longest.text),
     replies: entry.replies.slice(-most.replies).map((reply) => cutCharacters(reply, longest.reply)),
-  };
+  }));
 }
 
 export interface HistorySource extends Pick<History, "key"> {

@@ -25,8 +25,7 @@ import { type JobTools, jobFields, nextTry, requireLease } from "../queue/run-jo
 import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
 import { isComplete, type ReviewResult } from "../review/review-result.ts";
 import { reviewTask } from "../review/review-task.ts";
-import { onChangedFiles } from "../review/tool-results/changed-files.ts";
-import { ToolResult } from "../review/tool-results/tool-result.ts";
+import { onChangedFiles, ToolResult } from "../review/tool-results/tool-result.ts";
 import {
   pinPromptContext,
   publishedReview,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type Category, type Severity, type Side, toolOf } from "../finding.ts";
+import { z } from "zod";
+import { Category, Severity, Side, toolOf } from "../finding.ts";
 import type { OwnText } from "../github/pull-request-api.ts";
 import { foldLine, ownWords } from "./folds.ts";
 import type { CarriedFinding, LedgerState } from "./state.ts";
@@ -9,68 +10,80 @@ import type { CarriedFinding, LedgerState } from "./state.ts";
  * and we said so. dismissed: a person with write access decided to leave the code as it is. outdated: its code has changed, and it is not
  * known yet whether that fixed it. All except fixed and dismissed hold the check run.
  */
-const entryStates = ["open", "fixed", "dismissed", "outdated"] as const;
-type EntryState = (typeof entryStates)[number];
+const EntryState = z.enum(["open", "fixed", "dismissed", "outdated"]);
 
-/** How a person dismissed a finding. */
-type DismissalKind = "reaction" | "reply" | "resolved" | "command" | "page" | "deleted";
-
-export interface Dismissal {
-  how: DismissalKind;
+export const Dismissal = z.strictObject({
+  how: z.enum(["reaction", "reply", "resolved", "command", "page", "deleted"]),
   /** Login; null if GitHub does not say. */
-  by: string | null;
+  by: z.string().nullable(),
   /** ISO 8601; null if GitHub does not say. */
-  at: string | null;
+  at: z.string().nullable(),
   /** Why, in the person's words; only if it was done on a page. */
-  reason?: string | undefined;
-}
+  reason: z.string().optional(),
+});
+export type Dismissal = z.infer<typeof Dismissal>;
 
-/** A finding that we posted as a comment, as GitHub shows it now. */
-export interface PostedFinding {
-  /** Id of the comment; null if it was deleted. */
-  comment: number | null;
+/** A finding that we posted as a comment, as GitHub shows it now. The review process gets it as it is. */
+export const PostedFinding = z.strictObject({
+  /** Id of the comment; null if it was deleted, and for a finding that never had one. */
+  comment: z.int().nullable(),
   /** Id of the finding. */
-  id: string;
-  path: string;
-  side: Side;
+  id: z.string(),
+  path: z.string(),
+  side: Side,
   /** The line as GitHub shows it now; null for a comment on a file, and if it is outdated. */
-  line: number | null;
-  startLine: number | null;
+  line: z.int().nullable(),
+  start_line: z.int().nullable(),
   /** The line when the comment was made; null for a comment on a file. */
-  originalLine: number | null;
-  severity: Severity;
-  /** Null in comments of older versions, like the next four. */
-  category: Category | null;
+  original_line: z.int().nullable(),
+  severity: Severity,
+  category: Category.nullable(),
   /** The definition that contains its code. */
-  symbol: string | null;
-  /** Hash of its code without white space. */
-  code: string | null;
+  symbol: z.string().nullable(),
+  /** `codeHash` of its code. */
+  code: z.string().nullable(),
   /** The rule that found it, or "model". */
-  source: string | null;
+  source: z.string().nullable(),
   /** The named rule that it breaks; omitted if it is about none. */
-  rule?: string | undefined;
+  rule: z.string().optional(),
   /** Other files that were named as evidence. */
-  files: readonly string[];
-  title: string;
+  files: z.array(z.string()),
+  title: z.string(),
   /** The comment's text without the marker. */
-  text: string;
-  state: EntryState;
-  dismissal: Dismissal | null;
+  text: z.string(),
+  state: EntryState,
+  dismissal: Dismissal.nullable(),
   /** A person with write access wrote in its thread or resolved it: we answer there, and do not resolve. */
-  isTheirs: boolean;
-  /** Id of the newest comment in its thread; 0 for a deleted one. */
-  newestReply: number;
+  is_theirs: z.boolean(),
+  /** Id of the newest comment in its thread; 0 without one. */
+  newest_reply: z.int(),
   /** Node id of its thread; null if GitHub does not show threads. */
-  thread: string | null;
-  resolved: boolean;
+  thread: z.string().nullable(),
+  resolved: z.boolean(),
   /** Reactions on its comment; null if GitHub does not show its thread. */
-  thumbs: { up: number; down: number } | null;
-  url: string;
-  /** When its comment was published, ISO 8601; null for a deleted one. */
-  createdAt: string | null;
+  thumbs: z.strictObject({ up: z.int(), down: z.int() }).nullable(),
+  url: z.string(),
+  /** When its comment was published, ISO 8601; null without one. */
+  created_at: z.string().nullable(),
   /** What people answered, oldest first. */
-  replies: readonly string[];
-}
+  replies: z.array(z.string()),
+});
+export type PostedFinding = z.infer<typeof PostedFinding>;
+
+/** What a finding without a comment has instead of what GitHub shows of one. */
+export const withoutComment = {
+  comment: null,
+  dismissal: null,
+  is_theirs: true,
+  newest_reply: 0,
+  thread: null,
+  resolved: false,
+  thumbs: null,
+  url: "",
+  created_at: null,
+  files: [],
+  replies: [],
+} satisfies Partial<PostedFinding>;
 
 /** What our own comments on a pull request say. */
 export interface Ledger {

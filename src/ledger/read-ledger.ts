@@ -15,6 +15,7 @@ import {
   isOpenFinding,
   type Ledger,
   type PostedFinding,
+  withoutComment,
 } from "./entry.ts";
 import { type Marker, parseMarker } from "./marker.ts";
 import { acknowledges, dismisses } from "./reply-words.ts";
@@ -244,23 +245,21 @@ async function entryOfThread(
   if (marker === undefined) return undefined;
   const { path, side, line, startLine, originalLine, resolved, url, createdAt, body } = thread;
   return {
-    ...{
-      comment: thread.comment,
-      path,
-      side,
-      line,
-      startLine,
-      originalLine,
-      thread: thread.id,
-      resolved,
-      url,
-      createdAt,
-    },
+    comment: thread.comment,
+    path,
+    side,
+    line,
+    start_line: startLine,
+    original_line: originalLine,
+    thread: thread.id,
+    resolved,
+    url,
+    created_at: createdAt,
     ...said(marker, body),
     ...(await standingOf(thread, mayDecide, decided)),
-    isTheirs: await isTheirs(thread, mayDecide),
+    is_theirs: await isTheirs(thread, mayDecide),
     thumbs: { up: thread.upvotes, down: thread.downvotes.length },
-    newestReply: thread.replies.at(-1)?.id ?? thread.comment,
+    newest_reply: thread.replies.at(-1)?.id ?? thread.comment,
     replies: thread.replies.filter(({ author }) => author.kind === "person").map((reply) => reply.body),
   };
 }
@@ -278,9 +277,17 @@ function withoutThreads(
       const marker = findingIn(body);
       if (marker === undefined) return [];
       const entry: PostedFinding = {
-        ...{ comment: id, path, side, line, startLine: null, originalLine: line, url, createdAt },
+        ...withoutComment,
+        comment: id,
+        path,
+        side,
+        line,
+        start_line: null,
+        original_line: line,
+        newest_reply: id,
+        url,
+        created_at: createdAt,
         ...said(marker, body),
-        ...{ thread: null, resolved: false, thumbs: null, isTheirs: true, newestReply: id, replies: [] },
         ...decidedOr(rest.outdated ? outdated : open, id, decided),
       };
       return [withWord(entry, words)];
@@ -316,26 +323,19 @@ const said = (
 
 /** A deleted comment leaves only the finding's id. Deleting it takes write access. */
 const deletedEntry = (id: string): PostedFinding => ({
-  ...{ id, comment: null, path: "", side: "RIGHT", line: null, startLine: null, originalLine: null },
-  ...{
-    severity: "low",
-    category: null,
-    symbol: null,
-    code: null,
-    source: null,
-    files: [],
-    title: "",
-    text: "",
-  },
-  ...{
-    thread: null,
-    resolved: false,
-    thumbs: null,
-    isTheirs: true,
-    newestReply: 0,
-    replies: [],
-    url: "",
-    createdAt: null,
-  },
+  ...withoutComment,
+  id,
+  path: "",
+  side: "RIGHT",
+  line: null,
+  start_line: null,
+  original_line: null,
+  severity: "low",
+  category: null,
+  symbol: null,
+  code: null,
+  source: null,
+  title: "",
+  text: "",
   ...dismissed("deleted", null, null),
 });

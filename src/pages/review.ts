@@ -5,7 +5,6 @@ import type { Run } from "../queue/database.ts";
 import { parseTask } from "../queue/job.ts";
 import { readRecord } from "../queue/runs.ts";
 import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../records/run-summary.ts";
-import { plural, thousands } from "../reporters/outcome.ts";
 import {
   markOf,
   markParts,
@@ -14,7 +13,8 @@ import {
   passingOf,
   passingSentence,
   revisionNames,
-} from "../reporters/proof-words.ts";
+} from "../reporters/finding-words.ts";
+import { plural, thousands } from "../reporters/outcome.ts";
 import { whyStopped } from "../review/review-result.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { cutCharacters } from "../text/cut.ts";

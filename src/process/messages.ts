@@ -3,8 +3,8 @@ import { LoopEntry, MasksEntry, Message, ModelTurn, TestedEntry } from "../agent
 import { RevisionPlace } from "../git/workspace.ts";
 import { HASH_CHARACTERS } from "../ledger/state.ts";
 import { modelRoles } from "../llm/model.ts";
-import { ProgressEvent } from "../review/progress.ts";
 import { RecordedTest } from "../review/prove/prove-input.ts";
+import { ProgressEvent } from "../review/review-result.ts";
 import { taskNames } from "../review/tasks.ts";
 import { Sandbox } from "../sandbox/bubblewrap.ts";
 

@@ -4,7 +4,7 @@ import { AppError, type ErrorCode } from "../errors.ts";
 import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Model, ModelFacts, ModelRequest, ModelRole, Models, ModelTurn } from "../llm/model.ts";
-import type { ProgressEvent } from "../review/progress.ts";
+import type { ProgressEvent } from "../review/review-result.ts";
 import type { MaskNumbers } from "../secrets/masks.ts";
 import type { JournalPort } from "../tools/tool.ts";
 import type { FromChild, ToChild } from "./messages.ts";

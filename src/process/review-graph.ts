@@ -1,7 +1,7 @@
 import { AppError, errorLine } from "../errors.ts";
 import type { RevisionPlace, Workspace } from "../git/workspace.ts";
 import type { Graph, GraphCommit, GraphFinding } from "../graph/graph.ts";
-import type { PriorFinding } from "../review/review-input.ts";
+import type { PostedFinding } from "../ledger/entry.ts";
 import type { KnownGraph, OpenedGraph } from "../review/review-run.ts";
 
 interface ReviewGraphOptions {
@@ -11,7 +11,7 @@ interface ReviewGraphOptions {
   file: string;
   isPrivate(path: string): boolean;
   /** Findings of earlier reviews of the same pull request. */
-  earlier: readonly PriorFinding[];
+  earlier: readonly PostedFinding[];
   /** Called with the error if a bug prevented the graph. */
   onCrash(error: string): void;
   signal: AbortSignal;
@@ -93,7 +93,7 @@ function opened(graph: Graph, commits: readonly GraphCommit[]): Opened {
   };
 }
 
-const fates: Record<PriorFinding["state"], string> = {
+const fates: Record<PostedFinding["state"], string> = {
   open: "open",
   fixed: "fixed",
   dismissed: "dismissed",
@@ -101,7 +101,7 @@ const fates: Record<PriorFinding["state"], string> = {
 };
 
 /** The first reply says why it has that state. */
-function asKnown({ id, path, line, title, text, state, replies }: PriorFinding): GraphFinding {
+function asKnown({ id, path, line, title, text, state, replies }: PostedFinding): GraphFinding {
   const fate = [fates[state], ...replies.slice(0, 1)].join(": ");
   return { id, path, line, title, body: text, fate };
 }

@@ -27,7 +27,9 @@ interface Answered {
  * Rejects with `stale_head` if the pull request has moved on: the fault may be back in the new head.
  */
 export async function answerFixed(fixed: readonly ResolvedFinding[], context: FixedIn): Promise<Answered> {
-  const waiting = fixed.filter(({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.isTheirs));
+  const waiting = fixed.filter(
+    ({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.is_theirs),
+  );
   const told = new Set<PostedFinding>();
   if (waiting.length === 0) return { notices: [], told };
   await requireHead(context);
@@ -36,7 +38,7 @@ export async function answerFixed(fixed: readonly ResolvedFinding[], context: Fi
     const isSaid = one.entry.state === "fixed" || (await attempt("reply", () => say(one, context), closed));
     if (isSaid) told.add(one.entry);
     const { thread } = one.entry;
-    if (isSaid && thread !== null && !one.entry.isTheirs) {
+    if (isSaid && thread !== null && !one.entry.is_theirs) {
       await attempt("resolve", () => context.api.resolveThread(thread), closed);
     }
   }

@@ -1,9 +1,9 @@
 import { bySeverity, type Proof } from "../finding.ts";
 import { formatMarker } from "../ledger/marker.ts";
+import { notShownSentence, passingSentence } from "../reporters/finding-words.ts";
 import { renderMarkdown } from "../reporters/markdown.ts";
 import { plural } from "../reporters/outcome.ts";
 import { markLine, testFold } from "../reporters/proof-markdown.ts";
-import { notShownSentence, passingSentence } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import type { AnswerResult } from "../review/answer/answer-input.ts";
 import type { ProveResult } from "../review/prove/prove-input.ts";

@@ -2,6 +2,7 @@ import { AppError, type ErrorCode, publicLine } from "../errors.ts";
 import { atLeast, type Finding, type Severity, waitsForPerson } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
 import { mayHold, type OpenFinding } from "../ledger/entry.ts";
+import { shownCount } from "../reporters/finding-words.ts";
 import {
   countBySeverity,
   isPartialBesidesNeutral,
@@ -13,7 +14,6 @@ import {
   ruleWords,
   thousands,
 } from "../reporters/outcome.ts";
-import { shownCount } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import { type ReviewResult, type StopReason, unplacedTexts } from "../review/review-result.ts";
 import { details, section } from "./markdown-parts.ts";

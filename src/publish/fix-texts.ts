@@ -1,8 +1,7 @@
 import type { InlineComment } from "../github/pull-request-api.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
-import { plural } from "../reporters/outcome.ts";
+import { plural, triedWords } from "../reporters/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../reporters/safe-markdown.ts";
-import { triedWords } from "../reporters/tried-out.ts";
 import type { Refusal } from "../review/fix/check-edits.ts";
 import type { FixResult, Repair } from "../review/fix/fix-input.ts";
 import type { LineSuggestion } from "../review/fix/suggestions.ts";

@@ -1,7 +1,7 @@
 import type { CodeLocation, Finding, Severity } from "../finding.ts";
 import { foldLine } from "../ledger/folds.ts";
+import { markOf } from "../reporters/finding-words.ts";
 import { plural } from "../reporters/outcome.ts";
-import { markOf } from "../reporters/proof-words.ts";
 import { untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import { byteLength } from "../text/cut.ts";
 

@@ -140,7 +140,7 @@ function standsAt({ id, path, side, line, source }: Finding, entry: PostedFindin
   // A manipulated model's comment must not replace a certain finding.
   const isOther = isCertain({ source }) && entry.source !== null && entry.source !== source;
   if (!isSame || isOther || entry.path !== path) return false;
-  const isOnFile = entry.line === null && entry.originalLine === null;
+  const isOnFile = entry.line === null && entry.original_line === null;
   return isOnFile ? entry.id === id : entry.line === line && entry.side === side;
 }
 

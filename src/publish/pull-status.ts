@@ -161,7 +161,7 @@ const mostDecisions = 100;
 /** Dismissals without an answer of ours that records them. */
 function decisionsIn(entries: readonly PostedFinding[]): Decision[] {
   return entries
-    .flatMap(({ comment, dismissal, newestReply: after }) => {
+    .flatMap(({ comment, dismissal, newest_reply: after }) => {
       const how = Decision.shape.how.safeParse(dismissal?.how).data;
       const by = dismissal?.by ?? null;
       return comment !== null && how !== undefined && by !== null ? [{ comment, how, by, after }] : [];

@@ -1,8 +1,15 @@
 import type { CodeLocation, Evidence, Finding, Severity } from "../finding.ts";
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
+import {
+  bodyOf,
+  doubtSentence,
+  markSentence,
+  noteBesideEvidence,
+  notShownSentence,
+  originWords,
+  passingSentence,
+} from "../reporters/finding-words.ts";
 import { plural } from "../reporters/outcome.ts";
-import { bodyOf, markSentence, notShownSentence, passingSentence } from "../reporters/proof-words.ts";
-import { doubtSentence, noteBesideEvidence, originWords } from "../reporters/second-look.ts";
 import { byteLength, cutAtLine, cutBytes } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { publicPlain } from "./public-text.ts";

@@ -2,12 +2,20 @@ import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
 import { agentPart, codeHash } from "../ledger/entry.ts";
 import { checkedPart, testIn } from "../ledger/folds.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
+import {
+  bodyOf,
+  doubtOf,
+  markOf,
+  noteBesideEvidence,
+  noteOf,
+  notShownSentence,
+  originWords,
+  passingOf,
+} from "../reporters/finding-words.ts";
 import { plural } from "../reporters/outcome.ts";
 import { promptBlock, quoteOf } from "../reporters/prompt.ts";
 import { markLine, testFold } from "../reporters/proof-markdown.ts";
-import { bodyOf, markOf, notShownSentence, passingOf } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine, whyNotPosted } from "../reporters/safe-markdown.ts";
-import { doubtOf, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
 import { byteLength } from "../text/cut.ts";
 import { fence } from "../text/fence.ts";
 import type { PublicText } from "../text/inert-text.ts";

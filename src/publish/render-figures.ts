@@ -1,4 +1,5 @@
 import { isOrigin } from "../diff/origin.ts";
+import { effortSentence, whyDropped } from "../reporters/finding-words.ts";
 import {
   maskedSentence,
   plural,
@@ -8,7 +9,6 @@ import {
   usageSentence,
 } from "../reporters/outcome.ts";
 import { untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
-import { effortSentence, whyDropped } from "../reporters/second-look.ts";
 import type { Coverage, DroppedFinding, ReviewResult } from "../review/review-result.ts";
 import { placeLabel, section } from "./markdown-parts.ts";
 

@@ -1,6 +1,7 @@
 import type { Finding } from "../finding.ts";
 import type { Dismissal, PostedFinding } from "../ledger/entry.ts";
 import { fitState, type LedgerState } from "../ledger/state.ts";
+import { shownCount } from "../reporters/finding-words.ts";
 import {
   countBySeverity,
   duration,
@@ -11,7 +12,6 @@ import {
   summaryOf,
   thousands,
 } from "../reporters/outcome.ts";
-import { shownCount } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import { graveRejections, type ReviewResult, unplacedTexts } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
@@ -135,9 +135,9 @@ function openLine(entry: PostedFinding): string {
 }
 
 /** The title as a link to its comment, and the comment's location. */
-function entryLink({ title, url, path, line, startLine }: PostedFinding): string {
+function entryLink({ title, url, path, line, start_line }: PostedFinding): string {
   const name = untrustedLine(title === "" ? "our comment" : title);
-  const place = line === null ? untrustedCode(path) : placeLabel(path, startLine ?? line, line);
+  const place = line === null ? untrustedCode(path) : placeLabel(path, start_line ?? line, line);
   return `${linked(name, url === "" ? undefined : url)} in ${place}`;
 }
 

@@ -3,8 +3,8 @@ import { Category, ruleNameOf, Severity } from "../finding.ts";
 import type { PostedFinding } from "../ledger/entry.ts";
 import { Coverage, type ReviewResult, TotalUsage } from "../review/review-result.ts";
 import { byteLength, cutCharacters } from "../text/cut.ts";
+import { markOf } from "./finding-words.ts";
 import { publishedSchema } from "./json.ts";
-import { markOf } from "./proof-words.ts";
 
 /** Increases when a field is renamed or removed, which needs a major version. */
 const VERSION = 1;
@@ -140,13 +140,9 @@ export function findingsOf(
   entryOf: (id: string) => PostedFinding | undefined,
 ): { findings: EventFinding[]; findings_left_out: number } {
   const all = findings.map(({ finding }) => {
-    const { id, severity, category, title, path, line, source } = finding;
-    const { url = null, state = "open" } = entryOf(id) ?? {};
+    const { url = "", state = "open" } = entryOf(finding.id) ?? {};
     const mark = markOf(finding);
-    return {
-      ...{ id, severity, category, title: cutCharacters(title, TITLE_CHARACTERS), path, line },
-      ...{ url, rule: ruleNameOf(finding), source, ...(mark && { mark: mark.kind }), state },
-    };
+    return { ...eventFinding({ ...finding, url, state }), ...(mark && { mark: mark.kind }) };
   });
   const kept: EventFinding[] = [];
   let left = FINDINGS_BYTES;
@@ -159,11 +155,20 @@ export function findingsOf(
 }
 
 /** A finding as the ledger has it. */
-export function postedFinding(entry: PostedFinding): EventFinding {
-  const { id, severity, category, title, path, line, url, source, state } = entry;
-  const rule = entry.rule ?? (source === "model" ? null : source);
+export function eventFinding(
+  finding: Pick<PostedFinding, Exclude<keyof EventFinding, "mark">>,
+): EventFinding {
+  const { id, severity, category, title, path, line, url, source, state } = finding;
   return {
-    ...{ id, severity, category, title: cutCharacters(title, TITLE_CHARACTERS), path, line },
-    ...{ url: url || null, rule, source, state },
+    id,
+    severity,
+    category,
+    title: cutCharacters(title, TITLE_CHARACTERS),
+    path,
+    line,
+    url: url || null,
+    rule: ruleNameOf(finding),
+    source,
+    state,
   };
 }

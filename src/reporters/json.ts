@@ -12,9 +12,8 @@ import {
   Unplaced,
 } from "../review/review-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
+import { noteOf, proofPart } from "./finding-words.ts";
 import { outcomeOf } from "./outcome.ts";
-import { proofOf } from "./proof-words.ts";
-import { noteOf } from "./second-look.ts";
 
 /** Increases when a field is renamed or removed, which needs a major version. */
 const SCHEMA_VERSION = 1;
@@ -25,6 +24,24 @@ const Exit = z.strictObject({
   reason: z.enum(["clean", "below_threshold", "findings", "incomplete"]),
   threshold: z.enum([...severities, "never"]).describe("The severity from which findings count."),
 });
+
+/** The parts of a finding that are printed as they are. */
+const unchanged = Finding.pick({
+  id: true,
+  path: true,
+  side: true,
+  line: true,
+  start_line: true,
+  severity: true,
+  category: true,
+  title: true,
+  body: true,
+  suggestion: true,
+  confidence: true,
+  reached: true,
+  verification: true,
+});
+const unchangedPart = unchanged.strip();
 
 /**
  * The output of `review --format json`. The shape is a contract: minor versions may add fields; only a major version renames or removes
@@ -40,21 +57,7 @@ export const ReviewJson = z.strictObject({
   mode: z.enum(["model", "offline"]),
   summary: z.string(),
   findings: z.array(
-    Finding.pick({
-      id: true,
-      path: true,
-      side: true,
-      line: true,
-      start_line: true,
-      severity: true,
-      category: true,
-      title: true,
-      body: true,
-      suggestion: true,
-      confidence: true,
-      reached: true,
-      verification: true,
-    }).extend({
+    unchanged.extend({
       placement: z.enum(["inline", "file", "summary"]),
       verification_note: z
         .string()
@@ -149,25 +152,13 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
     mode: result.mode,
     summary: result.summary,
     findings: result.findings.map(({ finding, placement }) => ({
-      id: finding.id,
-      path: finding.path,
-      side: finding.side,
-      line: finding.line,
-      start_line: finding.start_line,
-      severity: finding.severity,
-      category: finding.category,
-      title: finding.title,
-      body: finding.body,
-      suggestion: finding.suggestion,
-      confidence: finding.confidence,
-      reached: finding.reached,
-      verification: finding.verification,
+      ...unchangedPart.parse(finding),
       placement: placement.kind,
       verification_note: noteOf(finding),
       places: finding.places.map(({ quote, ...place }) => place),
       evidence: finding.evidence,
       rule: ruleNameOf(finding),
-      ...proofIn(finding),
+      ...proofPart(finding),
       quote: holdsSecret(finding) ? null : finding.quote,
     })),
     coverage,
@@ -186,11 +177,6 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
     model: result.model,
     exit,
   };
-}
-
-function proofIn(finding: Finding): { proof?: Proof } {
-  const proof = proofOf(finding);
-  return proof === null ? {} : { proof };
 }
 
 /** The JSON text, indented, with a final line break; invisible characters are written as `\uXXXX`. */

@@ -2,6 +2,16 @@ import { bySeverity, type CodeLocation, type Finding } from "../finding.ts";
 import { type PlacedFinding, type ReviewResult, unplacedLines } from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
+  bodyOf,
+  doubtOf,
+  effortSentence,
+  noteBesideEvidence,
+  noteOf,
+  notShownSentence,
+  shownCount,
+  whyDropped,
+} from "./finding-words.ts";
+import {
   countBySeverity,
   duration,
   isUnread,
@@ -19,9 +29,7 @@ import {
   usageSentence,
 } from "./outcome.ts";
 import { markLine, testFold } from "./proof-markdown.ts";
-import { bodyOf, notShownSentence, shownCount } from "./proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedFence, untrustedLine } from "./safe-markdown.ts";
-import { doubtOf, effortSentence, noteBesideEvidence, noteOf, whyDropped } from "./second-look.ts";
 import type { RangeNames } from "./terminal.ts";
 
 /** Most bytes of one text of the model; a tool call has less. */
@@ -75,26 +83,26 @@ function findingBlocks({ finding, placement }: PlacedFinding, source: SourceLine
   const suggestion = suggestionDiff(finding, source)?.map(
     ({ sign, text }) => `${sign}${text.replace(/\r$/, "")}`,
   );
-  const [mark, test] = [markLine(finding), testFold(finding, MOST_TEST)];
   const where = placement.kind === "inline" ? [] : [`Not on its line: ${untrustedLine(placement.reason)}.`];
   return [
     `### ${finding.severity.toUpperCase()}: ${untrustedLine(finding.title)}`,
     factsLine(finding),
-    ...doubtBlock(finding),
-    ...(mark === "" ? [] : [mark]),
+    doubtLine(finding, MOST_NOTE),
+    markLine(finding),
     ...where,
     ...frameBlock(finding, source),
     untrustedBlock(bodyOf(finding), MOST_BYTES),
     ...(suggestion ? ["Suggestion:", untrustedFence(suggestion.join("\n"), "diff")] : []),
     ...otherPlaces(finding),
     ...list(checkedLines(finding)),
-    ...(test === "" ? [] : [test]),
-  ];
+    testFold(finding, MOST_TEST),
+  ].filter((block) => block !== "");
 }
 
-function doubtBlock(finding: Finding): string[] {
+/** The caveat, and the open question of at most `maxBytes`; empty for a finding without doubt. */
+export function doubtLine(finding: Finding, maxBytes: number): string {
   const doubt = doubtOf(finding);
-  return doubt === null ? [] : [`**${doubt}** ${untrustedLine(noteOf(finding) ?? "", MOST_NOTE)}`.trim()];
+  return doubt === null ? "" : `**${doubt}** ${untrustedLine(noteOf(finding) ?? "", maxBytes)}`.trim();
 }
 
 function otherPlaces({ places }: Finding): string[] {

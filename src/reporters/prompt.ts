@@ -5,9 +5,16 @@ import { byteLength, cutAtLine } from "../text/cut.ts";
 import { fence, wrapUntrusted } from "../text/fence.ts";
 import { withoutCommands } from "../text/inert-text.ts";
 import { anchorOf, codeFrame, type SourceLines } from "./code-frame.ts";
+import {
+  bodyOf,
+  doubtSentence,
+  markOf,
+  markSentence,
+  noteBesideEvidence,
+  notShownSentence,
+  passingSentence,
+} from "./finding-words.ts";
 import { outcomeSentence, plural, unreadPlaces } from "./outcome.ts";
-import { bodyOf, markOf, markSentence, notShownSentence, passingSentence } from "./proof-words.ts";
-import { doubtSentence, noteBesideEvidence } from "./second-look.ts";
 
 const verify =
   "Read the code that a finding names, and decide whether the finding is true before you change anything. If it is true, repair it with the " +
@@ -106,7 +113,10 @@ export function quoteOf(finding: Finding, frame = ownLines(finding)): QuotedFind
     ),
   ];
   return {
-    ...{ path, lines: linesOf(finding), title, rule: ruleNameOf(finding) },
+    path,
+    lines: linesOf(finding),
+    title,
+    rule: ruleNameOf(finding),
     explanation: [...text, others.join("\n")].filter((part) => part !== "").join("\n\n"),
     code: holdsSecret(finding) ? null : frame,
     suggestion: side === "LEFT" ? null : suggestion,

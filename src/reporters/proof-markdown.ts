@@ -13,7 +13,6 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import { byteLength, cutAtLine, cutCharacters } from "../text/cut.ts";
 import { showHidden } from "../text/escape-invisible.ts";
 import { inlineCode } from "../text/fence.ts";
-import { plural } from "./outcome.ts";
 import {
   markOf,
   markParts,
@@ -22,7 +21,8 @@ import {
   phrase,
   type RanProof,
   revisionNames,
-} from "./proof-words.ts";
+} from "./finding-words.ts";
+import { plural } from "./outcome.ts";
 import { languageOf, untrustedCode, untrustedFence, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
 
 /** Most bytes of what happens on one side, before it is made harmless. */

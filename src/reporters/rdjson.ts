@@ -3,42 +3,18 @@ import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
+import { bodyOf } from "./finding-words.ts";
+import { doubtLine } from "./markdown.ts";
 import { markLine } from "./proof-markdown.ts";
-import { bodyOf } from "./proof-words.ts";
 import { untrustedBlock, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
-import { removedNote, ruleOf } from "./sarif.ts";
-import { doubtOf, noteOf } from "./second-look.ts";
+import { removedNote, ruleOf, sameProblem } from "./sarif.ts";
 
 /*
  * The Reviewdog Diagnostic Format (github.com/reviewdog/reviewdog, proto/rdf/reviewdog.proto): `rdjson` is one `DiagnosticResult`, `rdjsonl`
  * one `Diagnostic` a line. reviewdog 0.18 or later reads all of it. The names are the format's.
  */
 
-type RdSeverity = "ERROR" | "WARNING" | "INFO";
-
-/** Positions without columns: the range covers whole lines, and the end of its last line is not part of it. */
-interface LineRange {
-  start: { line: number };
-  end: { line: number };
-}
-
-interface RdLocation {
-  path: string;
-  range?: LineRange;
-}
-
-interface Diagnostic {
-  /** Markdown: reviewdog posts it as a comment. */
-  message: string;
-  location: RdLocation;
-  severity: RdSeverity;
-  source: { name: string };
-  code: { value: string };
-  suggestions?: { range: LineRange; text: string }[];
-  related_locations?: { message: string; location: RdLocation }[];
-}
-
-const levels: Record<Severity, RdSeverity> = {
+const levels: Record<Severity, string> = {
   critical: "ERROR",
   high: "ERROR",
   medium: "WARNING",
@@ -53,8 +29,8 @@ const MOST_LINE_BYTES = 60_000;
 const source = { name: "hunkwise" };
 
 /** The whole result as one JSON text with a final line break. It cannot say how far the review got. */
-export function renderRdjson(result: ReviewResult): string {
-  const diagnostics = diagnosticsOf(result);
+export function renderRdjson({ findings }: ReviewResult): string {
+  const diagnostics = bySeverity(findings).map(({ finding }) => diagnosticOf(finding, most.message));
   return `${escapeUnseen(JSON.stringify({ source, diagnostics }, null, 2))}\n`;
 }
 
@@ -65,9 +41,6 @@ export function renderRdjsonl({ findings }: ReviewResult): string {
     .join("");
 }
 
-const diagnosticsOf = ({ findings }: ReviewResult) =>
-  bySeverity(findings).map(({ finding }) => diagnosticOf(finding, most.message));
-
 /** The parts that may be long are left out of a line that reviewdog would not read. */
 function lineOf(finding: Finding): string {
   const whole = diagnosticOf(finding, most.message);
@@ -77,17 +50,18 @@ function lineOf(finding: Finding): string {
   return lines.find((line) => byteLength(line) <= MOST_LINE_BYTES) ?? lines.at(-1) ?? "";
 }
 
-function diagnosticOf(finding: Finding, maxBytes: number): Diagnostic {
+function diagnosticOf(finding: Finding, maxBytes: number) {
   const { suggestion, missing } = suggestionOf(finding);
   const parts = [
     `**${untrustedLine(finding.title)}**`,
-    doubtLine(finding),
+    doubtLine(finding, most.note),
     markLine(finding),
     finding.side === "LEFT" ? removedNote(finding) : "",
     untrustedBlock(bodyOf(finding), maxBytes),
     missing,
   ];
   return {
+    // Markdown: reviewdog posts it as a comment.
     message: parts.filter((part) => part !== "").join("\n\n"),
     location: locationOf(finding),
     severity: levels[finding.severity],
@@ -98,40 +72,31 @@ function diagnosticOf(finding: Finding, maxBytes: number): Diagnostic {
   };
 }
 
-function doubtLine(finding: Finding): string {
-  const doubt = doubtOf(finding);
-  return doubt === null ? "" : `**${doubt}** ${untrustedLine(noteOf(finding) ?? "", most.note)}`.trim();
-}
-
 type Place = Omit<CodeLocation, "quote">;
 
 /** Lines are those of the head's version. A removed line is not in it. */
-function locationOf(place: Place): RdLocation {
+function locationOf(place: Place) {
   const path = place.path.toWellFormed();
   return place.side === "LEFT" ? { path } : { path, range: rangeOf(place) };
 }
 
-function rangeOf(place: Place): LineRange {
+/** Positions without columns: the range covers whole lines, and the end of its last line is not part of it. */
+function rangeOf(place: Place) {
   const { first, last } = anchorOf(place);
   return { start: { line: first }, end: { line: last } };
 }
 
-function relatedTo({ places }: Finding): Pick<Diagnostic, "related_locations"> {
+function relatedTo({ places }: Finding) {
   if (places.length === 0) return {};
-  const message = (place: Place) =>
-    place.side === "LEFT" ? `The same problem. ${removedNote(place)}` : "The same problem.";
   return {
     related_locations: places
       .slice(0, most.places)
-      .map((place) => ({ message: message(place), location: locationOf(place) })),
+      .map((place) => ({ message: sameProblem(place), location: locationOf(place) })),
   };
 }
 
 /** The suggestion, and if it is left out, why. */
-function suggestionOf(finding: Finding): {
-  suggestion?: { range: LineRange; text: string };
-  missing: string;
-} {
+function suggestionOf(finding: Finding) {
   const { suggestion, side, quote } = finding;
   if (suggestion === null || side === "LEFT") return { missing: "" };
   const why = whyNotPosted(suggestion, quote);

@@ -7,10 +7,9 @@ import {
 } from "../review/review-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
+import { bodyOf, doubtSentence, markSentence, noteOf, proofPart } from "./finding-words.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
-import { bodyOf, markSentence, proofOf } from "./proof-words.ts";
 import { untrustedBlock, untrustedLine } from "./safe-markdown.ts";
-import { doubtSentence, noteOf } from "./second-look.ts";
 
 /** Most bytes of the text of one finding. */
 const MOST_BYTES = 60_000;
@@ -18,7 +17,7 @@ const MOST_BYTES = 60_000;
 /** SARIF 2.1.0 (OASIS), as GitHub code scanning and editors read it. The names are the standard's. */
 const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-const levels: Record<Severity, "error" | "warning" | "note"> = {
+const levels: Record<Severity, string> = {
   critical: "error",
   high: "error",
   medium: "warning",
@@ -33,35 +32,7 @@ const securitySeverity: Record<Severity, string> = {
   low: "2.0",
 };
 
-interface Text {
-  text: string;
-}
-
-interface Region {
-  startLine: number;
-  endLine: number;
-  startColumn?: number;
-  endColumn?: number;
-}
-
-interface Location {
-  physicalLocation: { artifactLocation: { uri: string; uriBaseId: string }; region?: Region };
-}
-
-interface SarifResult {
-  ruleId: string;
-  ruleIndex: number;
-  level: "error" | "warning" | "note";
-  message: Text & { markdown: string };
-  locations: Location[];
-  /** Other places of the same problem. */
-  relatedLocations?: (Location & { message: Text })[];
-  partialFingerprints: Record<string, string>;
-  properties: Record<string, unknown>;
-  fixes?: unknown[];
-}
-
-export interface SarifContext {
+interface SarifContext {
   /** This program's version. */
   version: string;
   /** Tells this analysis apart from others of the same commit; if omitted, whoever uploads the log does. */
@@ -115,7 +86,7 @@ export function renderSarif(result: ReviewResult, context: SarifContext): string
 export const ruleOf = (finding: Finding): string => ruleNameOf(finding) ?? `model/${finding.category}`;
 
 /** A rule in the words of its first finding: an analyzer uses the same words for each. Without a finding, it was only rejected. */
-function ruleObject(id: string, { findings, dropped }: ReviewResult): Record<string, unknown> {
+function ruleObject(id: string, { findings, dropped }: ReviewResult) {
   const first = findings.find(({ finding }) => ruleOf(finding) === id)?.finding;
   const title = dropped.find((one) => rejectedRule(one) === id)?.title ?? id;
   const words = first === undefined ? rejectedWords(title, id) : wordsOf(first);
@@ -167,7 +138,7 @@ function analyzerWords({ title, body, source }: Finding) {
   return { title, help: `${body}\n\nFound by ${by}, without a model.` };
 }
 
-function invocation(result: ReviewResult): Record<string, unknown> {
+function invocation(result: ReviewResult) {
   const sentence = outcomeSentence(result);
   // Offline no hunk is read, which the sentence says.
   const unserved = result.mode === "model" ? result.coverage.unserved : [];
@@ -187,7 +158,7 @@ function invocation(result: ReviewResult): Record<string, unknown> {
   };
 }
 
-function sarifResult({ finding, placement }: PlacedFinding, rules: readonly string[]): SarifResult {
+function sarifResult({ finding, placement }: PlacedFinding, rules: readonly string[]) {
   const ruleId = ruleOf(finding);
   const removed = finding.side === "LEFT" ? removedNote(finding) : "";
   const note = [doubtSentence(finding), markSentence(finding), removed]
@@ -212,22 +183,16 @@ function sarifResult({ finding, placement }: PlacedFinding, rules: readonly stri
       verification: finding.verification,
       verificationNote: noteOf(finding),
       placement: placement.kind,
-      ...proofOfResult(finding),
+      ...proofPart(finding),
     },
     ...fixesOf(finding),
   };
 }
 
-/** What a test says, as in the JSON report: SARIF has no place for it. */
-function proofOfResult(finding: Finding): Record<string, unknown> {
-  const proof = proofOf(finding);
-  return proof === null ? {} : { proof };
-}
-
 const rejectedRule = ({ rule }: DroppedFinding) => rule ?? "model/rejected";
 
 /** A rule match that the model rejected, with its reason (SARIF 2.1.0, 3.27.23 and 3.35). */
-function suppressedResult(one: DroppedFinding, rules: readonly string[]): Record<string, unknown> {
+function suppressedResult(one: DroppedFinding, rules: readonly string[]) {
   const ruleId = rejectedRule(one);
   return {
     ruleId,
@@ -244,21 +209,27 @@ function suppressedResult(one: DroppedFinding, rules: readonly string[]): Record
 const withoutLinks = (text: string) => text.replace(/\](?=\()/g, "] ");
 
 /** SARIF describes one version of a file; a removed line has no place in the version at head. */
-function locationOf(place: Omit<CodeLocation, "quote">): Location {
+function locationOf(place: Omit<CodeLocation, "quote">) {
   const region = place.side === "LEFT" ? {} : { region: regionOf(place) };
   return {
     physicalLocation: { artifactLocation: { uri: uriOf(place.path), uriBaseId: "SRCROOT" }, ...region },
   };
 }
 
-function relatedTo({ places }: Finding): Pick<SarifResult, "relatedLocations"> {
+/** Other places of the same problem. */
+function relatedTo({ places }: Finding) {
   if (places.length === 0) return {};
-  const text = (place: CodeLocation) =>
-    place.side === "LEFT" ? `The same problem. ${removedNote(place)}` : "The same problem.";
   return {
-    relatedLocations: places.map((place) => ({ ...locationOf(place), message: { text: text(place) } })),
+    relatedLocations: places.map((place) => ({
+      ...locationOf(place),
+      message: { text: sameProblem(place) },
+    })),
   };
 }
+
+/** What is said beside a further place of a problem. */
+export const sameProblem = (place: Omit<CodeLocation, "quote">): string =>
+  place.side === "LEFT" ? `The same problem. ${removedNote(place)}` : "The same problem.";
 
 /** The place of a removed line, which no format for one version of a file can express. */
 export function removedNote(place: Omit<CodeLocation, "quote">): string {
@@ -267,12 +238,12 @@ export function removedNote(place: Omit<CodeLocation, "quote">): string {
   return `This is about ${lines} of the merge base, which the change removes.`;
 }
 
-function regionOf(place: Omit<CodeLocation, "quote">): Region {
+function regionOf(place: Omit<CodeLocation, "quote">) {
   const { first, last } = anchorOf(place);
   return { startLine: first, endLine: last };
 }
 
-function fixesOf(finding: Finding): Pick<SarifResult, "fixes"> {
+function fixesOf(finding: Finding) {
   if (finding.suggestion === null || finding.side === "LEFT") return {};
   const { startLine, endLine } = regionOf(finding);
   // A region without columns ends before its last line break; deleting whole lines must include that line break.

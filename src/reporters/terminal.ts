@@ -11,6 +11,17 @@ import {
 import { cutSentence } from "../text/cut.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
+  bodyOf,
+  doubtSentence,
+  effortSentence,
+  markOf,
+  markParts,
+  noteBesideEvidence,
+  notShownSentence,
+  passingSentence,
+  shownCount,
+} from "./finding-words.ts";
+import {
   countBySeverity,
   dollars,
   duration,
@@ -29,8 +40,6 @@ import {
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
-import { bodyOf, markOf, markParts, notShownSentence, passingSentence, shownCount } from "./proof-words.ts";
-import { doubtSentence, effortSentence, noteBesideEvidence } from "./second-look.ts";
 import { clip, createStyle, plainLine, plainLines, type Style, wrap } from "./terminal-style.ts";
 
 const INDENT = "  ";

@@ -59,7 +59,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   run.deps.progress({ type: "phase", phase: "planning" });
   const passes = await reviewUnits(run);
   const earlier = await readPriorFindings(run);
-  const identify = createUniqueIds(new Set(earlier.carried.map(({ finding }) => finding.id)));
+  const identify = createUniqueIds(new Set([...earlier.carried.values()].map(({ finding }) => finding.id)));
   const withId = (finding: Finding) => ({ ...finding, id: identify(finding) });
   const certain = run.matches.certain.map(withId);
   const found = groupFindings(
@@ -77,11 +77,13 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     readBefore: [...passes.reviews.flatMap(({ readBefore }) => readBefore), ...merged.readBefore].map(withId),
     judged: [...judged.rejected, ...judged.reported],
     unpublished: new Set(earlier.unpublished.map(identify)),
-    ...{ earlier, isOver },
+    earlier,
+    isOver,
     verify: (fresh) => verify(run, passes, fresh, isOver ? whyStopped[stopReason] : null),
   });
   return {
-    ...{ findings, quiet },
+    findings,
+    quiet,
     ledger,
     dropped: [...dropped, ...judged.rejected.map(asRejected)],
     predicted: passes.predicted,

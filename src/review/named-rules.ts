@@ -36,19 +36,26 @@ function ruleText({ name, what, where, severity, examples: { right, wrong } }: N
   ].join("\n");
 }
 
+const textNamed = (rules: readonly NamedRule[], name: string | undefined) =>
+  rules
+    .filter((one) => one.name === name)
+    .map(ruleText)
+    .join("");
+
 /** For a second look at a finding of a rule: its text, and what the verdicts mean for it; empty if the rule is not defined any more. */
 export function ruleOfClaim(rules: readonly NamedRule[], name: string | undefined): string {
-  const rule = rules.find((one) => one.name === name);
-  if (rule === undefined) return "";
-  return `It says that the change breaks this rule of the maintainers:\n${ruleText(rule)}\nThe rule decides, not what fails at run time: confirmed if the code breaks it as it is written (\`failing_input\` says how), refuted if the code keeps it or the change did not touch what breaks it. A matter of style refutes nothing here, and the severity is that of the rule.`;
+  const text = textNamed(rules, name);
+  return text === ""
+    ? ""
+    : `It says that the change breaks this rule of the maintainers:\n${text}\nThe rule decides, not what fails at run time: confirmed if the code breaks it as it is written (\`failing_input\` says how), refuted if the code keeps it or the change did not touch what breaks it. A matter of style refutes nothing here, and the severity is that of the rule.`;
 }
 
 /** For the check whether a breach of a rule is repaired: the rule; empty if it is not defined any more. */
 export function textOfRule(rules: readonly NamedRule[], name: string | undefined): string {
-  const rule = rules.find((one) => one.name === name);
-  return rule === undefined
+  const text = textNamed(rules, name);
+  return text === ""
     ? ""
-    : `It says that the change breaks this rule of the maintainers. It is fixed if the code keeps the rule now:\n${ruleText(rule)}`;
+    : `It says that the change breaks this rule of the maintainers. It is fixed if the code keeps the rule now:\n${text}`;
 }
 
 /** How far the files of a change were read. */
@@ -77,7 +84,9 @@ export function ruleReport(
     const { name, severity, blocking } = rule;
     return [
       {
-        ...{ name, severity, blocking },
+        name,
+        severity,
+        blocking,
         findings: findings.filter((one) => one.rule === name).length,
         files: inScope.length,
         unchecked: reasons.length,

@@ -4,6 +4,7 @@ import { lineAt, lineEnds } from "../analyzers/analyzer.ts";
 import { grammarOf } from "../code/languages.ts";
 import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
+import { addedLinesOf } from "../diff/file-diff.ts";
 import { type Finding, holdsSecret, isCertain, isIssuedSecret, isOfOwnRule, toolOf } from "../finding.ts";
 import { isLiteral, secretFormsIn } from "../secrets/forms.ts";
 import { type TextRange, withoutRanges } from "../secrets/ranges.ts";
@@ -33,7 +34,7 @@ import { laterFindingsOffline } from "./followup/later-findings.ts";
 import { withSurroundings } from "./followup/surroundings.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { ruleReport } from "./named-rules.ts";
-import { noOwnFindings, ownFindings } from "./own-rules/own-findings.ts";
+import { ownFindings } from "./own-rules/own-findings.ts";
 import type { History, ReviewInput } from "./review-input.ts";
 import {
   type Coverage,
@@ -45,7 +46,7 @@ import {
 } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
-import { leftWarnings, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
+import { leftWarnings, toolFindings } from "./tool-results/tool-findings.ts";
 
 /** What was found out about a masked value; `isIssued`: by its own form. */
 interface Told {
@@ -89,9 +90,7 @@ async function maskedIn(
   const forms = await formsInWhole(file.text);
   if (forms.length === 0 && !masking.masks.holdsSecret(file.text)) return [];
   const { hunks } = await diffs.fileDiff(change, 0);
-  const added = new Set(
-    hunks.flatMap(({ lines }) => lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []))),
-  );
+  const added = new Set(addedLinesOf(hunks));
   const isIssued = ({ start, end }: TextRange) =>
     forms.some((form) => form.isIssued && form.start <= start && end <= form.end);
   const ends = lineEnds(file.text);
@@ -130,21 +129,16 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const isOff = createRuleSwitch(input.config);
   const found = await runAnalyzers(files, { ...deps, isOff, key: input.history?.key });
   const { history, config, refused = null } = input;
-  const others =
-    refused === null ? await toolFindings(input.results ?? [], files, { ...deps, isOff }) : noToolFindings;
+  const others = await toolFindings(refused === null ? (input.results ?? []) : [], files, { ...deps, isOff });
   // Last, so that they take no time from the analyzers above.
-  const own =
-    refused === null
-      ? await ownFindings(files, { ...deps, isOff, milliseconds: timeLeft(input, deps) * OWN_RULES_SHARE })
-      : noOwnFindings;
-  const analysis =
-    refused === null
-      ? {
-          ...found,
-          findings: [...found.findings, ...own.findings, ...others.findings],
-          silenced: [...found.silenced, ...own.silenced],
-        }
-      : { ...found, findings: found.findings.filter(isCertain) };
+  const milliseconds = timeLeft(input, deps) * OWN_RULES_SHARE;
+  const own = await ownFindings(refused === null ? files : [], { ...deps, isOff, milliseconds });
+  const ofAnalyzers = refused === null ? found.findings : found.findings.filter(isCertain);
+  const analysis = {
+    ...found,
+    findings: [...ofAnalyzers, ...own.findings, ...others.findings],
+    silenced: [...found.silenced, ...own.silenced],
+  };
   const known = findReviewedHunks(
     files,
     history && { ...history, key: keyUnder(config, history.key) },
@@ -153,8 +147,8 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   // Without a model no hunk is read, and earlier reading does not count.
   const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
-  const { said } = others;
-  const review = await reviewFiles({ input, deps, files, coverage, known, analysis, said, anchorFile });
+  const parts = { input, deps, files, coverage, known, analysis, anchorFile };
+  const review = await reviewFiles(parts, others.said);
 
   deps.progress({ type: "phase", phase: "placing" });
   const placed = await placeFindings(review.findings, input.config, anchorFile, review.quiet);
@@ -176,8 +170,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const masked = await maskedLines(files, told, deps);
   const hidden = masked.map(({ path }) => path);
   const read = { ...review, unfinished: new Set([...hidden, ...(review.unfinished ?? [])]) };
-  const ledger =
-    history && ledgerOf({ deps, files, coverage, known }, read, refused === null ? null : history);
+  const ledger = history && ledgerOf(parts, read, refused === null ? null : history);
   return {
     head_sha: head,
     head_tree: headTree,
@@ -210,7 +203,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     masked,
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
     ledger,
-    unplaced: unplacedOf({ files, coverage, known }, review, ledger),
+    unplaced: unplacedOf(parts, review, ledger),
     config_changes: await findConfigChanges(deps.workspace, input.config),
     refused,
     unanalyzed: analysis.unfinished.filter(mayLackCertain).map(({ path }) => path),
@@ -231,14 +224,13 @@ interface ReviewParts {
   coverage: CoverageCounter;
   known: ReviewedHunks;
   analysis: AnalyzerFindings;
-  /** The words of other tools by the id of their finding. */
-  said: ReadonlyMap<string, string>;
   anchorFile: ReadAnchorFile;
 }
 
 type ReadAnchorFile = (path: string) => Promise<AnchorFile | undefined>;
 
-async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
+/** @param said the words of other tools by the id of their finding */
+async function reviewFiles(parts: ReviewParts, said: ReadonlyMap<string, string>): Promise<ModelReview> {
   const { input, deps, files, coverage, known, anchorFile } = parts;
   const { history } = input;
   const isEmpty = coverage.counts().total === 0;
@@ -250,12 +242,11 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
     const isNothing = isEmpty && input.refused === undefined;
     const review = isNothing ? nothingToReview : offlineReview(analysis.findings);
     if (history === null) return review;
-    const change = { input, deps, files, known, anchorFile, analysis, isFirst: history.reviewed === null };
+    const change = { ...parts, analysis, isFirst: history.reviewed === null };
     return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
   }
-  const matches = ruleMatches(analysis.findings, parts.said);
-  const change = { files, analysis, matches, coverage, known, anchorFile };
-  const run = await startRun(input, deps.models, deps, change);
+  const change = { ...parts, analysis, matches: ruleMatches(analysis.findings, said) };
+  const run = await startRun(deps.models, change);
   const review = await reviewWithModel(run);
   // No new code was read, so the last summary still holds.
   if (isEmpty || !files.some(({ change }) => known.hasNew(change.path)))

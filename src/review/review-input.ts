@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { EffectiveConfig, type RepoConfig } from "../config/repo-config.ts";
-import { Category, Severity, Side } from "../finding.ts";
+import { PostedFinding } from "../ledger/entry.ts";
 import { CarriedFinding, Reviewed } from "../ledger/state.ts";
 import { protocols } from "../llm/model.ts";
 import { ToolResult } from "./tool-results/tool-result.ts";
@@ -25,39 +25,6 @@ export const FailedCheck = z.strictObject({
 });
 export type FailedCheck = z.infer<typeof FailedCheck>;
 
-/** A finding of an earlier review, as the ledger knows it. */
-export const PriorFinding = z.strictObject({
-  /** Id of its comment; null if the comment was deleted. */
-  comment: z.int().nullable(),
-  /** Id of the finding. */
-  id: z.string(),
-  path: z.string(),
-  side: Side,
-  /** Its line now; null for a comment on a file, and if GitHub calls the comment outdated. */
-  line: z.int().nullable(),
-  start_line: z.int().nullable(),
-  /** Its line when it was posted. */
-  original_line: z.int().nullable(),
-  severity: Severity,
-  category: Category.nullable(),
-  symbol: z.string().nullable(),
-  /** `codeHash` of its code. */
-  code: z.string().nullable(),
-  /** The rule that found it, or "model"; null for a comment of an older version. */
-  source: z.string().nullable().default(null),
-  /** The named rule that it breaks; omitted if it is about none. */
-  rule: z.string().optional(),
-  /** Other files that the evidence names. */
-  files: z.array(z.string()),
-  title: z.string(),
-  /** Text of its comment. */
-  text: z.string(),
-  state: z.enum(["open", "fixed", "dismissed", "outdated"]),
-  /** Replies of people. */
-  replies: z.array(z.string()),
-});
-export type PriorFinding = z.infer<typeof PriorFinding>;
-
 /** What people wrote about the change: untrusted text. Null for a local range. */
 export const PullText = z.strictObject({
   number: z.int(),
@@ -69,7 +36,7 @@ export const PullText = z.strictObject({
   /** Failed checks of the head commit. */
   checks: z.array(FailedCheck),
   /** Findings of earlier reviews of this pull request, with their state. */
-  earlier: z.array(PriorFinding),
+  earlier: z.array(PostedFinding),
 });
 export type PullText = z.infer<typeof PullText>;
 
@@ -121,6 +88,16 @@ export const ReviewInput = z.strictObject({
   models: z.strictObject({ review: ModelFacts, verify: ModelFacts, summarize: ModelFacts }).nullable(),
 });
 export type ReviewInput = z.infer<typeof ReviewInput>;
+
+/** The input of work that is no review: an answer, a fix or proofs. */
+export const WorkInput = z.strictObject({
+  targetBranch: z.string(),
+  /** Null for a local range. */
+  pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }).nullable(),
+  config: EffectiveConfig,
+  limits: Limits,
+  models: ReviewInput.shape.models.unwrap(),
+});
 
 /** The budget of a repository as the limits of one review. */
 export function limitsOf({ budget }: RepoConfig): Limits {

@@ -6,6 +6,56 @@ import type { AppError, ErrorCode } from "../errors.ts";
 import { atLeast, Category, Finding, Severity, toolOf } from "../finding.ts";
 import { Reviewed } from "../ledger/state.ts";
 
+const Usage = z.strictObject({
+  promptTokens: z.number(),
+  cachedTokens: z.number(),
+  completionTokens: z.number(),
+  costUsd: z.number().nullable(),
+});
+
+/** The phases of a run, in order. Without a model, only the first two and "placing". */
+const phases = [
+  "context",
+  "analyzers",
+  "planning",
+  "review",
+  "merging",
+  "verifying",
+  "placing",
+  "proving",
+] as const;
+
+/** Progress of a run. `target` is the file or pattern of a call: repository text, to be escaped for display. */
+export const ProgressEvent = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("phase"), phase: z.enum(phases) }),
+  z.strictObject({ type: z.literal("turn"), turn: z.int(), total: Usage }),
+  z.strictObject({
+    type: z.literal("tool"),
+    tool: z.string(),
+    target: z.string().nullable(),
+    status: z.enum(["started", "success", "error", "timeout"]),
+  }),
+  /** Loops that have ended, if there are several. */
+  z.strictObject({ type: z.literal("unit"), done: z.int(), total: z.int() }),
+  /** Verifications that have ended. */
+  z.strictObject({ type: z.literal("verdict"), done: z.int(), total: z.int() }),
+  /** Proofs that have ended. */
+  z.strictObject({ type: z.literal("proof"), done: z.int(), total: z.int() }),
+  z.strictObject({ type: z.literal("coverage"), served: z.int(), total: z.int() }),
+  z.strictObject({
+    type: z.literal("finding"),
+    severity: z.string(),
+    path: z.string(),
+    line: z.int(),
+    title: z.string(),
+  }),
+  /** The full error of the model: for the operator, never for the public. */
+  z.strictObject({ type: z.literal("model_failed"), error: z.string() }),
+  /** A tool or analyzer of ours threw: a bug. */
+  z.strictObject({ type: z.literal("crash"), where: z.string(), error: z.string() }),
+]);
+export type ProgressEvent = z.infer<typeof ProgressEvent>;
+
 /** Why a review ended. Only "finished" means that the model finished by itself. */
 export const StopReason = z.enum(stopReasons);
 export type StopReason = z.infer<typeof StopReason>;
@@ -38,7 +88,7 @@ export const PlacedFinding = z.strictObject({ finding: Finding, placement: Place
 export type PlacedFinding = z.infer<typeof PlacedFinding>;
 
 /** A changed file that no model reads, and what accounts for it. */
-export const SkippedFile = z.strictObject({
+const SkippedFile = z.strictObject({
   path: z.string(),
   reason: z.string(),
   account: z
@@ -48,7 +98,7 @@ export const SkippedFile = z.strictObject({
       "`left_out`: the base branch or whoever asked for the review does not want it read. `parsed`: a program that knows its format has read all of it. `neutral` and `unread`: nobody has read it; `neutral` never makes a check red.",
     ),
 });
-export type SkippedFile = z.infer<typeof SkippedFile>;
+type SkippedFile = z.infer<typeof SkippedFile>;
 
 /** Counted in `-U3` hunks of reviewable files. Offline, nothing is served to a model and `hunks_served` is 0. */
 export const Coverage = z.strictObject({
@@ -76,6 +126,15 @@ export const TotalUsage = z.strictObject({
   cost_usd: z.number().nullable(),
 });
 export type TotalUsage = z.infer<typeof TotalUsage>;
+
+/** What the result of work that is no review says of its models. */
+export const WorkResult = z.strictObject({
+  /** Names of the models that answered. */
+  model: z.string(),
+  stop_reason: StopReason,
+  usage: TotalUsage,
+});
+export type WorkResult = z.infer<typeof WorkResult>;
 
 /** A finding that is not reported, and why. */
 export const DroppedFinding = z.strictObject({

@@ -11,8 +11,8 @@ import type { AnalyzerFindings, RuleMatches } from "./find/rule-matches.ts";
 import type { ReviewedHunks } from "./followup/known-change.ts";
 import { appliedRules, type ScopedRule } from "./named-rules.ts";
 import type { RuleMatcher } from "./own-rules/rule-run.ts";
-import type { ProgressEvent } from "./progress.ts";
 import type { ReviewInput } from "./review-input.ts";
+import type { ProgressEvent } from "./review-result.ts";
 
 /** A commit before the change, with the paths it changed. */
 export interface EarlierCommit extends Commit {
@@ -106,18 +106,17 @@ export interface ReviewRun extends ChangeUnderReview {
 const COMMITS = 20;
 
 export async function startRun(
-  input: ReviewInput,
   models: Models,
-  deps: ReviewDependencies,
-  change: ChangeUnderReview,
+  change: ChangeUnderReview & Pick<ReviewRun, "input" | "deps">,
 ): Promise<ReviewRun> {
+  const { input, deps, files } = change;
   const recorded = Map.groupBy(deps.replay, ({ loop }) => loop);
   return {
-    ...{ input, deps, models },
     ...change,
+    models,
     graph: (await deps.graph?.open()) ?? null,
     commits: await deps.workspace.commits(COMMITS),
-    rules: appliedRules(input.config, change.files),
+    rules: appliedRules(input.config, files),
     isFirst: !input.history?.reviewed,
     budget: createTokenBudget(input.limits),
     replayOf: (loop) => recorded.get(loop) ?? [],

@@ -19,7 +19,7 @@ interface Example {
 }
 
 /** An example that the model takes for the opposite. */
-export interface MistakenExample extends Pick<Example, "kind" | "at"> {
+interface MistakenExample extends Pick<Example, "kind" | "at"> {
   /** A model's sentence. */
   why: string;
 }

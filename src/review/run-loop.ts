@@ -7,7 +7,7 @@ import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
 import { createAnchorFiles } from "./find/anchor.ts";
 import type { ReportWatch } from "./find/report-watch.ts";
 import type { ReviewInput } from "./review-input.ts";
-import type { TotalUsage } from "./review-result.ts";
+import type { StopReason, TotalUsage, WorkResult } from "./review-result.ts";
 import type { ReviewDependencies, ReviewRun } from "./review-run.ts";
 
 /** The parts of a run that every agent loop needs. */
@@ -19,17 +19,24 @@ export interface LoopRun extends Pick<ReviewRun, "models" | "budget" | "replayOf
 /** For a loop about one location, which also needs the files of the change. */
 export interface PlaceRun extends LoopRun, Pick<ReviewRun, "files" | "anchorFile" | "timeLeft"> {}
 
+/** The ports of work that a model does. */
+export interface WorkDependencies extends ReviewDependencies {
+  models: LoopRun["models"];
+}
+
 /**
  * Starts work on a change that is no review: a fix, an answer or proofs. All of its loops share one budget, and its time counts from
  * `startedAt`.
  */
 export async function startPlaceRun<Input extends PlaceRun["input"]>(
   input: Input,
-  deps: ReviewDependencies & Pick<PlaceRun, "models">,
+  deps: WorkDependencies,
 ): Promise<PlaceRun & { input: Input }> {
   const { limits } = input;
   return {
-    ...{ input, deps, models: deps.models },
+    input,
+    deps,
+    models: deps.models,
     files: await deps.diffs.files(),
     anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
     budget: createTokenBudget(limits),
@@ -37,6 +44,12 @@ export async function startPlaceRun<Input extends PlaceRun["input"]>(
     timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
   };
 }
+
+/** The first messages of a loop. Sections that are empty are left out. */
+export const openingMessages = (prompt: string, sections: readonly string[]): Message[] => [
+  { role: "system", content: prompt },
+  { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
+];
 
 interface LoopTask {
   /** Identifies the loop within the run; a resumed run finds its recorded turns by it. */
@@ -53,8 +66,9 @@ interface LoopTask {
   ports: Omit<ToolContext, "targetBranch" | "workspace" | "alsoRoots" | "diffs" | "coverage" | "isPrivate">;
   /** Counts the hunks that the model is shown. */
   coverage?: CoverageSink;
-  /** The budget that the loop spends: the run's, or a part of it. */
-  budget: TokenBudget;
+  /** A part of the run's budget. Default: all of it. */
+  budget?: TokenBudget;
+  /** At most as many as the limits of the run. */
   turns: number;
   tokens: number;
   /** Limit of wall time. */
@@ -82,17 +96,19 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     outputTools: task.outputTools,
     context: {
       targetBranch: input.targetBranch,
-      ...{ workspace, diffs, isPrivate },
+      workspace,
+      diffs,
+      isPrivate,
       coverage: task.coverage ?? { serve() {} },
       ...task.ports,
     },
     limits: {
-      turns: task.turns,
+      turns: Math.min(task.turns, limits.turns),
       tokens: task.tokens,
       costUsd: limits.costUsd,
       milliseconds: Math.max(1, Math.floor(task.milliseconds)),
     },
-    budget: task.budget,
+    budget: task.budget ?? run.budget,
     trajectory: deps.trajectory,
     replay: replayOf(task.loop),
     ...(deps.masking && { masking: deps.masking }),
@@ -217,6 +233,17 @@ export function standInWarning({ requests, standIns = {} }: Answers): string[] {
 
 const countOf = (standIns: Readonly<Record<string, number>>) =>
   Object.values(standIns).reduce((sum, count) => sum + count, 0);
+
+/** What the result of work says of its models. @param role the one that does the work */
+export const workResult = (
+  { models, budget }: PlaceRun,
+  role: ModelRole,
+  stopReason: StopReason,
+): WorkResult => ({
+  model: whoAnswered(models[role].name, budget.usage),
+  stop_reason: stopReason,
+  usage: totalUsage(budget.usage),
+});
 
 /** The usage of all loops in the shape of the JSON output. */
 export function totalUsage(usage: UsageTotals): TotalUsage {

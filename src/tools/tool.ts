@@ -48,10 +48,8 @@ export interface DiffSource {
 /** The output of `report_finding`, without the parts that the review itself adds. */
 export type ReportedFinding = Omit<
   Finding,
-  "id" | "source" | "symbol" | "verification" | "verification_note" | "places" | "evidence"
-> & {
-  evidence: Evidence[];
-};
+  "id" | "source" | "symbol" | "verification" | "verification_note" | "places"
+>;
 
 /** The result of a report: kept, perhaps at another place; understood but not wanted; or refused, to be corrected. */
 export type ReportAnswer =

@@ -11,7 +11,7 @@ const analyzers = createAnalyzers();
 const candidate = (line: number, more: Partial<Diagnostic> = {}): Diagnostic => ({
   path: "a.ts",
   line,
-  startLine: null,
+  start_line: null,
   severity: "low",
   category: "correctness",
   title: "t",
@@ -54,7 +54,7 @@ describe("the analysis of a change", () => {
 
   it("keeps a range that holds an added line", async () => {
     const file = editedFile("a.ts", " one\n+two\n three");
-    const said = candidate(3, { startLine: 1 });
+    const said = candidate(3, { start_line: 1 });
     const { diagnostics } = await analyzeChange([file], {
       signal,
       analyzers: [saying("range", said)],

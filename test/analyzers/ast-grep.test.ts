@@ -7,8 +7,14 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readCases, readRules } from "../../scripts/rule-source.ts";
 import { rulesFolder } from "../../src/analyzers/analyze-change.ts";
 import { createAstGrepAnalyzer, createGuessCheck, matchesOf } from "../../src/analyzers/ast-grep.ts";
-import { dialectsOf, type RuleLanguage, ruleLanguages } from "../../src/analyzers/languages.ts";
-import { configOf, loadRules, type RuleFile } from "../../src/analyzers/rule-file.ts";
+import {
+  configOf,
+  dialectsOf,
+  loadRules,
+  type RuleFile,
+  type RuleLanguage,
+  ruleLanguages,
+} from "../../src/analyzers/rule-file.ts";
 import { loadAstGrep } from "../../src/code/languages.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
@@ -31,7 +37,7 @@ describe("the rules, run on a change", () => {
       " items\n   .filter(Boolean)\n+  .forEach(async (one) => { await one.save(); });",
     );
     expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { line: 3, startLine: null, source: "ast-grep/js-async-for-each" },
+      { line: 3, start_line: null, source: "ast-grep/js-async-for-each" },
     ]);
   });
 
@@ -46,14 +52,14 @@ describe("the rules, run on a change", () => {
   it("suggest nothing that would replace lines the change did not add", async () => {
     const file = editedFile("a.js", "+const bad = a ===\n NaN;");
     expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { line: 1, startLine: null, suggestion: null },
+      { line: 1, start_line: null, suggestion: null },
     ]);
   });
 
   it("suggest a replacement for exactly the lines of the match", async () => {
     const file = editedFile("a.js", "+const bad = f(\n+  a,\n+) === NaN || b;");
     expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { startLine: 1, line: 3, suggestion: "const bad = Number.isNaN(f(\n  a,\n)) || b;" },
+      { start_line: 1, line: 3, suggestion: "const bad = Number.isNaN(f(\n  a,\n)) || b;" },
     ]);
   });
 

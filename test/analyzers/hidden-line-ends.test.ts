@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { addedLinesOf } from "../../src/analyzers/analyzer.ts";
-import { hiddenLineEnds } from "../../src/analyzers/hidden-line-ends.ts";
+import { hiddenLineEnds } from "../../src/analyzers/hidden-characters.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 async function endsIn(path: string, text: string): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createMergeMarkersAnalyzer } from "../../src/analyzers/merge-markers.ts";
+import { createMergeMarkersAnalyzer } from "../../src/analyzers/leftovers.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { rulesFolder } from "../../src/analyzers/analyze-change.ts";
-import { ruleGrammarOf, ruleLanguages } from "../../src/analyzers/languages.ts";
-import { loadRules } from "../../src/analyzers/rule-file.ts";
+import { loadRules, ruleGrammarOf, ruleLanguages } from "../../src/analyzers/rule-file.ts";
 
 const root = new URL("../../", import.meta.url);
 const MeasuredSet = z.enum(["tuning", "control"]);

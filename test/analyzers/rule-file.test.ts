@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readRules } from "../../scripts/rule-source.ts";
 import { rulesFolder } from "../../src/analyzers/analyze-change.ts";
-import { ruleLanguages } from "../../src/analyzers/languages.ts";
-import { loadRules } from "../../src/analyzers/rule-file.ts";
+import { loadRules, ruleLanguages } from "../../src/analyzers/rule-file.ts";
 
 describe("the list of a language", () => {
   it.each(ruleLanguages)("holds the rules as they stand in their files: %s", async (language) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { readCases, readRules } from "../../scripts/rule-source.ts";
 import { rulesFolder } from "../../src/analyzers/analyze-change.ts";
 import { createAstGrepAnalyzer } from "../../src/analyzers/ast-grep.ts";
-import { ruleLanguages } from "../../src/analyzers/languages.ts";
+import { ruleLanguages } from "../../src/analyzers/rule-file.ts";
 import { wholeFile } from "./analyzed-file.ts";
 
 /** A rule for the JavaScript family has to hold in each of its dialects. */
@@ -35,10 +35,10 @@ async function findingsOf(id: string, path: string, code: string) {
 /** The code after the suggestion was put in the place of its lines, as GitHub does it. */
 function apply(
   code: string,
-  { startLine, line, suggestion }: Awaited<ReturnType<typeof findingsOf>>[number],
+  { start_line, line, suggestion }: Awaited<ReturnType<typeof findingsOf>>[number],
 ) {
   const rows = code.split("\n");
-  rows.splice((startLine ?? line) - 1, line - (startLine ?? line) + 1, suggestion ?? "");
+  rows.splice((start_line ?? line) - 1, line - (start_line ?? line) + 1, suggestion ?? "");
   return rows.join("\n");
 }
 
@@ -49,7 +49,7 @@ describe.each(cases)("$name in .$extension", ({ rule, valid, invalid, path }) =>
 
   it.each(invalid)("finds $name", async ({ code, line, fixed }) => {
     const findings = await findingsOf(rule.id, path, code);
-    expect(findings.map((one) => one.startLine ?? one.line)).toEqual([line]);
+    expect(findings.map((one) => one.start_line ?? one.line)).toEqual([line]);
     expect(findings[0]?.suggestion === null).toBe(rule.fix === undefined);
     if (rule.fix !== undefined) expect(findings.map((one) => apply(code, one))).toEqual([fixed]);
   });

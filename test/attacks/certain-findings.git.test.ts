@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import type { PostedFinding } from "../../src/ledger/entry.ts";
 import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
-import type { PriorFinding } from "../../src/review/review-input.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { postedFinding } from "../ledger/posted-finding.ts";
 import { pullText } from "../review/context/first-message.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
+import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
@@ -136,41 +137,28 @@ async function review(
   say: Say,
   effort: "low" | "medium" | "high",
   protocol: Protocol,
-  earlier: PriorFinding[] = [],
+  earlier: PostedFinding[] = [],
 ) {
-  const { workspace } = opened;
   const input = reviewInput({ config: { effort }, pull: pullText({ earlier }) });
   return reviewChange(
     { ...input, history: { key: "k", reviewed: null, carried: [], summary: "" } },
-    {
-      ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
-      models: forAllRoles(speaking(protocol, say)),
-      ...{ trajectory: { append: async () => {} }, replay: [], isPrivate: () => false, progress: () => {} },
-      ...{ signal: new AbortController().signal, now: () => 0, startedAt: 0 },
-    },
+    reviewDependencies(opened.workspace, forAllRoles(speaking(protocol, say))),
   );
 }
 
 /** An open comment on a secret from an earlier review. */
-const told = (line: number): PriorFinding => ({
-  ...{ comment: line, id: `${line}`.repeat(12).slice(0, 12), path: secrets.path, side: "RIGHT", line },
-  ...{
-    start_line: null,
-    original_line: line,
+const told = (line: number): PostedFinding =>
+  postedFinding({
+    comment: line,
+    id: `${line}`.repeat(12).slice(0, 12),
+    path: secrets.path,
+    line,
     severity: "critical",
     category: "security",
-    symbol: null,
-    code: null,
-  },
-  ...{
     source: "secrets/github-token",
-    files: [],
     title: "A GitHub token is in this file",
     text: "It is.",
-    state: "open",
-  },
-  ...{ theirs: false, replies: [] },
-});
+  });
 
 describe("five committed secrets are five critical findings on their lines, and never a green check", () => {
   const efforts = ["low", "medium", "high"] as const;

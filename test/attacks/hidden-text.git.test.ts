@@ -3,10 +3,10 @@ import { RepoConfig } from "../../src/config/repo-config.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import { runAnswer } from "../../src/review/answer/run-answer.ts";
 import { escapeInvisible } from "../../src/text/escape-invisible.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { earlierFinding, firstMessageIn } from "../review/context/first-message.ts";
 import { comment, createRounds, round } from "../review/followup/later-round.ts";
 import { GitRepo } from "../support/git-repo.ts";
+import { reviewDependencies } from "../support/review-dependencies.ts";
 import { scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
 import { fencesOf, outsideFences } from "./fences.ts";
@@ -91,18 +91,7 @@ async function answererIsTold(lines: readonly string[]): Promise<string> {
       limits: { turns: 3, tokens: 300_000, costUsd: null, milliseconds: 60_000 },
       models: forAllRoles({ name: "scripted", contextTokens: 128_000, protocol: "native" }),
     },
-    {
-      workspace,
-      diffs: createDiffSource(workspace, { ignore: [], private: [] }),
-      models: forAllRoles(scripted),
-      trajectory: { append: async () => {} },
-      replay: [],
-      isPrivate: () => false,
-      progress: () => {},
-      signal: new AbortController().signal,
-      now: () => 0,
-      startedAt: 0,
-    },
+    reviewDependencies(workspace, forAllRoles(scripted)),
   );
   return scripted.requests[0]?.messages[1]?.content ?? "";
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { PriorFinding } from "../../src/review/review-input.ts";
+import type { PostedFinding } from "../../src/ledger/entry.ts";
 import {
   comment,
   confirms,
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 /** A comment about something else on the first of these lines. */
-const dismissed: PriorFinding = comment({
+const dismissed: PostedFinding = comment({
   ...{ path: "a.ts", line: 3, original_line: 3, symbol: null, code: null, state: "dismissed" },
   ...{
     severity: "critical",

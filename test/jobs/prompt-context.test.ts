@@ -4,10 +4,11 @@ import { RepoConfig } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/errors.ts";
 import type { FailedCheck } from "../../src/github/pull-request-api.ts";
 import { earlierFindings, type HistorySource, historyOf, pullTextOf } from "../../src/jobs/prompt-context.ts";
+import { PostedFinding } from "../../src/ledger/entry.ts";
 import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
 import { contentHashBy } from "../../src/review/followup/content-hash.ts";
 import { allHunks, findReviewedHunks, unreadHashes } from "../../src/review/followup/known-change.ts";
-import { History, PriorFinding } from "../../src/review/review-input.ts";
+import { History } from "../../src/review/review-input.ts";
 import type { ChangedFile } from "../../src/tools/tool.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { sampleEntry, sampleFinding } from "../reporters/sample-result.ts";
@@ -144,21 +145,18 @@ describe("units that a job finished before a push called it off", () => {
 
 describe("earlier findings", () => {
   const told = (entries = [sampleEntry()], privatePaths: string[] = []) =>
-    earlierFindings({ entries }, privatePaths).map((one) => PriorFinding.parse(one));
+    earlierFindings({ entries }, privatePaths).map((one) => PostedFinding.parse(one));
 
   it("come with what is known of them, their texts cut", () => {
     const entry = sampleEntry({
-      ...{
-        comment: 9,
-        line: 7,
-        startLine: 5,
-        originalLine: 3,
-        symbol: "Cart.total",
-        code: "c",
-        isTheirs: true,
-        newestReply: 5,
-      },
-      ...{ text: "t".repeat(5_000), replies: ["1", "2", "3", "4", "5", "z".repeat(600)] },
+      comment: 9,
+      line: 7,
+      start_line: 5,
+      original_line: 3,
+      symbol: "Cart.total",
+      code: "c",
+      text: "t".repeat(5_000),
+      replies: ["1", "2", "3", "4", "5", "z".repeat(600)],
     });
     const [earlier] = told([entry]);
     expect(earlier).toMatchObject({

@@ -74,8 +74,8 @@ describe("a ledger", () => {
           path: "src/cart.ts",
           side: "RIGHT",
           line: 12,
-          startLine: 10,
-          originalLine: 11,
+          start_line: 10,
+          original_line: 11,
         },
         ...{
           severity: "high",
@@ -87,10 +87,10 @@ describe("a ledger", () => {
         },
         ...{ title: "The total is off by one", text: expect.any(String), state: "open", dismissal: null },
         ...{
-          isTheirs: false,
+          is_theirs: false,
           thumbs: { up: 0, down: 0 },
-          newestReply: expect.any(Number),
-          createdAt: "2026-01-01T00:00:00Z",
+          newest_reply: expect.any(Number),
+          created_at: "2026-01-01T00:00:00Z",
           thread: "T1",
           resolved: false,
           url: "https://github.example/r100",
@@ -102,7 +102,7 @@ describe("a ledger", () => {
         id: "f2",
         thread: "T2",
         line: null,
-        isTheirs: false,
+        is_theirs: false,
         thumbs: { up: 0, down: 0 },
         replies: [],
       }),
@@ -138,7 +138,15 @@ describe("a ledger", () => {
         state: "dismissed",
         dismissal: { how: "deleted", by: null, at: null },
         // Nothing more is known of it, and nobody can answer there.
-        ...{ line: null, thread: null, resolved: false, isTheirs: true, newestReply: 0, title: "", text: "" },
+        ...{
+          line: null,
+          thread: null,
+          resolved: false,
+          is_theirs: true,
+          newest_reply: 0,
+          title: "",
+          text: "",
+        },
         ...{ files: [], replies: [], url: "", severity: "low", category: null, source: null },
       },
     ]);
@@ -183,7 +191,7 @@ describe("a ledger", () => {
   it("names the newest comment of each thread", async () => {
     const replies = [5, 6, 7].map((id) => ({ ...reply(bot, "Beep."), id }));
     const threads = [thread(), thread({ comment: 200, id: "T2", replies })];
-    expect((await read({ threads })).entries).toMatchObject([{ newestReply: 100 }, { newestReply: 7 }]);
+    expect((await read({ threads })).entries).toMatchObject([{ newest_reply: 100 }, { newest_reply: 7 }]);
   });
 
   it("takes a finding for dismissed that a command in the conversation was told is", async () => {
@@ -216,7 +224,7 @@ describe("a ledger of threads that GitHub does not show", () => {
           line: 12,
           thread: null,
           resolved: false,
-          isTheirs: true,
+          is_theirs: true,
           replies: [],
         },
         { comment: 101, state: "outdated", line: null },
@@ -290,7 +298,7 @@ const answerReply = reply(us, marked("Because.", { kind: "answer", comment: 7 })
 
 describe("a finding", () => {
   it("is open until something happens", async () => {
-    expect(await entryOf({})).toMatchObject({ state: "open", dismissal: null, isTheirs: false, asked: [] });
+    expect(await entryOf({})).toMatchObject({ state: "open", dismissal: null, is_theirs: false, asked: [] });
   });
 
   it("is outdated when its code has changed and nobody said anything", async () => {
@@ -299,10 +307,10 @@ describe("a finding", () => {
 
   it("stays as it is for what bots do and for our answers", async () => {
     const replies = [reply(bot, "Not a bug."), answerReply];
-    expect(await entryOf({ replies })).toMatchObject({ state: "open", isTheirs: false, replies: [] });
+    expect(await entryOf({ replies })).toMatchObject({ state: "open", is_theirs: false, replies: [] });
     expect(await entryOf({ resolved: true, resolvedBy: bot })).toMatchObject({
       state: "open",
-      isTheirs: false,
+      is_theirs: false,
     });
   });
 });
@@ -314,7 +322,7 @@ describe("a thread that a person resolved", () => {
     const dismissal = { how: "resolved", by: "ann", at: null };
     for (const outdated of [false, true]) {
       const entry = await entryOf({ ...resolved("ann"), outdated }, { severity: "critical" });
-      expect(entry).toMatchObject({ state: "dismissed", dismissal, isTheirs: true, asked: ["ann"] });
+      expect(entry).toMatchObject({ state: "dismissed", dismissal, is_theirs: true, asked: ["ann"] });
     }
   });
 
@@ -392,14 +400,14 @@ describe("a decision that was read before", () => {
 
 describe("our word in a thread", () => {
   it("that it is fixed counts, resolved or not", async () => {
-    expect(await entryOf({ replies: [fixedReply] })).toMatchObject({ state: "fixed", isTheirs: false });
+    expect(await entryOf({ replies: [fixedReply] })).toMatchObject({ state: "fixed", is_theirs: false });
     const entry = await entryOf({ replies: [fixedReply], resolved: true, resolvedBy: us });
-    expect(entry).toMatchObject({ state: "fixed", isTheirs: false, resolved: true });
+    expect(entry).toMatchObject({ state: "fixed", is_theirs: false, resolved: true });
   });
 
   it("that it is fixed counts where GitHub does not say that we resolved it", async () => {
     const entry = await entryOf({ replies: [fixedReply], resolved: true, resolvedBy: null });
-    expect(entry).toMatchObject({ state: "fixed", isTheirs: false });
+    expect(entry).toMatchObject({ state: "fixed", is_theirs: false });
   });
 
   it("outlives that a person resolves the thread thereupon", async () => {
@@ -409,18 +417,18 @@ describe("our word in a thread", () => {
     expect(entry).toMatchObject({
       state: "dismissed",
       dismissal: { how: "command", by: "ann" },
-      isTheirs: true,
+      is_theirs: true,
     });
   });
 
   it("that it is fixed outlives what a person answers who may not decide", async () => {
     const replies = [fixedReply, reply(person("eve"), "It is still there."), reply(person(author), "No.")];
-    expect(await entryOf({ replies })).toMatchObject({ state: "fixed", isTheirs: false });
+    expect(await entryOf({ replies })).toMatchObject({ state: "fixed", is_theirs: false });
   });
 
   it("that it is fixed ends with what somebody with write access answers, unless we resolved it", async () => {
     const replies = [fixedReply, reply(person("ann"), "It is still there.")];
-    expect(await entryOf({ replies })).toMatchObject({ state: "open", isTheirs: true });
+    expect(await entryOf({ replies })).toMatchObject({ state: "open", is_theirs: true });
     expect(await entryOf({ replies, outdated: true })).toMatchObject({ state: "outdated" });
     expect(await entryOf({ replies, resolved: true, resolvedBy: us })).toMatchObject({ state: "fixed" });
     for (const isOurs of [
@@ -432,7 +440,7 @@ describe("our word in a thread", () => {
 
   it("that it is fixed outlives that a person thanks for it", async () => {
     const replies = [fixedReply, reply(person(author), "Thanks for checking!"), reply(person("ann"), "👍")];
-    expect(await entryOf({ replies, outdated: true })).toMatchObject({ state: "fixed", isTheirs: true });
+    expect(await entryOf({ replies, outdated: true })).toMatchObject({ state: "fixed", is_theirs: true });
   });
 
   it("that it is fixed outlives what was said before it, what bots say and our own answers", async () => {
@@ -472,8 +480,8 @@ describe("a thumb down or a dismissing reply", () => {
       await entryOf(said(login), { severity }),
     ];
 
-    expect(byReaction).toMatchObject({ state, isTheirs: false });
-    expect(byReply).toMatchObject({ state, isTheirs: state === "dismissed", replies: ["Won't fix."] });
+    expect(byReaction).toMatchObject({ state, is_theirs: false });
+    expect(byReply).toMatchObject({ state, is_theirs: state === "dismissed", replies: ["Won't fix."] });
     if (state === "dismissed") {
       expect(byReaction.dismissal).toEqual({ how: "reaction", by: login, at: later });
       expect(byReply.dismissal).toEqual({ how: "reply", by: login, at: later });
@@ -493,7 +501,7 @@ describe("a thumb down or a dismissing reply", () => {
         asked: [],
       });
     const replies = [reply(person("ann"), "This is not intended.")];
-    expect(await entryOf({ replies })).toMatchObject({ state: "open", isTheirs: true, asked: ["ann"] });
+    expect(await entryOf({ replies })).toMatchObject({ state: "open", is_theirs: true, asked: ["ann"] });
   });
 
   it("is told by the newest of those who may", async () => {

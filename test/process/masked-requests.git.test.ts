@@ -9,8 +9,9 @@ import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { runTask, type TaskOptions } from "../../src/process/run-task.ts";
 import { type AnswerInput, answerTask } from "../../src/review/answer/answer-input.ts";
 import { fixTask } from "../../src/review/fix/fix-input.ts";
-import type { PriorFinding, ReviewInput } from "../../src/review/review-input.ts";
+import type { ReviewInput } from "../../src/review/review-input.ts";
 import { reviewTask } from "../../src/review/review-task.ts";
+import { postedFinding } from "../ledger/posted-finding.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import {
@@ -208,17 +209,18 @@ async function serve(script: Script): Promise<Served> {
   return { endpoint, model, [Symbol.asyncDispose]: endpoint.close };
 }
 
-const earlier: PriorFinding = {
-  ...{ comment: 5, id: "e1", path: "src/app.js", side: "RIGHT", line: null, start_line: null },
-  ...{ original_line: 2, severity: "high", category: "correctness", symbol: "open", code: null, files: [] },
-  source: "model",
-  ...{
-    title: "It connects once",
-    text: `It connects with ${oldToken} once.`,
-    state: "outdated",
-  },
+const earlier = postedFinding({
+  comment: 5,
+  id: "e1",
+  path: "src/app.js",
+  line: null,
+  original_line: 2,
+  symbol: "open",
+  title: "It connects once",
+  text: `It connects with ${oldToken} once.`,
+  state: "outdated",
   replies: [`But ${word} is right.`],
-};
+});
 
 const pull = {
   ...{

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OpenRange, openRange } from "../../src/cli/open-range.ts";
 import { openGraph, sourceOfWorkspace } from "../../src/graph/open-graph.ts";
 import { ReviewGraph } from "../../src/process/review-graph.ts";
-import type { PriorFinding } from "../../src/review/review-input.ts";
+import { postedFinding } from "../ledger/posted-finding.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 
 const never = new AbortController().signal;
@@ -37,27 +37,16 @@ afterAll(async () => {
   folder.dispose();
 });
 
-const finding: PriorFinding = {
-  ...{
-    comment: 1,
-    id: "f1",
-    path: "src/queue.ts",
-    side: "RIGHT",
-    line: 2,
-    start_line: null,
-    original_line: 2,
-  },
-  ...{
-    severity: "high",
-    category: "correctness",
-    symbol: null,
-    code: null,
-    source: "model",
-    files: [],
-    title: "No upper limit",
-  },
-  ...{ text: "Any number is taken.", state: "dismissed", replies: ["callers check it"] },
-};
+const finding = postedFinding({
+  comment: 1,
+  id: "f1",
+  path: "src/queue.ts",
+  line: 2,
+  title: "No upper limit",
+  text: "Any number is taken.",
+  state: "dismissed",
+  replies: ["callers check it"],
+});
 
 function graphAt(at: string, signal = never) {
   const crashes: string[] = [];

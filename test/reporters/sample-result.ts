@@ -3,8 +3,9 @@ import type { CodeLocation, Finding } from "../../src/finding.ts";
 import type { PostedFinding } from "../../src/ledger/entry.ts";
 import type { PullStatus } from "../../src/publish/pull-status.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
-import type { RanProof } from "../../src/reporters/proof-words.ts";
+import type { RanProof } from "../../src/reporters/finding-words.ts";
 import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/review/review-result.ts";
+import { postedFinding } from "../ledger/posted-finding.ts";
 
 export function sampleFinding(over: Partial<Finding> = {}): Finding {
   return {
@@ -69,23 +70,20 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
 /** A finding that an earlier review posted. */
 export function sampleEntry(over: Partial<PostedFinding> = {}): PostedFinding {
   const comment = over.comment === undefined ? 41 : over.comment;
-  return {
-    ...{ comment, id: "e1", path: "src/cart.ts", side: "RIGHT", line: 6, startLine: null, originalLine: 6 },
-    ...{ severity: "high", category: "correctness", symbol: null, code: null, source: "model", files: [] },
-    ...{
-      title: "It was said before",
-      text: "",
-      state: "open",
-      dismissal: null,
-      isTheirs: false,
-      newestReply: 0,
-      thumbs: null,
-    },
-    ...{ thread: `thread-${comment}`, resolved: false, replies: [] },
+  return postedFinding({
+    comment,
+    id: "e1",
+    path: "src/cart.ts",
+    line: 6,
+    original_line: 6,
+    title: "It was said before",
+    text: "",
+    is_theirs: false,
+    thread: `thread-${comment}`,
     url: `https://github.com/octo/shop/pull/7#discussion_r${comment}`,
-    createdAt: "2026-01-01T00:00:00Z",
+    created_at: "2026-01-01T00:00:00Z",
     ...over,
-  };
+  });
 }
 
 /** Nothing was said before. */

@@ -33,7 +33,7 @@ const matching = (places: readonly (readonly [path: string, line: number, rule?:
       .filter(([path]) => path === file.path)
       .map(
         ([path, line, rule = "rule"]): Diagnostic => ({
-          ...{ path, line, startLine: null, category: "correctness", suggestion: null },
+          ...{ path, line, start_line: null, category: "correctness", suggestion: null },
           severity: rule === "mild" ? "low" : "medium",
           ...{ title: "A rule matches this line", body: "It does.", source: `test/${rule}` },
         }),

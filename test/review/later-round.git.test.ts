@@ -12,6 +12,7 @@ import { isComplete, type ReviewResult } from "../../src/review/review-result.ts
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { GitRepo } from "../support/git-repo.ts";
+import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
@@ -96,18 +97,9 @@ async function review(options: Options = {}) {
   const { limits, ...input } = reviewInput({ history, config: options.config });
   const result = await reviewChange(
     { ...input, limits: { ...limits, ...options.limits } },
-    {
-      workspace,
-      diffs: createDiffSource(workspace, { ignore: [], private: [] }),
-      models: options.offline ? null : forAllRoles(model),
+    reviewDependencies(workspace, options.offline ? null : forAllRoles(model), {
       trajectory: { append: async (entry) => void entries.push(entry) },
-      replay: [],
-      isPrivate: () => false,
-      progress: () => {},
-      signal: new AbortController().signal,
-      now: () => 0,
-      startedAt: 0,
-    },
+    }),
   );
   const units = entries.filter((entry) => entry.kind === "unit");
   return { result, units, requests: model.requests };

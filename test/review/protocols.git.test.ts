@@ -4,9 +4,9 @@ import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../..
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
 import { isComplete } from "../../src/review/review-result.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { isSecondLook } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
+import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
@@ -85,19 +85,11 @@ async function review(protocol: Protocol, contextTokens: number) {
     },
     { contextTokens },
   );
-  const { workspace } = opened;
-  const result = await reviewChange(reviewInput({ config: { effort: "medium" } }), {
-    workspace,
-    diffs: createDiffSource(workspace, { ignore: [], private: [] }),
-    models: forAllRoles(adapters[protocol](scripted)),
-    trajectory: { append: async () => {} },
-    replay: [],
-    isPrivate: () => false,
-    progress: () => {},
-    signal: new AbortController().signal,
-    now: () => 0,
-    startedAt: 0,
-  });
+  const models = forAllRoles(adapters[protocol](scripted));
+  const result = await reviewChange(
+    reviewInput({ config: { effort: "medium" } }),
+    reviewDependencies(opened.workspace, models),
+  );
   return { result, requests: scripted.requests };
 }
 

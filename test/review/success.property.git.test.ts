@@ -9,6 +9,7 @@ import { Masks } from "../../src/secrets/masks.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";
+import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
@@ -294,12 +295,10 @@ async function review(repo: GitRepo, head: string, history: History, ends: strin
   const patterns = { ignore: ["ignored/**"], private: ["private/**"] };
   const result = await reviewChange(
     reviewInput({ history, config: { paths: patterns }, pull: pullText({ body: words }) }),
-    {
-      ...{ workspace: opened.workspace, diffs: createDiffSource(opened.workspace, patterns), masking },
-      ...{ models: forAllRoles(model), trajectory: { append: async () => {} }, replay: [] },
-      ...{ isPrivate: () => false, progress: () => {}, signal: new AbortController().signal },
-      ...{ now: () => 0, startedAt: 0 },
-    },
+    reviewDependencies(opened.workspace, forAllRoles(model), {
+      diffs: createDiffSource(opened.workspace, patterns),
+      masking,
+    }),
   );
   const shown = requests.flatMap(({ messages }) => messages.map(({ content }) => content)).join("\n");
   return { result, shown };

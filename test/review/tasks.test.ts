@@ -3,7 +3,7 @@ import { codeHash } from "../../src/ledger/entry.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { renderComment } from "../../src/publish/render-comment.ts";
 import { answerTask } from "../../src/review/answer/answer-input.ts";
-import { certainPairs } from "../../src/review/followup/certain-pairs.ts";
+import { certainPairs } from "../../src/review/followup/compare-findings.ts";
 import { proveTask } from "../../src/review/prove/prove-input.ts";
 import { reviewTask } from "../../src/review/review-task.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";

@@ -126,7 +126,7 @@ async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
 /** All problems of files of own rules: each rule is tried in a process of its own, and with its examples. */
 async function problemsOfRules(files: readonly RuleFile[], signal: AbortSignal) {
   const { parseRuleFiles } = await import("../../review/own-rules/rule-files.ts");
-  const { checkRules } = await import("../../review/own-rules/check-rules.ts");
+  const { checkRules } = await import("../../review/own-rules/rule-run.ts");
   const { startRuleMatcher } = await import("../../process/rule-matcher.ts");
   const { rules, problems } = await parseRuleFiles(files);
   const tried = rules.length === 0 ? [] : await checkRules(rules, startRuleMatcher, signal);

@@ -11,13 +11,11 @@ import type { CommittedFix } from "../../jobs/commands/commit-fix.ts";
 import type { Models } from "../../llm/model.ts";
 import type { TestPlace } from "../../process/messages.ts";
 import type { FindCommandSandbox, TestPlaceOrder } from "../../process/test-place.ts";
-import { plural } from "../../reporters/outcome.ts";
+import { plural, triedWords } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
-import { triedWords } from "../../reporters/tried-out.ts";
 import type { Refusal } from "../../review/fix/check-edits.ts";
 import { type FixInput, FixResult, type FixTarget, Repair, TriedOut } from "../../review/fix/fix-input.ts";
-import type { ProgressEvent } from "../../review/progress.ts";
-import { ReviewResult } from "../../review/review-result.ts";
+import { type ProgressEvent, ReviewResult } from "../../review/review-result.ts";
 import {
   type CommandContext,
   type CommandIo,

@@ -15,7 +15,7 @@ import { AppError, errorLine } from "../../errors.ts";
 import { startReviewProcess } from "../../process/start-process.ts";
 import { ReviewJson } from "../../reporters/json.ts";
 import { clip, plainLine, WIDEST } from "../../reporters/terminal-style.ts";
-import type { ProgressEvent } from "../../review/progress.ts";
+import type { ProgressEvent } from "../../review/review-result.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
 import { graphTools, readingTools } from "../../tools/index.ts";
 import { parseArguments, runTool } from "../../tools/run-tool.ts";

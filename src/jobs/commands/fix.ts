@@ -121,7 +121,7 @@ async function answerThreads({ context, entries, made }: Landed, headSha: string
   const fixed = entries.flatMap((entry) => {
     const check = made.fix.repairs.find(({ id }) => id === entry.id)?.check;
     if (check?.state !== "fixed") return [];
-    return [{ entry: { ...entry, isTheirs: false }, state: "fixed" as const, reason: check.reason }];
+    return [{ entry: { ...entry, is_theirs: false }, state: "fixed" as const, reason: check.reason }];
   });
   try {
     await answerFixed(fixed, { api: context.api, headSha });

@@ -157,7 +157,7 @@ async function targetsOf(
     const shown = withTests ? proofIn(threads.find((one) => one.comment === comment)?.body ?? "") : null;
     // Its command is in the comment for people: a person may have edited it.
     const test = shown && { path: shown.path, text: shown.text };
-    return [{ ...thread, id, title, symbol, source, files: [...files], ...(test && { test }) }];
+    return [{ ...thread, id, title, symbol, source, files, ...(test && { test }) }];
   });
   if (withTests && targets.length > 0 && targets.every(({ test }) => !test))
     throw withoutTests(

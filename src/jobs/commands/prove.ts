@@ -174,17 +174,14 @@ async function targetOf(
 ): Promise<ProveTarget | null> {
   const thread = askedThread(await ownThreads(context), context);
   if (!thread) return null;
-  const { id, severity, title, path, side, line, startLine, symbol } = entry;
-  return {
-    ...{ id, severity, title, path, side, line, symbol, text: thread.finding },
-    start_line: startLine,
-    suggestion: await currentSuggestion(entry, place),
-  };
+  const { id, severity, title, path, side, line, start_line, symbol } = entry;
+  const suggestion = await currentSuggestion(entry, place);
+  return { id, severity, title, text: thread.finding, path, side, line, start_line, symbol, suggestion };
 }
 
 /** The suggestion of our comment, if the lines that it replaces are still the same; otherwise null. */
 async function currentSuggestion(
-  { path, side, line, startLine, code, text }: PostedFinding,
+  { path, side, line, start_line, code, text }: PostedFinding,
   place: RevisionPlace,
 ): Promise<string | null> {
   const suggestion = suggestionIn(text);
@@ -193,6 +190,6 @@ async function currentSuggestion(
   const entry = (await workspace.tree("head")).get(path);
   const file = entry && (await workspace.readBlob(entry.oid));
   if (!file || file.binary) return null;
-  const lines = splitLines(file.text).slice((startLine ?? line) - 1, line);
+  const lines = splitLines(file.text).slice((start_line ?? line) - 1, line);
   return codeHash(lines.join("\n")) === code ? suggestion : null;
 }

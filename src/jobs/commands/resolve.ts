@@ -38,8 +38,8 @@ export async function resolve(
       "This thread does not belong to a finding of mine.",
       "there is no finding in the thread",
     );
-  const isSeen = ({ createdAt }: PostedFinding) =>
-    comment.thread !== null || Date.parse(createdAt ?? "") <= Date.parse(writtenAt);
+  const isSeen = ({ created_at }: PostedFinding) =>
+    comment.thread !== null || Date.parse(created_at ?? "") <= Date.parse(writtenAt);
   const standing = wanted.filter((one) => isOpenFinding(one) && isSeen(one)).slice(0, MOST);
   const dismissed: PostedFinding[] = [];
   for (const entry of standing) if (await dismiss(entry, context)) dismissed.push(entry);

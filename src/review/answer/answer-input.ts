@@ -1,9 +1,7 @@
 import { z } from "zod";
-import { stopReasons } from "../../agent/trajectory.ts";
-import { EffectiveConfig } from "../../config/repo-config.ts";
-import { Side } from "../../finding.ts";
-import { Limits, ReviewInput } from "../review-input.ts";
-import { TotalUsage } from "../review-result.ts";
+import { PostedFinding } from "../../ledger/entry.ts";
+import { WorkInput } from "../review-input.ts";
+import { WorkResult } from "../review-result.ts";
 import { defineTask } from "../task.ts";
 
 /** A message in a thread: untrusted text, also ours, because a model wrote it. */
@@ -11,13 +9,12 @@ export const ThreadMessage = z.strictObject({ by: z.string(), body: z.string() }
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
 
 /** The thread of our finding that contains the question. */
-export const AskedThread = z.strictObject({
-  path: z.string(),
-  side: Side,
-  /** Its line now; null for a comment on a file, and if GitHub calls the comment outdated. */
-  line: z.int().nullable(),
-  /** Its line when it was posted; null for a comment on a file. */
-  original_line: z.int().nullable(),
+export const AskedThread = PostedFinding.pick({
+  path: true,
+  side: true,
+  line: true,
+  original_line: true,
+}).extend({
   /** Text of our comment. */
   finding: z.string(),
   /** Later messages, oldest first, without the question. */
@@ -26,26 +23,19 @@ export const AskedThread = z.strictObject({
 export type AskedThread = z.infer<typeof AskedThread>;
 
 /** A person's question about a pull request, or the request to describe it. */
-export const AnswerInput = z.strictObject({
+export const AnswerInput = WorkInput.extend({
+  pull: WorkInput.shape.pull.unwrap(),
   /** Default: an answer to the question. A description looks at the whole change, and the question is only the command. */
   wants: z.literal("description").optional(),
-  targetBranch: z.string(),
-  pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }),
   question: ThreadMessage,
   /** Null if it was asked in the conversation. */
   thread: AskedThread.nullable(),
-  config: EffectiveConfig,
-  limits: Limits,
-  models: ReviewInput.shape.models.unwrap(),
 });
 export type AnswerInput = z.infer<typeof AnswerInput>;
 
-export const AnswerResult = z.strictObject({
+export const AnswerResult = WorkResult.extend({
   /** Markdown as the model wrote it: untrusted. Null if there is none; `stop_reason` says why. */
   text: z.string().nullable(),
-  model: z.string(),
-  stop_reason: z.enum(stopReasons),
-  usage: TotalUsage,
 });
 export type AnswerResult = z.infer<typeof AnswerResult>;
 

@@ -1,15 +1,21 @@
 import type { AgentResult } from "../../agent/run-agent.ts";
-import { renderHunk, renderHunks, shorten, shownBytes } from "../../diff/file-diff.ts";
+import { type Hunk, renderHunk, renderHunks, shorten, shownBytes } from "../../diff/file-diff.ts";
 import { type Message, withoutThinking } from "../../llm/model.ts";
 import { byteLength, cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { answeringTools } from "../../tools/index.ts";
 import { count, showPath } from "../../tools/show.ts";
-import type { ChangedFile } from "../../tools/tool.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { answerPrompt, describePrompt } from "../prompts/prompts.ts";
-import type { ReviewDependencies } from "../review-run.ts";
-import { type LoopRun, roomFor, runLoop, startPlaceRun, totalUsage, whoAnswered } from "../run-loop.ts";
+import {
+  openingMessages,
+  type PlaceRun,
+  roomFor,
+  runLoop,
+  startPlaceRun,
+  type WorkDependencies,
+  workResult,
+} from "../run-loop.ts";
 import type { AnswerInput, AnswerResult, AskedThread, ThreadMessage } from "./answer-input.ts";
 
 const most = { body: 8_000, question: 8_000, finding: 6_000, said: 2_000, conversation: 16_000 };
@@ -25,10 +31,8 @@ const AROUND = 40;
 const WITHHELD =
   "# The thread\nIt is about a file that the configuration withholds: neither the file nor what was said of it is shown.";
 
-interface AskedRun extends LoopRun {
+interface AskedRun extends PlaceRun {
   input: AnswerInput;
-  files: readonly ChangedFile[];
-  anchorFile(path: string): Promise<AnchorFile | undefined>;
 }
 
 /** The first messages of an answer. The question comes last: questions about one pull request then share a prefix for the cache. */
@@ -43,10 +47,7 @@ async function questionMessages(run: AskedRun): Promise<Message[]> {
     ...(thread === null ? [await wholeDiff(run)] : await threadSections(run, thread)),
     wants === "description" ? "" : asked(run),
   ];
-  return [
-    { role: "system", content: wants === "description" ? describePrompt : answerPrompt },
-    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
-  ];
+  return openingMessages(wants === "description" ? describePrompt : answerPrompt, sections);
 }
 
 function languageLine({ config: { language }, wants }: AnswerInput): string {
@@ -77,18 +78,25 @@ function changedFiles({ files, models, deps }: AskedRun): string {
   return `# Changed files (${shown.length})\n${wrapUntrusted("changed files", text)}${more}`;
 }
 
+/** As many as fit into `room`, the first in `order` before the others; in their own order. */
+function fitting<T>(all: readonly T[], order: readonly T[], sizeOf: (one: T) => number, room: number): T[] {
+  let left = room;
+  const taken = new Set<T>();
+  for (const one of order) {
+    left -= sizeOf(one);
+    if (left < 0) break;
+    taken.add(one);
+  }
+  return all.filter((one) => taken.has(one));
+}
+
 /** Diffs of as many whole files as fit, in the order of the change. */
 async function wholeDiff({ files, models, deps }: AskedRun): Promise<string> {
-  let room = roomFor(models.review, MAX_DIFF_BYTES, DIFF_SHARE);
+  const room = roomFor(models.review, MAX_DIFF_BYTES, DIFF_SHARE);
   const readable = files.filter(({ reviewable, totalHunks }) => reviewable && totalHunks > 0);
-  const taken = new Set<ChangedFile>();
-  for (const file of readable.toSorted((a, b) => a.diffBytes - b.diffBytes)) {
-    room -= file.diffBytes;
-    if (room < 0) break;
-    taken.add(file);
-  }
+  const smallFirst = readable.toSorted((a, b) => a.diffBytes - b.diffBytes);
   const texts: string[] = [];
-  for (const { change } of readable.filter((file) => taken.has(file))) {
+  for (const { change } of fitting(readable, smallFirst, ({ diffBytes }) => diffBytes, room)) {
     const { hunks } = await deps.diffs.fileDiff(change, 3);
     texts.push(`## ${showPath(change.path)}\n${renderHunks(hunks)}`);
   }
@@ -129,21 +137,14 @@ function fateOf({ line, original_line }: AskedThread, file: AnchorFile | undefin
 /** As many of the file's hunks near the location as fit, in file order. */
 function diffNear({ models }: AskedRun, { hunks }: AnchorFile, thread: AskedThread): string {
   const at = thread.line ?? thread.original_line ?? 1;
-  const startOf = (hunk: (typeof hunks)[number]) => (thread.side === "RIGHT" ? hunk.newStart : hunk.oldStart);
-  let room = roomFor(models.review, MAX_CODE_BYTES, 0.1);
-  const near = new Set<(typeof hunks)[number]>();
-  for (const hunk of hunks.toSorted((a, b) => Math.abs(startOf(a) - at) - Math.abs(startOf(b) - at))) {
-    room -= shownBytes(renderHunk(hunk));
-    if (room < 0) break;
-    near.add(hunk);
-  }
-  if (near.size === 0) return "";
-  const text = hunks
-    .filter((hunk) => near.has(hunk))
-    .map(renderHunk)
-    .join("\n");
-  const some = near.size < hunks.length ? ` (${near.size} of ${hunks.length} hunks)` : "";
-  return `# What the change does to this file${some}\n${wrapUntrusted("diff", text)}`;
+  const distance = ({ newStart, oldStart }: Hunk) =>
+    Math.abs((thread.side === "RIGHT" ? newStart : oldStart) - at);
+  const nearFirst = hunks.toSorted((a, b) => distance(a) - distance(b));
+  const room = roomFor(models.review, MAX_CODE_BYTES, 0.1);
+  const near = fitting(hunks, nearFirst, (hunk) => shownBytes(renderHunk(hunk)), room);
+  if (near.length === 0) return "";
+  const some = near.length < hunks.length ? ` (${near.length} of ${hunks.length} hunks)` : "";
+  return `# What the change does to this file${some}\n${wrapUntrusted("diff", near.map(renderHunk).join("\n"))}`;
 }
 
 function codeAround({ models }: AskedRun, file: AnchorFile, thread: AskedThread): string {
@@ -176,28 +177,21 @@ function cut({ models }: AskedRun, text: string, maxBytes: number): string {
 
 /** The end of a conversation, as much as fits. */
 function latest(run: AskedRun, conversation: readonly ThreadMessage[]): string {
-  let room = roomFor(run.models.review, most.conversation, SHORT_SHARE * 2);
-  const kept: string[] = [];
-  for (const one of conversation.toReversed()) {
-    // Indented, so that a comment cannot forge another one.
-    const text = said(run, one, most.said).replaceAll("\n", "\n  ");
-    room -= byteLength(text);
-    if (room < 0) break;
-    kept.unshift(text);
-  }
+  const room = roomFor(run.models.review, most.conversation, SHORT_SHARE * 2);
+  // Indented, so that a comment cannot forge another one.
+  const texts = conversation.map((one) => ({ text: said(run, one, most.said).replaceAll("\n", "\n  ") }));
+  const kept = fitting(texts, texts.toReversed(), ({ text }) => byteLength(text), room);
   const left = conversation.length - kept.length;
-  return [...(left > 0 ? [`[${count(left, "comment")} before]`] : []), ...kept].join("\n\n");
+  return [...(left > 0 ? [`[${count(left, "comment")} before]`] : []), ...kept.map(({ text }) => text)].join(
+    "\n\n",
+  );
 }
 
 /** Names its loop in a trajectory. */
 const LOOP = "answer";
 
-interface AnswerDependencies extends ReviewDependencies {
-  models: NonNullable<ReviewDependencies["models"]>;
-}
-
 /** Lets a model answer one question, or describe the change, with the reading tools. It can do nothing else. Model errors are values. */
-export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): Promise<AnswerResult> {
+export async function runAnswer(input: AnswerInput, deps: WorkDependencies): Promise<AnswerResult> {
   const { limits } = input;
   const run: AskedRun = await startPlaceRun(input, deps);
   let given: string | null = null;
@@ -213,16 +207,13 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
         },
       },
     },
-    budget: run.budget,
     turns: limits.turns,
     tokens: limits.tokens,
     milliseconds: limits.milliseconds - (deps.now() - deps.startedAt),
   });
   return {
     text: given ?? plainAnswer(loop),
-    model: whoAnswered(deps.models.review.name, run.budget.usage),
-    stop_reason: loop.stopReason,
-    usage: totalUsage(run.budget.usage),
+    ...workResult(run, "review", loop.stopReason),
   };
 }
 

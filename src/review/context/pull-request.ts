@@ -1,9 +1,10 @@
 import type { Commit } from "../../git/workspace.ts";
+import type { PostedFinding } from "../../ledger/entry.ts";
 import { cutAtLine, cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import type { FailedCheck, LinkedIssue, PriorFinding, PullText, ReviewInput } from "../review-input.ts";
+import type { FailedCheck, LinkedIssue, PullText, ReviewInput } from "../review-input.ts";
 
 const MAX_BODY_BYTES = 12_000;
 const MAX_COMMITS_BYTES = 6_000;
@@ -79,7 +80,7 @@ function commitsSection(commits: readonly Commit[], pull: Pick<PullText, "title"
   return `# Commits, newest first\n${wrapUntrusted("commit messages", cut(text, MAX_COMMITS_BYTES))}`;
 }
 
-const fates: Record<PriorFinding["state"], string> = {
+const fates: Record<PostedFinding["state"], string> = {
   open: "still open",
   fixed: "fixed",
   dismissed: "dismissed by a person",
@@ -87,9 +88,9 @@ const fates: Record<PriorFinding["state"], string> = {
 };
 
 /** Findings that must not be repeated come first, because there is little room. */
-const states: readonly PriorFinding["state"][] = ["open", "dismissed", "outdated", "fixed"];
+const states: readonly PostedFinding["state"][] = ["open", "dismissed", "outdated", "fixed"];
 
-function earlierSection(earlier: readonly PriorFinding[]): string {
+function earlierSection(earlier: readonly PostedFinding[]): string {
   // Of a deleted comment, only its existence is known.
   const named = earlier
     .filter(({ path }) => path !== "")

@@ -1,14 +1,15 @@
 import { createHmac } from "node:crypto";
 import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyzer.ts";
+import { lockDiagnostic } from "../../analyzers/data-formats.ts";
 import { withoutUnseen } from "../../analyzers/hidden-in-line.ts";
-import { lockDiagnostic } from "../../analyzers/lock-files.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced } from "../../config/repo-config.ts";
+import { addedLinesOf } from "../../diff/file-diff.ts";
 import { isPrivateReason, NOT_SELECTED } from "../../diff/filter.ts";
 import { PROBED_BYTES, readsAsText } from "../../diff/origin.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
 import { hasLockName } from "../../diff/skipped-names.ts";
-import { AppError, errorLine } from "../../errors.ts";
+import { errorLine, nullIfTooLarge } from "../../errors.ts";
 import { type Finding, holdsSecret, isCertain } from "../../finding.ts";
 import type { Change, Workspace } from "../../git/workspace.ts";
 import { secretFormsIn } from "../../secrets/forms.ts";
@@ -16,7 +17,7 @@ import { splitLines } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource, Rejection } from "../../tools/tool.ts";
-import type { ProgressEvent } from "../progress.ts";
+import type { ProgressEvent } from "../review-result.ts";
 import { createIdentities, locationOf, locationsOverlap } from "./fingerprint.ts";
 import type { LineRange } from "./quote.ts";
 import { symbolAt } from "./symbols.ts";
@@ -202,18 +203,10 @@ export async function analyzedFiles(
 ): Promise<AnalyzedFile[]> {
   const read = files.map(async ({ change }) => {
     const [blob, diff] = await Promise.all([workspace.readBlob(change.newOid), diffs.fileDiff(change, 3)]);
-    const added = diff.hunks.flatMap((hunk) =>
-      hunk.lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
-    );
-    return { path: change.path, text: blob.text, addedLines: new Set(added), diff };
+    return { path: change.path, text: blob.text, addedLines: new Set(addedLinesOf(diff.hunks)), diff };
   });
   const all = await Promise.all(read.map((file) => file.catch(nullIfTooLarge)));
   return all.filter((file) => file !== null);
-}
-
-function nullIfTooLarge(error: unknown): null {
-  if (error instanceof AppError && error.code === "too_large") return null;
-  throw error;
 }
 
 export type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
@@ -236,14 +229,21 @@ export async function findingsOf(
   const texts = new Map(files.map((file) => [file.path, splitLines(file.text)]));
   const firstNames = new Map(files.map(({ path, diff }) => [path, diff.oldPath ?? path]));
   const findings: Finding[] = [];
-  for (const { startLine, extent, ...found } of diagnostics) {
+  for (const { extent, ...found } of diagnostics) {
     const { path, line } = found;
     const lines = texts.get(path) ?? [];
     const textOf = ({ start, end }: LineRange) => lines.slice(start - 1, end).join("\n");
-    const stated = { start: startLine ?? line, end: line };
+    const stated = { start: found.start_line ?? line, end: line };
     const quote = textOf(stated);
     const symbol = await symbolAt(path, lines, line);
-    const anchored = { ...found, side: "RIGHT" as const, start_line: startLine, quote, symbol };
+    const anchored = {
+      start_line: null,
+      suggestion: null,
+      ...found,
+      side: "RIGHT" as const,
+      quote,
+      symbol,
+    };
     findings.push({
       ...anchored,
       id: idOf({ ...anchored, quote: textOf(extent ?? stated), path: firstNames.get(path) ?? path }),

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { faultInData, isPlainJson } from "../../analyzers/data-formats.ts";
 import { hiddenIn } from "../../analyzers/hidden-in-line.ts";
 import { isExample, isTestFile } from "../../code/test-file.ts";
 import { isNestedName } from "../../config/repo-config.ts";
@@ -151,7 +152,7 @@ async function reasonByText(
   added: readonly string[],
 ): Promise<string | null> {
   if (after === null) return null;
-  if (/(?:^|\/)package\.json$/i.test(path) && !sameScripts(before, after)) {
+  if (/(?:^|\/)package\.json$/i.test(path) && !(await sameScripts(before, after))) {
     return "it changes what a package manager runs";
   }
   const context = { isText: isExample(path), isTest: isTestFile(path) };
@@ -198,47 +199,25 @@ function changedLines({ before, after }: FileEdit): Changed {
 const linesOf = (state: FileState | null) => (state === null ? [] : state.bytes.toString("utf8").split("\n"));
 
 /** Keys of package.json that neither run nor fetch anything. */
-const harmless = new Set([
-  ...[
-    "description",
-    "keywords",
-    "homepage",
-    "bugs",
-    "license",
-    "author",
-    "contributors",
-    "funding",
-    "repository",
-  ],
-  ...["private", "type", "main", "module", "browser", "exports", "imports", "types", "typings", "files"],
-  ...["sideEffects", "engines"],
-]);
+const harmless = new Set(
+  [
+    "description keywords homepage bugs license author contributors funding repository private type main module",
+    "browser exports imports types typings files sideEffects engines",
+  ].flatMap((line) => line.split(" ")),
+);
 
-function sameScripts(before: FileState | null, after: FileState): boolean {
-  const [old, now] = [packageOf(before), packageOf(after)];
+async function sameScripts(before: FileState | null, after: FileState): Promise<boolean> {
+  const [old, now] = await Promise.all([packageOf(before), packageOf(after)]);
   if (now === undefined) return false;
   const keys = new Set([...Object.keys(old ?? {}), ...Object.keys(now)]);
   return [...keys].every((key) => harmless.has(key) || isDeepStrictEqual(old?.[key], now[key]));
 }
 
 /** Undefined if it is not a JSON object, or has a duplicate key: parsers differ on which one counts. */
-function packageOf(state: FileState | null): Record<string, unknown> | undefined {
-  try {
-    const text = state?.bytes.toString("utf8") ?? "";
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject && keysIn(text) === keysOf(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The number of keys in JSON text. */
-const keysIn = (text: string) => text.match(/"(?:[^"\\]|\\.)*"\s*:/g)?.length ?? 0;
-
-/** The number of keys in a value, including nested ones. */
-function keysOf(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
-  return Object.values(value).reduce((sum, one) => sum + keysOf(one), own);
+async function packageOf(state: FileState | null): Promise<Record<string, unknown> | undefined> {
+  const text = state?.bytes.toString("utf8") ?? "";
+  if (!isPlainJson(text) || (await faultInData("package.json", text)) !== null) return undefined;
+  const value: unknown = JSON.parse(text);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? (value as Record<string, unknown>) : undefined;
 }

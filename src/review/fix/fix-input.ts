@@ -1,37 +1,21 @@
 import { z } from "zod";
-import { stopReasons } from "../../agent/trajectory.ts";
-import { EffectiveConfig } from "../../config/repo-config.ts";
 import { ProofTest } from "../../finding.ts";
+import { PostedFinding } from "../../ledger/entry.ts";
 import { AskedThread } from "../answer/answer-input.ts";
-import { Limits, ReviewInput } from "../review-input.ts";
-import { TotalUsage } from "../review-result.ts";
+import { WorkInput } from "../review-input.ts";
+import { WorkResult } from "../review-result.ts";
 import { defineTask, NamedFindings } from "../task.ts";
 
 /** A finding to repair, as it was posted. */
 export const FixTarget = AskedThread.extend({
-  /** The finding's id. */
-  id: z.string(),
-  title: z.string(),
-  symbol: z.string().nullable(),
-  /** The rule that found it, or "model"; null if unknown. */
-  source: z.string().nullable().default(null),
-  /** Other files that the evidence names; they may be changed too. */
-  files: z.array(z.string()),
+  ...PostedFinding.pick({ id: true, title: true, symbol: true, source: true, files: true }).shape,
   /** The test that shows the finding, if the repair is to have it: it must pass, and is committed as it is. */
   test: ProofTest.optional(),
 });
 export type FixTarget = z.infer<typeof FixTarget>;
 
 /** The input of a fix. */
-export const FixInput = z.strictObject({
-  targetBranch: z.string(),
-  /** Null for a local range. */
-  pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }).nullable(),
-  targets: z.array(FixTarget).min(1),
-  config: EffectiveConfig,
-  limits: Limits,
-  models: ReviewInput.shape.models.unwrap(),
-});
+export const FixInput = WorkInput.extend({ targets: z.array(FixTarget).min(1) });
 export type FixInput = z.infer<typeof FixInput>;
 
 /** The result for one finding. */
@@ -81,7 +65,7 @@ export const EditedFile = z.strictObject({
 });
 export type EditedFile = z.infer<typeof EditedFile>;
 
-export const FixResult = z.strictObject({
+export const FixResult = WorkResult.extend({
   /** One for each target, in their order. */
   repairs: z.array(Repair),
   /** What the edits do, worded like a commit message. Untrusted text; empty without edits. */
@@ -92,9 +76,6 @@ export const FixResult = z.strictObject({
   tried_out: TriedOut,
   /** How often the model finished: twice if verification had sent it back once, 0 if never. */
   rounds: z.int(),
-  model: z.string(),
-  stop_reason: z.enum(stopReasons),
-  usage: TotalUsage,
 });
 export type FixResult = z.infer<typeof FixResult>;
 

@@ -6,7 +6,7 @@ import { showPath } from "../../tools/show.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { codeNow } from "../followup/recheck.ts";
 import { fixPrompt } from "../prompts/prompts.ts";
-import { type PlaceRun, roomFor } from "../run-loop.ts";
+import { openingMessages, type PlaceRun, roomFor } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
 import type { FixInput, FixTarget } from "./fix-input.ts";
 
@@ -42,10 +42,7 @@ export async function fixMessages(
   sections.push(commandsSection(commands));
   const names = targets.map(({ name }) => name).join(", ");
   sections.push(`Repair ${names}. The change is to be merged into \`${targetBranch.replaceAll("`", "'")}\`.`);
-  return [
-    { role: "system", content: fixPrompt },
-    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
-  ];
+  return openingMessages(fixPrompt, sections);
 }
 
 /** The commands come from the configuration of the base branch. */

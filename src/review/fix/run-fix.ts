@@ -1,22 +1,168 @@
+import { createHash } from "node:crypto";
 import type { StopReason } from "../../agent/trajectory.ts";
-import { AppError } from "../../errors.ts";
+import { AppError, publicLine } from "../../errors.ts";
 import { isCertain, type ProofTest } from "../../finding.ts";
-import type { Edit } from "../../git/workspace.ts";
+import type { Edit, Workspace } from "../../git/workspace.ts";
+import { readFailure } from "../../proof/read-failure.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
+import { testPath } from "../../tools/proof-tools.ts";
 import { showPath } from "../../tools/show.ts";
-import type { CommandPort, EditPort, FixPort, FixReport } from "../../tools/tool.ts";
+import {
+  type CommandEnd,
+  type CommandPort,
+  type CommandRequest,
+  type EditPort,
+  type FixPort,
+  type FixReport,
+  ToolError,
+} from "../../tools/tool.ts";
 import { createAnchorFiles } from "../find/anchor.ts";
 import { mayLackCertain, runAnalyzers } from "../find/rule-matches.ts";
 import { recheckFinding } from "../followup/recheck.ts";
 import type { TestPort } from "../prove/run-prove.ts";
-import type { ReviewDependencies } from "../review-run.ts";
-import { runLoop, startPlaceRun, totalUsage, whoAnswered } from "../run-loop.ts";
-import { type FixScope, type Refusal, reasonByPath, reasonToKeep } from "./check-edits.ts";
-import { type RepairTest, testRepair } from "./finding-tests.ts";
-import type { EditedFile, FixInput, FixResult, FixTarget, Repair, TriedOut } from "./fix-input.ts";
+import { runLoop, startPlaceRun, type WorkDependencies, workResult } from "../run-loop.ts";
+import { type FixScope, type Refusal, reasonByPath, reasonToKeep, refusalsOf } from "./check-edits.ts";
+import type {
+  CommandRun,
+  EditedFile,
+  FixInput,
+  FixResult,
+  FixTarget,
+  Repair,
+  TriedOut,
+} from "./fix-input.ts";
 import { type FixRun, fixMessages, type NamedTarget, spotOf } from "./fix-messages.ts";
-import { createTriedCommands, type FixCommands, stateOf, type TriedCommands } from "./tried-commands.ts";
+
+/** A hash of the edited files. */
+export function stateOf(edits: readonly Edit[]): string {
+  const hash = createHash("sha256");
+  for (const { path, after } of edits) {
+    const content = after && createHash("sha256").update(after.bytes).digest("hex");
+    hash.update(JSON.stringify([path, after?.mode ?? null, content]));
+  }
+  return hash.digest("hex");
+}
+
+/** Runs commands on the files of a fix, which they change through `edit` only; or why there are none, for people. */
+export type FixCommands = { open(edit: EditPort): CommandPort } | { why: string };
+
+/** The commands of a fix and their results. */
+interface TriedCommands {
+  /** Undefined if no command can run. */
+  port: CommandPort | undefined;
+  /** The results of commands that started with the current files. A command that changed files does not count for its result. */
+  now(): Promise<TriedOut>;
+}
+
+const NOT_RUN = "the model ran no command after its last change";
+const BROKEN = "the sandbox could not run it";
+
+/** Records on which state of the files each command ran. */
+function createTriedCommands(commands: FixCommands, edit: EditPort): TriedCommands {
+  if ("why" in commands) {
+    return { port: undefined, now: async () => ({ commands: [], why_none: commands.why }) };
+  }
+  const { allowed, run } = commands.open(edit);
+  let brokenOn: string | null = null;
+  const runs: { on: string; how: CommandRun }[] = [];
+  const stateNow = async () => stateOf(await edit.edits());
+  return {
+    port: {
+      allowed,
+      async run(request, signal) {
+        const on = await stateNow();
+        const end = await run(request, signal).catch((error: unknown) => {
+          brokenOn = on;
+          throw error;
+        });
+        runs.push({ on, how: runOf(request, end) });
+        return end;
+      },
+    },
+    async now() {
+      const state = await stateNow();
+      const newest = new Map(
+        runs.filter(({ on }) => on === state).map(({ how }) => [`${how.folder}\n${how.command}`, how]),
+      );
+      if (newest.size > 0) return { commands: [...newest.values()], why_none: null };
+      return { commands: [], why_none: brokenOn === state ? BROKEN : NOT_RUN };
+    },
+  };
+}
+
+/** With its environment variables in front, because the result may depend on them. */
+function runOf(
+  { command, folder, env }: CommandRequest,
+  { exitCode: exit_code, ended }: CommandEnd,
+): CommandRun {
+  const given = Object.entries(env).map(([name, value]) => `${name}=${JSON.stringify(value)} `);
+  return { command: given.join("") + command, folder, exit_code, ended };
+}
+
+type RepairTest = NonNullable<Repair["test"]>;
+
+interface TestedFix {
+  /** `base` are the files of the head, `head` those of the fix, without its changes to tests and their helpers. */
+  tests: TestPort;
+  workspace: Pick<Workspace, "shas" | "tree">;
+  edits: readonly Edit[];
+  scope: FixScope;
+  signal: AbortSignal;
+}
+
+/**
+ * Runs the test of a finding before and after a fix. It belongs to the fix only if it fails before and passes after. The model that made
+ * the fix has no part in it: neither in the text of the test, nor in its command, nor in other tests that could change its result.
+ */
+async function testRepair(test: ProofTest, fix: TestedFix): Promise<RepairTest> {
+  const notRun = (reason: string): RepairTest => ({ state: "not_run", reason });
+  const { tests, signal } = fix;
+  const refused = await whyNotAdded(test, fix);
+  if (refused !== null) return notRun(refused);
+  const how = tests.commandFor(test);
+  if ("why" in how) return notRun(how.why);
+  const run = (on: "base" | "head") =>
+    tests.run({ test, on, replaced: null, key: keyOf(test, how.command, on, fix) }, signal);
+  try {
+    const before = await run("base");
+    if (before.exit_code === 0) return notRun("it passes without the repair");
+    const failure = readFailure(before, test);
+    if (failure.kind === "setup" || failure.kind === "unknown")
+      return notRun(`without the repair, it fails before it tests anything: ${failure.line}`);
+    const after = await run("head");
+    return after.exit_code === 0 && after.ended === null
+      ? { state: "passes", reason: "" }
+      : { state: "fails", reason: readFailure(after, test).line };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (error instanceof ToolError) return notRun(error.message);
+    if (error instanceof AppError) return notRun(publicLine(error));
+    throw error;
+  }
+}
+
+/** Why a test may not become a part of the commit; null if it may. People can edit the comment that it comes from. */
+async function whyNotAdded(test: ProofTest, { tests, workspace, scope }: TestedFix): Promise<string | null> {
+  const { path } = test;
+  if (!testPath.test(path)) return "its name is not one that a test may have";
+  if ((await workspace.tree("head")).has(path)) return "a file of that name exists already";
+  const after = { mode: "100644", bytes: Buffer.from(test.text, "utf8") };
+  const [refusal] = await refusalsOf([{ path, before: null, after }], scope);
+  return refusal?.reason ?? (await tests.whyRefused(test));
+}
+
+function keyOf(
+  { path, text }: ProofTest,
+  command: string,
+  on: string,
+  { workspace, edits }: TestedFix,
+): string {
+  const files = [workspace.shas.head, on === "base" ? null : stateOf(edits)];
+  return createHash("sha256")
+    .update(JSON.stringify(["fix", files, command, path, text]))
+    .digest("hex");
+}
 
 type RepairCheck = NonNullable<Repair["check"]>;
 
@@ -234,58 +380,43 @@ async function whyUnfinished(
 /** Maximum number of refused paths on record. */
 const MOST = 20;
 
-/** Records which of the model's edits were refused, so that people see what a fix has tried. */
-function recordRefusals(edit: EditPort, scope: FixScope): { edit: EditPort; refused(): Refusal[] } {
-  const reasons = new Map<string, string>();
-  async function noting(path: string, work: Promise<void>): Promise<void> {
-    try {
-      await work;
-    } catch (error) {
-      const reason = error instanceof AppError && error.code === "not_allowed" && reasonByPath(path, scope);
-      if (reason && reasons.size < MOST) reasons.set(path, reason);
-      throw error;
-    }
-  }
-  return {
-    edit: {
-      read: (path) => edit.read(path),
-      edits: () => edit.edits(),
-      write: (path, bytes, options) => noting(path, edit.write(path, bytes, options)),
-      remove: (path) => noting(path, edit.remove(path)),
-    },
-    refused: () => [...reasons].map(([path, reason]) => ({ path, reason })),
-  };
-}
-
 /**
  * Refuses edits at once that would be refused at the end, with an error that the model can act on. This only saves turns; it is not
  * the protection: the parent process checks the final edits again.
+ *
+ * @param refused takes the first refused paths with their reasons, so that people see what a fix has tried
  */
 export function scopedEdits(
   files: EditPort,
   scope: FixScope,
   isTest: (path: string) => boolean = () => false,
+  refused = new Map<string, string>(),
 ): EditPort {
-  const whyNot = (path: string) => reasonByPath(path, scope) ?? (isTest(path) ? IS_ADDED : null);
-  const require = (path: string, reason = whyNot(path)) => {
-    if (reason === null) return;
+  const refuse = (path: string, reason: string) => {
     throw new AppError("not_allowed", `'${path}' cannot be changed by a fix: ${reason}`, {
       remedy: "Repair it in the files of the pull request, or leave it to a person and say so in finish_fix",
     });
+  };
+  const requireInScope = (path: string) => {
+    const reason = reasonByPath(path, scope);
+    if (reason !== null && refused.size < MOST) refused.set(path, reason);
+    if (reason !== null) refuse(path, reason);
+    if (isTest(path)) refuse(path, IS_ADDED);
   };
   return {
     read: (path) => files.read(path),
     edits: () => files.edits(),
     async write(path, bytes, options) {
-      require(path);
+      requireInScope(path);
       await files.write(path, bytes, options);
     },
     async remove(path) {
-      require(path);
+      requireInScope(path);
       const own = (await files.edits()).some(
         ({ path: edited, before }) => edited === path && before === null,
       );
-      if (!own) require(path, reasonToKeep(path, scope));
+      const reason = own ? null : reasonToKeep(path, scope);
+      if (reason !== null) refuse(path, reason);
       await files.remove(path);
     },
   };
@@ -293,8 +424,7 @@ export function scopedEdits(
 
 const IS_ADDED = "it is the test of a finding, which is added to the repair as it is";
 
-interface FixDependencies extends ReviewDependencies {
-  models: NonNullable<ReviewDependencies["models"]>;
+interface FixDependencies extends WorkDependencies {
   /** The files that the fix edits; `workspace` and `diffs` see the edits. */
   files: EditPort;
   commands: FixCommands;
@@ -319,9 +449,7 @@ export async function runFix(input: FixInput, deps: FixDependencies): Promise<Fi
     repairs: targets.map((target) => repairOf(target, finished)),
     ...saidOf(finished),
     refused,
-    model: whoAnswered(deps.models.review.name, run.budget.usage),
-    stop_reason: stopReason,
-    usage: totalUsage(run.budget.usage),
+    ...workResult(run, "review", stopReason),
   };
 }
 
@@ -347,24 +475,26 @@ async function repair(
   const { limits } = run.input;
   const scope = scopeOf(run, targets);
   const isTest = (path: string) => targets.some(({ target }) => target.test?.path === path);
-  const scoped = scopedEdits(files, scope, isTest);
-  const tried = createTriedCommands(commands, scoped);
-  const { edit, refused } = recordRefusals(scoped, scope);
+  const refused = new Map<string, string>();
+  const edit = scopedEdits(files, scope, isTest, refused);
+  const tried = createTriedCommands(commands, scopedEdits(files, scope, isTest));
   const fix = createFinish({ run, targets, files, tried, tests, scope });
   const { stopReason } = await runLoop(run, {
-    ...{ loop: "fix", role: "review" },
+    loop: "fix",
+    role: "review",
     messages: await fixMessages(run, targets, tried.port?.allowed ?? {}),
     outputTools: [...changingTools, ...(tried.port ? commandTools : []), ...fixingTools],
-    ports: { edit, fix, ...commandsOf(tried.port) },
-    budget: run.budget,
+    ports: { edit, fix, ...(tried.port && { commands: tried.port }) },
     turns: limits.turns,
     tokens: limits.tokens * (1 - KEPT_FOR_CHECKS),
     milliseconds: run.timeLeft() * (1 - KEPT_FOR_THE_END),
   });
-  return { finished: fix.last(), refused: refused(), stopReason };
+  return {
+    finished: fix.last(),
+    refused: [...refused].map(([path, reason]) => ({ path, reason })),
+    stopReason,
+  };
 }
-
-const commandsOf = (commands: CommandPort | undefined) => (commands ? { commands } : {});
 
 /** A fix may edit the files of the change, of the findings, and of their evidence. */
 function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: readonly NamedTarget[]): FixScope {

@@ -1,5 +1,5 @@
-import { type Finding, isUndisputed, type Side, worstFirst } from "../../finding.ts";
-import { codeHash, textBelowTitle } from "../../ledger/entry.ts";
+import { type Finding, isCertain, isUndisputed, type Side, worstFirst } from "../../finding.ts";
+import { codeHash, type PostedFinding, textBelowTitle } from "../../ledger/entry.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
@@ -7,28 +7,207 @@ import { comparingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { DuplicateSink } from "../../tools/tool.ts";
 import type { AnchorFile } from "../find/anchor.ts";
-import { titlesAlike } from "../find/fingerprint.ts";
+import { fingerprintIn, titlesAlike } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";
 import { definitionNamed } from "../find/symbols.ts";
 import { comparePrompt } from "../prompts/prompts.ts";
-import type { PriorFinding } from "../review-input.ts";
 import type { ChangeUnderReview, ReviewRun } from "../review-run.ts";
-import { roomFor, runLoop } from "../run-loop.ts";
-import {
-  certainPairs,
-  isBare,
-  isCovered,
-  isNearOldLines,
-  isSameFile,
-  mayRepeat,
-  overlaps,
-  type PriorLocations,
-} from "./certain-pairs.ts";
+import { openingMessages, roomFor, runLoop } from "../run-loop.ts";
+
+/** Where the code of earlier findings is now. */
+export interface PriorLocations {
+  /** The name of a file at the merge base, for either of its names. */
+  firstName(path: string): string;
+  /** The current lines of an earlier finding's code; null if the code is gone. */
+  locationOf(earlier: PostedFinding): LineRange | null;
+}
+
+/** Changed code is searched within this distance of the old line, if its definition is unknown. */
+const NEAR_LINES = 30;
+
+/** Kinds of evidence that both are one problem, the strongest first. */
+const sureness = ["id", "place", "words", "moved"] as const;
+
+interface Pair {
+  finding: Finding;
+  earlier: PostedFinding;
+  by: (typeof sureness)[number];
+  distance: number;
+}
+
+/**
+ * Pairs new findings with earlier ones if rules can decide: by fingerprint; by the code of a further location; or by the same lines,
+ * or lines that the old code has left, with similar titles. Each earlier finding gets one partner, the nearest of several. If its
+ * code is still at another location, it is another problem, whatever the titles say. A fixed finding gets no partner: a problem
+ * that returns is new.
+ */
+export function certainPairs(
+  findings: readonly Finding[],
+  earlier: readonly PostedFinding[],
+  facts: PriorLocations,
+): Map<Finding, PostedFinding> {
+  const pairs = candidates(findings, earlier, facts);
+  const rank = ({ by }: Pair) => sureness.indexOf(by);
+  const told = new Map<Finding, PostedFinding>();
+  const taken = new Set<PostedFinding>();
+  for (const pair of pairs.toSorted((a, b) => rank(a) - rank(b) || a.distance - b.distance)) {
+    if (told.has(pair.finding) || taken.has(pair.earlier)) continue;
+    told.set(pair.finding, pair.earlier);
+    taken.add(pair.earlier);
+  }
+  return told;
+}
+
+/** True for a deleted comment, of which only the id is known. */
+export const isBare = ({ comment, state, path }: PostedFinding) =>
+  comment === null && state === "dismissed" && path === "";
+
+function candidates(
+  findings: readonly Finding[],
+  earlier: readonly PostedFinding[],
+  facts: PriorLocations,
+): Pair[] {
+  const alive = earlier.filter(({ state }) => state !== "fixed");
+  const byId = Map.groupBy(alive, ({ id }) => fingerprintIn(id));
+  const byPath = Map.groupBy(
+    alive.filter((one) => !isBare(one)),
+    ({ path }) => facts.firstName(path),
+  );
+  return findings.flatMap((finding) => {
+    const paths = new Set([finding.path, ...finding.places.map(({ path }) => path)].map(facts.firstName));
+    const known = new Set([
+      ...(byId.get(fingerprintIn(finding.id)) ?? []),
+      ...[...paths].flatMap((path) => byPath.get(path) ?? []),
+    ]);
+    return [...known].flatMap((one) => pairOf(finding, one, facts) ?? []);
+  });
+}
+
+function pairOf(finding: Finding, earlier: PostedFinding, facts: PriorLocations): Pair | null {
+  const by = howSure(finding, earlier, facts);
+  return by && { finding, earlier, by, distance: distanceTo(finding, earlier, facts) };
+}
+
+function howSure(finding: Finding, earlier: PostedFinding, facts: PriorLocations): Pair["by"] | null {
+  if (!mayTellOf(finding, earlier) || !isCovered(finding, earlier, facts)) return null;
+  const isEqual = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
+  if (isBare(earlier)) return isEqual ? "id" : null;
+  const place = facts.locationOf(earlier);
+  if (isEqual && (place === null || standsOn(finding, earlier, place, facts))) return "id";
+  if (hasPlace(finding, earlier, place, facts)) return "place";
+  if (!isSameFile(finding, earlier, facts)) return null;
+  const isThere = place === null ? isNearOld(finding, earlier) : overlaps(finding, place);
+  if (!isThere || !titlesAlike(finding.title, earlier.title)) return null;
+  return place === null ? "moved" : "words";
+}
+
+/**
+ * Whether an earlier finding can match this one at all. A certain finding matches only the same rule: otherwise an injected text
+ * could make a model post a comment that, once dismissed, suppresses it. For the same reason a dismissal of a certain finding holds
+ * only for the same code. Comments of older versions do not name their rule, and match only the same code.
+ */
+function mayTellOf(finding: Finding, earlier: PostedFinding): boolean {
+  if (!mayRepeat(finding, earlier)) return false;
+  if (!isCertain(finding)) return !isCertain(earlier);
+  if (isBare(earlier)) return finding.id === earlier.id;
+  const isSameCode = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
+  if (earlier.source === null) return isSameCode;
+  return earlier.source === finding.source && (earlier.state !== "dismissed" || isSameCode);
+}
+
+/**
+ * Whether the earlier finding was not dismissed, or its dismissal covers this one: a person has seen that code under that severity, and
+ * nothing worse, and no other code that took its place.
+ */
+function isCovered(finding: Finding, earlier: PostedFinding, { locationOf }: PriorLocations): boolean {
+  if (earlier.state !== "dismissed" || isBare(earlier)) return true;
+  const isSameCode =
+    fingerprintIn(finding.id) === fingerprintIn(earlier.id) ||
+    [finding, ...finding.places].some(({ quote }) => codeHash(quote) === earlier.code);
+  return worstFirst(finding, earlier) >= 0 && (isSameCode || locationOf(earlier) !== null);
+}
+
+/**
+ * Whether the rules of two findings allow that they are one. A breach of a rule repeats only breaches of that rule: otherwise the dismissal
+ * of a remark would unblock it. A finding without a rule may repeat a comment on a breach, and takes over its rule (`underRuleOf`).
+ */
+export function mayRepeat({ rule }: Pick<Finding, "rule">, earlier: PostedFinding): boolean {
+  // Of a deleted comment the rule is not known.
+  if (isBare(earlier) || rule === earlier.rule) return true;
+  return rule === undefined && earlier.comment !== null;
+}
+
+/** The finding with the rule of the comment that it repeats, and at least its severity. */
+export const underRuleOf = (finding: Finding, { rule, severity }: PostedFinding): Finding =>
+  rule === undefined
+    ? finding
+    : { ...finding, rule, severity: worstFirst(finding, { severity }) <= 0 ? finding.severity : severity };
+
+/** A problem at several locations is listed at the first one, which may change from push to push. */
+function hasPlace(
+  { category, places }: Finding,
+  earlier: PostedFinding,
+  place: LineRange | null,
+  facts: PriorLocations,
+): boolean {
+  if (earlier.category !== category || earlier.code === null) return false;
+  return places.some(
+    (one) =>
+      isSameFile(one, earlier, facts) &&
+      (place === null || overlaps(one, place)) &&
+      codeHash(one.quote) === earlier.code,
+  );
+}
+
+/** Whether one of the finding's locations is where the earlier finding is. */
+function standsOn(
+  finding: Finding,
+  earlier: PostedFinding,
+  place: LineRange,
+  facts: PriorLocations,
+): boolean {
+  return [finding, ...finding.places].some((one) => isSameFile(one, earlier, facts) && overlaps(one, place));
+}
+
+export const isSameFile = (
+  one: { path: string; side: Side },
+  other: { path: string; side: Side },
+  { firstName }: PriorLocations,
+): boolean => one.side === other.side && firstName(one.path) === firstName(other.path);
+
+export function overlaps(
+  { start_line, line }: { start_line: number | null; line: number },
+  { start, end }: LineRange,
+): boolean {
+  return (start_line ?? line) <= end && start <= line;
+}
+
+/** Whether it is at the place of the old code, which is gone. */
+function isNearOld(finding: Finding, earlier: PostedFinding): boolean {
+  const isKnown = finding.symbol !== null && earlier.symbol !== null;
+  return isKnown ? finding.symbol === earlier.symbol : isNearOldLines(finding, earlier);
+}
+
+function isNearOldLines({ line }: Finding, earlier: PostedFinding): boolean {
+  const old = earlier.line ?? earlier.original_line;
+  return old !== null && Math.abs(line - old) <= NEAR_LINES;
+}
+
+const FAR = Number.MAX_SAFE_INTEGER;
+
+/** Distance in lines; an earlier finding whose code is gone is farther than any other. */
+function distanceTo(finding: Finding, earlier: PostedFinding, facts: PriorLocations): number {
+  if (isBare(earlier) || !isSameFile(finding, earlier, facts)) return FAR;
+  const place = facts.locationOf(earlier);
+  if (place) return Math.abs(place.end - finding.line);
+  const old = earlier.line ?? earlier.original_line;
+  return old === null ? FAR : FAR / 2 + Math.abs(old - finding.line);
+}
 
 /** A pair that may be one problem; a model must compare the texts. */
-interface NearCollision<Earlier extends PriorFinding = PriorFinding> {
+interface NearCollision {
   finding: Finding;
-  earlier: Earlier;
+  earlier: PostedFinding;
 }
 
 /** A dismissed problem must not return in other words within this distance. */
@@ -38,32 +217,29 @@ const DISMISSED_LINES = 10;
  * Pairs that rules do not match and that may still be one problem. An open earlier finding with a partner is left out; a dismissed
  * one is not, because a dismissal covers all restatements.
  */
-export function nearCollisions<Earlier extends PriorFinding>(
+export function nearCollisions(
   findings: readonly Finding[],
-  earlier: readonly Earlier[],
+  earlier: readonly PostedFinding[],
   facts: PriorLocations,
-  paired: ReadonlyMap<Finding, PriorFinding>,
-): NearCollision<Earlier>[] {
+  paired: ReadonlyMap<Finding, PostedFinding>,
+): NearCollision[] {
   const taken = new Set(paired.values());
   const left = earlier.filter(
     (one) => one.state !== "fixed" && !isBare(one) && (one.state === "dismissed" || !taken.has(one)),
   );
-  const about = (one: Earlier, path: string) => [one.path, ...one.files].map(facts.firstName).includes(path);
+  const about = (one: PostedFinding, path: string) =>
+    [one.path, ...one.files].map(facts.firstName).includes(path);
   return findings
     .filter((finding) => !paired.has(finding))
     .flatMap((finding) => {
       const path = facts.firstName(finding.path);
-      const mayBe = (one: Earlier) =>
+      const mayBe = (one: PostedFinding) =>
         about(one, path) && mayRepeat(finding, one) && isCovered(finding, one, facts);
       return left.filter(mayBe).flatMap((one) => collision(finding, one, facts) ?? []);
     });
 }
 
-function collision<Earlier extends PriorFinding>(
-  finding: Finding,
-  earlier: Earlier,
-  facts: PriorLocations,
-): NearCollision<Earlier> | null {
+function collision(finding: Finding, earlier: PostedFinding, facts: PriorLocations): NearCollision | null {
   if (facts.firstName(finding.path) !== facts.firstName(earlier.path)) {
     return isOtherEnd(finding, earlier, facts) ? { finding, earlier } : null;
   }
@@ -77,24 +253,24 @@ function collision<Earlier extends PriorFinding>(
 }
 
 /** A problem between two files: the finding names the other file as evidence, or the titles are similar. */
-const isOtherEnd = (finding: Finding, earlier: PriorFinding, { firstName }: PriorLocations) =>
+const isOtherEnd = (finding: Finding, earlier: PostedFinding, { firstName }: PriorLocations) =>
   finding.evidence.some(({ path }) => firstName(path) === firstName(earlier.path)) ||
   titlesAlike(finding.title, earlier.title);
 
 /** The same code under another category. */
-const isOfThatCode = (finding: Finding, earlier: PriorFinding, facts: PriorLocations) =>
+const isOfThatCode = (finding: Finding, earlier: PostedFinding, facts: PriorLocations) =>
   earlier.code !== null && isSameFile(finding, earlier, facts) && codeHash(finding.quote) === earlier.code;
 
 /** In a definition of another name, which may be the old one renamed. */
-const isSaidNear = (finding: Finding, earlier: PriorFinding, facts: PriorLocations) =>
+const isSaidNear = (finding: Finding, earlier: PostedFinding, facts: PriorLocations) =>
   isSameFile(finding, earlier, facts) &&
   isNearOldLines(finding, earlier) &&
   titlesAlike(finding.title, earlier.title);
 
-const hasSymbolOf = ({ symbol }: Finding, earlier: PriorFinding) =>
+const hasSymbolOf = ({ symbol }: Finding, earlier: PostedFinding) =>
   symbol !== null && symbol === earlier.symbol;
 
-function isBeside(finding: Finding, earlier: PriorFinding, now: number | null): boolean {
+function isBeside(finding: Finding, earlier: PostedFinding, now: number | null): boolean {
   const line = now ?? earlier.line ?? earlier.original_line;
   return hasSymbolOf(finding, earlier) || (line !== null && Math.abs(line - finding.line) <= DISMISSED_LINES);
 }
@@ -108,12 +284,12 @@ const MAX_REPLY = 300;
 const MAX_REPLIES = 3;
 
 /** Asks a model, in one question, which near collisions are one problem. Null if it failed or the budget is spent. */
-async function askSame<Collision extends NearCollision>(
+async function askSame(
   run: ReviewRun,
-  collisions: readonly Collision[],
-): Promise<readonly Collision[] | null> {
+  collisions: readonly NearCollision[],
+): Promise<readonly NearCollision[] | null> {
   const question = putQuestion(collisions, run.models.summarize);
-  let same: readonly Collision[] | null = null;
+  let same: readonly NearCollision[] | null = null;
   const compare: DuplicateSink = {
     same(pairs) {
       const found = pairs.map((pair) => question.collisionOf(pair.finding, pair.earlier));
@@ -135,24 +311,20 @@ async function askSame<Collision extends NearCollision>(
     ports: {
       compare,
     },
-    budget: run.budget,
-    turns: Math.min(TURNS, run.input.limits.turns),
+    turns: TURNS,
     tokens: TOKENS,
     milliseconds: run.timeLeft() * TIME_SHARE,
   });
   return same;
 }
 
-interface Question<Collision> {
+interface Question {
   messages: Message[];
   /** The pair with two names; undefined if it was not asked for. */
-  collisionOf(finding: string, earlier: string): Collision | undefined;
+  collisionOf(finding: string, earlier: string): NearCollision | undefined;
 }
 
-function putQuestion<Collision extends NearCollision>(
-  collisions: readonly Collision[],
-  model: ModelFacts,
-): Question<Collision> {
+function putQuestion(collisions: readonly NearCollision[], model: ModelFacts): Question {
   const findings = [...new Set(collisions.map(({ finding }) => finding))];
   const earlier = [...new Set(collisions.map((one) => one.earlier))];
   const room = roomFor(model, MAX_LIST_BYTES, 0.2);
@@ -162,17 +334,14 @@ function putQuestion<Collision extends NearCollision>(
     `# Pairs to decide\n${collisions.map((one) => `${one.finding.id} and ${nameOf(one.earlier)}`).join("\n")}`,
   ];
   return {
-    messages: [
-      { role: "system", content: comparePrompt },
-      { role: "user", content: sections.join("\n\n") },
-    ],
+    messages: openingMessages(comparePrompt, sections),
     collisionOf: (finding, other) =>
       collisions.find((one) => one.finding.id === finding && nameOf(one.earlier) === other),
   };
 }
 
 /** A stable name, so that a recorded answer can be replayed. */
-const nameOf = ({ comment, id }: PriorFinding) => (comment === null ? id : String(comment));
+const nameOf = ({ comment, id }: PostedFinding) => (comment === null ? id : String(comment));
 
 /** Each text gets an equal share of the bytes. */
 function list(source: string, texts: readonly string[], room: number): string {
@@ -185,7 +354,7 @@ function findingText({ id, path, side, line, symbol, severity, category, title, 
   return `${id} ${where} [${severity}, ${category}] ${oneLine(title)}\n  ${indented(body, MAX_SAID)}`;
 }
 
-function earlierText(earlier: PriorFinding): string {
+function earlierText(earlier: PostedFinding): string {
   const { path, symbol, state, severity, category, title, text, replies } = earlier;
   const where = `${showPath(path)}${lineOf(earlier)}${inside(symbol)}`;
   const kind = [severity, category, state].filter((one) => one !== null).join(", ");
@@ -196,7 +365,7 @@ function earlierText(earlier: PriorFinding): string {
 }
 
 /** An old line number says nothing about the current position, and is marked as old. */
-function lineOf({ side, line, original_line }: PriorFinding): string {
+function lineOf({ side, line, original_line }: PostedFinding): string {
   if (line !== null) return `:${line}${removed(side)}`;
   return original_line === null ? "" : ` (line ${original_line}${removed(side)} when it was posted)`;
 }
@@ -217,10 +386,10 @@ const indented = (text: string, most: number) =>
 /** Locates the code of earlier findings in the current files. */
 export async function readFacts(
   { files, anchorFile }: Pick<ChangeUnderReview, "files" | "anchorFile">,
-  earlier: readonly PriorFinding[],
+  earlier: readonly PostedFinding[],
 ): Promise<PriorLocations> {
   const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
-  const places = new Map<PriorFinding, LineRange | null>();
+  const places = new Map<PostedFinding, LineRange | null>();
   for (const one of earlier) {
     const isGone = one.state === "fixed" || one.path === "";
     places.set(one, isGone ? null : await locate(await anchorFile(one.path), one));
@@ -232,7 +401,7 @@ export async function readFacts(
 }
 
 /** This run's findings that repeat an earlier one, with the earlier one. */
-type Repeats<Earlier extends PriorFinding = PriorFinding> = ReadonlyMap<Finding, Earlier>;
+type Repeats = ReadonlyMap<Finding, PostedFinding>;
 
 /** Maximum number of pairs in one question, the worst findings first. */
 const MOST_QUESTIONS = 60;
@@ -243,12 +412,12 @@ const MOST_QUESTIONS = 60;
  *
  * @param run null if no model can be asked
  */
-export async function compareFindings<Earlier extends PriorFinding>(
+export async function compareFindings(
   run: ReviewRun | null,
   findings: readonly Finding[],
-  earlier: readonly Earlier[],
+  earlier: readonly PostedFinding[],
   facts: PriorLocations,
-): Promise<Repeats<Earlier>> {
+): Promise<Repeats> {
   const repeats = certainPairs(findings, earlier, facts);
   const disputed = findings.filter((one) => !isUndisputed(one));
   const collisions = nearCollisions(disputed, earlier, facts, repeats).toSorted((a, b) =>
@@ -256,7 +425,7 @@ export async function compareFindings<Earlier extends PriorFinding>(
   );
   const asked = run ? collisions.slice(0, MOST_QUESTIONS) : [];
   const same = run && asked.length > 0 ? await askSame(run, asked) : null;
-  const taken = new Set<Earlier>(repeats.values());
+  const taken = new Set<PostedFinding>(repeats.values());
   for (const { finding, earlier: one } of same ?? []) {
     // A dismissed finding matches all restatements, an open one only one finding.
     if (repeats.has(finding) || (one.state !== "dismissed" && taken.has(one))) continue;
@@ -274,7 +443,7 @@ const MOST_LINES = 1_000;
 const WINDOW = 8;
 const MAX_LINE_LENGTH = 1_000;
 
-type Told = Pick<PriorFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
+type Told = Pick<PostedFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
 
 /**
  * Locates the code of an earlier finding: at GitHub's line if it is still the same code, else at the nearest match in its

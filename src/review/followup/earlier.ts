@@ -1,16 +1,14 @@
 import type { Finding } from "../../finding.ts";
-import { codeHash } from "../../ledger/entry.ts";
+import { codeHash, type PostedFinding, withoutComment } from "../../ledger/entry.ts";
 import type { CarriedFinding } from "../../ledger/state.ts";
 import type { DiffSource } from "../../tools/tool.ts";
 import { resolveAnchor } from "../find/anchor.ts";
 import type { LineRange } from "../find/quote.ts";
 import type { AnalyzerFindings } from "../find/rule-matches.ts";
 import { definitionNamed, definitionOf } from "../find/symbols.ts";
-import type { PriorFinding } from "../review-input.ts";
 import type { ChangeUnderReview, ReviewRun } from "../review-run.ts";
 import { withCheckedSuggestion } from "../suggestion/check-suggestion.ts";
-import type { PriorLocations } from "./certain-pairs.ts";
-import { compareFindings, readFacts } from "./compare-findings.ts";
+import { compareFindings, type PriorLocations, readFacts } from "./compare-findings.ts";
 import type { ReviewedHunks } from "./known-change.ts";
 
 /** The parts of a run that decide whether an earlier finding is re-checked. */
@@ -32,7 +30,7 @@ const NEAR_LINES = 15;
  */
 export async function needsCheck(
   run: CheckedChange,
-  earlier: PriorFinding,
+  earlier: PostedFinding,
   place: LineRange | null,
 ): Promise<boolean> {
   const { known, isFirst } = run;
@@ -53,7 +51,7 @@ export function headPath({ files }: Pick<ChangeUnderReview, "files">, path: stri
 async function hasNewNear(
   run: CheckedChange,
   path: string,
-  earlier: PriorFinding,
+  earlier: PostedFinding,
   place: LineRange,
 ): Promise<boolean> {
   const file = run.files.find(({ change }) => change.path === path);
@@ -71,7 +69,7 @@ async function hasNewNear(
 /** The lines near a finding and of its definition. */
 async function aroundOf(
   { anchorFile }: CheckedChange,
-  { path, side, symbol }: PriorFinding,
+  { path, side, symbol }: PostedFinding,
   { start, end }: LineRange,
 ): Promise<LineRange> {
   const near = { start: start - NEAR_LINES, end: end + NEAR_LINES };
@@ -149,49 +147,41 @@ export interface FollowedChange extends CheckedChange {
 /** The findings of earlier reviews of a pull request. */
 export interface PriorFindings {
   /** Findings with a comment. */
-  entries: readonly PriorFinding[];
-  carried: readonly RelocatedFinding[];
+  entries: readonly PostedFinding[];
+  /** Findings without a comment, each by its shape as a posted one, for comparison. */
+  carried: ReadonlyMap<PostedFinding, RelocatedFinding>;
   /** Findings of a cancelled review, which count as this one's. */
   unpublished: readonly Finding[];
   facts: PriorLocations;
-  /** Carried findings in the shape of posted ones, for comparison. */
-  asPrior: ReadonlyMap<PriorFinding, RelocatedFinding>;
 }
 
 /** Reads the findings of earlier reviews, without those in private files. */
 export async function readPriorFindings(run: FollowedChange): Promise<PriorFindings> {
   const { pull, history } = run.input;
   const entries = (pull?.earlier ?? []).filter(({ path }) => !run.deps.isPrivate(path));
-  const { unpublished, carried } = await relocateCarried(run, history?.carried ?? []);
-  const asPrior = new Map(carried.map((one) => [asPriorFinding(one), one]));
-  return {
-    ...{ entries, carried, unpublished, asPrior },
-    facts: await readFacts(run, [...entries, ...asPrior.keys()]),
-  };
+  const over = await relocateCarried(run, history?.carried ?? []);
+  const carried = new Map(over.carried.map((one) => [asPosted(one), one]));
+  const facts = await readFacts(run, [...entries, ...carried.keys()]);
+  return { entries, carried, unpublished: over.unpublished, facts };
 }
 
-function asPriorFinding({ finding, standing, stands }: RelocatedFinding): PriorFinding {
-  const { id, path, side, line, start_line, quote, severity, category, symbol, source, rule, title, body } =
-    finding;
+function asPosted({ finding, standing, stands }: RelocatedFinding): PostedFinding {
   return {
-    ...{ id, path, side, severity, category, symbol, source, title },
-    ...(rule !== undefined && { rule }),
-    comment: null,
-    line: stands ? line : null,
-    start_line: stands ? start_line : null,
-    original_line: line,
-    code: quote === "" ? null : codeHash(quote),
-    files: [],
-    text: body,
+    ...withoutComment,
+    ...finding,
+    ...(!stands && { line: null, start_line: null }),
+    original_line: finding.line,
+    code: finding.quote === "" ? null : codeHash(finding.quote),
+    files: [...new Set(finding.evidence.map(({ path }) => path))].filter((path) => path !== finding.path),
+    text: finding.body,
     state: standing === "dismissed" ? standing : stands ? "open" : "outdated",
-    replies: [],
   };
 }
 
 /** Findings of this run that repeat earlier ones. */
 export interface Repeats {
   /** Each finding with the comment that it repeats; no comment occurs twice. */
-  posted: ReadonlyMap<Finding, PriorFinding>;
+  posted: ReadonlyMap<Finding, PostedFinding>;
   /** Each finding with the carried finding that replaces it, if that one's code is still there. */
   carried: ReadonlyMap<Finding, RelocatedFinding>;
   /** Further restatements of a dismissed finding, after the first. */
@@ -204,21 +194,22 @@ export interface Repeats {
 export async function findRepeats(
   run: ReviewRun | null,
   findings: readonly Finding[],
-  { entries, asPrior, facts }: PriorFindings,
+  earlier: PriorFindings,
 ): Promise<Repeats> {
-  const all = await compareFindings(run, findings, [...entries, ...asPrior.keys()], facts);
-  const posted = new Map<Finding, PriorFinding>();
+  const known = [...earlier.entries, ...earlier.carried.keys()];
+  const all = await compareFindings(run, findings, known, earlier.facts);
+  const posted = new Map<Finding, PostedFinding>();
   const carried = new Map<Finding, RelocatedFinding>();
   const replaced = new Set<RelocatedFinding>();
   const restated = new Set<Finding>();
-  const told = new Set<PriorFinding>();
-  for (const [finding, earlier] of all) {
-    const kept = asPrior.get(earlier);
-    if (told.has(earlier)) restated.add(finding);
+  const told = new Set<PostedFinding>();
+  for (const [finding, entry] of all) {
+    const kept = earlier.carried.get(entry);
+    if (told.has(entry)) restated.add(finding);
     else if (kept?.stands) carried.set(finding, kept);
     else if (kept) replaced.add(kept);
-    else posted.set(finding, earlier);
-    told.add(earlier);
+    else posted.set(finding, entry);
+    told.add(entry);
   }
   return { posted, carried, restated, replaced };
 }

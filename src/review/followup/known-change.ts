@@ -1,6 +1,6 @@
 import type { Coverage } from "../../agent/coverage.ts";
 import { type FileDiff, type Hunk, renderHunks, shownBytes } from "../../diff/file-diff.ts";
-import { AppError } from "../../errors.ts";
+import { nullIfTooLarge } from "../../errors.ts";
 import type { Finding, Side } from "../../finding.ts";
 import type { Reviewed } from "../../ledger/state.ts";
 import { servedHunks } from "../../tools/diff-pages.ts";
@@ -189,11 +189,6 @@ async function withoutHunks(
 
 /** The note beside the path in a file's heading. */
 export const headingNote = (note: string) => (note === "" ? "" : ` (${note})`);
-
-function nullIfTooLarge(error: unknown): null {
-  if (error instanceof AppError && error.code === "too_large") return null;
-  throw error;
-}
 
 /** The new hunks of a file. */
 interface NewHunks {

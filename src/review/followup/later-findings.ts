@@ -1,23 +1,17 @@
 import pMap from "p-map";
 import { blockingRules, namedRules } from "../../config/named-rules.ts";
 import { AppError } from "../../errors.ts";
-import {
-  type Finding,
-  holdsSecret,
-  isCertain,
-  isUndisputed,
-  type Severity,
-  worstFirst,
-} from "../../finding.ts";
+import { type Finding, holdsSecret, isCertain, isUndisputed, worstFirst } from "../../finding.ts";
+import type { PostedFinding } from "../../ledger/entry.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import { fingerprintIn, isSameFinding } from "../find/fingerprint.ts";
+import { createUniqueIds, isSameFinding } from "../find/fingerprint.ts";
+import type { LineRange } from "../find/quote.ts";
 import { textOfRule } from "../named-rules.ts";
-import type { PriorFinding } from "../review-input.ts";
 import type { DroppedFinding, LedgerUpdate, Resolution } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { type FindingGroup, mergedFinding, worseSeverity } from "../verify/merge.ts";
 import { asDropped, type VerifiedFindings } from "../verify/verify-findings.ts";
-import { certainPairs, underRuleOf } from "./certain-pairs.ts";
+import { certainPairs, underRuleOf } from "./compare-findings.ts";
 import {
   type FollowedChange,
   findRepeats,
@@ -63,11 +57,11 @@ async function resolvePriorFindings(
   repeats: Repeats,
   judged: readonly JudgedMatch[],
 ): Promise<ResolvedFindings> {
-  const left = earlier.carried.filter((one) => !repeats.replaced.has(one));
+  const left = [...earlier.carried].filter(([, one]) => !repeats.replaced.has(one));
   const repeated = new Set(repeats.posted.values());
   const known = new Set([...repeats.posted.keys(), ...repeats.carried.keys()].map(({ id }) => id));
   const secrets = change.analysis.findings.filter((one) => holdsSecret(one) && !known.has(one.id));
-  const isMoved = ({ source }: PriorFinding) => secrets.some((one) => one.source === source);
+  const isMoved = ({ source }: PostedFinding) => secrets.some((one) => one.source === source);
   const told = new Map(
     unrepeated(earlier, repeats, left).flatMap((one) => {
       const state = whatRulesTell(one, change, earlier, judged);
@@ -85,22 +79,33 @@ async function resolvePriorFindings(
     if (state || isCertain(entry) || !(await isToBeChecked(change, earlier, entry, due))) continue;
     if (repeated.has(entry))
       resolutions.push({ comment: entry.comment, state: "present", reason: FOUND_AGAIN });
-    else checks.push(checkOfEntry(change, earlier, entry, resolutions));
+    else checks.push(checkOfComment(change, earlier, entry, resolutions));
   }
   const settled = new Map<RelocatedFinding, string>();
-  for (const [posted, one] of earlier.asPrior) {
+  for (const [posted, one] of left) {
     const state = told.get(posted);
     if (state) settled.set(one, state.reason);
-    else if (isGone(one, left) && (await isToBeChecked(change, earlier, posted, due)))
-      checks.push(checkOfCarried(one, settled));
+    else if (!one.stands && !isCertain(posted) && (await isToBeChecked(change, earlier, posted, due)))
+      checks.push({
+        entry: posted,
+        claim: claimOf(change, posted, null),
+        take: ({ state: now, reason }) => void (now === "fixed" && settled.set(one, reason)),
+      });
   }
   await checkAll(run, checks, due);
   return {
-    ...{ resolutions, due },
-    settled: [...settled].map(([{ finding }, reason]) => ({
-      ...{ path: finding.path, title: finding.title, reason },
-    })),
+    resolutions,
+    due,
+    settled: [...settled].map(
+      ([
+        {
+          finding: { path, title },
+        },
+        reason,
+      ]) => ({ path, title, reason }),
+    ),
     carried: left
+      .map(([, one]) => one)
       .filter((one) => !settled.has(one))
       .map((one) => (one.stands ? one : { ...one, standing: "listed", reason: CODE_CHANGED })),
   };
@@ -108,28 +113,24 @@ async function resolvePriorFindings(
 
 /** Open earlier findings, posted or carried, that this run does not repeat. */
 function unrepeated(
-  { entries, asPrior }: PriorFindings,
+  { entries }: PriorFindings,
   { posted, carried }: Repeats,
-  left: readonly RelocatedFinding[],
-): PriorFinding[] {
+  left: readonly (readonly [PostedFinding, RelocatedFinding])[],
+): PostedFinding[] {
   const [repeated, goesOn] = [new Set(posted.values()), new Set(carried.values())];
-  const open = [...asPrior].filter(([, one]) => left.includes(one) && !goesOn.has(one));
+  const open = left.filter(([, one]) => !goesOn.has(one));
   return [
     ...entries.filter((entry) => isOpenComment(entry) && !repeated.has(entry)),
     ...open.map(([entry]) => entry),
   ];
 }
 
-/** Whether a carried finding's code is gone, so that a model must check whether the problem is gone as well. */
-const isGone = (one: RelocatedFinding, left: readonly RelocatedFinding[]) =>
-  left.includes(one) && !one.stands && !isCertain(one.finding);
-
 /**
  * The new state of an earlier finding that this run does not repeat, if rules can tell; else undefined. If the analyzer did not finish
  * on the file, the finding is not fixed.
  */
 function whatRulesTell(
-  one: PriorFinding,
+  one: PostedFinding,
   { files, analysis, ...change }: FollowedChange,
   { facts }: PriorFindings,
   judged: readonly JudgedMatch[],
@@ -168,7 +169,7 @@ const NOT_FOUND = "The rule no longer matches.";
 async function isToBeChecked(
   change: FollowedChange,
   { facts }: PriorFindings,
-  entry: PriorFinding,
+  entry: PostedFinding,
   due: Set<string>,
 ): Promise<boolean> {
   try {
@@ -187,11 +188,11 @@ async function checkAll(
   due: Set<string>,
 ): Promise<void> {
   await pMap(
-    checks.toSorted(worstFirst),
-    async ({ claim, path, rule, take, withoutModel }) => {
+    checks.toSorted((a, b) => worstFirst(a.entry, b.entry)),
+    async ({ entry: { path, rule }, claim, take, withoutModel }) => {
       const checked =
         run &&
-        (await recheckFinding(run, { ...claim, rule: textOfRule(namedRules(run.input.config), rule) }));
+        (await recheckFinding(run, { ...claim, ruleText: textOfRule(namedRules(run.input.config), rule) }));
       if (!checked?.ended) due.add(path);
       if (checked) take(checked);
       else withoutModel?.();
@@ -205,61 +206,49 @@ const NOT_LOOKED = "Its file is no longer part of the change, and no model has c
 const CODE_CHANGED = "the code that it was about has changed";
 
 interface PendingRecheck {
+  entry: PostedFinding;
   claim: PriorClaim;
-  /** The path in the finding. */
-  path: string;
-  severity: Severity;
-  /** Name of the rule that it breaks. */
-  rule: string | undefined;
   /** Called if no model can check. */
   withoutModel?(): void;
   take(settlement: Pick<Resolution, "state" | "reason">): void;
 }
 
-type OwnEntry = PriorFinding & { comment: number };
+type OwnEntry = PostedFinding & { comment: number };
 
 /** Whether a finding is open in a comment of ours. */
-const isOpenComment = (entry: PriorFinding): entry is OwnEntry =>
+const isOpenComment = (entry: PostedFinding): entry is OwnEntry =>
   (entry.state === "open" || entry.state === "outdated") && entry.comment !== null;
 
-function isOutOfChange(change: FollowedChange, { path }: PriorFinding): boolean {
+function isOutOfChange(change: FollowedChange, { path }: PostedFinding): boolean {
   const name = headPath(change, path);
   return !change.files.some((file) => file.change.path === name);
 }
 
-function checkOfEntry(
+function checkOfComment(
   change: FollowedChange,
   { facts }: PriorFindings,
   entry: OwnEntry,
   resolutions: Resolution[],
 ): PendingRecheck {
-  const { comment, path, side, line, original_line, symbol, title, text, files, severity, rule } = entry;
+  const { comment } = entry;
   return {
-    ...{ severity, path, rule },
+    entry,
+    claim: claimOf(change, entry, facts.locationOf(entry)),
     withoutModel() {
       if (isOutOfChange(change, entry)) resolutions.push({ comment, state: "unsure", reason: NOT_LOOKED });
-    },
-    claim: {
-      ...{ side, symbol, title, text },
-      loop: `recheck:${comment}`,
-      path: headPath(change, path),
-      line: original_line ?? line,
-      files: files.map((file) => headPath(change, file)),
-      place: facts.locationOf(entry),
     },
     take: ({ state, reason }) => void resolutions.push({ comment, state, reason }),
   };
 }
 
-function checkOfCarried(one: RelocatedFinding, settled: Map<RelocatedFinding, string>): PendingRecheck {
-  const { id, path, side, line, symbol, title, body, evidence, severity, rule } = one.finding;
-  const files = [...new Set(evidence.map((shown) => shown.path).filter((file) => file !== path))];
-  return {
-    ...{ severity, path, rule },
-    claim: { ...{ path, side, line, symbol, title, files }, loop: `recheck:${id}`, text: body, place: null },
-    take: ({ state, reason }) => void (state === "fixed" && settled.set(one, reason)),
-  };
-}
+const claimOf = (change: FollowedChange, entry: PostedFinding, place: LineRange | null): PriorClaim => ({
+  ...entry,
+  loop: `recheck:${entry.comment ?? entry.id}`,
+  path: headPath(change, entry.path),
+  line: entry.original_line ?? entry.line,
+  files: entry.files.map((file) => headPath(change, file)),
+  place,
+});
 
 /** The result of the follow-up on earlier findings. */
 export interface FollowUp extends Pick<LedgerUpdate, "repeats" | "resolutions" | "carried" | "settled"> {
@@ -323,9 +312,11 @@ export async function laterFindingsOffline(
   findings: readonly Finding[],
 ): Promise<LaterFindings> {
   const earlier = await readPriorFindings(change);
-  const taken = new Set(earlier.carried.map(({ finding }) => finding.id));
-  const withFree = (all: readonly Finding[]) => all.map((one) => withFreeId(one, taken));
-  const [own, unpublished] = [withFree(findings), withFree(earlier.unpublished)];
+  const identify = createUniqueIds(new Set([...earlier.carried.values()].map(({ finding }) => finding.id)));
+  const withId = (one: Finding) => ({ ...one, id: identify(one) });
+  const own = findings.map(withId);
+  const found = new Set(own.map(({ id }) => id));
+  const unpublished = earlier.unpublished.map(withId).filter(({ id }) => !found.has(id));
   const repeats = await findRepeats(null, [...own, ...unpublished], earlier);
   const settled = await resolvePriorFindings(null, change, earlier, repeats, []);
   const fresh = [...own, ...unpublished].filter((one) => !isRepeat(one, repeats));
@@ -344,7 +335,7 @@ export async function laterFindingsOffline(
 }
 
 /** With the rule of its comment. A finding that a person dismissed counts as judged. */
-const asToldEarlier = ([finding, earlier]: [Finding, PriorFinding]): Finding =>
+const asToldEarlier = ([finding, earlier]: [Finding, PostedFinding]): Finding =>
   underRuleOf(
     earlier.state === "dismissed" && finding.verification === "not_judged"
       ? { ...finding, verification: "unverified" }
@@ -391,8 +382,8 @@ function notTold(error: unknown): false {
 }
 
 /** The findings that neither a comment nor a carried finding reports already. */
-function unsaid(findings: readonly Finding[], { entries, asPrior, facts }: PriorFindings): Finding[] {
-  const said = certainPairs(findings, [...entries, ...asPrior.keys()], facts);
+function unsaid(findings: readonly Finding[], { entries, carried, facts }: PriorFindings): Finding[] {
+  const said = certainPairs(findings, [...entries, ...carried.keys()], facts);
   const byId = new Map(findings.filter((one) => !said.has(one)).map((one) => [one.id, one]));
   return [...byId.values()];
 }
@@ -407,17 +398,9 @@ const asReadBefore = (finding: Finding): DroppedFinding =>
 function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: ResolvedFindings): FollowUp {
   return {
     repeats: [...repeats.posted].map(([{ id }, { comment }]) => ({ finding: id, comment })),
-    ...{ resolutions, due },
+    resolutions,
+    due,
     carried: carried.map(({ finding: { id }, standing, reason }) => ({ finding: id, standing, reason })),
     settled,
   };
-}
-
-/** Makes the id unique within the result. */
-function withFreeId(finding: Finding, taken: Set<string>): Finding {
-  const base = fingerprintIn(finding.id);
-  let id = finding.id;
-  for (let ordinal = 2; taken.has(id); ordinal++) id = `${base}-${ordinal}`;
-  taken.add(id);
-  return id === finding.id ? finding : { ...finding, id };
 }

@@ -13,7 +13,7 @@ import type { LineRange } from "../find/quote.ts";
 import { definitionNamed, definitionOf } from "../find/symbols.ts";
 import { recheckPrompt } from "../prompts/prompts.ts";
 import { publicModelError, whyNoResult } from "../review-result.ts";
-import { type PlaceRun, roomFor, runLoop } from "../run-loop.ts";
+import { openingMessages, type PlaceRun, roomFor, runLoop } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
 
 const MAX_CODE_BYTES = 16_000;
@@ -133,7 +133,7 @@ export interface PriorClaim extends ClaimedSpot {
   /** Other files that the evidence names. */
   files: readonly string[];
   /** The named rule that it breaks, for the model; empty or omitted if there is none. */
-  rule?: string;
+  ruleText?: string;
 }
 
 const MAX_TEXT_BYTES = 4_000;
@@ -141,19 +141,13 @@ const MAX_TEXT_BYTES = 4_000;
 /** The first messages of a re-check: the current code, the diff around it, and the earlier comment. */
 async function recheckMessages(run: PlaceRun, claim: PriorClaim): Promise<Message[]> {
   const file = await run.anchorFile(claim.path);
-  const sections = [
+  const { path, side, line, place } = claim;
+  return openingMessages(recheckPrompt, [
     ...(await codeNow(run, claim, file)),
-    await changeOf(run, claim),
+    await changeAround(run, [{ path, side, line: place?.end ?? line ?? 1 }]),
     whatWasSaid(run, claim, file),
-  ];
-  return [
-    { role: "system", content: recheckPrompt },
-    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
-  ];
+  ]);
 }
-
-const changeOf = (run: PlaceRun, { path, side, line, place }: PriorClaim): Promise<string> =>
-  changeAround(run, [{ path, side, line: place?.end ?? line ?? 1 }]);
 
 function whatWasSaid(run: PlaceRun, claim: PriorClaim, file: AnchorFile | undefined): string {
   const { path, side, line, symbol, title, text, files } = claim;
@@ -166,7 +160,7 @@ function whatWasSaid(run: PlaceRun, claim: PriorClaim, file: AnchorFile | undefi
   return [
     "# The comment to check",
     `An earlier review of this change, which is to be merged into \`${run.input.targetBranch.replaceAll("`", "'")}\`, posted it. ${standing(claim, file)}`,
-    ...(claim.rule ? [claim.rule] : []),
+    ...(claim.ruleText ? [claim.ruleText] : []),
     wrapUntrusted("comment", `${showPath(path)}${at}${inside}\n${said}${rests}`),
   ].join("\n");
 }
@@ -217,8 +211,7 @@ export async function recheckFinding(run: PlaceRun, claim: PriorClaim): Promise<
         },
       },
     },
-    budget: run.budget,
-    turns: Math.min(TURNS, run.input.limits.turns),
+    turns: TURNS,
     tokens: TOKENS,
     milliseconds: run.timeLeft() * TIME_SHARE,
   });

@@ -11,7 +11,7 @@ import { analyzedFiles, findingsOf, type Identifiable } from "../find/rule-match
 import { isRuleFile, parseRuleFiles, type RuleFile, type RuleProblem, whyNot } from "./rule-files.ts";
 import { type FailedRule, type RuleLimits, type RuleMatcher, RuleRun, ruleLimits } from "./rule-run.ts";
 
-export interface OwnFindings {
+interface OwnFindings {
   /** By rule, then by path and line. */
   findings: Finding[];
   /** Findings of rules that the configuration switches off. */
@@ -22,7 +22,7 @@ export interface OwnFindings {
   dialects: ReadonlySet<string>;
 }
 
-export const noOwnFindings: OwnFindings = { findings: [], silenced: [], warnings: [], dialects: new Set() };
+const noOwnFindings: OwnFindings = { findings: [], silenced: [], warnings: [], dialects: new Set() };
 
 interface OwnRulesDependencies {
   workspace: Workspace;
@@ -73,8 +73,12 @@ export async function ownFindings(
   };
 }
 
-const asProblem = ({ rule, why }: FailedRule): RuleProblem => ({
-  ...{ rule: rule.id, file: rule.file, line: null, key: null, message: why },
+const asProblem = ({ rule: { id, file }, why }: FailedRule): RuleProblem => ({
+  rule: id,
+  file,
+  line: null,
+  key: null,
+  message: why,
 });
 
 /** Maximum lines about rules that did not run. */

@@ -140,7 +140,7 @@ export interface RuleProblem extends FileProblem {
   rule: string | null;
 }
 
-export interface OwnRules {
+interface OwnRules {
   rules: readonly OwnRule[];
   problems: readonly RuleProblem[];
 }
@@ -227,11 +227,20 @@ function ownRule(file: string, document: RuleDocument): OwnRule | string {
   const isIncluded = files && createPathMatcher(files);
   const isIgnored = ignores && createPathMatcher(ignores);
   return {
-    ...{ id, file, dialect, config, severity, message, note, url, fix },
+    id,
+    file,
+    dialect,
+    config,
+    severity,
+    message,
+    note,
+    url,
+    fix,
     category: metadata?.category ?? categoryOf({ severity }),
     variables: [...new Set([message, note, fix ?? ""].flatMap(variablesIn))],
     examples: metadata?.examples ?? { right: [], wrong: [] },
-    ...{ files: files ?? null, ignores: ignores ?? null },
+    files: files ?? null,
+    ignores: ignores ?? null,
     appliesTo: (path) => (isIncluded?.(path).matched ?? true) && !isIgnored?.(path).matched,
   };
 }

@@ -1,53 +1,41 @@
 import { z } from "zod";
-import { stopReasons } from "../../agent/trajectory.ts";
-import { EffectiveConfig } from "../../config/repo-config.ts";
-import { atLeast, bySeverity, type Finding, isCertain, Proof, Severity, Side } from "../../finding.ts";
+import type { EffectiveConfig } from "../../config/repo-config.ts";
+import { atLeast, bySeverity, type Finding, isCertain, Proof } from "../../finding.ts";
+import { PostedFinding } from "../../ledger/entry.ts";
 import { TestEnd } from "../../proof/test-end.ts";
-import { Limits, ReviewInput } from "../review-input.ts";
-import { type ReviewResult, TotalUsage } from "../review-result.ts";
+import { WorkInput } from "../review-input.ts";
+import { type ReviewResult, WorkResult } from "../review-result.ts";
 import { defineTask, NamedFindings } from "../task.ts";
 
 /** A finding to prove. */
-export const ProveTarget = z.strictObject({
-  /** The finding's id. */
-  id: z.string(),
-  severity: Severity,
-  title: z.string(),
+export const ProveTarget = PostedFinding.pick({
+  id: true,
+  severity: true,
+  title: true,
+  path: true,
+  side: true,
+  line: true,
+  start_line: true,
+  symbol: true,
+}).extend({
   /** What the finding says, with the input on which the code goes wrong. Untrusted text. */
   text: z.string(),
-  path: z.string(),
-  side: Side,
-  /** Null if its comment is on a file, or outdated. */
-  line: z.int().nullable(),
-  start_line: z.int().nullable(),
-  symbol: z.string().nullable(),
   /** Replacement of exactly the lines of the finding; null if there is none. */
   suggestion: z.string().nullable(),
 });
 export type ProveTarget = z.infer<typeof ProveTarget>;
 
 /** The input of proofs. */
-export const ProveInput = z.strictObject({
-  targetBranch: z.string(),
-  /** Null for a local range. */
-  pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }).nullable(),
-  targets: z.array(ProveTarget).min(1),
-  config: EffectiveConfig,
-  limits: Limits,
-  models: ReviewInput.shape.models.unwrap(),
-});
+export const ProveInput = WorkInput.extend({ targets: z.array(ProveTarget).min(1) });
 export type ProveInput = z.infer<typeof ProveInput>;
 
 /** A run of a test that an earlier attempt recorded; `key` says on which files it ran, and which. */
 export const RecordedTest = z.strictObject({ key: z.string(), end: TestEnd });
 export type RecordedTest = z.infer<typeof RecordedTest>;
 
-export const ProveResult = z.strictObject({
+export const ProveResult = WorkResult.extend({
   /** One for each target, in their order. */
   proofs: z.array(z.strictObject({ id: z.string(), proof: Proof })),
-  model: z.string(),
-  stop_reason: z.enum(stopReasons),
-  usage: TotalUsage,
 });
 export type ProveResult = z.infer<typeof ProveResult>;
 

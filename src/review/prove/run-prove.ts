@@ -17,10 +17,8 @@ import { decodeText } from "../../text/decode.ts";
 import { provingTools } from "../../tools/index.ts";
 import { type ProofReport, ToolError, type TriedTest } from "../../tools/tool.ts";
 import { publicModelError, type StopReason, whyNoResult, worstStop } from "../review-result.ts";
-import type { ReviewDependencies } from "../review-run.ts";
-import { runLoop, startPlaceRun, totalUsage, whoAnswered } from "../run-loop.ts";
-import { askIntent } from "./ask-intent.ts";
-import { type ProveRun, proveMessages } from "./messages.ts";
+import { runLoop, startPlaceRun, type WorkDependencies, workResult } from "../run-loop.ts";
+import { askIntent, type ProveRun, proveMessages } from "./messages.ts";
 import type { ProveInput, ProveResult, ProveTarget } from "./prove-input.ts";
 
 /** A file of the head with other bytes. */
@@ -50,8 +48,7 @@ export interface TestRun {
   key: string;
 }
 
-interface ProveDependencies extends ReviewDependencies {
-  models: NonNullable<ReviewDependencies["models"]>;
+interface ProveDependencies extends WorkDependencies {
   tests: TestPort;
 }
 
@@ -76,9 +73,7 @@ export async function runProve(input: ProveInput, deps: ProveDependencies): Prom
   );
   return {
     proofs: ended.map(({ proof }, at) => ({ id: input.targets[at]?.id ?? "", proof })),
-    model: whoAnswered(deps.models.verify.name, run.budget.usage),
-    stop_reason: worstStop(ended.map(({ stopReason }) => stopReason)),
-    usage: totalUsage(run.budget.usage),
+    ...workResult(run, "verify", worstStop(ended.map(({ stopReason }) => stopReason))),
   };
 }
 
@@ -149,8 +144,7 @@ class ProofOf {
           finish: (report, signal) => this.#finish(report, signal),
         },
       },
-      budget: run.budget,
-      turns: Math.min(TURNS, run.input.limits.turns),
+      turns: TURNS,
       tokens: TOKENS,
       milliseconds: run.timeLeft() * TIME_SHARE,
     });
@@ -189,8 +183,12 @@ class ProofOf {
       const end = await this.#runOnce(tried, one, "try", signal);
       const note = noteOf(end, this.#changed);
       runs.push({
-        ...{ on: one, passed: end.exit_code === 0, exitCode: end.exit_code, note },
-        ...{ stdout: end.stdout, stderr: end.stderr },
+        on: one,
+        passed: end.exit_code === 0,
+        exitCode: end.exit_code,
+        note,
+        stdout: end.stdout,
+        stderr: end.stderr,
       });
     }
     return runs;
@@ -281,7 +279,8 @@ class ProofOf {
     last: LastTest,
   ): Proof {
     return {
-      ...{ kind, ...last },
+      kind,
+      ...last,
       before: kind === "ran_right" ? "" : before,
       // What the run itself printed comes last: the words before it are a model's.
       now: failure === null ? now : `${now} (${failure.line})`,

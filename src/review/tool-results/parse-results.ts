@@ -98,87 +98,67 @@ function parsed(text: string): unknown {
 
 /* SARIF */
 
+/** What a tool leaves out, or writes in another way, is missing; the rest of its file counts. */
+const maybe = <T extends z.ZodType>(shape: T) => shape.optional().catch(undefined);
 const Name = z.string().max(MOST_NAME).catch("");
+const OptionalName = maybe(z.string().max(MOST_NAME));
 const Path = z.string().max(MOST_PATH);
 /** Long enough for what is shown of it. */
 const Words = z
   .string()
   .transform((text) => text.slice(0, 4 * MOST_MESSAGE))
   .catch("");
-const Line = z
-  .preprocess((value) => (/^\d{1,9}$/.test(String(value)) ? Number(value) : value), z.int().min(1))
-  .optional()
-  .catch(undefined);
-const Level = z.enum(["none", "note", "warning", "error"]).optional().catch(undefined);
+const Line = maybe(
+  z.preprocess((value) => (/^\d{1,9}$/.test(String(value)) ? Number(value) : value), z.int().min(1)),
+);
+const Level = maybe(z.enum(["none", "note", "warning", "error"]));
 const MessageText = z.looseObject({
   text: Words.optional(),
-  id: z.string().max(MOST_NAME).optional().catch(undefined),
+  id: OptionalName,
   arguments: z.array(Words).max(20).catch([]).optional(),
 });
 const Artifact = z.looseObject({
-  uri: Path.optional().catch(undefined),
-  uriBaseId: z.string().max(MOST_NAME).optional().catch(undefined),
-  index: z.int().min(0).optional().catch(undefined),
+  uri: maybe(Path),
+  uriBaseId: OptionalName,
+  index: maybe(z.int().min(0)),
 });
 const Rule = z.looseObject({
   id: Name,
-  defaultConfiguration: z.looseObject({ level: Level }).optional().catch(undefined),
-  messageStrings: z
-    .record(z.string(), z.looseObject({ text: Words }))
-    .optional()
-    .catch(undefined),
-  properties: z
-    .looseObject({ "security-severity": z.union([z.string(), z.number()]).optional().catch(undefined) })
-    .optional()
-    .catch(undefined),
+  defaultConfiguration: maybe(z.looseObject({ level: Level })),
+  messageStrings: maybe(z.record(z.string(), z.looseObject({ text: Words }))),
+  properties: maybe(z.looseObject({ "security-severity": maybe(z.union([z.string(), z.number()])) })),
 });
-const Driver = z.looseObject({
-  name: z.string().min(1).max(MOST_NAME),
-  rules: z.array(Rule).optional().catch(undefined),
-});
+const Driver = z.looseObject({ name: z.string().min(1).max(MOST_NAME), rules: maybe(z.array(Rule)) });
 const Extension = z.looseObject({ name: Name, guid: Name, rules: Driver.shape.rules });
-const ToolComponent = z.looseObject({ name: Name, guid: Name, index: z.int().optional().catch(undefined) });
+const ToolComponent = z.looseObject({ name: Name, guid: Name, index: maybe(z.int()) });
+const RuleReference = z.looseObject({
+  id: z.string().max(MOST_NAME).optional(),
+  index: z.int().optional(),
+  toolComponent: maybe(ToolComponent),
+});
+const PhysicalLocation = z.looseObject({
+  artifactLocation: maybe(Artifact),
+  region: maybe(z.looseObject({ startLine: Line, endLine: Line })),
+});
 const Result = z.looseObject({
-  ruleId: z.string().max(MOST_NAME).optional().catch(undefined),
-  ruleIndex: z.int().optional().catch(undefined),
-  rule: z
-    .looseObject({
-      ...{ id: z.string().max(MOST_NAME).optional(), index: z.int().optional() },
-      toolComponent: ToolComponent.optional().catch(undefined),
-    })
-    .optional()
-    .catch(undefined),
-  kind: z.string().optional().catch(undefined),
+  ruleId: OptionalName,
+  ruleIndex: maybe(z.int()),
+  rule: maybe(RuleReference),
+  kind: maybe(z.string()),
   level: Level,
-  message: MessageText.optional().catch(undefined),
-  baselineState: z.string().optional().catch(undefined),
+  message: maybe(MessageText),
+  baselineState: maybe(z.string()),
   suppressions: z
-    .array(z.looseObject({ status: z.string().optional().catch(undefined) }))
+    .array(z.looseObject({ status: maybe(z.string()) }))
     .nullish()
     .catch(undefined),
-  locations: z
-    .array(
-      z.looseObject({
-        physicalLocation: z
-          .looseObject({
-            artifactLocation: Artifact.optional().catch(undefined),
-            region: z.looseObject({ startLine: Line, endLine: Line }).optional().catch(undefined),
-          })
-          .optional()
-          .catch(undefined),
-      }),
-    )
-    .optional()
-    .catch(undefined),
+  locations: maybe(z.array(z.looseObject({ physicalLocation: maybe(PhysicalLocation) }))),
 });
 const Run = z.looseObject({
-  tool: z.looseObject({ driver: Driver, extensions: z.array(Extension).optional().catch(undefined) }),
+  tool: z.looseObject({ driver: Driver, extensions: maybe(z.array(Extension)) }),
   results: z.array(Result.nullable().catch(null)).nullish().catch(undefined),
-  artifacts: z
-    .array(z.looseObject({ location: Artifact.optional().catch(undefined) }))
-    .optional()
-    .catch(undefined),
-  originalUriBaseIds: z.record(z.string(), Artifact).optional().catch(undefined),
+  artifacts: maybe(z.array(z.looseObject({ location: maybe(Artifact) }))),
+  originalUriBaseIds: maybe(z.record(z.string(), Artifact)),
 });
 const Sarif = z.looseObject({ version: z.string().regex(/^2\.1\./), runs: z.array(Run) });
 
@@ -205,12 +185,13 @@ function sarifResults({
       location?.uri === undefined ? (artifacts[location?.index ?? -1]?.location ?? {}) : location;
     return [
       {
-        ...{ tool: driver.name, rule: id, severity: severityOf(result.level, rule) },
-        ...{
-          file: uri ?? "",
-          base: baseOf(uriBaseId, originalUriBaseIds),
-        },
-        ...{ startLine: region?.startLine ?? 0, endLine: region?.endLine ?? region?.startLine ?? 0 },
+        tool: driver.name,
+        rule: id,
+        severity: severityOf(result.level, rule),
+        file: uri ?? "",
+        base: baseOf(uriBaseId, originalUriBaseIds),
+        startLine: region?.startLine ?? 0,
+        endLine: region?.endLine ?? region?.startLine ?? 0,
         message: messageOf(result.message, rule),
       },
       ...(result.locations ?? []).slice(1).map(() => "is a further place of another result"),
@@ -267,23 +248,15 @@ function messageOf(
 
 /* rdjson */
 
-const RdSeverity = z.enum(["UNKNOWN_SEVERITY", "ERROR", "WARNING", "INFO"]).optional().catch(undefined);
-const Source = z.looseObject({ name: Name }).optional().catch(undefined);
+const RdSeverity = maybe(z.enum(["UNKNOWN_SEVERITY", "ERROR", "WARNING", "INFO"]));
+const Source = maybe(z.looseObject({ name: Name }));
+const Place = maybe(z.looseObject({ line: Line }));
 const Diagnostic = z.looseObject({
   message: Words,
-  location: z.looseObject({
-    path: Path,
-    range: z
-      .looseObject({
-        start: z.looseObject({ line: Line }).optional().catch(undefined),
-        end: z.looseObject({ line: Line }).optional().catch(undefined),
-      })
-      .optional()
-      .catch(undefined),
-  }),
+  location: z.looseObject({ path: Path, range: maybe(z.looseObject({ start: Place, end: Place })) }),
   severity: RdSeverity,
   source: Source,
-  code: z.looseObject({ value: Name }).optional().catch(undefined),
+  code: maybe(z.looseObject({ value: Name })),
 });
 const diagnostics = z.array(Diagnostic.nullable().catch(null)).nullish();
 // Writers leave out an empty list.
@@ -301,10 +274,13 @@ function rdjsonResult(
   const { message, location, severity, source, code } = one;
   const startLine = location.range?.start?.line ?? 0;
   return {
-    ...{ tool: source?.name || whole.source?.name || "", rule: code?.value ?? "" },
+    tool: source?.name || whole.source?.name || "",
+    rule: code?.value ?? "",
     severity: rdLevels[severity ?? whole.severity ?? "UNKNOWN_SEVERITY"],
-    ...{ file: location.path.toWellFormed(), base: null },
-    ...{ startLine, endLine: location.range?.end?.line ?? startLine },
+    file: location.path.toWellFormed(),
+    base: null,
+    startLine,
+    endLine: location.range?.end?.line ?? startLine,
     message,
   };
 }
@@ -335,11 +311,12 @@ function resultOf(raw: Told, { roots, changed, file = 0 }: ParseOptions): ToolRe
   if (raw.startLine === 0) return "has no line";
   const found = ToolResult.safeParse({
     file,
-    ...{
-      tool: named(raw.tool.toLowerCase(), 40).replaceAll(/[/:]/g, "-") || UNNAMED,
-      rule: named(raw.rule, 60) || "result",
-    },
-    ...{ severity: raw.severity, path, line: raw.startLine, endLine: Math.max(raw.startLine, raw.endLine) },
+    tool: named(raw.tool.toLowerCase(), 40).replaceAll(/[/:]/g, "-") || UNNAMED,
+    rule: named(raw.rule, 60) || "result",
+    severity: raw.severity,
+    path,
+    line: raw.startLine,
+    endLine: Math.max(raw.startLine, raw.endLine),
     message: raw.message.toWellFormed().slice(0, MOST_MESSAGE).replaceAll(/\s+/g, " ").trim(),
   });
   return found.success ? found.data : "cannot be read";

@@ -1,4 +1,5 @@
 import { firstIndex } from "../../code/tree.ts";
+import { addedLinesOf } from "../../diff/file-diff.ts";
 import type { Category, Finding } from "../../finding.ts";
 import type { Workspace } from "../../git/workspace.ts";
 import { splitLines } from "../../text/cut.ts";
@@ -8,10 +9,10 @@ import { symbolAt } from "../find/symbols.ts";
 import { fairShare, sourceOf, type ToolResult } from "./tool-result.ts";
 
 /** Most results that a model judges; the rest is a number. */
-export const MOST_JUDGED = 50;
+const MOST_JUDGED = 50;
 
 /** Findings that no one has judged, and what the tools said about them. */
-export interface ToolFindings {
+interface ToolFindings {
   findings: Finding[];
   /** The tool's words by the finding's id, for a model only. */
   said: ReadonlyMap<string, string>;
@@ -21,7 +22,7 @@ export interface ToolFindings {
   unused: readonly string[];
 }
 
-export const noToolFindings: ToolFindings = { findings: [], said: new Map(), left: 0, unused: [] };
+const noToolFindings: ToolFindings = { findings: [], said: new Map(), left: 0, unused: [] };
 
 interface ToolDependencies {
   workspace: Workspace;
@@ -50,9 +51,7 @@ export async function toolFindings(
       continue;
     }
     const { hunks } = await diffs.fileDiff(change, 3);
-    const added = hunks.flatMap(({ lines }) =>
-      lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
-    );
+    const added = addedLinesOf(hunks);
     const onAdded = ofFile.flatMap((result): Located[] => {
       const line = added[firstIndex(added, (one) => one >= result.line)];
       return line === undefined || line > result.endLine ? [] : [{ result, line, oid: change.newOid }];
@@ -98,9 +97,15 @@ async function findingOf(
   const { tool, rule, path, severity } = result;
   const quote = lines[line - 1] ?? "";
   const anchored = {
-    ...{ path, side: "RIGHT" as const, line, start_line: null, quote },
+    path,
+    side: "RIGHT" as const,
+    line,
+    start_line: null,
+    quote,
     symbol: await symbolAt(path, [...lines], line),
-    ...{ severity, category: categoryOf(result), source: sourceOf(result) },
+    severity,
+    category: categoryOf(result),
+    source: sourceOf(result),
     title: `${tool} reports ${rule}`,
   };
   return {
@@ -108,8 +113,13 @@ async function findingOf(
     // Two tools, or a rule of ours, may report one line.
     id: identify({ ...anchored, quote: `${anchored.source}\n${quote}` }),
     body: `The tool ${tool} reported its rule ${rule} on this line. No model has judged this, so what the tool said is not shown.`,
-    ...{ suggestion: null, confidence: 0.5, reached: true, evidence: [], places: [] },
-    ...{ verification: "not_judged", verification_note: null },
+    suggestion: null,
+    confidence: 0.5,
+    reached: true,
+    evidence: [],
+    places: [],
+    verification: "not_judged",
+    verification_note: null,
   };
 }
 

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { OTHER_TOOL, Severity, worstFirst } from "../../finding.ts";
+import type { Workspace } from "../../git/workspace.ts";
+import { withoutSecrets } from "../../secrets/redact.ts";
 
 /** A result of another tool. Its names are of few letters; its message is text of anyone. */
 export const ToolResult = z.strictObject({
@@ -37,3 +39,15 @@ export function fairShare<T>(all: readonly T[], most: number, resultOf: (one: T)
 /** "tool:eslint/no-unused-vars" */
 export const sourceOf = ({ tool, rule }: Pick<ToolResult, "tool" | "rule">): string =>
   `${OTHER_TOOL}${tool}/${rule}`;
+
+/** The results in files that changed, without secrets: they become part of the record of a review. */
+export async function onChangedFiles(
+  results: readonly ToolResult[],
+  workspace: Pick<Workspace, "changes">,
+): Promise<ToolResult[]> {
+  if (results.length === 0) return [];
+  const changed = new Set((await workspace.changes()).map(({ path }) => path));
+  return results
+    .filter(({ path }) => changed.has(path))
+    .map((one) => ({ ...one, message: withoutSecrets(one.message) }));
+}

@@ -9,6 +9,7 @@ import type { AnswerInput, AskedThread } from "../../../src/review/answer/answer
 import { runAnswer } from "../../../src/review/answer/run-answer.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 
@@ -63,10 +64,8 @@ async function ask(
   const failures: string[] = [];
   const input = question(over);
   const { workspace } = opened;
-  const result = await runAnswer(input, {
-    workspace,
+  const deps = reviewDependencies(workspace, forAllRoles(adapters[protocol](scripted)), {
     diffs: createDiffSource(workspace, { ignore: [], private: ["secret/**"] }),
-    models: forAllRoles(adapters[protocol](scripted)),
     trajectory: {
       async append(entry) {
         if ("loop" in entry && entry.kind !== "unit") recorded.push(entry);
@@ -75,10 +74,8 @@ async function ask(
     replay,
     isPrivate: createPrivacy(["secret/**"]),
     progress: (event) => event.type === "model_failed" && failures.push(event.error),
-    signal: new AbortController().signal,
-    now: () => 0,
-    startedAt: 0,
   });
+  const result = await runAnswer(input, deps);
   const shown = scripted.requests.map(({ messages }) => messages.map(({ content }) => content).join("\n"));
   return { result, recorded, failures, requests: scripted.requests, shown };
 }
@@ -228,19 +225,7 @@ describe("what a model is told of a question", () => {
       question: { by: "octocat", body },
       thread: { ...thread, finding: body, conversation: said },
     });
-    const { workspace } = opened;
-    const result = await runAnswer(input, {
-      workspace,
-      diffs: createDiffSource(workspace, { ignore: [], private: [] }),
-      models: small,
-      trajectory: { append: async () => {} },
-      replay: [],
-      isPrivate: () => false,
-      progress: () => {},
-      signal: new AbortController().signal,
-      now: () => 0,
-      startedAt: 0,
-    });
+    const result = await runAnswer(input, reviewDependencies(opened.workspace, small));
     expect(result.stop_reason).toBe("finished");
   });
 });

@@ -1,9 +1,11 @@
 import { createPrivacy } from "../../../src/diff/filter.ts";
+import type { PostedFinding } from "../../../src/ledger/entry.ts";
 import { firstMessages, type MessageParts } from "../../../src/review/context/first-messages.ts";
 import type { RuleMatches } from "../../../src/review/find/rule-matches.ts";
-import type { PriorFinding, PullText } from "../../../src/review/review-input.ts";
+import type { PullText } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
+import { postedFinding } from "../../ledger/posted-finding.ts";
 import { type Content, GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { openRepository } from "../../tools/context.ts";
@@ -83,26 +85,17 @@ export const pullText = (over: Partial<PullText>): PullText => ({
   ...over,
 });
 
-export const earlierFinding = (over: Partial<PriorFinding>): PriorFinding => ({
-  comment: 1,
-  id: "f".repeat(12),
-  path: "a.ts",
-  side: "RIGHT",
-  line: 1,
-  start_line: null,
-  original_line: 1,
-  severity: "medium",
-  category: "correctness",
-  symbol: null,
-  code: null,
-  source: "model",
-  files: [],
-  title: "A leak",
-  text: "It leaks.",
-  state: "open",
-  replies: [],
-  ...over,
-});
+export const earlierFinding = (over: Partial<PostedFinding>): PostedFinding =>
+  postedFinding({
+    comment: 1,
+    id: "f".repeat(12),
+    line: 1,
+    original_line: 1,
+    severity: "medium",
+    title: "A leak",
+    text: "It leaks.",
+    ...over,
+  });
 
 /** What stands around the diff: the part of the message with the code. */
 export function codeAround(message: string): string {

@@ -4,8 +4,8 @@ import { forAllRoles, type Message } from "../../../src/llm/model.ts";
 import { reviewChange } from "../../../src/review/review-change.ts";
 import type { Limits } from "../../../src/review/review-input.ts";
 import { isComplete, type ReviewResult } from "../../../src/review/review-result.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
@@ -97,18 +97,7 @@ async function review(
   const input = reviewInput();
   const result = await reviewChange(
     { ...input, limits: { ...input.limits, turns: 60, ...limits } },
-    {
-      workspace,
-      diffs: createDiffSource(workspace, { ignore: [], private: [] }),
-      models: forAllRoles(model),
-      trajectory: { append: async () => {} },
-      replay: [],
-      isPrivate: () => false,
-      progress: () => {},
-      signal: new AbortController().signal,
-      now: () => 0,
-      startedAt: 0,
-    },
+    reviewDependencies(workspace, forAllRoles(model)),
   );
   const shown = new Set(model.requests.flatMap(({ messages }) => messages.map(({ content }) => content)));
   return { result, shown: [...shown].join("\n"), requests: model.requests };

@@ -111,7 +111,7 @@ describe("more matches than a prompt has room for", () => {
           ? []
           : [...addedLines].flatMap((line) =>
               Array.from({ length: 40 }, (_, at) => ({
-                ...{ path, line, startLine: null, category: "correctness" as const, suggestion: null },
+                ...{ path, line, start_line: null, category: "correctness" as const, suggestion: null },
                 severity: at < 10 ? ("low" as const) : ("medium" as const),
                 ...{ title: `Rule ${at} matches here`, body: "It does.", source: `many/r${at}` },
               })),

@@ -23,7 +23,7 @@ const talker: Analyzer = {
 const said = (path: string): Diagnostic => ({
   path,
   line: 1,
-  startLine: null,
+  start_line: null,
   severity: "low",
   category: "correctness",
   title: "t",

@@ -7,10 +7,10 @@ import { type Severity, severities } from "../../../src/finding.ts";
 import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
 import { reviewChange } from "../../../src/review/review-change.ts";
 import { isComplete, type ReviewResult } from "../../../src/review/review-result.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { candidateIds } from "../../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
@@ -49,7 +49,7 @@ const analyzerOf = (matches: readonly Match[]): Analyzer => ({
   name: "test",
   analyze: async () =>
     matches.map(({ line, severity }) => ({
-      ...{ path, line, startLine: null, severity, category: "correctness", suggestion: null },
+      ...{ path, line, start_line: null, severity, category: "correctness", suggestion: null },
       ...{ title: `The rule of line ${line} matches`, body: "It does.", source: `test/r${line}` },
     })),
 });
@@ -154,9 +154,9 @@ async function review(one: Play): Promise<ReviewResult> {
       (entry): entry is LoopEntry => entry.kind !== "unit" && entry.kind !== "stopped",
     );
     const input = reviewInput({ config: { effort: one.effort, minimum_severity: "low" } });
-    const run = reviewChange(input, {
-      ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }), replay },
-      ...{ models: forAllRoles(model), analyzers: [analyzerOf(one.matches)] },
+    const deps = reviewDependencies(workspace, forAllRoles(model), {
+      replay,
+      analyzers: [analyzerOf(one.matches)],
       trajectory: {
         async append(entry) {
           if (kills > 0 && record.length >= one.killedAt) {
@@ -166,10 +166,8 @@ async function review(one: Play): Promise<ReviewResult> {
           record.push(structuredClone(entry));
         },
       },
-      ...{ isPrivate: () => false, progress: () => {}, signal: new AbortController().signal },
-      ...{ now: () => 0, startedAt: 0 },
     });
-    const result = await run.catch((error: unknown) => {
+    const result = await reviewChange(input, deps).catch((error: unknown) => {
       if (error !== died) throw error;
       return null;
     });

@@ -2,12 +2,11 @@ import { RepoConfig } from "../../../src/config/repo-config.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
 import type { FixInput, FixTarget } from "../../../src/review/fix/fix-input.ts";
-import { runFix } from "../../../src/review/fix/run-fix.ts";
-import type { FixCommands } from "../../../src/review/fix/tried-commands.ts";
+import { type FixCommands, runFix } from "../../../src/review/fix/run-fix.ts";
 import type { TestPort } from "../../../src/review/prove/run-prove.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { CommandEnd, CommandRequest, EditPort } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 
@@ -86,12 +85,9 @@ export class FixedRepository implements AsyncDisposable {
     const model = scriptedModel(turns);
     const { workspace, place } = await this.#opened;
     await using files = openOverlay(workspace, place);
-    const result = await runFix(input(targets), {
-      ...{ workspace: files, files, diffs: createDiffSource(files, { ignore: [], private: [] }) },
-      ...{ models: forAllRoles(model), commands, trajectory: { append: async () => {} }, replay: [] },
-      ...{ isPrivate: () => false, progress: () => {}, signal: new AbortController().signal },
-      ...{ now: Date.now, startedAt: Date.now(), tests: tests?.(files) },
-    });
+    const real = { now: Date.now, startedAt: Date.now() };
+    const deps = reviewDependencies(files, forAllRoles(model), real);
+    const result = await runFix(input(targets), { ...deps, files, commands, tests: tests?.(files) });
     const texts = result.edits.map(({ path, after }) => [
       path,
       after && Buffer.from(after.base64, "base64").toString(),

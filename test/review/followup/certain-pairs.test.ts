@@ -1,15 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../src/finding.ts";
-import { codeHash } from "../../../src/ledger/entry.ts";
-import { certainPairs, underRuleOf } from "../../../src/review/followup/certain-pairs.ts";
-import type { PriorFinding } from "../../../src/review/review-input.ts";
+import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
+import { certainPairs, underRuleOf } from "../../../src/review/followup/compare-findings.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { earlierFinding, facts } from "./earlier-finding.ts";
 
 const found = (over: Partial<Finding> = {}) =>
   sampleFinding({ ...{ id: "bbbbbbbbbbbb", path: "a.ts", line: 12, symbol: "total" }, ...over });
-const pairsOf = (findings: Finding[], earlier: PriorFinding[], gone: PriorFinding[] = []) => [
+const pairsOf = (findings: Finding[], earlier: PostedFinding[], gone: PostedFinding[] = []) => [
   ...certainPairs(findings, earlier, facts(new Set(gone))),
 ];
 const { title } = earlierFinding();
@@ -167,7 +166,7 @@ describe("pairs", () => {
   it("are the same however far all of it moves", () => {
     fc.assert(
       fc.property(findings, earlierOnes, fc.integer({ min: 0, max: 5_000 }), (all, earlier, by) => {
-        const numbers = (pairs: [Finding, PriorFinding][], of: Finding[], among: PriorFinding[]) =>
+        const numbers = (pairs: [Finding, PostedFinding][], of: Finding[], among: PostedFinding[]) =>
           pairs.map(([finding, one]) => [of.indexOf(finding), among.indexOf(one)]);
         const down = all.map((one) => ({ ...one, line: one.line + by }));
         const below = earlier.map((one) => ({

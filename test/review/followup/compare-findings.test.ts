@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../src/finding.ts";
-import { codeHash } from "../../../src/ledger/entry.ts";
+import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
 import type { AnchorFile } from "../../../src/review/find/anchor.ts";
 import { locate, nearCollisions } from "../../../src/review/followup/compare-findings.ts";
-import type { PriorFinding } from "../../../src/review/review-input.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { earlierFinding, facts } from "./earlier-finding.ts";
 
@@ -64,7 +63,7 @@ describe("the code of an earlier finding", () => {
 
 const found = (over: Partial<Finding> = {}) =>
   sampleFinding({ ...{ path: "a.ts", line: 12, symbol: "total", title: "It rounds down" }, ...over });
-const near = (finding: Finding, one: PriorFinding, paired = new Map<Finding, PriorFinding>()) =>
+const near = (finding: Finding, one: PostedFinding, paired = new Map<Finding, PostedFinding>()) =>
   nearCollisions([finding], [one], facts(), paired).length;
 
 describe("a finding may be what an earlier comment says", () => {

@@ -1,15 +1,16 @@
 import type { LoopEntry, Trajectory } from "../../../src/agent/trajectory.ts";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import type { Effort } from "../../../src/config/repo-config.ts";
-import { codeHash } from "../../../src/ledger/entry.ts";
+import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import { reviewChange } from "../../../src/review/review-change.ts";
-import type { History, PriorFinding, ReviewInput } from "../../../src/review/review-input.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
+import type { History, ReviewInput } from "../../../src/review/review-input.ts";
+import { postedFinding } from "../../ledger/posted-finding.ts";
 import { rejectingOthers } from "../../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
@@ -156,7 +157,7 @@ export interface RoundOptions {
   /** What was reviewed before; null is nothing. */
   reviewed?: History["reviewed"];
   carried?: History["carried"];
-  earlier?: PriorFinding[];
+  earlier?: PostedFinding[];
   script?: Script;
   effort?: Effort;
   protocol?: Protocol;
@@ -192,42 +193,32 @@ export async function round(rounds: Rounds, options: RoundOptions) {
   });
   const result = await reviewChange(
     { ...input, limits: { ...input.limits, ...options.limits } },
-    {
-      ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
-      models: options.offline ? null : { review: model, verify: model, summarize: model },
-      ...{ trajectory, replay },
-      isPrivate: () => false,
-      ...(options.analyzers && { analyzers: options.analyzers }),
-      progress: () => {},
-      signal: options.signal ?? new AbortController().signal,
-      now: () => 0,
-      startedAt: 0,
-    },
+    reviewDependencies(
+      workspace,
+      options.offline ? null : { review: model, verify: model, summarize: model },
+      {
+        trajectory,
+        replay,
+        ...(options.analyzers && { analyzers: options.analyzers }),
+        ...(options.signal && { signal: options.signal }),
+      },
+    ),
   );
   const asked = (loop: Loop) => scripted.requests.filter((request) => loopOf(request) === loop);
   return { result, asked, ledger: result.ledger!, requests: scripted.requests };
 }
 
 /** The comment on the wrong line of `total`. */
-export const comment = (over: Partial<PriorFinding> = {}): PriorFinding => ({
-  comment: 7,
-  id: "aaaaaaaaaaaa",
-  path: "cart.ts",
-  side: "RIGHT",
-  line: TOTAL.line,
-  start_line: null,
-  original_line: TOTAL.line,
-  severity: "medium",
-  category: "correctness",
-  symbol: "total",
-  code: codeHash(TOTAL.quote),
-  source: "model",
-  files: [],
-  title: "The total subtracts each price instead of adding it",
-  text: "It is negative.",
-  state: "open",
-  replies: [],
-  ...over,
-});
+export const comment = (over: Partial<PostedFinding> = {}): PostedFinding =>
+  postedFinding({
+    path: "cart.ts",
+    line: TOTAL.line,
+    original_line: TOTAL.line,
+    severity: "medium",
+    symbol: "total",
+    code: codeHash(TOTAL.quote),
+    text: "It is negative.",
+    ...over,
+  });
 
 export const textOf = ({ messages }: ModelRequest) => messages.map(({ content }) => content).join("\n");

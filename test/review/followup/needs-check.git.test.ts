@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FileDiff } from "../../../src/diff/file-diff.ts";
+import type { PostedFinding } from "../../../src/ledger/entry.ts";
 import { type CheckedChange, needsCheck } from "../../../src/review/followup/earlier.ts";
-import type { PriorFinding } from "../../../src/review/review-input.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { comment } from "./later-round.ts";
 
@@ -40,7 +40,7 @@ function change({ hunks = [400, 500], lost = [], changed = [], isFirst = false }
 }
 
 const there = { start: 50, end: 50 };
-const check = (facts: Facts, over: Partial<PriorFinding> = {}, place: typeof there | null = there) =>
+const check = (facts: Facts, over: Partial<PostedFinding> = {}, place: typeof there | null = there) =>
   needsCheck(change(facts), comment(over), place);
 const changed = ["cart.ts"];
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { codeHash } from "../../../src/ledger/entry.ts";
+import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
 import type { Reviewed } from "../../../src/ledger/state.ts";
-import type { PriorFinding } from "../../../src/review/review-input.ts";
 import { comment, createRounds, finding, type Head, type Rounds, reports, round } from "./later-round.ts";
 
 let repo: Rounds;
@@ -14,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => repo?.dispose());
 
 /** What the check of one earlier comment begins with. */
-async function shown(head: Head, over: Partial<PriorFinding>, read: Reviewed | null = reviewed) {
+async function shown(head: Head, over: Partial<PostedFinding>, read: Reviewed | null = reviewed) {
   const { asked } = await round(repo, { head, reviewed: read, earlier: [comment(over)] });
   return asked("recheck")[0]?.messages.at(-1)?.content ?? "";
 }

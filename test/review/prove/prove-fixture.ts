@@ -4,9 +4,9 @@ import { forAllRoles } from "../../../src/llm/model.ts";
 import type { TestEnd } from "../../../src/proof/test-end.ts";
 import type { ProveInput, ProveTarget } from "../../../src/review/prove/prove-input.ts";
 import { runProve, type TestPort, type TestRun } from "../../../src/review/prove/run-prove.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { failed, passed, test } from "../../proof/test-ends.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 
@@ -96,12 +96,9 @@ export class ProvenRepository implements AsyncDisposable {
       limits: { turns: 20, tokens: 600_000, costUsd: null, milliseconds },
       models: forAllRoles({ name: "scripted", contextTokens: 128_000, protocol: "native" }),
     };
-    const result = await runProve(input, {
-      ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
-      ...{ models: forAllRoles(model), tests, trajectory: { append: async () => {} }, replay: [] },
-      ...{ isPrivate: () => false, progress: () => {}, signal: new AbortController().signal },
-      ...{ now: Date.now, startedAt: Date.now() },
-    });
+    const real = { now: Date.now, startedAt: Date.now() };
+    const deps = reviewDependencies(workspace, forAllRoles(model), real);
+    const result = await runProve(input, { ...deps, tests });
     return { result, proof: result.proofs[0]?.proof, requests: model.requests };
   };
 

@@ -10,6 +10,7 @@ import { type Claim, claimMessages, sharedStart } from "../../../src/review/veri
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
@@ -68,23 +69,17 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
   const diffs = createDiffSource(workspace, { ignore: [], private: ["secret/**"] });
   const files = await diffs.files();
   const models = forAllRoles(scriptedModel([], { contextTokens }));
-  const deps = {
-    ...{ workspace, diffs, models },
-    trajectory: { append: async () => {} },
-    replay: [],
-    isPrivate: (path: string) => path.startsWith("secret/"),
-    progress: () => {},
-    signal: new AbortController().signal,
-    now: () => 0,
-    startedAt: 0,
-  };
+  const isPrivate = (path: string) => path.startsWith("secret/");
+  const deps = reviewDependencies(workspace, models, { diffs, isPrivate });
   const change = {
+    input: reviewInput({ pull }),
+    deps,
     ...{ files, analysis: { findings: [], silenced: [], unfinished: [] }, matches: ruleMatches([]) },
     coverage: createReviewCoverage(files),
     known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   };
-  return startRun(reviewInput({ pull }), models, deps, change);
+  return startRun(models, change);
 }
 
 const asked = async (

@@ -1,0 +1,23 @@
+import type { Workspace } from "../../src/git/workspace.ts";
+import type { Models } from "../../src/llm/model.ts";
+import type { ReviewDependencies } from "../../src/review/review-run.ts";
+import { createDiffSource } from "../../src/tools/diff-source.ts";
+
+/** The ports of a review that records nothing, keeps no file private, and has no end. */
+export const reviewDependencies = <Asked extends Models | null>(
+  workspace: Workspace,
+  models: Asked,
+  over: Partial<Omit<ReviewDependencies, "models">> = {},
+): ReviewDependencies & { models: Asked } => ({
+  workspace,
+  diffs: createDiffSource(workspace, { ignore: [], private: [] }),
+  trajectory: { append: async () => {} },
+  replay: [],
+  isPrivate: () => false,
+  progress: () => {},
+  signal: new AbortController().signal,
+  now: () => 0,
+  startedAt: 0,
+  ...over,
+  models,
+});
