@@ -69,10 +69,12 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
   const { apiUrl, webUrl } = github;
   const userAgent = `hunkwise/${programVersion()}`;
   const identity = await tokenIdentity({ baseUrl: apiUrl, userAgent, token, signal });
-  const access = createTokenAccess({ apiUrl, userAgent, token, identity: async () => identity }).openJob();
+  const access = createTokenAccess({ apiUrl, userAgent, token, identity: async () => identity }).openJob(
+    publish ? undefined : readOnly,
+  );
   // Names and ids of a renamed repository differ; requests that change something are about its present name.
   const repository = { installation: 1, id: 0, owner, name };
-  const api = await access.pull(repository, number, signal, publish ? undefined : readOnly);
+  const api = await access.pull(repository, number, signal);
   const pull = await api.pull();
 
   const temp = await makeTempFolder(tmpdir());
@@ -89,7 +91,7 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
       ...{ gitPath, dataFolder, host, webUrl, disk, onlyObjects: true },
       network: networkOf({ ...env, github }),
       authorization: async () => basic(token),
-    })({ repository, pull: number, head: pull.headSha, base: pull.baseSha, baseRef: pull.baseRef, signal });
+    })({ repository, pull, signal });
     const workspace = openWorkspace(checkout.place);
     const commits = await workspace.commits(MOST_COMMITS + 1);
     return {

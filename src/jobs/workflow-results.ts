@@ -3,7 +3,7 @@ import { openWorkspace } from "../git/object-workspace.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest } from "../github/pull-request-api.ts";
 import { readArtifact } from "../process/read-artifact.ts";
-import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
+import type { ClaimedJob, RepositoryRef, ReviewTask } from "../queue/job.ts";
 import { jobFields } from "../queue/run-job.ts";
 import { fairShare, type ToolResult } from "../review/tool-results/tool-result.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
@@ -15,8 +15,7 @@ import type { ReviewConfig } from "./load-config.ts";
  */
 
 interface Reviewed {
-  job: ClaimedJob;
-  repository: RepositoryRef;
+  job: ClaimedJob & { task: ReviewTask };
   pull: Pick<PullRequest, "headSha">;
   loaded: ReviewConfig;
 }
@@ -36,17 +35,17 @@ const [soonestMs, latestMs] = [10_000, 120_000];
  * A review that a person asked for does not wait.
  */
 export async function awaitWorkflows(
-  { job, repository, pull, loaded }: Reviewed,
+  { job, pull, loaded }: Reviewed,
   { github, now }: Dependencies,
   signal: AbortSignal,
 ): Promise<void> {
   const { workflows, wait_minutes } = loaded.config.findings;
   const waited = Math.max(0, now() - job.startedAt);
   const left = wait_minutes * 60_000 - waited;
-  const isEvent = job.task.kind === "review" && job.task.requestedBy === null;
+  const isEvent = job.task.requestedBy === null;
   if (workflows.length === 0 || loaded.refused !== null || !isEvent || left <= 0) return;
-  const api = github.artifacts?.(repository, signal);
-  if (api === undefined) return;
+  const api = github.artifacts(job.task.repository, signal);
+  if (api === null) return;
   for (const workflow of new Set(workflows.map((one) => one.workflow))) {
     // Told when the results are read.
     const run = await api.latestRun(workflow, pull.headSha).catch((error: unknown) => {
@@ -57,13 +56,14 @@ export async function awaitWorkflows(
     if (!isPending) continue;
     const retryAfterMs = Math.min(left, latestMs, Math.max(soonestMs, waited / 2));
     throw new AppError("results_pending", `the review waits for the workflow ${workflow}`, {
-      ...{ retryable: true, retryAfterMs: Math.ceil(retryAfterMs) },
+      retryable: true,
+      retryAfterMs: Math.ceil(retryAfterMs),
     });
   }
 }
 
 /** Results, and one line for people on each workflow without. */
-export interface WorkflowResults {
+interface WorkflowResults {
   results: ToolResult[];
   warnings: string[];
 }
@@ -71,12 +71,13 @@ export interface WorkflowResults {
 /** The results of the named workflows for the head. Rejects only if the job ends, or has to wait for GitHub. */
 export async function workflowResults(
   place: RevisionPlace,
-  { job, repository, pull, loaded }: Reviewed,
+  { job, pull, loaded }: Reviewed,
   { github, log }: Dependencies,
   signal: AbortSignal,
 ): Promise<WorkflowResults> {
   const { workflows } = loaded.config.findings;
-  const api = workflows.length > 0 && loaded.refused === null && github.artifacts?.(repository, signal);
+  const api =
+    workflows.length > 0 && loaded.refused === null && github.artifacts(job.task.repository, signal);
   if (!api) return { results: [], warnings: [] };
   await using workspace = openWorkspace(place);
   const changed = (await workspace.changes()).map(({ path }) => path);
@@ -95,7 +96,7 @@ export async function workflowResults(
           "usage",
           `it ended (${run.conclusion ?? "unknown"}) without the artifact ${JSON.stringify(artifact)}`,
         );
-      const task = { bytes, name, file, roots: rootsOf(repository), changed, most: MOST_RESULTS };
+      const task = { bytes, name, file, roots: rootsOf(job.task.repository), changed, most: MOST_RESULTS };
       results.push(...(await readArtifact(task, signal)));
     } catch (error) {
       rethrowEnd(error, signal);

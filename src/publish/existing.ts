@@ -1,18 +1,16 @@
 import type { OwnComment, OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
-import { readLedger } from "../ledger/read-ledger.ts";
+import { type LedgerSource, readLedger } from "../ledger/read-ledger.ts";
 import { refusalNotice } from "./post-once.ts";
 import { publicText } from "./public-text.ts";
 import { annotatedFinding } from "./render-annotation.ts";
-
-type LedgerApi = Pick<PullRequestApi, "ownComments" | "ownThreads" | "ownReviewComments" | "permissionOf">;
 
 /**
  * The present ledger. If GitHub refuses to show our comments in the conversation, there is no state, and the comments on lines still
  * count.
  */
-export function currentLedger(api: LedgerApi): Promise<Ledger> {
+export function currentLedger(api: LedgerSource): Promise<Ledger> {
   const ownComments = async () => {
     try {
       return await api.ownComments();

@@ -4,7 +4,7 @@ import { defaultRepoConfig } from "../../src/config/repo-config.ts";
 import type { OwnText } from "../../src/github/pull-request-api.ts";
 import {
   closeEarlierChecks,
-  publishedReview,
+  publishedName,
   recordedMasks,
   recordedResult,
   recordedTests,
@@ -176,7 +176,7 @@ describe("the result of an earlier attempt", () => {
   it("is not taken over once another job has published: its word would overwrite a newer one", () => {
     const [earlier, other, own] = [sticky("comment:8"), sticky("comment:9"), sticky("event#7@main")];
     const knowing = (after: OwnText | null): TrajectoryEntry => ({
-      ...{ ...entry, after: publishedReview({ sticky: after }) },
+      ...{ ...entry, after: publishedName({ sticky: after }) },
     });
 
     expect(recordedResult([knowing(earlier)], of(a, earlier))).toEqual(result);

@@ -4,7 +4,7 @@ import type { RevisionPlace } from "../../src/git/workspace.ts";
 import type { BeforeWrite } from "../../src/github/client.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { withFence } from "../../src/jobs/fenced.ts";
-import type { BranchPush, GitHubAccess } from "../../src/jobs/job-dependencies.ts";
+import type { GitHubAccess, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publishReview } from "../../src/publish/publish-review.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
@@ -13,6 +13,7 @@ import { reviewJob } from "../contract/queue.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { many, onFile } from "../publish/publish-to-memory.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
+import { accessTo, jobDependencies } from "./dependencies.ts";
 
 const trigger = "event#7@main";
 const repository = { installation: 1, id: 2, owner: "octo", name: "shop" };
@@ -29,7 +30,7 @@ const job: ClaimedJob = {
   },
 };
 
-const web = "https://github.com";
+const web = "https://github.example";
 const topicPush = {
   ...{ owner: "octo", name: "shop", branch: "topic", from: "a".repeat(40), to: "b".repeat(40) },
   ...{ place: {} as RevisionPlace, authorization: "basic", signal: new AbortController().signal },
@@ -92,22 +93,11 @@ class Worker {
     return { signal, hasLease, mayPublish: hasLease, record: async () => {}, recorded: async () => [] };
   }
 
-  dependencies() {
+  dependencies(): UnopenedDependencies {
     // Once it has lost the lease, what it asks GitHub without a fence is answered at once.
-    const current = (beforeWrite?: BeforeWrite) =>
-      beforeWrite ? this.#freezing(this.#github, beforeWrite) : this.#github;
-    const github: GitHubAccess = {
-      repository: async (_repository, _signal, beforeWrite) => current(beforeWrite),
-      pull: async (_repository, _pull, _signal, beforeWrite) => current(beforeWrite),
-      organization: async () => async () => undefined,
-      writer: async () => {
-        throw new Error("Nothing is to be written");
-      },
-      pushing: async () => {
-        throw new Error("Nothing is to be pushed");
-      },
-    };
-    return { github, log: { info() {}, warn() {}, error() {} } };
+    const openJob = (beforeWrite?: BeforeWrite) =>
+      accessTo(async () => (beforeWrite ? this.#freezing(this.#github, beforeWrite) : this.#github));
+    return jobDependencies({ openJob });
   }
 
   #freezing(github: PullRequestApi, beforeWrite: BeforeWrite): PullRequestApi {
@@ -213,12 +203,15 @@ describe("the fence", () => {
       ...{ signal, hasLease: async () => true, mayPublish: async () => true, recorded: async () => [] },
       record: async (entry) => void entries.push(entry),
     };
-    const deps = {
-      ...new Worker(new MemoryGitHub()).dependencies(),
-      push: async (_: BranchPush) => end,
-      webUrl: web,
-    };
-    const pushed = await withFence(job, tools, deps, ({ push }) => push(topicPush));
+    const deps = jobDependencies({
+      openJob: () => accessTo(async () => new MemoryGitHub()),
+      disk: {
+        checkout: async () => Promise.reject(new Error("not used")),
+        push: async () => end,
+        indexes: null,
+      },
+    });
+    const pushed = await withFence(job, tools, deps, ({ disk }) => disk.push(topicPush));
     expect({ pushed, entries }).toEqual({ pushed: end, entries: recorded });
   });
 

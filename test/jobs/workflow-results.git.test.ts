@@ -3,7 +3,6 @@ import { RepoConfig } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/errors.ts";
 import type { WorkflowRun } from "../../src/github/artifact-client.ts";
 import { awaitWorkflows } from "../../src/jobs/workflow-results.ts";
-import type { ClaimedJob } from "../../src/queue/job.ts";
 import { reviewJob } from "../contract/queue.ts";
 
 const config = RepoConfig.parse({ findings: { workflows: [{ workflow: "lint.yml", artifact: "report" }] } });
@@ -17,7 +16,7 @@ async function waitsFor(
 ): Promise<number | null> {
   const { task } = reviewJob(1, {});
   if (task.kind !== "review") throw new Error("no review");
-  const job: ClaimedJob = {
+  const job = {
     ...{ id: "1", task: { ...task, requestedBy }, attempt: 1, fence: 1, deliveryId: null },
     ...{ createdAt: 0, startedAt: 1_000_000 },
   };
@@ -36,7 +35,6 @@ async function waitsFor(
   };
   const of = {
     job,
-    repository: task.repository,
     pull: { headSha: "a".repeat(40) },
     loaded: { config, refused },
   };

@@ -3,7 +3,7 @@ import { AppError } from "../../../src/errors.ts";
 import type { Severity } from "../../../src/finding.ts";
 import type { PushEnd } from "../../../src/git/remote.ts";
 import type { FileProposal } from "../../../src/github/pull-request-api.ts";
-import type { BranchPush, JobDependencies } from "../../../src/jobs/job-dependencies.ts";
+import type { BranchPush, UnopenedDependencies } from "../../../src/jobs/job-dependencies.ts";
 import { createJobHandler } from "../../../src/jobs/job-handler.ts";
 import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
@@ -16,6 +16,7 @@ import { MemoryGitHub } from "../../publish/memory-github.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { startProcessHere } from "../../support/process-here.ts";
+import { accessTo, jobDependencies } from "../dependencies.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 
@@ -196,45 +197,50 @@ export class Commanded {
     };
   }
 
-  #dependencies(): JobDependencies {
+  #dependencies(): UnopenedDependencies {
     const at = (level: string) => (_: object, message: string) => void this.log.push(`${level}: ${message}`);
-    return {
-      github: {
-        repository: async () => this.github,
-        pull: async () => this.github,
-        writer: async () => ({ propose: (proposal) => this.#propose(proposal) }),
-        organization: async () => async (path) => this.organization.get(path),
-        pushing: async () => ({
-          author: { name: "hunkwise[bot]", email: "hunkwise[bot]@users.noreply.github.com" },
-          authorization: async () => {
-            if (!this.mayWriteContents) throw new AppError("github_forbidden", "not granted");
-            return "Basic eDp5";
-          },
+    const authorization = async () => {
+      if (!this.mayWriteContents) throw new AppError("github_forbidden", "not granted");
+      return "Basic eDp5";
+    };
+    const author = { name: "hunkwise[bot]", email: "hunkwise[bot]@users.noreply.github.com" };
+    const base = jobDependencies({
+      openJob: () =>
+        accessTo(async () => this.github, {
+          writer: async () => ({ propose: (proposal) => this.#propose(proposal) }),
+          organization: async () => async (path) => this.organization.get(path),
+          pushing: async () => ({ author, authorization }),
         }),
-      },
-      push: async (push) => {
-        this.pushes.push(push);
-        if (this.pushEnd.kind === "pushed") this.github.state.headSha = push.to;
-        return this.pushEnd;
-      },
-      checkout: async ({ head }) => {
-        this.checkouts += 1;
-        const held = await this.#repo.place(head);
-        return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
-      },
-      findTestPlace: async () => this.testPlace,
-      ...(this.inOwnProcess ? {} : { startProcess: startProcessHere }),
-      models: this.model && forAllRoles(this.model),
-      modelsReady: async () => {},
-      spending: this.#spending(),
-      dailyBudget: { tokens: 1_000_000, costUsd: null },
-      requiresPolicy: this.requiresPolicy,
-      usage: { mayAsk: async () => true, requireReview: async () => {} },
-      contentKey: () => "key",
       now: () => Date.parse("2026-11-22T10:00:00Z"),
-      webUrl: "https://github.example",
-      version: "0",
       log: { info: at("info"), warn: at("warn"), error: at("error") },
+    });
+    return {
+      ...base,
+      disk: {
+        indexes: null,
+        push: async (push) => {
+          this.pushes.push(push);
+          if (this.pushEnd.kind === "pushed") this.github.state.headSha = push.to;
+          return this.pushEnd;
+        },
+        checkout: async ({ pull }) => {
+          this.checkouts += 1;
+          const held = await this.#repo.place(pull.headSha);
+          return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
+        },
+      },
+      models: { all: this.model && forAllRoles(this.model), ready: async () => {} },
+      processes: {
+        ...base.processes,
+        findTestPlace: async () => this.testPlace,
+        ...(!this.inOwnProcess && { start: startProcessHere }),
+      },
+      settings: { ...base.settings, requiresPolicy: this.requiresPolicy },
+      limits: {
+        ...base.limits,
+        spending: this.#spending(),
+        dailyBudget: { tokens: 1_000_000, costUsd: null },
+      },
     };
   }
 
