@@ -1,9 +1,12 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import type { GitHubClient, Page } from "./client.ts";
+import { identityReach, viewerQuery } from "./allowlist.ts";
+import { createGitHubClient, type GitHubClient, type GitHubClientOptions, type Page } from "./client.ts";
+import { unlessGone } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
 import type { CommentRef, RepositoryApi } from "./pull-request-api.ts";
-import { createRepositoryApi, read, unlessGone } from "./repository-client.ts";
+import { createRateLimiter } from "./rate-limit.ts";
+import { createRepositoryApi, read } from "./repository-client.ts";
 
 /*
  * Requests of an App about itself, and of an installation about everything it can access.
@@ -84,9 +87,9 @@ export const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const InstallationShape = z
   .object({ id: z.int(), created_at: Time, suspended_at: z.string().nullish() })
-  .transform(({ id, created_at: createdAt, suspended_at }) => ({
-    ...{ id, createdAt, isSuspended: typeof suspended_at === "string" },
-  }));
+  .transform(({ id, created_at: createdAt, suspended_at }) => {
+    return { id, createdAt, isSuspended: typeof suspended_at === "string" };
+  });
 const Repository = z
   .object({
     id: z.int(),
@@ -97,9 +100,9 @@ const Repository = z
     // The count includes pull requests.
     open_issues_count: z.int().catch(1),
   })
-  .transform(({ id, name, owner, archived, disabled, open_issues_count: open }) => ({
-    ...{ id, name, owner: owner.login, isBusy: !archived && !disabled && open > 0 },
-  }));
+  .transform(({ id, name, owner, archived, disabled, open_issues_count: open }) => {
+    return { id, name, owner: owner.login, isBusy: !archived && !disabled && open > 0 };
+  });
 const Pull = z
   .object({
     number: z.int(),
@@ -107,9 +110,9 @@ const Pull = z
     base: z.object({ ref: z.string() }),
     updated_at: Time,
   })
-  .transform(({ number, head, base, updated_at: updatedAt }) => ({
-    ...{ number, headSha: head.sha, baseRef: base.ref, updatedAt },
-  }));
+  .transform(({ number, head, base, updated_at: updatedAt }) => {
+    return { number, headSha: head.sha, baseRef: base.ref, updatedAt };
+  });
 const Attempt = z
   .object({
     id: z.int(),
@@ -119,9 +122,9 @@ const Attempt = z
     action: z.string().nullish(),
     status_code: z.int().catch(0),
   })
-  .transform(({ id, guid, delivered_at: at, event, action = null, status_code: status }) => ({
-    ...{ id, guid, at, event, action, isDelivered: status >= 200 && status < 300 },
-  }));
+  .transform(({ id, guid, delivered_at: at, event, action = null, status_code: status }) => {
+    return { id, guid, at, event, action, isDelivered: status >= 200 && status < 300 };
+  });
 const Payload = z.object({ request: z.object({ payload: z.unknown() }) });
 const Reactions = z.array(z.object({ user: z.object({ login: z.string() }).nullish() }));
 
@@ -204,4 +207,27 @@ async function* pages<Item>(
     yield items;
     next = page.next;
   }
+}
+
+const Viewer = z.object({ viewer: z.object({ login: z.string() }) });
+const App = z.object({ id: z.int() });
+
+/** The App whose bot every workflow of GitHub Actions is. */
+export const actionsSlug = "github-actions";
+
+/** Whose a token is: an App's or a person's. Only GraphQL tells a token its own account; an App's id is public. */
+export async function tokenIdentity(
+  options: Pick<GitHubClientOptions, "baseUrl" | "userAgent" | "signal"> & { token: string },
+): Promise<AppIdentity> {
+  const client = createGitHubClient({
+    ...options,
+    token: async () => options.token,
+    reach: identityReach,
+    limits: createRateLimiter()(0),
+  });
+  const { viewer } = await client.query(viewerQuery, {}, Viewer);
+  const [, slug] = /^([\w-]+)\[bot\]$/.exec(viewer.login) ?? [];
+  if (slug === undefined) return { id: 0, slug: viewer.login, isPerson: true };
+  const { data } = await client.request("GET /apps/{slug}", { slug });
+  return { id: App.parse(data).id, slug };
 }

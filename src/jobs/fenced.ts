@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { AppError, errorLine } from "../errors.ts";
 import type { AfterWrite, Written } from "../github/client.ts";
 import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
@@ -18,7 +17,6 @@ export async function withFence<T>(
   tools: JobTools,
   { openJob, ...deps }: UnopenedDependencies,
   work: (fenced: JobDependencies) => Promise<T>,
-  pause: (milliseconds: number) => Promise<unknown> = setTimeout,
 ): Promise<T> {
   const record = (written: Written) =>
     tools.record({ kind: "wrote", ...written }).catch((err: unknown) => {
@@ -34,7 +32,7 @@ export async function withFence<T>(
     const disk = { ...deps.disk, push: recordedPush(deps, record) };
     return await work({ ...deps, disk, github: noting(github, fence) });
   } finally {
-    if (await fence.isLate()) await takeBack(fence, job, { ...deps, github: openJob() }, pause);
+    if (await fence.isLate()) await takeBack(fence, job, { ...deps, github: openJob() });
     await github.end();
   }
 }
@@ -129,7 +127,6 @@ async function takeBack(
   { checks }: Fence,
   job: ClaimedJob,
   { github, log }: Pick<JobDependencies, "github" | "log">,
-  pause: (milliseconds: number) => Promise<unknown>,
 ): Promise<void> {
   const { task } = job;
   if (!("repository" in task)) return;
@@ -137,9 +134,9 @@ async function takeBack(
   const signal = AbortSignal.timeout(patienceMs);
   try {
     for (const wait of looksAfterMs) {
-      await pause(wait);
-      if ("pull" in task) await removeDoubles(await github.pull(task.repository, task.pull, signal));
       const api = await github.repository(task.repository, signal);
+      await api.pause(wait);
+      if ("pull" in task) await removeDoubles(await github.pull(task.repository, task.pull, signal));
       for (const { head, externalId } of checks) await closeDoubledChecks(api, head, externalId);
     }
     log.warn(jobFields(job), "Another worker had the job while this one wrote: duplicates were removed");

@@ -80,7 +80,7 @@ async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependenci
   const { headSha: head } = pull;
   const { again } = job.task;
   await tools.record({ kind: "check_opened", head, trigger });
-  const check = await openCheckRun(api, pull, trigger, { again });
+  const check = await openCheckRun(api, pull, trigger, again);
   // If we may not have check runs, only the summary tells that this head was reviewed.
   const isPublished = check.problem !== undefined && !again && wasPublished({ head, trigger }, ledger);
   if (check.reviewed || isPublished) {

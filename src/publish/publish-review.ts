@@ -4,12 +4,11 @@ import type { PostedFinding } from "../ledger/entry.ts";
 import { fitState } from "../ledger/state.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { answerFixed } from "./answer-fixed.ts";
-import { type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";
+import { answerFixed, type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";
 import type { CheckRun } from "./check-run.ts";
 import { type CheckPolicy, cancelledConclusion, reviewConclusion } from "./conclusions.ts";
 import { type Existing, readAnnotated, readExisting } from "./existing.ts";
-import { refusalNotice, requireHead, type Sleep } from "./post-once.ts";
+import { refusalNotice, requireHead } from "./post-once.ts";
 import {
   byState,
   type FindingsByState,
@@ -50,7 +49,6 @@ export interface PublishOptions {
   checkPolicy: CheckPolicy;
   /** Opened when the review began; concluded here unless this rejects. */
   check: CheckRun;
-  sleep?: Sleep;
 }
 
 /** The outcome of publishing. `stale_head`, `other_base` and `closed` posted nothing. */
@@ -111,7 +109,7 @@ async function publish(given: PublishOptions): Promise<PublishOutcome> {
   const context = contextOf(given);
   const { routes, standing } = await plan(given, context);
   const options = { ...given, result: withoutDismissedReports(given.result, standing.ledger.state) };
-  const { api, result, trigger, sleep } = options;
+  const { api, result, trigger } = options;
   await requireHead(context);
   const posted = await postFindings(routes, context, options);
   const account = pullStatus(result, posted, standing.ledger, new Set(standing.mine.values()));
@@ -124,7 +122,7 @@ async function publish(given: PublishOptions): Promise<PublishOutcome> {
   const input: SummaryInput = { ...posted, ...account, notices, remembered };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
-      postSummary(api, renderSummaryComment({ ...input, notices }, context, memory), sleep),
+      postSummary(api, renderSummaryComment({ ...input, notices }, context, memory)),
     );
   const closing = await conclude(input, context, options, summarise);
   return {
@@ -142,9 +140,11 @@ async function publish(given: PublishOptions): Promise<PublishOutcome> {
 }
 
 function contextOf(options: PublishOptions): PostContext {
-  const { api, result, trigger, again, repositoryUrl, agentPrompt = false, sleep } = options;
+  const { api, result, trigger, again, repositoryUrl, agentPrompt = false } = options;
   return {
-    ...{ api, sleep, repositoryUrl, agentPrompt },
+    api,
+    repositoryUrl,
+    agentPrompt,
     headSha: result.head_sha,
     mergeBaseSha: result.merge_base_sha,
     trigger: again ? `${trigger}!${again}` : trigger,

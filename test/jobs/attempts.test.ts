@@ -32,7 +32,6 @@ const sticky = (trigger: string): OwnText => ({
   id: 1,
   body: `Text\n\n${formatMarker({ kind: "summary", head: a, trigger, state: emptyState })}`,
 });
-const noSleep = async () => {};
 const warn = (notice: string) => {
   throw new Error(notice);
 };
@@ -92,8 +91,8 @@ describe("the input of proofs", () => {
 describe("check runs of earlier attempts", () => {
   it("are called off once the head has moved on, each on its own head and trigger", async () => {
     const { github, met } = await pullAt(b);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
-    await openCheckRun(github, { ...github.state, headSha: a }, "comment:7", { sleep: noSleep });
+    await openCheckRun(github, { ...github.state, headSha: a }, "event");
+    await openCheckRun(github, { ...github.state, headSha: a }, "comment:7");
 
     await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], met, github, warn);
 
@@ -105,7 +104,7 @@ describe("check runs of earlier attempts", () => {
 
   it("stay open on the head that is reviewed now", async () => {
     const { github, met } = await pullAt(a);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
+    await openCheckRun(github, { ...github.state, headSha: a }, "event");
 
     await closeEarlierChecks([opened(a)], met, github, warn);
 
@@ -114,7 +113,7 @@ describe("check runs of earlier attempts", () => {
 
   it("are called off where the review now is for another branch", async () => {
     const { github, met } = await pullAt(a);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked", { sleep: noSleep });
+    await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked");
 
     await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], met, github, warn);
 
@@ -123,7 +122,7 @@ describe("check runs of earlier attempts", () => {
 
   it("are called off when the pull request was closed", async () => {
     const { github, met } = await pullAt(a, "closed");
-    await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
+    await openCheckRun(github, { ...github.state, headSha: a }, "event");
 
     await closeEarlierChecks([opened(a)], met, github, warn);
 
@@ -132,7 +131,7 @@ describe("check runs of earlier attempts", () => {
 
   it("that were concluded are left alone", async () => {
     const { github, met } = await pullAt(b);
-    const check = await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
+    const check = await openCheckRun(github, { ...github.state, headSha: a }, "event");
     await check.conclude({
       status: "completed",
       conclusion: "success",

@@ -65,19 +65,18 @@ class Worker {
   /** Resolves to what became of it: never to a rejection, as a queue's run of a job. */
   async publish(): Promise<string> {
     try {
-      const sleep = async () => {};
       const work = async ({ github }: { github: GitHubAccess }) => {
         const api = await github.pull(repository, 7, this.#lost.signal);
-        const check = await openCheckRun(api, await api.pull(), trigger, { sleep });
+        const check = await openCheckRun(api, await api.pull(), trigger);
         if (check.reviewed) return "reviewed already";
         const { kind } = await publishReview({
-          ...{ result: sampleResult({ findings }), api, trigger, check, sleep, baseRef: "main" },
+          ...{ result: sampleResult({ findings }), api, trigger, check, baseRef: "main" },
           ...{ repositoryUrl: "https://github.com/octo/shop", version: "0.1.0", maxComments: 40 },
           checkPolicy: { threshold: "high", fail: false },
         });
         return kind;
       };
-      return await withFence(job, this.#tools(), this.dependencies(), work, sleep);
+      return await withFence(job, this.#tools(), this.dependencies(), work);
     } catch (error) {
       if (error instanceof AppError) return error.code;
       throw error;
@@ -239,11 +238,11 @@ describe("a double that its worker could not take away", () => {
   }
   /** Another review of the same pull request, asked for in a comment. */
   const again = async (github: MemoryGitHub) => {
-    const check = await openCheckRun(github, github.state, "comment:1", {});
+    const check = await openCheckRun(github, github.state, "comment:1");
     await publishReview({
       ...{ result: sampleResult({ findings }), api: github, trigger: "comment:1", check, baseRef: "main" },
       ...{ repositoryUrl: "https://github.com/octo/shop", version: "0.1.0", maxComments: 40 },
-      ...{ checkPolicy: { threshold: "high", fail: false }, sleep: async () => {} },
+      ...{ checkPolicy: { threshold: "high", fail: false } },
     });
   };
 

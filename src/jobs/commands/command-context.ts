@@ -89,13 +89,13 @@ export async function say(
 
 /** Posts something once. False, and a line in the log, if GitHub refuses it. */
 export async function postUnlessRefused(
-  { job, tools, deps }: AskedContext,
+  { api, job, tools, deps }: AskedContext,
   otherwise: string,
   { post, stands }: { post: () => Promise<void>; stands: () => Promise<boolean> },
 ): Promise<boolean> {
   await requireLease(tools);
   try {
-    await postOnce(post, stands);
+    await postOnce(api, post, stands);
     return true;
   } catch (error) {
     if (!isRefusal(error)) throw error;

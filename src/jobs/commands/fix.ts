@@ -12,7 +12,7 @@ import { proofIn } from "../../ledger/folds.ts";
 import type { Models } from "../../llm/model.ts";
 import type { TestPlace } from "../../process/command-sandbox.ts";
 import { runFixProcess } from "../../process/run-review-process.ts";
-import { answerFixed } from "../../publish/answer-fixed.ts";
+import { answerFixed } from "../../publish/channels.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import { renderFix, suggestionComments, suggestionsBody, type ToldFix } from "../../publish/fix-texts.ts";
 import { postOnce } from "../../publish/post-once.ts";
@@ -176,7 +176,8 @@ async function suggest(repaired: Repaired, commit: string): Promise<boolean> {
     isMarked(await api.ownReviews(), "suggested", (marker) => marker.comment === comment.id);
   try {
     if (await stands()) return true;
-    await postOnce(() => api.createReview(place.shas.head, suggestionsBody(comment.id), comments), stands);
+    const body = suggestionsBody(comment.id);
+    await postOnce(api, () => api.createReview(place.shas.head, body, comments), stands);
     return true;
   } catch (error) {
     // GitHub refuses comments on one of these lines, or all comments.
