@@ -178,7 +178,10 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   }
 
   const octokit = new (Octokit.plugin(sending, throttling, retry))({
-    ...{ baseUrl, userAgent: options.userAgent, log: silent, ...limits.plugins },
+    baseUrl,
+    userAgent: options.userAgent,
+    log: silent,
+    ...limits.plugins,
     request: { fetch: createTransport({ baseUrl, reach, timeoutMs, fetch, signal }) },
   });
 

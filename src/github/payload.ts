@@ -13,7 +13,9 @@ const Sha = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/);
 /** Null if it is gone, or has an unexpected form. */
 const SourceRepository = z
   .object({
-    ...{ id: Id, name: Name, owner: z.object({ login: Name }) },
+    id: Id,
+    name: Name,
+    owner: z.object({ login: Name }),
     default_branch: z.string().nullish().catch(null),
   })
   .nullish()

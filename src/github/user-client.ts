@@ -74,7 +74,7 @@ const Repositories = z.object({
 });
 
 /** The challenge of PKCE for a verifier; GitHub only knows S256 (RFC 7636, section 4.2). */
-export const challengeOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url");
+const challengeOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url");
 
 export function createUserClient({ github, login, appId, userAgent }: UserClientOptions): UserClient {
   const { apiUrl, webUrl } = github;

@@ -17,7 +17,7 @@ import { markerIn } from "../ledger/marker.ts";
 import { closeCheckRun } from "../publish/check-run.ts";
 import { baseOf } from "../publish/commit-check.ts";
 import { cancelledConclusion } from "../publish/conclusions.ts";
-import { checkRunKey } from "../publish/existing.ts";
+import { checkRunKey, type ReviewKey } from "../publish/existing.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
 import { ProveInput, type RecordedTest } from "../review/prove/prove-input.ts";
@@ -92,7 +92,7 @@ export async function closeEarlierChecks(
   for (const { head, trigger } of left.values()) {
     const reason = whyLeft(head, pull);
     try {
-      await closeCheckRun(api, { headSha: head, trigger }, pull, cancelledConclusion(reason));
+      await closeCheckRun(api, { head, trigger }, pull, cancelledConclusion(reason));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       warn(`The check run of ${head} was not closed: ${errorLine(error)}`);
@@ -132,11 +132,6 @@ export const wasPublished = (review: ReviewKey, ledger: Pick<Ledger, "sticky">):
 export function publishedName(ledger: Pick<Ledger, "sticky">): string | null {
   const review = publishedReview(ledger);
   return review ? reviewName(review) : null;
-}
-
-interface ReviewKey {
-  head: string;
-  trigger: string;
 }
 
 const reviewName = ({ head, trigger }: ReviewKey) => `${head} ${trigger}`;

@@ -240,8 +240,12 @@ export function createSender(options: SenderOptions): EventPort["send"] {
   const failed = (what: string) =>
     new AppError("receiver_failed", `The receiver of events, ${host}, ${what}`);
   const post = createEgress({
-    ...{ origins: [origin], timeoutMs, mostRedirects: 0, answer: { bytes: 64_000 } },
-    ...{ holdsSecret: holdsLiveSecret, refuse: failed },
+    origins: [origin],
+    timeoutMs,
+    mostRedirects: 0,
+    answer: { bytes: 64_000 },
+    holdsSecret: holdsLiveSecret,
+    refuse: failed,
   });
   return async ({ task: { id, body }, startedAt }, signal): Promise<JobOutcome> => {
     const seconds = Math.floor(now() / 1_000);
@@ -249,7 +253,9 @@ export function createSender(options: SenderOptions): EventPort["send"] {
     const headers = {
       "content-type": "application/json",
       "user-agent": `hunkwise/${version}`,
-      ...{ "webhook-id": id, "webhook-timestamp": String(seconds), "webhook-signature": `v1,${signature}` },
+      "webhook-id": id,
+      "webhook-timestamp": String(seconds),
+      "webhook-signature": `v1,${signature}`,
     };
     try {
       const { status, ok, body: unread } = await post(url, { method: "POST", headers, body, signal });

@@ -111,7 +111,7 @@ export interface ModelPort {
 }
 
 /** The processes that read, and run, what a pull request contains. */
-export interface ProcessPort {
+interface ProcessPort {
   /** Starts the process that reads the checkout in this folder. Undefined: a separate process, which is started when it is needed. */
   start(checkout: string): StartedProcess | undefined;
   /** For the commands of fixes. */
@@ -130,7 +130,7 @@ export interface Settings {
   results(): Promise<readonly ToolResult[]>;
 }
 
-export interface LimitPort {
+interface LimitPort {
   spending: Spending;
   /** For each installation. */
   dailyBudget: SpendingLimits;
@@ -138,7 +138,7 @@ export interface LimitPort {
 }
 
 /** Where people look for what jobs did. */
-export interface RecordPort {
+interface RecordPort {
   /** Counts what became of findings. */
   figures: Pick<Figures, "knows" | "write">;
   /** A Logseq graph that takes notes of reviews. Null: no notes. */
@@ -167,7 +167,7 @@ export interface Announcement {
 /** The measured phases of a review: fetching and checking out, reading and finding, publishing. */
 export type Phase = "fetch" | "review" | "publish";
 
-export interface AppPort {
+interface AppPort {
   /** Root of GitHub's pages, without a slash at the end. */
   webUrl: string;
   /** Version of Hunkwise. */

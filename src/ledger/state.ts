@@ -214,7 +214,9 @@ const shortened = ({ finding, ...rest }: CarriedFinding): CarriedFinding => ({
   ...rest,
   finding: {
     ...finding,
-    ...{ body: beginning(finding.body, mostBodyCharacters), suggestion: null, verification_note: null },
+    body: beginning(finding.body, mostBodyCharacters),
+    suggestion: null,
+    verification_note: null,
     // The paths decide when to check the finding again.
     evidence: finding.evidence.slice(0, mostEvidence).map((one) => ({ ...one, note: "" })),
     places: [],

@@ -11,7 +11,7 @@ import {
   reviewedAs,
   settleCommit,
 } from "./commit-check.ts";
-import { checkRunKey } from "./existing.ts";
+import { checkRunKey, type ReviewKey } from "./existing.ts";
 import { isAmbiguous, postOnce, repeat } from "./post-once.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 
@@ -54,7 +54,7 @@ export async function openCheckRun(
   const externalId = checkRunKey({ head: headSha, trigger });
   const begun = goingOn(inProgress, pull);
   const keep = again ? () => false : isReviewed;
-  const opened = await upsert(api, { headSha, trigger }, async () => begun, keep);
+  const opened = await upsert(api, { head: headSha, trigger }, async () => begun, keep);
   let problem = opened.problem;
   // A check run that is taken over is not the newest: GitHub shows another one, which must not be green during the review.
   if (opened.found && !opened.kept && problem === undefined)
@@ -104,7 +104,7 @@ export async function concludeAtOnce(
   const { headSha } = pull;
   const externalId = checkRunKey({ head: headSha, trigger });
   const shown = async () => concluded(update, pull, await readCommit(api, headSha, pull), externalId);
-  const { problem } = await upsert(api, { headSha, trigger }, shown, isReviewed);
+  const { problem } = await upsert(api, { head: headSha, trigger }, shown, isReviewed);
   return problem ?? (await withoutPermission(() => settle(api, headSha, pull)));
 }
 
@@ -114,29 +114,24 @@ export async function concludeQueued(
   headSha: string,
   update: CheckRunUpdate,
 ): Promise<string | undefined> {
-  const key = { headSha, trigger: "merge_group" };
+  const key = { head: headSha, trigger: "merge_group" };
   return (await upsert(api, key, async () => update, isReviewed)).problem;
 }
 
 /** Concludes a check run that an earlier attempt left open, if there is one. */
 export async function closeCheckRun(
   api: CheckApi,
-  { headSha, trigger }: CheckKey,
+  key: ReviewKey,
   pull: PullState,
   update: CheckRunUpdate,
 ): Promise<void> {
-  const externalId = checkRunKey({ head: headSha, trigger });
-  const standing = standingRun(await api.checkRuns(headSha), externalId);
+  const externalId = checkRunKey(key);
+  const standing = standingRun(await api.checkRuns(key.head), externalId);
   const open = standing.filter((run) => ownOf(run) === null);
   if (open.length === 0) return;
-  const commit = await readCommit(api, headSha, pull);
+  const commit = await readCommit(api, key.head, pull);
   for (const { id } of open) await api.updateCheckRun(id, concluded(update, pull, commit, externalId));
-  await settleCommit(api, headSha, pull);
-}
-
-interface CheckKey {
-  headSha: string;
-  trigger: string;
+  await settleCommit(api, key.head, pull);
 }
 
 /** The check runs of one review, oldest first; more than one if workers did not know about each other. */
@@ -175,19 +170,19 @@ interface Upserted {
 
 async function upsert(
   api: CheckApi,
-  key: CheckKey,
+  key: ReviewKey,
   say: () => Promise<CheckRunUpdate>,
   keep: (standing: OwnCheckRun) => boolean,
 ): Promise<Upserted> {
-  const { headSha, trigger } = key;
+  const { head } = key;
   let before: readonly OwnCheckRun[] | undefined;
-  const externalId = checkRunKey({ head: headSha, trigger });
+  const externalId = checkRunKey(key);
   let id: number | undefined;
   let [found, kept] = [false, false];
   let update: CheckRunUpdate | undefined;
   let isSaid = false;
   const find = async () => {
-    const runs = await api.checkRuns(headSha);
+    const runs = await api.checkRuns(head);
     before ??= runs;
     const [standing, ...doubles] = standingRun(runs, externalId);
     id = standing?.id;
@@ -196,8 +191,7 @@ async function upsert(
     // A late worker must not reopen what was concluded meanwhile.
     isSaid =
       kept || (standing?.completed === false && update?.status === "in_progress" && ownOf(standing) === null);
-    if (kept && doubles.some(({ completed }) => !completed))
-      await closeDoubledChecks(api, headSha, externalId);
+    if (kept && doubles.some(({ completed }) => !completed)) await closeDoubledChecks(api, head, externalId);
     return found;
   };
   const problem = await withoutPermission(async () => {
@@ -205,7 +199,7 @@ async function upsert(
     update = said;
     if (await find()) return isSaid ? undefined : repeatUpdate(api, id, said);
     const create = async () => {
-      id = await api.createCheckRun(headSha, externalId, said);
+      id = await api.createCheckRun(head, externalId, said);
     };
     await postOnce(api, create, find);
   });

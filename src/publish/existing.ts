@@ -154,7 +154,7 @@ async function whereAllowed<T extends OwnText>(
 }
 
 /** Each head and trigger has one review. */
-interface ReviewKey {
+export interface ReviewKey {
   head: string;
   trigger: string;
 }

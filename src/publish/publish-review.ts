@@ -107,32 +107,38 @@ export async function publishReview(options: PublishOptions): Promise<PublishOut
 
 async function publish(given: PublishOptions): Promise<PublishOutcome> {
   const context = contextOf(given);
-  const { routes, standing } = await plan(given, context);
-  const options = { ...given, result: withoutDismissedReports(given.result, standing.ledger.state) };
+  const { routes, standing: existing } = await plan(given, context);
+  const options = { ...given, result: withoutDismissedReports(given.result, existing.ledger.state) };
   const { api, result, trigger } = options;
   await requireHead(context);
-  const posted = await postFindings(routes, context, options);
-  const account = pullStatus(result, posted, standing.ledger, new Set(standing.mine.values()));
+  const found = await postFindings(routes, context, options);
+  const account = pullStatus(result, found, existing.ledger, new Set(existing.mine.values()));
   const answered = await answerFixed(account.fixed, context);
-  const notices = told(posted.notices, answered.notices, standing.ledger.notice ?? undefined);
+  const notices = told(found.notices, answered.notices, existing.ledger.notice ?? undefined);
   // A number of what the state has no room for would mean nothing.
-  const state = fitState(nextState(result, posted, standing.ledger, answered.told), mostStateBytes);
-  const memory = { trigger, state };
-  const remembered = result.ledger && memory.state;
-  const input: SummaryInput = { ...posted, ...account, notices, remembered };
+  const state = fitState(nextState(result, found, existing.ledger, answered.told), mostStateBytes);
+  const input: SummaryInput = { ...found, ...account, notices, remembered: result.ledger && state };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
-      postSummary(api, renderSummaryComment({ ...input, notices }, context, memory)),
+      postSummary(api, renderSummaryComment({ ...input, notices }, context, { trigger, state })),
     );
   const closing = await conclude(input, context, options, summarise);
+  const { posted, annotated, listed, standing } = found;
   return {
-    ...{ kind: "published", posted: input.posted.length, annotated: input.annotated.length },
-    ...{ listed: input.listed.length, standing: input.standing.length },
-    ...{ dismissed: input.silent.length, fixed: account.fixed.length + account.settled.length },
+    kind: "published",
+    posted: posted.length,
+    annotated: annotated.length,
+    listed: listed.length,
+    standing: standing.length,
+    dismissed: found.silent.length,
+    fixed: account.fixed.length + account.settled.length,
     notices: closing,
     findings: {
-      ...{ posted: input.posted, annotated: input.annotated, listed: input.listed, standing: input.standing },
-      entries: standing.ledger.entries,
+      posted,
+      annotated,
+      listed,
+      standing,
+      entries: existing.ledger.entries,
       fixed: account.fixed.filter(({ entry }) => entry.state === "fixed" || answered.told.has(entry)),
       settled: account.settled,
     },

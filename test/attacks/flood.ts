@@ -9,7 +9,7 @@ import type { ClaimedJob } from "../../src/queue/job.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
 import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
 import { decide } from "../../src/webhooks/decide.ts";
-import { accessTo, jobDependencies } from "../jobs/dependencies.ts";
+import { accessTo, jobDependencies, jobTools } from "../jobs/dependencies.ts";
 import { MemoryGitHub } from "../publish/memory-github.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { scriptedModel } from "../support/scripted.ts";
@@ -136,13 +136,10 @@ export class Flood implements AsyncDisposable {
   }
 
   #tools(job: ClaimedJob): JobTools {
-    return {
-      signal: new AbortController().signal,
+    return jobTools({
       record: (entry: TrajectoryEntry) => this.queue.record(job, entry),
       recorded: () => this.queue.trajectory(job.id),
-      mayPublish: async () => true,
-      hasLease: async () => true,
-    };
+    });
   }
 
   #dependencies({ task }: ClaimedJob): UnopenedDependencies {

@@ -5,6 +5,8 @@ import {
   type OpenJob,
   type UnopenedDependencies,
 } from "../../src/jobs/job-dependencies.ts";
+import type { ClaimedJob, Task } from "../../src/queue/job.ts";
+import type { JobTools } from "../../src/queue/run-job.ts";
 
 export const silent = { info() {}, warn() {}, error() {} };
 
@@ -48,5 +50,30 @@ export const jobDependencies = (
   app: { webUrl: "https://github.example", version: "0", contentKey: () => "key", upkeep: null },
   log: silent,
   now: Date.now,
+  ...over,
+});
+
+/** The first attempt at a job. */
+export const claimed = <T extends Task>(
+  task: T,
+  over: Partial<ClaimedJob> = {},
+): ClaimedJob & { task: T } => ({
+  id: "job",
+  attempt: 1,
+  fence: 1,
+  deliveryId: null,
+  createdAt: 0,
+  startedAt: 0,
+  ...over,
+  task,
+});
+
+/** The tools of a worker that holds its job. */
+export const jobTools = (over: Partial<JobTools> = {}): JobTools => ({
+  signal: new AbortController().signal,
+  record: async () => {},
+  recorded: async () => [],
+  mayPublish: async () => true,
+  hasLease: async () => true,
   ...over,
 });

@@ -7,28 +7,17 @@ import { withFence } from "../../src/jobs/fenced.ts";
 import type { GitHubAccess, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publishReview } from "../../src/publish/publish-review.ts";
-import type { ClaimedJob } from "../../src/queue/job.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { many, onFile } from "../publish/publish-to-memory.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
-import { accessTo, jobDependencies } from "./dependencies.ts";
+import { accessTo, claimed, jobDependencies, jobTools } from "./dependencies.ts";
 
 const trigger = "event#7@main";
 const repository = { installation: 1, id: 2, owner: "octo", name: "shop" };
 const findings = [...many(2), ...onFile(1)];
-const job: ClaimedJob = {
-  ...{
-    id: "job",
-    task: reviewJob(7).task,
-    attempt: 1,
-    fence: 1,
-    deliveryId: null,
-    createdAt: 0,
-    startedAt: 0,
-  },
-};
+const job = claimed(reviewJob(7).task);
 
 const web = "https://github.example";
 const topicPush = {
@@ -89,7 +78,7 @@ class Worker {
       this.asked++;
       return !signal.aborted;
     };
-    return { signal, hasLease, mayPublish: hasLease, record: async () => {}, recorded: async () => [] };
+    return jobTools({ signal, hasLease, mayPublish: hasLease });
   }
 
   dependencies(): UnopenedDependencies {
@@ -197,11 +186,7 @@ describe("the fence", () => {
     [{ kind: "refused", reason: "protected" }, []],
   ] as const)("puts a push on record that was taken, and none other: %j", async (end, recorded) => {
     const entries: unknown[] = [];
-    const signal = new AbortController().signal;
-    const tools: JobTools = {
-      ...{ signal, hasLease: async () => true, mayPublish: async () => true, recorded: async () => [] },
-      record: async (entry) => void entries.push(entry),
-    };
+    const tools = jobTools({ record: async (entry) => void entries.push(entry) });
     const deps = jobDependencies({
       openJob: () => accessTo(async () => new MemoryGitHub()),
       disk: {

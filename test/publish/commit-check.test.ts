@@ -162,7 +162,7 @@ describe("the check of a commit that several open pull requests have as their he
     await openCheckRun(github, alice, eventOf(alice));
     await skip(mallory);
     Object.assign(github.state, { headSha: "c".repeat(40) });
-    const key = { headSha: head, trigger: eventOf(alice) };
+    const key = { head, trigger: eventOf(alice) };
     await closeCheckRun(github, key, github.state, cancelledConclusion("The head moved on."));
     expect(shown().shows).toBe("skipped");
   });

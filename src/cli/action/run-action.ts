@@ -402,7 +402,7 @@ async function closeOpened(
   const opened = recorded.findLast((entry) => entry.kind === "check_opened");
   if (!("pull" in task) || opened === undefined) return;
   const api = await github.pull(task.repository, task.pull, signal);
-  await closeCheckRun(api, { headSha: opened.head, trigger: opened.trigger }, await api.pull(), update);
+  await closeCheckRun(api, opened, await api.pull(), update);
 }
 
 /** The conclusion of an earlier review of the present head: a run with nothing to do must not end better than that. */

@@ -1,6 +1,6 @@
 import type { RepoConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../errors.ts";
-import type { PullRequest } from "../../github/pull-request-api.ts";
+import type { CommentRef, PullRequest } from "../../github/pull-request-api.ts";
 import { isSamePerson } from "../../ledger/authority.ts";
 import { isOpenFinding } from "../../ledger/entry.ts";
 import { formatMarker } from "../../ledger/marker.ts";
@@ -99,9 +99,20 @@ export async function commandContext(
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<CommandContext<CommandTask>> {
-  const { repository, pull, commentId, thread, requestedBy } = job.task;
+  const { commentId, thread, requestedBy } = job.task;
+  return contextOf(job, { id: commentId, thread }, requestedBy, tools, deps);
+}
+
+async function contextOf<T extends CommandTask | ReplyTask | ReviewTask>(
+  job: ClaimedJob & { task: T },
+  comment: CommentRef,
+  by: string,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<CommandContext<T>> {
+  const { repository, pull } = job.task;
   const api = await deps.github.pull(repository, pull, tools.signal);
-  return { job, comment: { id: commentId, thread }, by: requestedBy, api, tools, deps };
+  return { job, comment, by, api, tools, deps };
 }
 
 /** Answers why the command failed; people without write access get no answer. */
@@ -131,11 +142,10 @@ type ReplyJob = ClaimedJob & { task: ReplyTask };
  * summary and check run follow, and a question is answered. Everything else gets no answer.
  */
 export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
-  const { repository, pull: number, commentId, thread, author: by, body } = job.task;
+  const { commentId, thread, author: by, body } = job.task;
   if (isBot(by)) return { kind: "skipped", reason: `${by} is a bot` };
-  const api = await deps.github.pull(repository, number, tools.signal);
-  const comment = { id: commentId, thread };
-  const context: CommandContext<ReplyTask> = { job, comment, by, api, tools, deps };
+  const context = await contextOf(job, { id: commentId, thread }, by, tools, deps);
+  const { api } = context;
   if ((await api.isOwnReviewComment(thread)) !== true)
     return { kind: "done", reason: "the thread is not ours" };
   const pull = await api.pull();
@@ -210,10 +220,9 @@ export async function dryRunContext(
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<CommandContext<ReviewTask> | null> {
-  const { repository, pull, commentId, thread, requestedBy } = job.task;
+  const { commentId, thread, requestedBy } = job.task;
   if (commentId === null || requestedBy === null) return null;
-  const api = await deps.github.pull(repository, pull, tools.signal);
-  return { job, comment: { id: commentId, thread }, by: requestedBy, api, tools, deps };
+  return contextOf(job, { id: commentId, thread }, requestedBy, tools, deps);
 }
 
 type ActContext = AskedContext<ActTask>;

@@ -202,7 +202,10 @@ async function lookAround(
     const fields = { repo: `${owner}/${name}` };
     try {
       return await lookAtRepository(repository, look, {
-        ...{ api, allowance, now, queue: upkeep.queue },
+        api,
+        allowance,
+        now,
+        queue: upkeep.queue,
         onMissed: ({ number: pull, headSha: head }) => {
           missed++;
           log.info({ ...fields, pull, head }, "A pull request was missed");

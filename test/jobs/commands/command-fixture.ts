@@ -9,14 +9,14 @@ import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
 import type { FoundTestPlace } from "../../../src/process/prove-review.ts";
 import { publicText } from "../../../src/publish/public-text.ts";
-import type { Act, ClaimedJob, Command, JobOutcome, ReviewTask, Task } from "../../../src/queue/job.ts";
+import type { Act, Command, JobOutcome, ReviewTask, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";
 import { dayOf, type Spending } from "../../../src/queue/usage.ts";
 import { MemoryGitHub } from "../../publish/memory-github.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { startProcessHere } from "../../support/process-here.ts";
-import { accessTo, jobDependencies } from "../dependencies.ts";
+import { accessTo, claimed, jobDependencies, jobTools } from "../dependencies.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 
@@ -132,12 +132,12 @@ export class Commanded {
   }
 
   attempt(task: Task, attempt = 1): Promise<JobOutcome> {
-    return createJobHandler(this.#dependencies()).handle(jobOf(task, attempt), this.#tools());
+    return createJobHandler(this.#dependencies()).handle(claimed(task, { attempt }), this.#tools());
   }
 
   giveUp(task: Task, reason: string): Promise<void> {
     return createJobHandler(this.#dependencies()).giveUp(
-      jobOf(task, 5),
+      claimed(task, { attempt: 5 }),
       new AppError("github_failed", reason),
       this.#tools(),
     );
@@ -188,13 +188,12 @@ export class Commanded {
   }
 
   #tools(): JobTools {
-    return {
-      signal: new AbortController().signal,
+    return jobTools({
       record: async (entry) => void this.recorded.push(structuredClone(entry)),
       recorded: async () => [...this.recorded],
       mayPublish: async () => this.isOurs,
       hasLease: async () => this.isOurs,
-    };
+    });
   }
 
   #dependencies(): UnopenedDependencies {
@@ -262,7 +261,3 @@ export class Commanded {
     };
   }
 }
-
-const jobOf = (task: Task, attempt: number): ClaimedJob => ({
-  ...{ id: "job", task, attempt, fence: 1, deliveryId: null, createdAt: 0, startedAt: 0 },
-});

@@ -20,7 +20,7 @@ import type {
 } from "../../../src/queue/job.ts";
 import { openSqliteStores, type Stores } from "../../../src/queue/stores.ts";
 import { TempFolder } from "../../support/git-repo.ts";
-import { accessTo, jobDependencies } from "../dependencies.ts";
+import { accessTo, claimed, jobDependencies, jobTools } from "../dependencies.ts";
 
 export const hour = 3_600_000;
 export const start = Date.parse("2026-11-22T12:00:00Z");
@@ -119,16 +119,12 @@ export class RememberedApp implements AsyncDisposable {
   }
 
   async run(task: Task): Promise<JobOutcome> {
-    const job = { id: "job", task: task as ReconcileTask | PurgeTask, attempt: 1, fence: 1 };
-    return keepUp(
-      { ...job, deliveryId: null, createdAt: this.time, startedAt: this.time },
-      { signal: new AbortController().signal, record: async () => {}, recorded: async () => [] },
-      {
-        ...jobDependencies({ openJob: unused, now: () => this.time }),
-        github: unused(),
-        app: { webUrl: "", version: "0", contentKey: () => "", upkeep: this.#upkeep() },
-      },
-    );
+    const job = claimed(task as ReconcileTask | PurgeTask, { createdAt: this.time, startedAt: this.time });
+    return keepUp(job, jobTools(), {
+      ...jobDependencies({ openJob: unused, now: () => this.time }),
+      github: unused(),
+      app: { webUrl: "", version: "0", contentKey: () => "", upkeep: this.#upkeep() },
+    });
   }
 
   /** Takes all jobs that wait, as a worker would, and ends them. */
