@@ -1,8 +1,8 @@
 import type { Database } from "./database.ts";
 
 /**
- * A key-value store for facts that can be found out again: ETags of GitHub's answers, the last delivery that was read. Every method
- * resolves only when its effect is on disk.
+ * A key-value store for facts that can be found out again, such as the last delivery that was read. Every method resolves only
+ * when its effect is on disk.
  */
 export interface Notes {
   /** Null if there is none. */
