@@ -5,7 +5,14 @@ import { closeDoubledChecks } from "../publish/check-run.ts";
 import { removeDoubles } from "../publish/existing.ts";
 import type { ClaimedJob } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import type { DiskPort, GitHubAccess, JobDependencies, UnopenedDependencies } from "./job-dependencies.ts";
+import type {
+  DiskPort,
+  GitHubAccess,
+  JobDependencies,
+  JobLog,
+  OpenJob,
+  UnopenedDependencies,
+} from "./job-dependencies.ts";
 
 /**
  * Runs a job with a GitHub API that asks the queue before each write whether this worker still has the job, and records each write,
@@ -32,7 +39,7 @@ export async function withFence<T>(
     const disk = { ...deps.disk, push: recordedPush(deps, record) };
     return await work({ ...deps, disk, github: noting(github, fence) });
   } finally {
-    if (await fence.isLate()) await takeBack(fence, job, { ...deps, github: openJob() });
+    if (await fence.isLate()) await takeBack(fence, job, openJob(), deps.log);
     await github.end();
   }
 }
@@ -126,7 +133,8 @@ const patienceMs = 120_000;
 async function takeBack(
   { checks }: Fence,
   job: ClaimedJob,
-  { github, log }: Pick<JobDependencies, "github" | "log">,
+  github: ReturnType<OpenJob>,
+  log: JobLog,
 ): Promise<void> {
   const { task } = job;
   if (!("repository" in task)) return;
@@ -142,5 +150,7 @@ async function takeBack(
     log.warn(jobFields(job), "Another worker had the job while this one wrote: duplicates were removed");
   } catch (err) {
     log.warn({ ...jobFields(job), err }, `Duplicates may remain: ${errorLine(err)}`);
+  } finally {
+    await github.end();
   }
 }
