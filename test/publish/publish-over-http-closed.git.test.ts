@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { FaultKind } from "../support/github-double/faults.ts";
 import { HttpPublication, inline, onFile, unplaced } from "./http-publication.ts";
 
-const findings = [inline(10), inline(40), onFile, unplaced];
+const removed = inline(10, { id: "removed", side: "LEFT", title: "It was needed" });
+const findings = [inline(10), inline(40), removed, onFile, unplaced];
 const checkText = ({ scenario }: HttpPublication) => scenario.repository.checkRuns[0]?.output.text ?? "";
 
 describe("a channel that GitHub closes", () => {
