@@ -1,6 +1,6 @@
 /**
- * Writes docs/commands.md, docs/tools.md, docs/configuration.md, .env.example and the JSON Schemas from the declarations in the code, the
- * table of who decides in SECURITY.md, rules/<language>.json from the rules in their folders, and the tables of docs/performance.md from the
+ * Writes docs/commands.md, docs/tools.md, docs/configuration.md, .env.example and the JSON Schemas from the declarations in the code,
+ * rules/<language>.json from the rules in their folders, and the tables of docs/performance.md from the
  * figures in docs/figures. With `--check` writes nothing, names every outdated file and exits with 1.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -19,7 +19,6 @@ import {
 } from "../src/config/repo-config.ts";
 import { environmentDocs } from "../src/config/variables.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
-import { facts } from "../src/ledger/authority.ts";
 import { commandRules, renderCommandTable } from "../src/publish/command-answers.ts";
 import { eventSchema } from "../src/reporters/event.ts";
 import { reviewJsonSchema } from "../src/reporters/json.ts";
@@ -408,18 +407,6 @@ function commandsPage(): string {
   ].join("\n\n");
 }
 
-/** SECURITY.md with a generated table of who decides; the rest is written by hand. */
-function securityPage(text: string): string {
-  const rows = facts.map((fact) => [
-    `**${fact.name}**: ${fact.means}`,
-    fact.by,
-    fact.evidence,
-    fact.otherwise,
-  ]);
-  const who = table(["Fact", "Who decides it, and how", "Read from", "If it cannot be read in full"], rows);
-  return withPart(text, "facts", who);
-}
-
 /** Replaces the part of a page between `<!-- NAME -->` and `<!-- /NAME -->`. */
 function withPart(text: string, name: string, content: string): string {
   const part = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- /${name} -->)`);
@@ -465,7 +452,6 @@ const pages: Record<string, string> = {
   "docs/commands.md": `${commandsPage()}\n`,
   "docs/tools.md": `${toolsPage()}\n`,
   "docs/configuration.md": `${configurationPage()}\n`,
-  "SECURITY.md": securityPage(readFileSync(join(root, "SECURITY.md"), "utf8")),
   "docs/performance.md": performancePage(readFileSync(join(root, "docs/performance.md"), "utf8")),
   "docs/hunkwise.schema.json": `${JSON.stringify(repoConfigSchema(), null, 2)}\n`,
   "docs/review.schema.json": `${JSON.stringify(reviewJsonSchema(), null, 2)}\n`,

@@ -150,7 +150,7 @@ const owners: Record<string, string[]> = {
   "node:sqlite": ["queue", "graph"],
   "sqlite-vec": ["graph"],
   "@modelcontextprotocol": ["tools", "cli"],
-  diff: ["git"],
+  diff: ["jobs"],
   pg: ["queue"],
   "prom-client": ["metrics"],
   "@ast-grep": ["code"],

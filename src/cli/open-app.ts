@@ -9,15 +9,13 @@ import { Disk, freeSpace } from "../git/disk.ts";
 import { removeRepository } from "../git/places.ts";
 import { requireGit } from "../git/run-git.ts";
 import { createRateLimiter } from "../github/rate-limit.ts";
-import { createAppAccess } from "../jobs/app-access.ts";
 import { createUsageLimits } from "../jobs/budgets.ts";
 import { createCheckoutPull, createPushBranch } from "../jobs/checkout-pull.ts";
 import { createAnnouncer, createSender } from "../jobs/events.ts";
-import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
+import { createAppAccess, createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
 import { IndexKeeper } from "../jobs/graph-index.ts";
-import type { JobDependencies, Upkeep } from "../jobs/job-dependencies.ts";
+import type { Upkeep } from "../jobs/job-dependencies.ts";
 import { createJobHandler } from "../jobs/job-handler.ts";
-import { perJob } from "../jobs/per-job.ts";
 import { openLogseqVault } from "../journal/journal.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -99,46 +97,52 @@ export async function openApp(
     ...{ searchPath: programPath(), ...env.sandbox },
     warn: (why, remedy) => log.warn(`Fixes run no commands, and findings are not proved: ${why}. ${remedy}`),
   });
-  const dependencies: Omit<JobDependencies, "github"> = {
-    // The repository.
-    checkout: createCheckoutPull({
-      ...{ gitPath, dataFolder: env.dataDir, host, webUrl, network, disk },
-      authorization: (repository) => gitAuthorization(github.mintToken, repository),
-    }),
-    push: createPushBranch({ webUrl, network }),
-    commandSandbox,
-    findTestPlace: createFindTestPlace({
-      ...{ findSandbox: commandSandbox, folder: environmentsFolder(env.dataDir) },
-      registries: env.sandbox.registries,
-      onFault: (line) => log.warn(`An environment for tests of findings cannot be prepared: ${line}`),
-    }),
-    ...(env.usesGraph && { indexes }),
-    // The models, and what may be spent on them.
-    models: connected?.models ?? null,
-    modelsReady: async (signal) => connected?.ready(signal),
-    spending: retryingSpending(stores.spending, {
-      ...{ queue, signal: stop },
-      warn: (message, err) => log.warn({ err }, `${message}: ${errorLine(err)}`),
-    }),
-    requiresPolicy: env.requiresPolicy,
-    dailyBudget: env.dailyBudget,
-    figures: stores.figures,
-    usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
-    // The App itself.
-    upkeep: github.upkeep,
-    contentKey: contentKeyOf(credentials.webhookSecret),
-    ...(env.events && {
-      announce: createAnnouncer({
-        ...{ queue, signal: stop },
-        warn: (message, err) => log.warn({ err }, `${message}: ${errorLine(err)}`),
+  const warn = (message: string, err: unknown) => log.warn({ err }, `${message}: ${errorLine(err)}`);
+  const jobs = createJobHandler({
+    openJob: github.openJob,
+    disk: {
+      checkout: createCheckoutPull({
+        gitPath,
+        dataFolder: env.dataDir,
+        host,
+        webUrl,
+        network,
+        disk,
+        authorization: (repository) => gitAuthorization(github.mintToken, repository),
       }),
-      send: createSender({ ...env.events, version, now: Date.now }),
-    }),
-    vault: env.logseqDir === null ? null : openLogseqVault(env.logseqDir),
-    ...(metrics && { onPhase: metrics.phase }),
-    ...{ webUrl, version, log, now: Date.now },
-  };
-  const jobs = perJob(github.openJob, (access) => createJobHandler({ github: access, ...dependencies }));
+      push: createPushBranch({ webUrl, network }),
+      indexes: env.usesGraph ? indexes : null,
+    },
+    models: { all: connected?.models ?? null, ready: async (signal) => connected?.ready(signal) },
+    processes: {
+      start: () => undefined,
+      commandSandbox,
+      findTestPlace: createFindTestPlace({
+        findSandbox: commandSandbox,
+        folder: environmentsFolder(env.dataDir),
+        registries: env.sandbox.registries,
+        onFault: (line) => log.warn(`An environment for tests of findings cannot be prepared: ${line}`),
+      }),
+    },
+    settings: { requiresPolicy: env.requiresPolicy, narrow: (config) => config, results: async () => [] },
+    limits: {
+      spending: retryingSpending(stores.spending, { queue, signal: stop, warn }),
+      dailyBudget: env.dailyBudget,
+      usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
+    },
+    record: {
+      figures: stores.figures,
+      vault: env.logseqDir === null ? null : openLogseqVault(env.logseqDir),
+      events: env.events && {
+        announce: createAnnouncer({ queue, signal: stop, warn }),
+        send: createSender({ ...env.events, version, now: Date.now }),
+      },
+      phase: metrics?.phase ?? (() => {}),
+    },
+    app: { webUrl, version, contentKey: contentKeyOf(credentials.webhookSecret), upkeep: github.upkeep },
+    log,
+    now: Date.now,
+  });
 
   const isDiskLow = async () => (await freeSpace(env.dataDir)).isLow;
   return {
@@ -188,6 +192,7 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
   const readIdentity = appIdentity(probot);
   const identity = async () => ({ id: credentials.id, slug: (await readIdentity()).slug });
   const requests = {
+    apiUrl,
     mintToken,
     granted: installationGrants(probot),
     userAgent: `hunkwise/${version}`,
@@ -196,7 +201,7 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
     ...(metrics && { onRateLimit: metrics.rateLimit }),
   };
   const upkeep: Upkeep = {
-    access: createAppAccess({ apiUrl, ...requests, appToken: appAuth(probot) }),
+    access: createAppAccess({ ...requests, appToken: appAuth(probot) }),
     ...{ queue: stores.queue, notes: stores.notes },
     handles: handlesEvent,
     async jobsOf(event, payload) {
@@ -211,7 +216,7 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
       return await removeRepository(env.dataDir, { host, ...place });
     },
   };
-  const { openJob } = createGitHubAccess({ apiUrl, ...requests });
+  const { openJob } = createGitHubAccess(requests);
   return { probot, mintToken, openJob, upkeep };
 }
 

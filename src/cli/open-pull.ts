@@ -12,9 +12,9 @@ import { originAddress } from "../git/repository.ts";
 import { requireGit } from "../git/run-git.ts";
 import { findOnPath, runProcess } from "../git/run-process.ts";
 import { makeTempFolder, removeFolder } from "../git/scratch.ts";
-import { pullPlace } from "../github/pull-place.ts";
+import { tokenIdentity } from "../github/app-client.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import { tokenIdentity } from "../github/token-identity.ts";
+import { pullPlace } from "../github/references.ts";
 import { createCheckoutPull } from "../jobs/checkout-pull.ts";
 import { basic, createTokenAccess } from "../jobs/github-access.ts";
 import { pullTextOf } from "../jobs/prompt-context.ts";
@@ -69,10 +69,12 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
   const { apiUrl, webUrl } = github;
   const userAgent = `hunkwise/${programVersion()}`;
   const identity = await tokenIdentity({ baseUrl: apiUrl, userAgent, token, signal });
-  const access = createTokenAccess({ apiUrl, userAgent, token, identity: async () => identity }).openJob();
+  const access = createTokenAccess({ apiUrl, userAgent, token, identity: async () => identity }).openJob(
+    publish ? undefined : readOnly,
+  );
   // Names and ids of a renamed repository differ; requests that change something are about its present name.
   const repository = { installation: 1, id: 0, owner, name };
-  const api = await access.pull(repository, number, signal, publish ? undefined : readOnly);
+  const api = await access.pull(repository, number, signal);
   const pull = await api.pull();
 
   const temp = await makeTempFolder(tmpdir());
@@ -94,7 +96,7 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
       onlyObjects: true,
       network: networkOf({ ...env, github }),
       authorization: async () => basic(token),
-    })({ repository, pull: number, head: pull.headSha, base: pull.baseSha, baseRef: pull.baseRef, signal });
+    })({ repository, pull, signal });
     const workspace = openWorkspace(checkout.place);
     const commits = await workspace.commits(MOST_COMMITS + 1);
     return {

@@ -36,9 +36,9 @@ export const pullKey = ({ repository, pull }: { repository: RepositoryRef; pull:
 export async function countFindings(
   pull: PullFigures,
   job: ClaimedJob,
-  { figures, log }: { figures?: Figures; log: Pick<WorkerLog, "warn"> },
+  { record: { figures }, log }: { record: { figures: Pick<Figures, "write"> }; log: Pick<WorkerLog, "warn"> },
 ): Promise<void> {
-  await figures?.write(pull).catch((err: unknown) => {
+  await figures.write(pull).catch((err: unknown) => {
     log.warn({ ...jobFields(job), err }, `The figures of the findings were not stored: ${errorLine(err)}`);
   });
 }

@@ -1,31 +1,26 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import type { GitHubClient } from "./client.ts";
+import { identityReach, viewerQuery } from "./allowlist.ts";
+import { createGitHubClient, type GitHubClient, type GitHubClientOptions, type Page } from "./client.ts";
+import { unlessGone } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
 import type { CommentRef, RepositoryApi } from "./pull-request-api.ts";
-import { createRepositoryApi, read, unlessGone } from "./repository-client.ts";
+import { createRateLimiter } from "./rate-limit.ts";
+import { createRepositoryApi, read } from "./repository-client.ts";
 
 /*
- * Requests of an App about itself, and of an installation about everything it can access. Lists are read page by page, newest first if
- * GitHub sorts them so, and with the ETag of the last time: GitHub answers 304 while nothing has changed. An ETag is only valid with the
- * token that got it (https://github.com/eclipse-csi/otterdog/issues/201), and tokens live an hour: always expect a full answer as well.
+ * Requests of an App about itself, and of an installation about everything it can access.
  */
 
-/** One page of a list. Kept until it is read again. */
-export interface KnownPage<Item> {
-  etag: string | null;
-  /** Address of the next page; null after the last. */
-  next: string | null;
-  items: Item[];
-}
+/** The pages of a list, newest first if GitHub sorts it so. */
+export type Pages<Item> = AsyncIterable<Item[]>;
 
-interface ReadPage<Item> extends KnownPage<Item> {
-  /** Whether GitHub sent a full answer; otherwise the page has not changed. */
-  isFresh: boolean;
+/** All items of a list. */
+export async function wholeList<Item>(pages: Pages<Item>): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of pages) items.push(...page);
+  return items;
 }
-
-export type Pages<Item> = AsyncIterable<ReadPage<Item>>;
-type Known<Item> = readonly KnownPage<Item>[];
 
 /** Times are milliseconds since 1970. */
 export interface Installation {
@@ -63,11 +58,11 @@ export interface DeliveryAttempt {
 
 /** GitHub as the App itself. Rejects with an AppError of a `github_*` code. */
 export interface AppApi {
-  installations(known: Known<Installation>): Pages<Installation>;
+  installations(): Pages<Installation>;
   /** Null if the App is no longer installed. */
   installation(id: number): Promise<Installation | null>;
   /** Newest first; GitHub keeps them for three days. */
-  deliveries(known: Known<DeliveryAttempt>): Pages<DeliveryAttempt>;
+  deliveries(): Pages<DeliveryAttempt>;
   /** The payload that was sent. */
   payload(attempt: number): Promise<unknown>;
 }
@@ -79,11 +74,9 @@ interface RepositoryName {
 
 /** GitHub as an installation, for all of its repositories. */
 export interface InstallationApi {
-  repositories(known: Known<InstalledRepository>): Pages<InstalledRepository>;
-  /** Open pull requests; those with the most recent activity come first. */
-  pulls(repository: RepositoryName, known: Known<OpenPull>): Pages<OpenPull>;
-  /** Pull requests in any state; those with the most recent activity come first. */
-  recentPulls(repository: RepositoryName): Pages<OpenPull>;
+  repositories(): Pages<InstalledRepository>;
+  /** Those with the most recent activity come first. */
+  pulls(repository: RepositoryName, state: "open" | "all"): Pages<OpenPull>;
   /** Whether our reaction shows that the comment was seen; also true if the comment is gone. */
   wasSeen(repository: RepositoryName, comment: CommentRef): Promise<boolean>;
   repository(repository: RepositoryName): RepositoryApi;
@@ -94,9 +87,9 @@ export const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const InstallationShape = z
   .object({ id: z.int(), created_at: Time, suspended_at: z.string().nullish() })
-  .transform(({ id, created_at: createdAt, suspended_at }) => ({
-    ...{ id, createdAt, isSuspended: typeof suspended_at === "string" },
-  }));
+  .transform(({ id, created_at: createdAt, suspended_at }) => {
+    return { id, createdAt, isSuspended: typeof suspended_at === "string" };
+  });
 const Repository = z
   .object({
     id: z.int(),
@@ -107,9 +100,9 @@ const Repository = z
     // The count includes pull requests.
     open_issues_count: z.int().catch(1),
   })
-  .transform(({ id, name, owner, archived, disabled, open_issues_count: open }) => ({
-    ...{ id, name, owner: owner.login, isBusy: !archived && !disabled && open > 0 },
-  }));
+  .transform(({ id, name, owner, archived, disabled, open_issues_count: open }) => {
+    return { id, name, owner: owner.login, isBusy: !archived && !disabled && open > 0 };
+  });
 const Pull = z
   .object({
     number: z.int(),
@@ -117,9 +110,9 @@ const Pull = z
     base: z.object({ ref: z.string() }),
     updated_at: Time,
   })
-  .transform(({ number, head, base, updated_at: updatedAt }) => ({
-    ...{ number, headSha: head.sha, baseRef: base.ref, updatedAt },
-  }));
+  .transform(({ number, head, base, updated_at: updatedAt }) => {
+    return { number, headSha: head.sha, baseRef: base.ref, updatedAt };
+  });
 const Attempt = z
   .object({
     id: z.int(),
@@ -129,9 +122,9 @@ const Attempt = z
     action: z.string().nullish(),
     status_code: z.int().catch(0),
   })
-  .transform(({ id, guid, delivered_at: at, event, action = null, status_code: status }) => ({
-    ...{ id, guid, at, event, action, isDelivered: status >= 200 && status < 300 },
-  }));
+  .transform(({ id, guid, delivered_at: at, event, action = null, status_code: status }) => {
+    return { id, guid, at, event, action, isDelivered: status >= 200 && status < 300 };
+  });
 const Payload = z.object({ request: z.object({ payload: z.unknown() }) });
 const Reactions = z.array(z.object({ user: z.object({ login: z.string() }).nullish() }));
 
@@ -144,16 +137,15 @@ const listOf =
 export function createAppApi(client: GitHubClient): AppApi {
   const { rest } = client;
   return {
-    installations: (known) =>
-      pages(client, "/app/installations?per_page=100", listOf(InstallationShape, "installations"), known),
+    installations: () =>
+      pages(client, "/app/installations?per_page=100", listOf(InstallationShape, "installations")),
 
     async installation(id) {
       const answer = await unlessGone(rest.apps.getInstallation({ installation_id: id }));
       return answer === null ? null : read(InstallationShape, answer.data, "installation");
     },
 
-    deliveries: (known) =>
-      pages(client, "/app/hook/deliveries?per_page=100", listOf(Attempt, "deliveries"), known),
+    deliveries: () => pages(client, "/app/hook/deliveries?per_page=100", listOf(Attempt, "deliveries")),
 
     async payload(attempt) {
       const { data } = await rest.apps.getWebhookDelivery({ delivery_id: attempt });
@@ -167,28 +159,18 @@ export function createInstallationApi(client: GitHubClient, app: AppIdentity): I
   const { rest } = client;
   const Listed = z.object({ repositories: z.array(Repository) });
   return {
-    repositories: (known) =>
+    repositories: () =>
       pages(
         client,
         "/installation/repositories?per_page=100",
         (data) => read(Listed, data, "repositories").repositories,
-        known,
       ),
 
-    pulls: ({ owner, name }, known) =>
+    pulls: ({ owner, name }, state) =>
       pages(
         client,
-        `/repos/${owner}/${name}/pulls?state=open&sort=updated&direction=desc&per_page=100`,
+        `/repos/${owner}/${name}/pulls?state=${state}&sort=updated&direction=desc&per_page=100`,
         listOf(Pull, "pull requests"),
-        known,
-      ),
-
-    recentPulls: ({ owner, name }) =>
-      pages(
-        client,
-        `/repos/${owner}/${name}/pulls?state=all&sort=updated&direction=desc&per_page=100`,
-        listOf(Pull, "pull requests"),
-        [],
       ),
 
     async wasSeen({ owner, name: repo }, { id: comment_id, thread }) {
@@ -213,25 +195,39 @@ async function* pages<Item>(
   client: GitHubClient,
   path: string,
   itemsOf: (data: unknown) => Item[],
-  known: Known<Item>,
-): AsyncGenerator<ReadPage<Item>> {
+): AsyncGenerator<Item[]> {
   let next: string | null = path;
   let listed = 0;
   for (let number = 0; next !== null; number++) {
     if (number === mostPages || listed > 100 * mostPages)
       throw new AppError("too_large", `GitHub lists more than ${100 * mostPages} items at ${path}`);
-    const before: KnownPage<Item> | undefined = known[number];
-    const answer = await client.page(next, before?.etag ?? null);
-    const page: ReadPage<Item> | undefined = answer
-      ? { etag: answer.etag, next: answer.next, items: itemsOf(answer.data), isFresh: true }
-      : before && { ...before, isFresh: false };
-    if (!page)
-      throw new AppError(
-        "github_failed",
-        `GitHub answered "not modified" for ${path}, although no ETag was sent`,
-      );
-    listed += page.items.length;
-    yield page;
+    const page: Page = await client.page(next);
+    const items = itemsOf(page.data);
+    listed += items.length;
+    yield items;
     next = page.next;
   }
+}
+
+const Viewer = z.object({ viewer: z.object({ login: z.string() }) });
+const App = z.object({ id: z.int() });
+
+/** The App whose bot every workflow of GitHub Actions is. */
+export const actionsSlug = "github-actions";
+
+/** Whose a token is: an App's or a person's. Only GraphQL tells a token its own account; an App's id is public. */
+export async function tokenIdentity(
+  options: Pick<GitHubClientOptions, "baseUrl" | "userAgent" | "signal"> & { token: string },
+): Promise<AppIdentity> {
+  const client = createGitHubClient({
+    ...options,
+    token: async () => options.token,
+    reach: identityReach,
+    limits: createRateLimiter()(0),
+  });
+  const { viewer } = await client.query(viewerQuery, {}, Viewer);
+  const [, slug] = /^([\w-]+)\[bot\]$/.exec(viewer.login) ?? [];
+  if (slug === undefined) return { id: 0, slug: viewer.login, isPerson: true };
+  const { data } = await client.request("GET /apps/{slug}", { slug });
+  return { id: App.parse(data).id, slug };
 }

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
-import { read, unlessGone } from "./repository-client.ts";
+import { unlessGone } from "./errors.ts";
+import { read } from "./repository-client.ts";
 import { fetchStored } from "./transport.ts";
 
 /** A run of a workflow. */
@@ -28,7 +29,7 @@ export interface ArtifactApi {
 }
 
 /** Compressed. Also the limit of what is downloaded, whatever size GitHub names. */
-export const mostArtifactBytes = 10_000_000;
+const mostArtifactBytes = 10_000_000;
 const timeoutMs = 30_000;
 
 const Run = z.object({
@@ -101,14 +102,12 @@ export function createArtifactApi(options: ArtifactApiOptions): ArtifactApi {
       if (newest.size_in_bytes > mostArtifactBytes)
         throw new AppError("too_large", `it has more than ${mostArtifactBytes / 1e6} MB`);
       // A redirect, which the transport does not follow.
-      const { headers } = await rest.actions.downloadArtifact({
-        ...{ ...here, artifact_id: newest.id, archive_format: "zip" },
-      });
+      const asked = { ...here, artifact_id: newest.id, archive_format: "zip" };
+      const { headers } = await rest.actions.downloadArtifact(asked);
       if (typeof headers.location !== "string")
         throw new AppError("github_failed", "GitHub did not say where the artifact is");
-      return await fetchStored(headers.location, {
-        ...{ apiUrl, userAgent, mostBytes: mostArtifactBytes, timeoutMs, signal },
-      });
+      const mostBytes = mostArtifactBytes;
+      return await fetchStored(headers.location, { apiUrl, userAgent, mostBytes, timeoutMs, signal });
     },
   };
 }

@@ -104,11 +104,8 @@ export interface GitHubClient {
   list(path: string, mostHundreds: number): Promise<unknown[]>;
   /** Returns what `of` makes of each page. The page itself is not kept: people may fill each item with 65,536 characters. */
   list<Item>(path: string, mostHundreds: number, of: (page: unknown[]) => Item[]): Promise<Item[]>;
-  /**
-   * The current answer. With the ETag of an earlier one: null if nothing has changed, which GitHub does not count against the primary
-   * limit.
-   */
-  page(path: string, etag?: string | null): Promise<Page | null>;
+  /** One page of a list. */
+  page(path: string): Promise<Page>;
   /** A GraphQL query, never a mutation: it is repeated after a fault, like any read. */
   query<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
   /**
@@ -118,8 +115,7 @@ export interface GitHubClient {
   mutate<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
 }
 
-interface Page {
-  etag: string | null;
+export interface Page {
   data: unknown;
   /** Address of the next page, for the same method; null if there is none. */
   next: string | null;
@@ -182,7 +178,10 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   }
 
   const octokit = new (Octokit.plugin(sending, throttling, retry))({
-    ...{ baseUrl, userAgent: options.userAgent, log: silent, ...limits.plugins },
+    baseUrl,
+    userAgent: options.userAgent,
+    log: silent,
+    ...limits.plugins,
     request: { fetch: createTransport({ baseUrl, reach, timeoutMs, fetch, signal }) },
   });
 
@@ -215,7 +214,7 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
     request: octokit.request,
     list: <Item>(path: string, most: number, of?: (page: unknown[]) => Item[]) =>
       list(octokit, path, most, of ?? ((page) => page as Item[])),
-    page: (path, etag) => page(octokit, path, etag),
+    page: (path) => page(octokit, path),
     query: (text, variables, shape) => graphql("query", text, variables, shape),
     mutate: (text, variables, shape) => graphql("mutation", text, variables, shape),
   };
@@ -270,7 +269,7 @@ function callOf(
   return { name: `${method} ${path}`, method, path, kind, graphql: false };
 }
 
-/** Reports the limits in an answer, including a refusal. 304 is an answer, although octokit treats it as an error. */
+/** Reports the limits in an answer, including a refusal. */
 async function observed<Answer extends { headers: Headers }>(
   answering: Answer | Promise<Answer>,
   onRateLimit: GitHubClientOptions["onRateLimit"],
@@ -286,8 +285,7 @@ async function observed<Answer extends { headers: Headers }>(
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal) tell(refusal.headers);
-    if (refusal?.status !== 304) throw error;
-    return { status: 304, headers: refusal.headers, data: undefined } as unknown as Answer;
+    throw error;
   }
 }
 
@@ -334,12 +332,9 @@ async function list<Item>(
   return items;
 }
 
-async function page(octokit: Octokit, path: string, etag?: string | null): Promise<Page | null> {
-  const headers = etag ? { "if-none-match": etag } : {};
-  const answer: { status: number; data: unknown; headers: { link?: string; etag?: string } } =
-    await octokit.request({ method: "GET", url: path, headers });
-  if (answer.status === 304) return null;
-  return { etag: answer.headers.etag ?? null, data: answer.data, next: nextPage(answer.headers) ?? null };
+async function page(octokit: Octokit, path: string): Promise<Page> {
+  const { data, headers } = await octokit.request({ method: "GET", url: path });
+  return { data, next: nextPage(headers) ?? null };
 }
 
 /** Address of the next page; undefined after the last. */

@@ -99,6 +99,26 @@ export function unreadableAnswer(call: string, what: string): AppError {
   });
 }
 
+const hasCode = (error: unknown, ...codes: readonly ErrorCode[]) =>
+  error instanceof AppError && codes.includes(error.code);
+
+/** The answer; `without` if GitHub says that the thing does not exist. */
+export const unlessGone = <T, W = null>(asked: Promise<T>, without: W = null as W): Promise<T | W> =>
+  unless(asked, without, "github_not_found");
+
+/** The same if we may not see it. */
+export const unlessRefused = <T, W>(asked: Promise<T>, without: W): Promise<T | W> =>
+  unless(asked, without, "github_not_found", "github_forbidden");
+
+async function unless<T, W>(asked: Promise<T>, without: W, ...codes: readonly ErrorCode[]): Promise<T | W> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (!hasCode(error, ...codes)) throw error;
+    return without;
+  }
+}
+
 /** The first three faults of an answer: to describe a hundred thousand faults takes a second. */
 export const firstFaults = ({ issues }: z.ZodError): string =>
   z.prettifyError(new z.ZodError(issues.slice(0, 3)));

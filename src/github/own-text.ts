@@ -26,29 +26,31 @@ const Text = z.object({
 });
 type Text = z.infer<typeof Text>;
 
-/**
- * Our own texts among reviews or comments. Only a bot account counts: GitHub also reports "performed via" an App for a person who uses an
- * App's user token, and that person could forge our markers. A person's login cannot contain brackets.
- */
-export function ownAmong(items: readonly unknown[], app: AppIdentity): OwnReview[] {
-  return items.flatMap((item) => {
-    const { success, data } = Text.safeParse(item);
-    if (!success || !isOurs(data, app)) return [];
-    return [{ id: data.id, body: data.body ?? "", pending: data.state === "PENDING" }];
+/** Our own texts among reviews or comments. */
+export const ownAmong = (items: readonly unknown[], app: AppIdentity): OwnReview[] =>
+  oursAmong(items, Text, app).map(({ id, body, state }) => {
+    return { id, body: body ?? "", pending: state === "PENDING" };
   });
-}
 
 /** Our own texts among comments in the conversation, with people's reactions to them. */
-export function ownTextsAmong(items: readonly unknown[], app: AppIdentity): OwnText[] {
-  return items.flatMap((item) => {
-    const { success, data } = Text.safeParse(item);
-    if (!success || !isOurs(data, app)) return [];
-    return [{ id: data.id, body: data.body ?? "", touched: hasReactions(data) }];
+export const ownTextsAmong = (items: readonly unknown[], app: AppIdentity): OwnText[] =>
+  oursAmong(items, Text, app).map((text) => {
+    return { id: text.id, body: text.body ?? "", touched: hasReactions(text) };
   });
-}
+
+/** The items of a shape that we wrote. */
+const oursAmong = <T extends Text>(items: readonly unknown[], shape: z.ZodType<T>, app: AppIdentity): T[] =>
+  items.flatMap((item) => {
+    const { data } = shape.safeParse(item);
+    return data && isOurs(data, app) ? [data] : [];
+  });
 
 const hasReactions = ({ reactions }: Text) => (reactions?.total_count ?? 0) > 0;
 
+/**
+ * Only a bot account counts: GitHub also reports "performed via" an App for a person who uses an App's user token, and that person could
+ * forge our markers. A person's login cannot contain brackets.
+ */
 function isOurs({ user, performed_via_github_app }: Text, app: AppIdentity): boolean {
   if (app.isPerson) return user !== null && user !== undefined && isSelf(user.type, user.login, app);
   if (user?.type !== "Bot") return false;
@@ -71,13 +73,11 @@ const Reply = z.object({ in_reply_to_id: z.int() });
 /** Our own texts among comments on lines and files, with their current position and people's reactions to them. */
 export function ownCommentsAmong(items: readonly unknown[], app: AppIdentity): OwnComment[] {
   const answered = new Set(items.map((item) => Reply.safeParse(item).data?.in_reply_to_id));
-  return items.flatMap((item) => {
-    const { success, data } = Comment.safeParse(item);
-    if (!success || !isOurs(data, app)) return [];
+  return oursAmong(items, Comment, app).map((data) => {
     const { id, path, html_url: url, created_at: createdAt, pull_request_review_id: review = null } = data;
     const [body, side, line] = [data.body ?? "", data.side ?? "RIGHT", data.line ?? null];
     const outdated = line === null && data.subject_type !== "file";
     const touched = hasReactions(data) || answered.has(id);
-    return [{ id, body, path, side, line, outdated, url, touched, review, createdAt }];
+    return { id, body, path, side, line, outdated, url, touched, review, createdAt };
   });
 }

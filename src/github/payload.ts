@@ -13,51 +13,48 @@ const Sha = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/);
 /** Null if it is gone, or has an unexpected form. */
 const SourceRepository = z
   .object({
-    ...{ id: Id, name: Name, owner: z.object({ login: Name }) },
+    id: Id,
+    name: Name,
+    owner: z.object({ login: Name }),
     default_branch: z.string().nullish().catch(null),
   })
   .nullish()
   .catch(null);
 
 /** A pull request as both payloads and the REST API describe it. A deleted author is "ghost", as on GitHub's pages. */
-export const PullRequestShape = z
-  .object({
-    number: z.int(),
-    title: z.string(),
-    body: z.string().nullish(),
-    user: Account.nullish().catch(null),
-    // Only open pull requests are processed, so an unknown state counts as closed.
-    state: z.enum(["open", "closed"]).catch("closed"),
-    closed_at: z.iso.datetime({ offset: true }).nullish().catch(null),
-    merged_at: z.string().nullish().catch(null),
-    draft: z.boolean().nullish(),
-    labels: z.array(z.object({ name: z.string() })).catch([]),
-    head: z.object({ sha: z.string(), ref: z.string().nullish(), repo: SourceRepository }),
-    base: z.object({ sha: z.string(), ref: z.string(), repo: SourceRepository }),
-    maintainer_can_modify: z.boolean().nullish(),
-  })
-  .transform(
-    (pull): PullRequest => ({
-      number: pull.number,
-      title: pull.title,
-      body: pull.body ?? "",
-      author: pull.user?.login ?? "ghost",
-      state: pull.state,
-      closed: pull.closed_at ? { at: Date.parse(pull.closed_at), isMerged: Boolean(pull.merged_at) } : null,
-      draft: pull.draft ?? false,
-      labels: pull.labels.map((label) => label.name),
-      headSha: pull.head.sha,
-      baseSha: pull.base.sha,
-      baseRef: pull.base.ref,
-      source: sourceOf(pull),
-    }),
-  );
+const PullRequestData = z.object({
+  number: z.int(),
+  title: z.string(),
+  body: z.string().nullish(),
+  user: Account.nullish().catch(null),
+  // Only open pull requests are processed, so an unknown state counts as closed.
+  state: z.enum(["open", "closed"]).catch("closed"),
+  closed_at: z.iso.datetime({ offset: true }).nullish().catch(null),
+  merged_at: z.string().nullish().catch(null),
+  draft: z.boolean().nullish(),
+  labels: z.array(z.object({ name: z.string() })).catch([]),
+  head: z.object({ sha: z.string(), ref: z.string().nullish(), repo: SourceRepository }),
+  base: z.object({ sha: z.string(), ref: z.string(), repo: SourceRepository }),
+  maintainer_can_modify: z.boolean().nullish(),
+});
+type Sourced = Pick<z.infer<typeof PullRequestData>, "head" | "base" | "maintainer_can_modify">;
 
-interface Sourced {
-  head: { ref?: string | null | undefined; repo?: z.infer<typeof SourceRepository> };
-  base: { repo?: z.infer<typeof SourceRepository> };
-  maintainer_can_modify?: boolean | null | undefined;
-}
+export const PullRequestShape = PullRequestData.transform(
+  (pull): PullRequest => ({
+    number: pull.number,
+    title: pull.title,
+    body: pull.body ?? "",
+    author: pull.user?.login ?? "ghost",
+    state: pull.state,
+    closed: pull.closed_at ? { at: Date.parse(pull.closed_at), isMerged: Boolean(pull.merged_at) } : null,
+    draft: pull.draft ?? false,
+    labels: pull.labels.map((label) => label.name),
+    headSha: pull.head.sha,
+    baseSha: pull.base.sha,
+    baseRef: pull.base.ref,
+    source: sourceOf(pull),
+  }),
+);
 
 function sourceOf({
   head: { ref, repo },
@@ -66,7 +63,9 @@ function sourceOf({
 }: Sourced): SourceBranch | null {
   if (!ref || !repo || !base.repo) return null;
   return {
-    ...{ owner: repo.owner.login, repo: repo.name, branch: ref },
+    owner: repo.owner.login,
+    repo: repo.name,
+    branch: ref,
     isFork: repo.id !== base.repo.id,
     isDefault: repo.id === base.repo.id && ref === base.repo.default_branch,
     maintainersMayPush: mayPush ?? false,
@@ -139,18 +138,7 @@ const CheckSuitePayload = Envelope.extend({
 
 const MergeGroupPayload = Envelope.extend({ merge_group: z.object({ head_sha: Sha }) });
 
-interface EventRepository {
-  installation: number;
-  id: number;
-  owner: string;
-  name: string;
-}
-
-interface PullRequestEvent {
-  repository: EventRepository;
-  pull: number;
-  headSha: string;
-}
+type EventRepository = ReturnType<typeof repositoryOf>;
 
 /** A comment in the conversation of a pull request or an issue, or in a review thread. */
 export interface CommentEvent {
@@ -181,15 +169,10 @@ export interface RerunEvent {
   byPerson: boolean;
 }
 
-interface MergeGroupEvent {
-  repository: EventRepository;
-  headSha: string;
-}
-
 /** An event, or the path of the first field that is missing or invalid. */
 export type Parsed<Event> = { event: Event } | { lacks: string };
 
-export const parsePullRequestEvent = parser(PullRequestPayload, (data): PullRequestEvent => {
+export const parsePullRequestEvent = parser(PullRequestPayload, (data) => {
   const { number: pull, head } = data.pull_request;
   return { repository: repositoryOf(data), pull, headSha: head.sha };
 });
@@ -216,10 +199,9 @@ export const parseCheckSuiteEvent = parser(CheckSuitePayload, (data): RerunEvent
   return { ...rerunOf(data, data.check_suite), externalId: null };
 });
 
-export const parseMergeGroupEvent = parser(
-  MergeGroupPayload,
-  (data): MergeGroupEvent => ({ repository: repositoryOf(data), headSha: data.merge_group.head_sha }),
-);
+export const parseMergeGroupEvent = parser(MergeGroupPayload, (data) => {
+  return { repository: repositoryOf(data), headSha: data.merge_group.head_sha };
+});
 
 /** Whether an `edited` event changed something that decides if a pull request is reviewed: its title or its base branch. */
 export function changesReviewability(payload: unknown): boolean {
@@ -239,7 +221,7 @@ function parser<Data, Event>(
   };
 }
 
-function repositoryOf({ installation, repository }: z.infer<typeof Envelope>): EventRepository {
+function repositoryOf({ installation, repository }: z.infer<typeof Envelope>) {
   const { id, name, owner } = repository;
   return { installation: installation.id, id, owner: owner.login, name };
 }
@@ -288,24 +270,18 @@ const InstallationPayload = OfInstallation.extend({
 });
 const RepositoriesPayload = OfInstallation.extend({ repositories_removed: z.array(NamedRepository) });
 
-/** The App was installed, uninstalled, suspended or unsuspended; or removed from some repositories. */
-interface InstallationEvent {
-  action: string;
-  installation: number;
-  /** The repositories of the event that GitHub names. */
-  repositories: { id: number; owner: string; name: string }[];
-}
-
+/** The App was installed, uninstalled, suspended or unsuspended. `repositories`: those that GitHub names. */
 export const parseInstallationEvent = parser(
   InstallationPayload,
-  ({ action, installation, repositories }): InstallationEvent => ({
-    ...{ action, installation: installation.id, repositories: repositories ?? [] },
-  }),
+  ({ action, installation, repositories }) => {
+    return { action, installation: installation.id, repositories: repositories ?? [] };
+  },
 );
 
+/** The App was removed from some repositories. */
 export const parseRepositoriesRemovedEvent = parser(
   RepositoriesPayload,
-  ({ action, installation, repositories_removed: repositories }): InstallationEvent => ({
-    ...{ action, installation: installation.id, repositories },
-  }),
+  ({ action, installation, repositories_removed: repositories }) => {
+    return { action, installation: installation.id, repositories };
+  },
 );

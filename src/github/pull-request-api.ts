@@ -231,6 +231,8 @@ export interface RepositoryApi {
   updateCheckRun(id: number, update: CheckRunUpdate): Promise<void>;
   /** The annotations of all our check runs of this commit. */
   ownAnnotations(headSha: string): Promise<OwnAnnotation[]>;
+  /** Waits, because GitHub shows what it has stored with a delay. */
+  pause(milliseconds: number): Promise<void>;
 }
 
 /** GitHub for one review: one repository, one pull request, domain types. */

@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import { Side } from "../finding.ts";
 import { resolvingMutation, threadsPerPage, threadsQuery } from "./allowlist.ts";
 import type { GitHubClient } from "./client.ts";
-import { notGranted } from "./errors.ts";
+import { notGranted, unlessGone, unlessRefused } from "./errors.ts";
 import { type AppIdentity, isSelf, ownAmong, ownCommentsAmong, ownTextsAmong } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
 import type {
@@ -16,13 +16,6 @@ import type {
   ThreadComment,
 } from "./pull-request-api.ts";
 import { checkName, createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
-
-interface ThreadsOf {
-  client: GitHubClient;
-  owner: string;
-  repo: string;
-  pull: number;
-}
 
 /** REST lists that complete threads which exceed one GraphQL answer. All pages. */
 interface MoreOfThreads {
@@ -81,7 +74,7 @@ const Page = z.object({
 });
 
 /** Only GraphQL knows whether a thread is resolved. */
-async function allThreads({ client, owner, repo, pull }: ThreadsOf): Promise<Thread[]> {
+async function allThreads({ client, owner, repo, pull }: PullRequestApiOptions): Promise<Thread[]> {
   const found: Thread[] = [];
   let after: string | null = null;
   for (let page = 0; page < mostPages; page++) {
@@ -101,28 +94,36 @@ async function allThreads({ client, owner, repo, pull }: ThreadsOf): Promise<Thr
  * Threads that start with a comment of ours, in GitHub's order, with all comments of people. Rejects with `too_large` beyond 10,000 threads
  * or comments of anybody.
  */
-async function ownThreads(of: ThreadsOf, app: AppIdentity, more: MoreOfThreads): Promise<OwnThread[]> {
+async function ownThreads(options: PullRequestApiOptions, more: MoreOfThreads): Promise<OwnThread[]> {
+  const { app } = options;
   let comments: Promise<readonly unknown[]> | undefined;
   const allComments = () => {
     comments ??= more.comments();
     return comments;
   };
   const threads: OwnThread[] = [];
-  for (const thread of await allThreads(of)) {
+  for (const thread of await allThreads(options)) {
     const first = thread.opening.nodes[0];
     // A pending review is only visible to its author: nobody has answered it yet.
     if (!first || first.state === "PENDING" || actorOf(first.author, app).kind !== "us") continue;
     const { isResolved: resolved, isOutdated: outdated, latest } = thread;
-    const { id: node, fullDatabaseId: comment, reactions, upvotes } = first;
+    const { id: node, fullDatabaseId: comment, reactions, upvotes, body, url, createdAt } = first;
     const isOnLine = thread.subjectType !== "FILE";
     const isPlaced = isOnLine && !outdated;
     threads.push({
-      ...{ id: thread.id, comment, body: first.body, url: first.url, createdAt: first.createdAt },
-      ...{ path: thread.path, side: thread.diffSide },
+      id: thread.id,
+      comment,
+      body,
+      url,
+      createdAt,
+      path: thread.path,
+      side: thread.diffSide,
       line: isPlaced ? thread.line : null,
       startLine: isPlaced ? thread.startLine : null,
       originalLine: isOnLine ? thread.originalLine : null,
-      ...{ resolved, outdated, upvotes: upvotes.totalCount },
+      resolved,
+      outdated,
+      upvotes: upvotes.totalCount,
       resolvedBy: thread.resolvedBy && resolverOf(thread.resolvedBy, app),
       replies:
         latest.totalCount > latest.nodes.length
@@ -131,8 +132,8 @@ async function ownThreads(of: ThreadsOf, app: AppIdentity, more: MoreOfThreads):
       downvotes:
         reactions.totalCount > reactions.nodes.length
           ? downvotesAmong(await more.downvotes(comment))
-          : reactions.nodes.flatMap(({ createdAt, user }) =>
-              user && actorOf(user, app).kind === "person" ? [{ by: user.login, at: createdAt }] : [],
+          : reactions.nodes.flatMap(({ createdAt: at, user }) =>
+              user && actorOf(user, app).kind === "person" ? [{ by: user.login, at }] : [],
             ),
     });
   }
@@ -220,8 +221,8 @@ async function issue(
   { client, owner, repo }: RepositoryApiOptions,
   number: number,
 ): Promise<Issue | undefined> {
-  const answer = unlessRefused(client.rest.issues.get({ owner, repo, issue_number: number }), undefined);
-  const data = (await answer)?.data;
+  const asked = client.rest.issues.get({ owner, repo, issue_number: number });
+  const data = (await unlessRefused(asked, null))?.data;
   if (data === undefined) return undefined;
   const found = read(IssueAnswer, data, `issue ${number}`);
   // For an issue that was moved to another repository, GitHub returns the issue there.
@@ -310,10 +311,8 @@ async function annotationsOf(
   { id }: CheckRun,
   share: number,
 ): Promise<FailedCheck["annotations"]> {
-  const { data } = await client.rest.checks.listAnnotations({
-    ...{ owner, repo, check_run_id: id },
-    per_page: share,
-  });
+  const asked = { owner, repo, check_run_id: id, per_page: share };
+  const { data } = await client.rest.checks.listAnnotations(asked);
   return read(Annotations, data, "annotations").map((one) => ({
     path: one.path,
     startLine: one.start_line,
@@ -332,22 +331,9 @@ async function failedStatuses(
   const { statuses } = read(CombinedStatus, data, "commit statuses");
   return statuses
     .filter(({ state }) => state === "failure" || state === "error")
-    .map(({ context, state, description }) => ({
-      ...{ name: context, conclusion: state, title: description ?? "", summary: "" },
-      annotations: [],
-    }));
-}
-
-/** A missing permission or a missing thing is an answer; other failures are the caller's. */
-async function unlessRefused<T>(asked: Promise<T>, without: T): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    const isRefusal =
-      error instanceof AppError && (error.code === "github_forbidden" || error.code === "github_not_found");
-    if (!isRefusal) throw error;
-    return without;
-  }
+    .map(({ context: name, state: conclusion, description }) => {
+      return { name, conclusion, title: description ?? "", summary: "", annotations: [] };
+    });
 }
 
 interface PullRequestApiOptions extends RepositoryApiOptions {
@@ -390,7 +376,7 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
       return ownCommentsAmong(await all(`pulls/${pull}/comments`), app);
     },
     ownThreads: () =>
-      ownThreads({ client, owner, repo, pull }, app, {
+      ownThreads(options, {
         comments: () => all(`pulls/${pull}/comments`),
         downvotes: (comment) => all(`pulls/comments/${comment}/reactions`),
       }),
@@ -451,8 +437,12 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
       await rest.issues.updateComment({ ...here, comment_id: id, body });
     },
 
-    deleteComment: (comment_id) => unlessGone(rest.issues.deleteComment({ ...here, comment_id })),
-    deleteReviewComment: (comment_id) => unlessGone(rest.pulls.deleteReviewComment({ ...here, comment_id })),
+    async deleteComment(comment_id) {
+      await unlessGone(rest.issues.deleteComment({ ...here, comment_id }));
+    },
+    async deleteReviewComment(comment_id) {
+      await unlessGone(rest.pulls.deleteReviewComment({ ...here, comment_id }));
+    },
     async editReview(review_id, body) {
       await rest.pulls.updateReview({ ...thisPull, review_id, body });
     },
@@ -463,21 +453,8 @@ async function isOwnComment(
   { client, owner, repo, app }: PullRequestApiOptions,
   comment_id: number,
 ): Promise<boolean | undefined> {
-  try {
-    const { data } = await client.rest.pulls.getReviewComment({ owner, repo, comment_id });
-    return ownAmong([data], app).length === 1;
-  } catch (error) {
-    if (error instanceof AppError && error.code === "github_not_found") return undefined;
-    throw error;
-  }
-}
-
-async function unlessGone(deletion: Promise<unknown>): Promise<void> {
-  try {
-    await deletion;
-  } catch (error) {
-    if (!(error instanceof AppError && error.code === "github_not_found")) throw error;
-  }
+  const answer = await unlessGone(client.rest.pulls.getReviewComment({ owner, repo, comment_id }));
+  return answer ? ownAmong([answer.data], app).length === 1 : undefined;
 }
 
 function wireComment({ path, side, line, startLine, body }: InlineComment) {

@@ -115,7 +115,10 @@ interface RateLimiterOptions {
 function createGroups(gapMs: number) {
   const group = (maxConcurrent: number, minTime = 0) => new Bottleneck.Group({ maxConcurrent, minTime });
   return {
-    ...{ global: group(10), auth: group(1), search: group(1, 2_000), write: group(1, gapMs) },
+    global: group(10),
+    auth: group(1),
+    search: group(1, 2_000),
+    write: group(1, gapMs),
     // The plugin would delay writes that notify people a second time. Then another write could follow them at once, because both kinds
     // wait apart from each other. One gap is enough: it keeps a process below 80 creations a minute.
     notifications: group(1),
@@ -143,9 +146,11 @@ export function createRateLimiter({ gapMs = 1_000 }: RateLimiterOptions = {}): R
       seconds * 1_000 <= longestWaitMs && waits < mostLimitWaits;
     const made = new InstallationLimits({
       throttle: {
-        ...{ id: String(installation), ...groups },
+        id: String(installation),
+        ...groups,
         // `limitError` turns both into a secondary limit, whose wait does not depend on this machine's clock.
-        ...{ onSecondaryRateLimit, onRateLimit: onSecondaryRateLimit },
+        onSecondaryRateLimit,
+        onRateLimit: onSecondaryRateLimit,
       },
       // Three times: after half a second, two and four and a half.
       retry: { retries: 3, doNotRetry: refusals, retryAfterBaseValue: 500 },

@@ -1,7 +1,8 @@
+import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
-import { unreadableAnswer } from "./errors.ts";
+import { unlessGone, unlessRefused, unreadableAnswer } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
 import type {
@@ -42,13 +43,9 @@ export async function readFile(
   ref?: string,
 ): Promise<StandingFile | undefined> {
   const route = `GET ${contentsRoute(path)}`;
-  try {
-    const { data } = await client.request(route, { owner, repo, ...(ref !== undefined && { ref }) });
-    return decodeFile(data, path);
-  } catch (error) {
-    if (error instanceof AppError && error.code === "github_not_found") return undefined;
-    throw error;
-  }
+  const asked = client.request(route, { owner, repo, ...(ref !== undefined && { ref }) });
+  const answer = await unlessGone(asked);
+  return answer === null ? undefined : decodeFile(answer.data, path);
 }
 
 /** The contents API's route for a file, in octokit's format. Rejects anything that is not a path of a repository. */
@@ -161,14 +158,11 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
 
   return {
     async permissionOf(username, account) {
-      try {
-        const { data } = await rest.repos.getCollaboratorPermissionLevel({ ...here, username });
-        const { permission, user } = PermissionAnswer.parse(data);
-        return account === undefined || user?.id === account ? permission : "none";
-      } catch (error) {
-        if (!isAnswer(error)) throw error;
-        return "none";
-      }
+      const asked = rest.repos.getCollaboratorPermissionLevel({ ...here, username });
+      const answer = await unlessRefused(asked, null);
+      if (answer === null) return "none";
+      const { permission, user } = PermissionAnswer.parse(answer.data);
+      return account === undefined || user?.id === account ? permission : "none";
     },
 
     fileAt: async (path, ref) => (await readFile(client, here, path, ref))?.text,
@@ -194,23 +188,14 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
 
     async pushers(branch, headSha) {
       const ref = `refs/heads/${branch}`;
-      try {
-        const { data } = await rest.repos.listActivities({ ...here, ref, direction: "desc", per_page: 100 });
-        return pushersUpTo(headSha, read(Activities, data, "activities"), ref);
-      } catch (error) {
-        if (isAnswer(error)) return null;
-        throw error;
-      }
+      const asked = rest.repos.listActivities({ ...here, ref, direction: "desc", per_page: 100 });
+      const answer = await unlessRefused(asked, null);
+      return answer && pushersUpTo(headSha, read(Activities, answer.data, "activities"), ref);
     },
 
     async pullState(number) {
-      try {
-        const { data } = await rest.pulls.get({ ...here, pull_number: number });
-        return read(PullRequestShape, data, `pull request ${number}`);
-      } catch (error) {
-        if (error instanceof AppError && error.code === "github_not_found") return undefined;
-        throw error;
-      }
+      const answer = await unlessGone(rest.pulls.get({ ...here, pull_number: number }));
+      return answer ? read(PullRequestShape, answer.data, `pull request ${number}`) : undefined;
     },
 
     checkRuns: async (headSha) =>
@@ -243,12 +228,10 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
       });
       return (await Promise.all(lists)).flat();
     },
+
+    pause: (milliseconds) => setTimeout(milliseconds),
   };
 }
-
-/** GitHub's "not found" and "forbidden" are answers; anything else is asked again later. */
-const isAnswer = (error: unknown): boolean =>
-  error instanceof AppError && (error.code === "github_not_found" || error.code === "github_forbidden");
 
 /** Changes of a branch that only add what their actor pushed. */
 const pushes = new Set(["push", "force_push", "branch_creation"]);
@@ -269,19 +252,14 @@ type CheckRunShape = z.infer<typeof CheckRuns>["check_runs"][number];
 function ownCheckRun({ id, external_id, status, conclusion, output }: CheckRunShape): OwnCheckRun {
   const { title = null, summary = null, text = null } = output ?? {};
   return {
-    ...{ id, externalId: external_id ?? "", completed: status === "completed" },
-    ...{ conclusion: conclusion ?? null, title, summary, text },
+    id,
+    externalId: external_id ?? "",
+    completed: status === "completed",
+    conclusion: conclusion ?? null,
+    title,
+    summary,
+    text,
   };
-}
-
-/** Null if GitHub says that the thing does not exist. */
-export async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof AppError && error.code === "github_not_found") return null;
-    throw error;
-  }
 }
 
 /** Parses an answer. A mismatch is a fault of the other side, not of ours. */
@@ -291,21 +269,20 @@ export function read<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   throw unreadableAnswer(`the request for ${what}`, z.prettifyError(parsed.error).split("\n")[0] ?? "");
 }
 
-function checkFields({ status, conclusion, title, summary, text, annotations }: CheckRunUpdate) {
-  const output = {
-    ...{ title, summary },
-    ...(text !== undefined && { text }),
-    ...(annotations && { annotations: annotations.map(wireAnnotation) }),
-  };
-  return { status, ...(conclusion && { conclusion }), output };
+function checkFields({ status, conclusion, annotations, ...output }: CheckRunUpdate) {
+  const wired = annotations && { annotations: annotations.map(wireAnnotation) };
+  return { status, ...(conclusion && { conclusion }), output: { ...output, ...wired } };
 }
 
-function wireAnnotation({ path, startLine, endLine, level, title, message, details }: CheckAnnotation) {
-  return {
-    ...{ path, title, message },
-    ...{ start_line: startLine, end_line: endLine, annotation_level: level, raw_details: details },
-  };
-}
+const wireAnnotation = ({ path, startLine, endLine, level, title, message, details }: CheckAnnotation) => ({
+  path,
+  title,
+  message,
+  start_line: startLine,
+  end_line: endLine,
+  annotation_level: level,
+  raw_details: details,
+});
 
 interface RepositoryWriterOptions {
   /** Uses a token that may write contents and pull requests. */
@@ -355,13 +332,8 @@ async function tipOf(
   { client, owner, repo }: RepositoryWriterOptions,
   branch: string,
 ): Promise<string | undefined> {
-  try {
-    const { data } = await client.rest.git.getRef({ owner, repo, ref: `heads/${branch}` });
-    return read(Ref, data, `the branch ${branch}`).object.sha;
-  } catch (error) {
-    if (error instanceof AppError && error.code === "github_not_found") return undefined;
-    throw error;
-  }
+  const answer = await unlessGone(client.rest.git.getRef({ owner, repo, ref: `heads/${branch}` }));
+  return answer ? read(Ref, answer.data, `the branch ${branch}`).object.sha : undefined;
 }
 
 async function writeFile(

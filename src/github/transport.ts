@@ -30,7 +30,12 @@ export function createTransport(options: TransportOptions): typeof globalThis.fe
   const { baseUrl, reach, timeoutMs = defaultTimeoutMs, fetch, signal, reveals = [] } = options;
   const root = new URL(baseUrl);
   const send = createEgress({
-    ...{ origins: [baseUrl], timeoutMs, mostRedirects, answer, fetch, signal },
+    origins: [baseUrl],
+    timeoutMs,
+    mostRedirects,
+    answer,
+    fetch,
+    signal,
     // Everything sent here becomes public, except what logs a person in: check every spelling.
     holdsSecret: (body) =>
       holdsLiveSecret(reveals.reduce((rest, secret) => rest.replaceAll(secret, " "), body)),
@@ -103,7 +108,11 @@ export async function fetchStored(address: string, options: StoredOptions): Prom
       `GitHub keeps the file at ${url?.host || "an unreadable address"}, where nothing is fetched from`,
     );
   const send = createEgress({
-    ...{ origins: [url.origin], timeoutMs, mostRedirects: 0, answer: { bytes }, signal },
+    origins: [url.origin],
+    timeoutMs,
+    mostRedirects: 0,
+    answer: { bytes },
+    signal,
     holdsSecret: holdsLiveSecret,
     refuse: (what) => new AppError("github_failed", `The store ${url.host} ${what.replace(/ \/\S*/, "")}`),
   });

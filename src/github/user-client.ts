@@ -6,7 +6,7 @@ import { registerSecret } from "../secrets/live-secrets.ts";
 import { exchangeReach, revokingReach, userReach } from "./allowlist.ts";
 import { Name } from "./app-client.ts";
 import { nextPage } from "./client.ts";
-import { oneLine, refusalError, toAppError } from "./errors.ts";
+import { oneLine, refusalError, toAppError, unlessRefused } from "./errors.ts";
 import { read } from "./repository-client.ts";
 import { createTransport } from "./transport.ts";
 
@@ -74,7 +74,7 @@ const Repositories = z.object({
 });
 
 /** The challenge of PKCE for a verifier; GitHub only knows S256 (RFC 7636, section 4.2). */
-export const challengeOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url");
+const challengeOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url");
 
 export function createUserClient({ github, login, appId, userAgent }: UserClientOptions): UserClient {
   const { apiUrl, webUrl } = github;
@@ -193,15 +193,10 @@ export function createUserClient({ github, login, appId, userAgent }: UserClient
       // One after the other, as GitHub asks of all clients.
       for (const { id: installation, app_id, suspended_at } of installations) {
         if (app_id !== appId || typeof suspended_at === "string") continue;
-        const found = await list(
-          `/user/installations/${installation}/repositories`,
-          token,
-          pages,
-          (data) => read(Repositories, data, "repositories").repositories,
-        ).catch((error: unknown) => {
-          if (isClosed(error)) return [];
-          throw error;
-        });
+        const path = `/user/installations/${installation}/repositories`;
+        const of = (data: unknown) => read(Repositories, data, "repositories").repositories;
+        // An organisation with SAML closes an installation until people log in there, and one may be gone since it was listed.
+        const found = await unlessRefused(list(path, token, pages, of), []);
         for (const { id, name, owner, permissions } of found)
           seen.push({ id, installation, owner: owner.login, name, mayWrite: permissions?.push ?? false });
       }
@@ -230,7 +225,3 @@ function parsed(text: string): unknown {
     return undefined;
   }
 }
-
-/** An organisation with SAML closes an installation to a person until they log in there, and one may be gone since it was listed. */
-const isClosed = (error: unknown) =>
-  error instanceof AppError && (error.code === "github_forbidden" || error.code === "github_not_found");

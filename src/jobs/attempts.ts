@@ -13,11 +13,11 @@ import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
-import { parseMarker } from "../ledger/marker.ts";
+import { markerIn } from "../ledger/marker.ts";
 import { closeCheckRun } from "../publish/check-run.ts";
 import { baseOf } from "../publish/commit-check.ts";
 import { cancelledConclusion } from "../publish/conclusions.ts";
-import { checkRunKey } from "../publish/existing.ts";
+import { checkRunKey, type ReviewKey } from "../publish/existing.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
 import { ProveInput, type RecordedTest } from "../review/prove/prove-input.ts";
@@ -55,6 +55,16 @@ export async function triggerFor(
   return base === undefined || base === pull.baseRef ? trigger : `event#${pull.number}@${pull.baseRef}`;
 }
 
+/** The last result that an earlier attempt recorded, and its head; undefined if it has another shape. */
+export function lastResult<T>(
+  shape: z.ZodType<T>,
+  recorded: readonly TrajectoryEntry[],
+): { result: T; head: string } | undefined {
+  const last = recorded.findLast((entry) => entry.kind === "result");
+  const { data } = shape.safeParse(last?.result);
+  return last && data !== undefined ? { result: data, head: last.head } : undefined;
+}
+
 /** A pull request as an attempt finds it. */
 export interface Met {
   /** Without a base if GitHub refuses to show the pull request. */
@@ -82,7 +92,7 @@ export async function closeEarlierChecks(
   for (const { head, trigger } of left.values()) {
     const reason = whyLeft(head, pull);
     try {
-      await closeCheckRun(api, { headSha: head, trigger }, pull, cancelledConclusion(reason));
+      await closeCheckRun(api, { head, trigger }, pull, cancelledConclusion(reason));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       warn(`The check run of ${head} was not closed: ${errorLine(error)}`);
@@ -107,30 +117,24 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof AppError && error.code === "github_failed";
 }
 
+/** The review of the summary comment; undefined if there is none. */
+export const publishedReview = ({ sticky }: Pick<Ledger, "sticky">) =>
+  sticky === null ? undefined : markerIn(sticky.body, "summary");
+
 /**
  * Whether the summary comment says that the review of this head and trigger was published. Used if we may not have check runs; otherwise
  * each further event would review and pay for the head again.
  */
-export function wasPublished(
-  { head, trigger }: { head: string; trigger: string },
-  { sticky }: Pick<Ledger, "sticky">,
-): boolean {
-  return publishedReview({ sticky }) === reviewName({ head, trigger });
+export const wasPublished = (review: ReviewKey, ledger: Pick<Ledger, "sticky">): boolean =>
+  publishedName(ledger) === reviewName(review);
+
+/** Names the review of the summary comment; null if there is none. */
+export function publishedName(ledger: Pick<Ledger, "sticky">): string | null {
+  const review = publishedReview(ledger);
+  return review ? reviewName(review) : null;
 }
 
-/** The review of the summary comment; null if there is none. */
-export function publishedReview({ sticky }: Pick<Ledger, "sticky">): string | null {
-  const marker = sticky === null ? undefined : parseMarker(sticky.body);
-  return marker?.kind === "summary" ? reviewName(marker) : null;
-}
-
-/** The head of the summary comment; null if there is none. */
-export function publishedHead({ sticky }: Pick<Ledger, "sticky">): string | null {
-  const marker = sticky === null ? undefined : parseMarker(sticky.body);
-  return marker?.kind === "summary" ? marker.head : null;
-}
-
-const reviewName = ({ head, trigger }: { head: string; trigger: string }) => `${head} ${trigger}`;
+const reviewName = ({ head, trigger }: ReviewKey) => `${head} ${trigger}`;
 
 /**
  * The recorded result of this change that an earlier attempt could not publish. Undefined if there is none, or if another job has
@@ -142,7 +146,7 @@ export function recordedResult(
 ): ReviewResult | undefined {
   const last = recorded.findLast((one) => one.kind === "result" && one.head === head && one.base === base);
   if (last?.kind !== "result") return undefined;
-  const [now, own] = [publishedReview(ledger), reviewName({ head, trigger })];
+  const [now, own] = [publishedName(ledger), reviewName({ head, trigger })];
   const isNewest = last.after === undefined || now === last.after || now === own;
   return isNewest ? ReviewResult.safeParse(last.result).data : undefined;
 }
@@ -158,7 +162,6 @@ interface ReviewOf {
  * conversation at the same head is recognised by its first messages.
  */
 export function recordedTurns(recorded: readonly TrajectoryEntry[], head: string): LoopEntry[] {
-  // Older versions did not record the head of their turns.
   let present = head;
   return recorded.filter((entry): entry is LoopEntry => {
     if (entry.kind === "began") present = entry.head;
@@ -248,8 +251,8 @@ export async function recordPosted(
   const known = new Set(before.map(({ id }) => id));
   const found = new Set(findings.map(({ finding }) => finding.id));
   const comments = (await api.ownReviewComments()).flatMap(({ id, url, body }) => {
-    const marker = parseMarker(body);
-    const isOfIt = marker?.kind === "finding" && marker.head === head && found.has(marker.id);
+    const marker = markerIn(body, "finding");
+    const isOfIt = marker?.head === head && found.has(marker.id);
     return isOfIt && !known.has(id) ? [{ finding: marker.id, id, url }] : [];
   });
   if (comments.length > 0) await record({ kind: "posted", comments });

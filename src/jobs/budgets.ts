@@ -211,10 +211,8 @@ export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions): Us
       const ofPull = { scope: `pull ${repository.id}#${pull}`, most: pullReviewsADay, since };
       const ofAuthor = { scope: `author ${author.toLowerCase()}`, most: authorReviewsADay, since };
       const ofAll = { scope: "installation", most: installationReviewsADay, since };
-      const entry = {
-        ...{ installation: repository.installation, repository: repository.id, at },
-        name: `${id} ${head}`,
-      };
+      const name = `${id} ${head}`;
+      const entry = { installation: repository.installation, repository: repository.id, name, at };
       const reached = await enter(entry, [ofPull, ofAuthor, ofAll]);
       if (reached) throw tooMany(reached);
     },

@@ -29,7 +29,7 @@ export function createCheckoutPull(
   options: CheckoutPullOptions,
 ): (request: CheckoutRequest) => Promise<Checkout> {
   const { gitPath, dataFolder, host, webUrl, network, disk } = options;
-  const make = ({ repository, pull, head, base, baseRef, signal }: CheckoutRequest) => {
+  const make = ({ repository, pull, signal }: CheckoutRequest) => {
     const { owner, name, id } = repository;
     const url = `${webUrl}/${owner}/${name}.git`;
     return disk.using(async () => {
@@ -39,8 +39,8 @@ export function createCheckoutPull(
       );
       return checkout({
         mirror,
-        head: { sha: head, ref: `refs/pull/${pull}/head` },
-        base: { sha: base, ref: `refs/heads/${baseRef}` },
+        head: { sha: pull.headSha, ref: `refs/pull/${pull.number}/head` },
+        base: { sha: pull.baseSha, ref: `refs/heads/${pull.baseRef}` },
         authorization: () => options.authorization(repository),
         requireRoom: (need) => disk.require(need),
         requireFits: (bytes) => disk.requireFits(bytes),
@@ -81,9 +81,7 @@ async function anewIfTooLarge(
     throw new AppError(
       "disk_full",
       "The mirror is too large and cannot be replaced now, because it is in use",
-      {
-        ...{ retryable: true, remedy: DISK_FULL_REMEDY, cause: error },
-      },
+      { retryable: true, remedy: DISK_FULL_REMEDY, cause: error },
     );
   }
 }

@@ -12,7 +12,6 @@ import {
   type JobOutcome,
   type NotifyTask,
   noticePriority,
-  type RepositoryRef,
   type ReviewTask,
 } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
@@ -30,9 +29,9 @@ import type { ReviewResult } from "../review/review-result.ts";
 import { holdsLiveSecret } from "../secrets/live-secrets.ts";
 import { redactStrings } from "../secrets/redact.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
-import type { Announcement, JobDependencies } from "./job-dependencies.ts";
+import type { Announcement, EventPort, JobDependencies } from "./job-dependencies.ts";
 
-type Deps = Pick<JobDependencies, "announce" | "now" | "webUrl" | "log">;
+type Deps = Pick<JobDependencies, "record" | "app" | "now" | "log">;
 /** A job that reviews, or a command that ends in a review. */
 type PullJob = ClaimedJob & { task: Extract<ClaimedJob["task"], { pull: number }> };
 
@@ -51,10 +50,11 @@ export async function announceEnd(
   deps: Deps,
 ): Promise<void> {
   const { task } = job;
-  if (!deps.announce || !("pull" in task)) return;
+  const { events } = deps.record;
+  if (!events || !("pull" in task)) return;
   const about = { ...aboutOf({ ...job, task }, head, deps), ...originOf(task) };
   const event = eventAt(type, deps.now(), { ...about, reason });
-  await deps.announce([{ repository: task.repository, key: `${type} ${job.id} ${head}`, event }]);
+  await events.announce([{ repository: task.repository, key: `${type} ${job.id} ${head}`, event }]);
 }
 
 /**
@@ -62,7 +62,8 @@ export async function announceEnd(
  * attempt may have died after it had published, and the next one knows of it only by these. Never rejects.
  */
 export async function announceReview(published: Published, result: ReviewResult, deps: Deps): Promise<void> {
-  if (!deps.announce) return;
+  const { events } = deps.record;
+  if (!events) return;
   const { job, api, pull } = published;
   const { repository } = job.task;
   const unless = (what: string) => (err: unknown) => {
@@ -73,22 +74,24 @@ export async function announceReview(published: Published, result: ReviewResult,
   const conclusion = await conclusionOf(published).catch(unless("conclusion"));
   const at = deps.now();
   const about = aboutOf(job, pull.headSha, deps);
-  const { coverage, usage, model } = result;
+  const { hunks_total, hunks_served, files_total } = result.coverage;
   const completed = eventAt("review.completed", at, {
-    ...{ ...about, ...originOf(job.task), base_sha: pull.baseSha },
-    ...{ mode: job.task.mode === "full" ? "full" : "new", outcome: outcomeOf(result), conclusion },
-    coverage: {
-      hunks_total: coverage.hunks_total,
-      hunks_served: coverage.hunks_served,
-      files_total: coverage.files_total,
-    },
+    ...about,
+    ...originOf(job.task),
+    base_sha: pull.baseSha,
+    mode: job.task.mode === "full" ? "full" : "new",
+    outcome: outcomeOf(result),
+    conclusion,
+    coverage: { hunks_total, hunks_served, files_total },
     ...findingsOf({ findings: bySeverity(result.findings) }, entriesOf(result, ledger)),
-    ...{ usage, model },
+    usage: result.usage,
+    model: result.model,
     times: { stored_at: isoTime(job.createdAt), started_at: isoTime(job.startedAt), ended_at: isoTime(at) },
   });
-  await deps.announce([
+  const settled = (ledger?.entries ?? []).flatMap((entry) => settledEvent(entry, about, at));
+  await events.announce([
     { repository, key: `review.completed ${job.id} ${pull.headSha}`, event: completed },
-    ...(ledger?.entries ?? []).flatMap((entry) => settledEvent(entry, about, { repository, at })),
+    ...settled.map((one) => ({ repository, ...one })),
   ]);
 }
 
@@ -96,24 +99,20 @@ export async function announceReview(published: Published, result: ReviewResult,
 function settledEvent(
   entry: PostedFinding,
   about: EventAbout,
-  { repository, at }: { repository: RepositoryRef; at: number },
-): Announcement[] {
-  const place = `${repository.id}#${about.pull.number} ${entry.comment ?? entry.id}`;
+  at: number,
+): Omit<Announcement, "repository">[] {
+  const place = `${about.repository.id}#${about.pull.number} ${entry.comment ?? entry.id}`;
   const finding = eventFinding(entry);
   const { state, dismissal } = entry;
-  if (state === "fixed")
-    return [
-      {
-        repository,
-        key: `finding.fixed ${place}`,
-        event: eventAt("finding.fixed", at, { ...about, finding }),
-      },
-    ];
+  if (state === "fixed") {
+    const event = eventAt("finding.fixed", at, { ...about, finding });
+    return [{ key: `finding.fixed ${place}`, event }];
+  }
   if (state !== "dismissed" || dismissal === null) return [];
   const { how, by, at: since } = dismissal;
   const event = eventAt("finding.dismissed", at, { ...about, finding, how, by, at: since });
   // Dismissed again after it was open again, it is announced again.
-  return [{ repository, key: `finding.dismissed ${place} ${how} ${since}`, event }];
+  return [{ key: `finding.dismissed ${place} ${how} ${since}`, event }];
 }
 
 async function conclusionOf({ api, pull, trigger }: Published) {
@@ -132,12 +131,12 @@ function entriesOf({ ledger: update }: ReviewResult, ledger: Ledger | null) {
   };
 }
 
-function aboutOf({ id, task }: PullJob, head: string | null, { webUrl }: Deps): EventAbout {
+function aboutOf({ id, task }: PullJob, head: string | null, { app }: Deps): EventAbout {
   const { installation, id: repository, owner, name } = task.repository;
   return {
     job: id,
     repository: { id: repository, installation, owner, name },
-    pull: { number: task.pull, url: `${webUrl}/${owner}/${name}/pull/${task.pull}` },
+    pull: { number: task.pull, url: `${app.webUrl}/${owner}/${name}/pull/${task.pull}` },
     head_sha: head,
   };
 }
@@ -157,33 +156,29 @@ function whence(task: PullJob["task"], by: string | null): EventOrigin["origin"]
 
 /** Fields that stay as they are: what programs compare. */
 const kept = new Set([
-  ...[
-    "job",
-    "id",
-    "head_sha",
-    "base_sha",
-    "path",
-    "url",
-    "owner",
-    "name",
-    "type",
-    "severity",
-    "category",
-    "rule",
-  ],
-  ...[
-    "source",
-    "state",
-    "model",
-    "outcome",
-    "conclusion",
-    "mode",
-    "origin",
-    "requested_by",
-    "by",
-    "how",
-    "timestamp",
-  ],
+  "job",
+  "id",
+  "head_sha",
+  "base_sha",
+  "path",
+  "url",
+  "owner",
+  "name",
+  "type",
+  "severity",
+  "category",
+  "rule",
+  "source",
+  "state",
+  "model",
+  "outcome",
+  "conclusion",
+  "mode",
+  "origin",
+  "requested_by",
+  "by",
+  "how",
+  "timestamp",
 ]);
 
 interface AnnouncerOptions extends Pick<RetryOptions, "signal" | "sleep" | "warn"> {
@@ -194,7 +189,7 @@ interface AnnouncerOptions extends Pick<RetryOptions, "signal" | "sleep" | "warn
  * Stores events as jobs, each once by its id. Waits for an unavailable database as the end of the job does; never rejects, because no
  * review may fail by an event.
  */
-export function createAnnouncer(options: AnnouncerOptions): NonNullable<JobDependencies["announce"]> {
+export function createAnnouncer(options: AnnouncerOptions): EventPort["announce"] {
   const { queue, warn } = options;
   return async (events) => {
     for (const { repository, key, event } of events) {
@@ -202,12 +197,8 @@ export function createAnnouncer(options: AnnouncerOptions): NonNullable<JobDepen
         const id = `msg_${createHash("sha256").update(key).digest("base64url").slice(0, 27)}`;
         const body = escapeUnseen(JSON.stringify(await redactStrings(event, kept)));
         const task: NotifyTask = { kind: "notify", repository, id, body, headSha: null };
-        const job = {
-          task,
-          concurrencyKey: `notify#${repository.id}`,
-          coalesce: false,
-          priority: noticePriority,
-        };
+        const concurrencyKey = `notify#${repository.id}`;
+        const job = { task, concurrencyKey, coalesce: false, priority: noticePriority };
         const delivery = { id, event: "notify", action: event.type };
         await retryWhileUnavailable(() => queue.accept(delivery, [job]), options);
       } catch (error) {
@@ -239,7 +230,7 @@ interface SenderOptions {
  * Sends events to one address, signed as Standard Webhooks asks for (https://www.standardwebhooks.com, version 1). Follows no redirect, and
  * reads nothing of an answer but its status. Rejects with `receiver_failed`, which is retryable for a day after the first try.
  */
-export function createSender(options: SenderOptions): NonNullable<JobDependencies["send"]> {
+export function createSender(options: SenderOptions): EventPort["send"] {
   const { url, secret, version, now, timeoutMs = TIMEOUT_MS } = options;
   const key = signingKeyOf(secret);
   if (key === null)
@@ -249,8 +240,12 @@ export function createSender(options: SenderOptions): NonNullable<JobDependencie
   const failed = (what: string) =>
     new AppError("receiver_failed", `The receiver of events, ${host}, ${what}`);
   const post = createEgress({
-    ...{ origins: [origin], timeoutMs, mostRedirects: 0, answer: { bytes: 64_000 } },
-    ...{ holdsSecret: holdsLiveSecret, refuse: failed },
+    origins: [origin],
+    timeoutMs,
+    mostRedirects: 0,
+    answer: { bytes: 64_000 },
+    holdsSecret: holdsLiveSecret,
+    refuse: failed,
   });
   return async ({ task: { id, body }, startedAt }, signal): Promise<JobOutcome> => {
     const seconds = Math.floor(now() / 1_000);
@@ -258,7 +253,9 @@ export function createSender(options: SenderOptions): NonNullable<JobDependencie
     const headers = {
       "content-type": "application/json",
       "user-agent": `hunkwise/${version}`,
-      ...{ "webhook-id": id, "webhook-timestamp": String(seconds), "webhook-signature": `v1,${signature}` },
+      "webhook-id": id,
+      "webhook-timestamp": String(seconds),
+      "webhook-signature": `v1,${signature}`,
     };
     try {
       const { status, ok, body: unread } = await post(url, { method: "POST", headers, body, signal });

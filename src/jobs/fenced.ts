@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { AppError, errorLine } from "../errors.ts";
 import type { AfterWrite, Written } from "../github/client.ts";
 import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
@@ -6,21 +5,25 @@ import { closeDoubledChecks } from "../publish/check-run.ts";
 import { removeDoubles } from "../publish/existing.ts";
 import type { ClaimedJob } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import type { GitHubAccess, JobDependencies } from "./job-dependencies.ts";
-
-type Fenced = Pick<JobDependencies, "github" | "log"> & Partial<Pick<JobDependencies, "push" | "webUrl">>;
+import type {
+  DiskPort,
+  GitHubAccess,
+  JobDependencies,
+  JobLog,
+  OpenJob,
+  UnopenedDependencies,
+} from "./job-dependencies.ts";
 
 /**
  * Runs a job with a GitHub API that asks the queue before each write whether this worker still has the job, and records each write,
  * including pushes. A worker that was frozen writes nothing more. If it froze between that check and the write, the write happens when it
  * wakes, after another worker has written the same; this is detected at the end, and the duplicate is removed.
  */
-export async function withFence<Deps extends Fenced, T>(
+export async function withFence<T>(
   job: ClaimedJob,
   tools: JobTools,
-  deps: Deps,
-  work: (fenced: Deps) => Promise<T>,
-  pause: (milliseconds: number) => Promise<unknown> = setTimeout,
+  { openJob, ...deps }: UnopenedDependencies,
+  work: (fenced: JobDependencies) => Promise<T>,
 ): Promise<T> {
   const record = (written: Written) =>
     tools.record({ kind: "wrote", ...written }).catch((err: unknown) => {
@@ -31,12 +34,13 @@ export async function withFence<Deps extends Fenced, T>(
       );
     });
   const fence = new Fence(tools, record);
+  const github = openJob(fence.ask);
   try {
-    const { push } = deps;
-    const pushing = push && { push: recordedPush({ ...deps, push }, record) };
-    return await work({ ...deps, github: fencedGitHub(deps.github, fence), ...pushing });
+    const disk = { ...deps.disk, push: recordedPush(deps, record) };
+    return await work({ ...deps, disk, github: noting(github, fence) });
   } finally {
-    if (await fence.isLate()) await takeBack(fence, job, deps, pause);
+    if (await fence.isLate()) await takeBack(fence, job, openJob(), deps.log);
+    await github.end();
   }
 }
 
@@ -90,41 +94,33 @@ const unknownHolder = (cause: unknown) =>
 
 /** The lease is checked when the token for the push is requested. */
 function recordedPush(
-  { push, webUrl = "" }: Pick<JobDependencies, "push"> & Partial<Pick<JobDependencies, "webUrl">>,
+  { disk, app }: Pick<JobDependencies, "disk" | "app">,
   record: AfterWrite,
-): JobDependencies["push"] {
+): DiskPort["push"] {
   return async (request) => {
-    const end = await push(request);
+    const end = await disk.push(request);
     const { owner, name, branch, to } = request;
     if (end.kind === "pushed") {
-      const url = `${webUrl}/${owner}/${name}/commit/${to}`;
+      const url = `${app.webUrl}/${owner}/${name}/commit/${to}`;
       await record({ request: `push ${owner}/${name} ${branch}`, id: null, url });
     }
     return end;
   };
 }
 
-function fencedGitHub(github: GitHubAccess, fence: Fence): GitHubAccess {
-  return {
-    ...github,
-    organization: (repository, signal) => github.organization(repository, signal),
-    repository: async (repository, signal) =>
-      noting(await github.repository(repository, signal, fence.ask), fence),
-    pull: async (repository, pull, signal) =>
-      noting(await github.pull(repository, pull, signal, fence.ask), fence),
-    writer: (repository, signal) => github.writer(repository, signal, fence.ask),
-    pushing: (repository, signal) => github.pushing(repository, signal, fence.ask),
-  };
-}
-
 /** Check runs can be found again only by their key; everything else on a pull request by its markers. */
-function noting<Api extends RepositoryApi>(api: Api, { checks }: Fence): Api {
-  return {
+function noting(github: GitHubAccess, { checks }: Fence): GitHubAccess {
+  const noted = <Api extends RepositoryApi>(api: Api): Api => ({
     ...api,
     createCheckRun(head: string, externalId: string, update: CheckRunUpdate) {
       checks.push({ head, externalId });
       return api.createCheckRun(head, externalId, update);
     },
+  });
+  return {
+    ...github,
+    repository: async (repository, signal) => noted(await github.repository(repository, signal)),
+    pull: async (repository, pull, signal) => noted(await github.pull(repository, pull, signal)),
   };
 }
 
@@ -137,8 +133,8 @@ const patienceMs = 120_000;
 async function takeBack(
   { checks }: Fence,
   job: ClaimedJob,
-  { github, log }: Fenced,
-  pause: (milliseconds: number) => Promise<unknown>,
+  github: ReturnType<OpenJob>,
+  log: JobLog,
 ): Promise<void> {
   const { task } = job;
   if (!("repository" in task)) return;
@@ -146,13 +142,15 @@ async function takeBack(
   const signal = AbortSignal.timeout(patienceMs);
   try {
     for (const wait of looksAfterMs) {
-      await pause(wait);
-      if ("pull" in task) await removeDoubles(await github.pull(task.repository, task.pull, signal));
       const api = await github.repository(task.repository, signal);
+      await api.pause(wait);
+      if ("pull" in task) await removeDoubles(await github.pull(task.repository, task.pull, signal));
       for (const { head, externalId } of checks) await closeDoubledChecks(api, head, externalId);
     }
     log.warn(jobFields(job), "Another worker had the job while this one wrote: duplicates were removed");
   } catch (err) {
     log.warn({ ...jobFields(job), err }, `Duplicates may remain: ${errorLine(err)}`);
+  } finally {
+    await github.end();
   }
 }

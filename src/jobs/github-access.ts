@@ -1,6 +1,8 @@
 import {
+  appReach,
   artifactsReach,
   filesReach,
+  lookingReach,
   noOwnIds,
   type OwnIds,
   proposingReach,
@@ -10,17 +12,23 @@ import {
   repositoryReach,
   resolvingReach,
 } from "../github/allowlist.ts";
+import { createAppApi, createInstallationApi } from "../github/app-client.ts";
 import { createArtifactApi } from "../github/artifact-client.ts";
-import { type BeforeWrite, createGitHubClient, type GitHubClient } from "../github/client.ts";
+import {
+  type BeforeWrite,
+  createGitHubClient,
+  type GitHubClient,
+  type GitHubClientOptions,
+} from "../github/client.ts";
 import { notGranted } from "../github/errors.ts";
 import type { AppIdentity } from "../github/own-text.ts";
+import type { ReadFile } from "../github/pull-request-api.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
 import { createRateLimiter, type RateLimiter, type RateLimitSeen } from "../github/rate-limit.ts";
 import { createRepositoryApi, createRepositoryWriter, readFile } from "../github/repository-client.ts";
 import { endToken } from "../github/transport.ts";
 import type { RepositoryRef } from "../queue/job.ts";
-import type { Pushing } from "./job-dependencies.ts";
-import type { JobGitHub } from "./per-job.ts";
+import type { AppAccess, OpenJob, Pushing } from "./job-dependencies.ts";
 import {
   createLeastTokens,
   createWritingTokens,
@@ -42,18 +50,24 @@ const reading = { contents: "read" } as const;
 /** For the results of workflows. Only asked for where a configuration names a workflow: few installations grant it. */
 const readingArtifacts = { actions: "read" } as const;
 
-interface GitHubAccessOptions {
+/** Permissions to look for missed events: nothing that can change anything. */
+const looking = { pull_requests: "read", checks: "read" } as const;
+
+interface ClientOptions {
   /** Root of the REST API. */
   apiUrl: string;
   userAgent: string;
-  mintToken: MintToken;
-  granted: Granted;
   /** Our identity, to tell our own comments from others'. */
   identity: () => Promise<AppIdentity>;
   /** The rate limiter of this process. Default: one for these jobs only. */
   rateLimiter?: RateLimiter;
   /** Called with the rate limits that responses report. */
   onRateLimit?: (seen: RateLimitSeen & { installation: number }) => void;
+}
+
+interface GitHubAccessOptions extends ClientOptions {
+  mintToken: MintToken;
+  granted: Granted;
   /** Milliseconds since 1970. Default: the machine's clock. */
   now?: () => number;
 }
@@ -61,32 +75,41 @@ interface GitHubAccessOptions {
 /** The repository of an account with the settings for all of its repositories. */
 const organizationRepository = ".github";
 
+/** GitHub for one job, and for what needs one token as well. */
+interface JobGitHub extends ReturnType<OpenJob> {
+  /** Reads the repository's default branch, for a page. */
+  defaultBranch(repository: RepositoryRef, signal: AbortSignal): ReadFile;
+}
+
+type OpenJobGitHub = (beforeWrite?: BeforeWrite) => JobGitHub;
+
 /**
  * GitHub's API for jobs: a token for each repository, and one pacing for each installation. Each job can change only the repository and
  * the pull request that it is about.
  */
-export function createGitHubAccess(options: GitHubAccessOptions): { openJob(): JobGitHub } {
+export function createGitHubAccess(options: GitHubAccessOptions): { openJob: OpenJobGitHub } {
   const { apiUrl, userAgent, mintToken, granted, now = Date.now } = options;
-  const clientFor = clientsOf(options);
-  const tokens: Tokens = {
-    api: ofOne(createLeastTokens(publishing, { ...options, now })),
+  const access = accessOf(options);
+  const tokens: Omit<Tokens, "writing"> = {
+    api: ofOne(createLeastTokens(publishing, { mintToken, granted, now })),
     organization: () => organizationToken(mintToken),
     artifacts: artifactsToken(mintToken),
   };
   const writing = createWritingTokens({
-    ...{ mintToken, granted, now },
+    mintToken,
+    granted,
+    now,
     endToken: (token) => endToken(token, { apiUrl, userAgent }),
   });
   return {
-    openJob() {
+    openJob(beforeWrite) {
       const { token, end } = writing.forJob();
-      return { ...accessOf({ ...options, clientFor, own: noOwnIds() }, { ...tokens, writing: token }), end };
+      return { ...access({ ...tokens, writing: token }, beforeWrite), end };
     },
   };
 }
 
-interface TokenAccessOptions
-  extends Pick<GitHubAccessOptions, "apiUrl" | "userAgent" | "identity" | "rateLimiter"> {
+interface TokenAccessOptions extends ClientOptions {
   /** Reaches one repository. What it may do there is unknown until GitHub refuses something. */
   token: string;
   /** Reads the organisation's repository `.github`. Left out: `token` does. */
@@ -94,90 +117,107 @@ interface TokenAccessOptions
 }
 
 /** The same with one token that somebody else made, such as the one of a job in GitHub Actions. It is never revoked. */
-export function createTokenAccess(options: TokenAccessOptions): { openJob(): JobGitHub } {
-  const clientFor = clientsOf(options);
+export function createTokenAccess(options: TokenAccessOptions): { openJob: OpenJobGitHub } {
   const token: Token = async () => options.token;
   const organization: Token = async () => options.organizationToken ?? options.token;
-  return {
-    openJob: () => ({
-      ...accessOf(
-        { ...options, clientFor, own: noOwnIds() },
-        { api: token, writing: token, organization: () => organization },
-      ),
-      end: async () => {},
-    }),
-  };
+  const tokens: Tokens = { api: token, writing: token, organization: () => organization, artifacts: null };
+  const access = accessOf(options);
+  return { openJob: (beforeWrite) => ({ ...access(tokens, beforeWrite), end: async () => {} }) };
 }
 
 interface Tokens {
   /** For the requests that every job makes. */
   api: Token;
+  writing: Token;
   organization(): Token;
-  /** Left out if artifacts are not read. */
-  artifacts?: Token;
+  /** Null if artifacts are not read. */
+  artifacts: Token | null;
 }
 
-interface Job extends Pick<GitHubAccessOptions, "apiUrl" | "userAgent"> {
-  identity: () => Promise<AppIdentity>;
-  clientFor: ClientFor;
-  own: OwnIds;
-}
-
-function accessOf(
-  { identity, clientFor, own, apiUrl, userAgent }: Job,
-  tokens: Tokens & { writing: Token },
-): Omit<JobGitHub, "end"> {
-  const { artifacts: token } = tokens;
-  return {
-    ...(token && {
+function accessOf(options: ClientOptions) {
+  const { identity, apiUrl, userAgent } = options;
+  const client = clientsOf(options);
+  return (tokens: Tokens, beforeWrite?: BeforeWrite): Omit<JobGitHub, "end"> => {
+    const own = noOwnIds();
+    const clientFor = (
+      reach: Reach,
+      token: Token,
+      { installation, id }: RepositoryRef,
+      signal: AbortSignal,
+    ) =>
+      client(installation, {
+        reach,
+        signal,
+        beforeWrite,
+        token: ({ renew }) => token(installation, id, renew),
+      });
+    return {
       artifacts(repository, signal) {
+        if (tokens.artifacts === null) return null;
         const place = placeOf(repository);
-        const client = clientFor({ reach: artifactsReach(place), token, repository, signal });
+        const client = clientFor(artifactsReach(place), tokens.artifacts, repository, signal);
         return createArtifactApi({ client, ...place, apiUrl, userAgent, signal });
       },
-    }),
-    async repository(repository, signal, beforeWrite) {
-      const [place, app] = [placeOf(repository), await identity()];
-      const reach = repositoryReach(place, app, own);
-      const client = clientFor({ reach, token: tokens.api, repository, signal, beforeWrite });
-      return createRepositoryApi({ client, ...place, app });
-    },
-    async pull(repository, pull, signal, beforeWrite) {
-      const [place, app] = [placeOf(repository), await identity()];
-      const how = { repository, signal, beforeWrite };
-      const client = clientFor({ ...how, reach: pullReach(place, pull, app, own), token: tokens.api });
-      const writing = clientFor({ ...how, reach: resolvingReach(own), token: tokens.writing });
-      return createPullRequestApi({ client, writing, ...place, app, pull });
-    },
-    async writer(repository, signal, beforeWrite) {
-      const place = placeOf(repository);
-      const how = { repository, signal, beforeWrite, token: tokens.writing };
-      return createRepositoryWriter({
-        client: clientFor({ ...how, reach: proposingReach(place) }),
-        ...place,
-      });
-    },
-    async pushing(repository, _signal, beforeWrite) {
-      const { slug } = await identity();
-      return {
-        author: authorOf(`${slug}[bot]`, own),
-        async authorization() {
-          const token = await tokens.writing(repository.installation, repository.id, false);
-          await beforeWrite?.();
-          return basic(token);
-        },
-      };
-    },
-    defaultBranch(repository, signal) {
-      const place = placeOf(repository);
-      const client = clientFor({ reach: filesReach(place), token: tokens.api, repository, signal });
-      return async (path) => (await readFile(client, place, path))?.text;
-    },
-    async organization(repository, signal) {
-      const there = { owner: repository.owner, repo: organizationRepository };
-      const reach = filesReach({ ...there, id: null });
-      const client = clientFor({ reach, token: tokens.organization(), repository, signal });
-      return async (path) => (await readFile(client, there, path))?.text;
+      async repository(repository, signal) {
+        const [place, app] = [placeOf(repository), await identity()];
+        const client = clientFor(repositoryReach(place, app, own), tokens.api, repository, signal);
+        return createRepositoryApi({ client, ...place, app });
+      },
+      async pull(repository, pull, signal) {
+        const [place, app] = [placeOf(repository), await identity()];
+        const client = clientFor(pullReach(place, pull, app, own), tokens.api, repository, signal);
+        const writing = clientFor(resolvingReach(own), tokens.writing, repository, signal);
+        return createPullRequestApi({ client, writing, ...place, app, pull });
+      },
+      async writer(repository, signal) {
+        const place = placeOf(repository);
+        const client = clientFor(proposingReach(place), tokens.writing, repository, signal);
+        return createRepositoryWriter({ client, ...place });
+      },
+      async pushing({ installation, id }) {
+        const { slug } = await identity();
+        return {
+          author: authorOf(`${slug}[bot]`, own),
+          async authorization() {
+            const token = await tokens.writing(installation, id, false);
+            await beforeWrite?.();
+            return basic(token);
+          },
+        };
+      },
+      defaultBranch(repository, signal) {
+        const place = placeOf(repository);
+        const client = clientFor(filesReach(place), tokens.api, repository, signal);
+        return async (path) => (await readFile(client, place, path))?.text;
+      },
+      async organization(repository, signal) {
+        const there = { owner: repository.owner, repo: organizationRepository };
+        const reach = filesReach({ ...there, id: null });
+        const client = clientFor(reach, tokens.organization(), repository, signal);
+        return async (path) => (await readFile(client, there, path))?.text;
+      },
+    };
+  };
+}
+
+interface AppAccessOptions extends GitHubAccessOptions {
+  /** The App's own JSON web token; `renew` asks for one that is not cached. */
+  appToken: GitHubClientOptions["token"];
+}
+
+/** Identifies the App's own requests, which count separately from those of each installation. */
+const appItself = 0;
+
+/** GitHub as the App itself, and as an installation for everything that it reaches. */
+export function createAppAccess(options: AppAccessOptions): AppAccess {
+  const { appToken, identity, mintToken, granted, now = Date.now } = options;
+  const client = clientsOf(options);
+  const lookingToken = createLeastTokens(looking, { mintToken, granted, now });
+  return {
+    app: (signal) => createAppApi(client(appItself, { reach: appReach, token: appToken, signal })),
+    async installation(id, signal) {
+      const token = (how: { renew: boolean }) => lookingToken(id, how);
+      return createInstallationApi(client(id, { reach: lookingReach, token, signal }), await identity());
     },
   };
 }
@@ -190,23 +230,20 @@ function authorOf(login: string, { accounts }: OwnIds): Pushing["author"] {
 
 const placeOf = ({ owner, name, id }: RepositoryRef): RepositoryPath => ({ owner, repo: name, id });
 
-type ClientFor = (one: {
-  reach: Reach;
-  token: Token;
-  repository: RepositoryRef;
-  signal: AbortSignal;
-  beforeWrite?: BeforeWrite | undefined;
-}) => GitHubClient;
-
-function clientsOf(
-  options: Pick<GitHubAccessOptions, "apiUrl" | "userAgent" | "rateLimiter" | "onRateLimit">,
-): ClientFor {
-  const { apiUrl: baseUrl, userAgent, rateLimiter = createRateLimiter(), onRateLimit } = options;
-  return ({ reach, token, repository: { installation, id }, signal, beforeWrite }) =>
+/** Makes clients, which share their limits if they are of one installation. */
+function clientsOf({
+  apiUrl: baseUrl,
+  userAgent,
+  rateLimiter = createRateLimiter(),
+  onRateLimit,
+}: ClientOptions) {
+  type Options = Pick<GitHubClientOptions, "reach" | "token" | "signal" | "beforeWrite">;
+  return (installation: number, options: Options): GitHubClient =>
     createGitHubClient({
-      ...{ baseUrl, userAgent, reach, signal, beforeWrite },
+      ...options,
+      baseUrl,
+      userAgent,
       limits: rateLimiter(installation),
-      token: ({ renew }) => token(installation, id, renew),
       onRateLimit: (seen) => onRateLimit?.({ installation, ...seen }),
     });
 }

@@ -2,9 +2,11 @@ import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { Checkout } from "../git/checkout.ts";
 import type { PushEnd, PushRequest } from "../git/remote.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
+import type { AppApi, InstallationApi } from "../github/app-client.ts";
 import type { ArtifactApi } from "../github/artifact-client.ts";
 import type { BeforeWrite } from "../github/client.ts";
 import type {
+  PullRequest,
   PullRequestApi,
   ReadFile,
   RepositoryApi,
@@ -22,8 +24,158 @@ import type { Notes } from "../queue/stores.ts";
 import type { Spending } from "../queue/usage.ts";
 import type { EventJson } from "../reporters/event.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
-import type { AppAccess } from "./app-access.ts";
 import type { SpendingLimits, UsageLimits } from "./budgets.ts";
+
+/** What the process that runs jobs composes once: each job gets its own GitHub access, which ends with the job. */
+export interface UnopenedDependencies extends Omit<JobDependencies, "github"> {
+  openJob: OpenJob;
+}
+
+/**
+ * Opens GitHub for one job. `beforeWrite` is called right before each request that changes something. `end` ends the tokens that were minted
+ * only for this job, and never rejects.
+ */
+export type OpenJob = (beforeWrite?: BeforeWrite) => GitHubAccess & { end(): Promise<void> };
+
+/** What a job depends on, by purpose. */
+export interface JobDependencies {
+  github: GitHubAccess;
+  disk: DiskPort;
+  models: ModelPort;
+  processes: ProcessPort;
+  settings: Settings;
+  limits: LimitPort;
+  record: RecordPort;
+  app: AppPort;
+  log: JobLog;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/**
+ * GitHub for one job: each API acts on one repository, with a token that reaches nothing else. Its calls reject with `github_forbidden`
+ * where a permission was not granted.
+ */
+export interface GitHubAccess {
+  repository(repository: RepositoryRef, signal: AbortSignal): Promise<RepositoryApi>;
+  pull(repository: RepositoryRef, number: number, signal: AbortSignal): Promise<PullRequestApi>;
+  /** For a command that changes a file. */
+  writer(repository: RepositoryRef, signal: AbortSignal): Promise<RepositoryWriter>;
+  /** For a command that pushes. */
+  pushing(repository: RepositoryRef): Promise<Pushing>;
+  /** Reads the results of workflows, with a token for nothing else. Null where they are not read. */
+  artifacts(repository: RepositoryRef, signal: AbortSignal): ArtifactApi | null;
+  /** Reads the repository `.github` of the repository's owner, which holds an organisation's common settings. */
+  organization(repository: RepositoryRef, signal: AbortSignal): Promise<ReadFile>;
+}
+
+/** What a push needs. */
+export interface Pushing {
+  /** Author of the pushed commits: us. */
+  author: { name: string; email: string };
+  /** Value of the Authorization header, with a token for this job only; requested right before the push. */
+  authorization(): Promise<string>;
+}
+
+/** The copies of repositories on this machine. */
+export interface DiskPort {
+  checkout(request: CheckoutRequest): Promise<Checkout>;
+  /** Moves a branch on GitHub from one commit to another, or does nothing. */
+  push(request: BranchPush): Promise<PushEnd>;
+  /** Indexes repositories for later reviews. Null: no indexes, and no review reads one. */
+  indexes: { update(task: IndexTask): void } | null;
+}
+
+export interface CheckoutRequest {
+  repository: RepositoryRef;
+  /** Its head and base are fetched, and the head is checked out. */
+  pull: Pick<PullRequest, "number" | "headSha" | "baseSha" | "baseRef">;
+  signal: AbortSignal;
+}
+
+/** A commit to push to a branch on GitHub. */
+export interface BranchPush extends Pick<PushRequest, "branch" | "from" | "to" | "authorization" | "signal"> {
+  /** Where the commit is. */
+  place: RevisionPlace;
+  /** The repository of the branch, which may be a fork. */
+  owner: string;
+  name: string;
+}
+
+export interface ModelPort {
+  /** Null: only the analyzers review. */
+  all: Models | null;
+  /** Resolves when the models' abilities are known and their facts are valid. Rejects only when aborted. */
+  ready(signal: AbortSignal): Promise<void>;
+}
+
+/** The processes that read, and run, what a pull request contains. */
+interface ProcessPort {
+  /** Starts the process that reads the checkout in this folder. Undefined: a separate process, which is started when it is needed. */
+  start(checkout: string): StartedProcess | undefined;
+  /** For the commands of fixes. */
+  commandSandbox: FindCommandSandbox;
+  /** For the tests of proofs. */
+  findTestPlace: FindTestPlace;
+}
+
+/** What decides about reviews besides the configuration of the base branch. */
+export interface Settings {
+  /** Whether no model reads anything without a policy of the organisation. */
+  requiresPolicy: boolean;
+  /** Narrows the configuration of the base branch, which then decides nothing that goes further. */
+  narrow(config: EffectiveConfig): EffectiveConfig;
+  /** Reads the results of other tools, once a review begins. */
+  results(): Promise<readonly ToolResult[]>;
+}
+
+interface LimitPort {
+  spending: Spending;
+  /** For each installation. */
+  dailyBudget: SpendingLimits;
+  usage: UsageLimits;
+}
+
+/** Where people look for what jobs did. */
+interface RecordPort {
+  /** Counts what became of findings. */
+  figures: Pick<Figures, "knows" | "write">;
+  /** A Logseq graph that takes notes of reviews. Null: no notes. */
+  vault: LogseqVault | null;
+  /** Events for the operator's receiver. Null: nobody is told. */
+  events: EventPort | null;
+  /** Called with the duration of each successful phase of a review. For metrics. */
+  phase(phase: Phase, milliseconds: number): void;
+}
+
+export interface EventPort {
+  /** Stores events. Never rejects. */
+  announce(events: readonly Announcement[]): Promise<void>;
+  /** Sends a stored event. */
+  send(job: ClaimedJob & { task: NotifyTask }, signal: AbortSignal): Promise<JobOutcome>;
+}
+
+/** Something that happened. */
+export interface Announcement {
+  repository: RepositoryRef;
+  /** Names what happened: the same is announced once, however often it is noticed. */
+  key: string;
+  event: EventJson;
+}
+
+/** The measured phases of a review: fetching and checking out, reading and finding, publishing. */
+export type Phase = "fetch" | "review" | "publish";
+
+interface AppPort {
+  /** Root of GitHub's pages, without a slash at the end. */
+  webUrl: string;
+  /** Version of Hunkwise. */
+  version: string;
+  /** A secret of a pull request, the same in each process. It keys the memory of what was read. */
+  contentKey(repository: RepositoryRef, pull: number): string;
+  /** Null if the process only reviews. */
+  upkeep: Upkeep | null;
+}
 
 /** Dependencies of jobs that are not about a pull request: looking for missed events, and deleting stored data. */
 export interface Upkeep {
@@ -38,64 +190,10 @@ export interface Upkeep {
   removeRepository(place: { id: number }): Promise<boolean>;
 }
 
-/** What a push needs. */
-export interface Pushing {
-  /** Author of the pushed commits: us. */
-  author: { name: string; email: string };
-  /**
-   * Value of the Authorization header, with a token for this job only; requested right before the push. Rejects with `github_forbidden` if
-   * write access was not granted.
-   */
-  authorization(): Promise<string>;
-}
-
-/**
- * GitHub for jobs: each API acts on one repository, with a token that reaches nothing else. `beforeWrite` is called right before each
- * request that changes something.
- */
-export interface GitHubAccess {
-  repository(
-    repository: RepositoryRef,
-    signal: AbortSignal,
-    beforeWrite?: BeforeWrite,
-  ): Promise<RepositoryApi>;
-  pull(
-    repository: RepositoryRef,
-    number: number,
-    signal: AbortSignal,
-    beforeWrite?: BeforeWrite,
-  ): Promise<PullRequestApi>;
-  /** For a command that changes a file. Its calls reject with `github_forbidden` if that was not granted. */
-  writer(
-    repository: RepositoryRef,
-    signal: AbortSignal,
-    beforeWrite?: BeforeWrite,
-  ): Promise<RepositoryWriter>;
-  /** For a command that pushes. */
-  pushing(repository: RepositoryRef, signal: AbortSignal, beforeWrite?: BeforeWrite): Promise<Pushing>;
-  /** Reads the results of workflows, with a token for nothing else. Left out: they are not read. */
-  artifacts?(repository: RepositoryRef, signal: AbortSignal): ArtifactApi;
-  /** Reads the repository `.github` of the repository's owner, which holds an organisation's common settings. */
-  organization(repository: RepositoryRef, signal: AbortSignal): Promise<ReadFile>;
-}
-
-export interface CheckoutRequest {
-  repository: RepositoryRef;
-  pull: number;
-  /** Full object names. Both are fetched, and `head` is checked out. */
-  head: string;
-  base: string;
-  /** Name of the pull request's target branch. */
-  baseRef: string;
-  signal: AbortSignal;
-}
-
-/** Something that happened, for the operator's receiver. */
-export interface Announcement {
-  repository: RepositoryRef;
-  /** Names what happened: the same is announced once, however often it is noticed. */
-  key: string;
-  event: EventJson;
+/** GitHub as the App itself, and as an installation for everything that it reaches. */
+export interface AppAccess {
+  app(signal: AbortSignal): AppApi;
+  installation(id: number, signal: AbortSignal): Promise<InstallationApi>;
 }
 
 /** The part of a logger that jobs need. */
@@ -105,65 +203,10 @@ export interface JobLog {
   error(fields: object, message: string): void;
 }
 
-/** The measured phases of a review: fetching and checking out, reading and finding, publishing. */
-export type Phase = "fetch" | "review" | "publish";
-
-/** A commit to push to a branch on GitHub. */
-export interface BranchPush extends Pick<PushRequest, "branch" | "from" | "to" | "authorization" | "signal"> {
-  /** Where the commit is. */
-  place: RevisionPlace;
-  /** The repository of the branch, which may be a fork. */
-  owner: string;
-  name: string;
-}
-
-/** Dependencies of jobs; the process that runs the jobs composes them once. */
-export interface JobDependencies {
-  github: GitHubAccess;
-  checkout(request: CheckoutRequest): Promise<Checkout>;
-  /** Moves a branch on GitHub from one commit to another, or does nothing. */
-  push(request: BranchPush): Promise<PushEnd>;
-  /** Starts the process that reads the checkout in this folder. Default: a separate process. */
-  startProcess?: (checkout: string) => StartedProcess;
-  /** Without it, fixes run no commands. */
-  commandSandbox?: FindCommandSandbox;
-  /** Without it, no finding is proved. */
-  findTestPlace?: FindTestPlace;
-  /** Narrows the configuration of the base branch, which then decides nothing that goes further. Left out: it holds as it is. */
-  narrow?: (config: EffectiveConfig) => EffectiveConfig;
-  /** Whether no model reads anything without a policy of the organisation. Left out: it does. */
-  requiresPolicy?: boolean | undefined;
-  /** Reads the results of other tools, once a review begins. Left out: there are none. */
-  results?(): Promise<readonly ToolResult[]>;
-  /** Null: only the analyzers review. */
-  models: Models | null;
-  /** Resolves when the models' abilities are known and their facts are valid. Rejects only when aborted. */
-  modelsReady(signal: AbortSignal): Promise<void>;
-  spending: Spending;
-  /** Counts what became of findings. Left out: nothing is counted. */
-  figures?: Figures;
-  /** A Logseq graph that takes notes of reviews. Left out or null: no notes. */
-  vault?: LogseqVault | null;
-  /** Indexes repositories for later reviews. Left out: no indexes, and no review reads one. */
-  indexes?: { update(task: IndexTask): void };
-  /** Stores events for the operator's receiver. Never rejects. Left out: nobody is told. */
-  announce?(events: readonly Announcement[]): Promise<void>;
-  /** Sends a stored event. */
-  send?(job: ClaimedJob & { task: NotifyTask }, signal: AbortSignal): Promise<JobOutcome>;
-  /** Left out if the process only reviews. */
-  upkeep?: Upkeep;
-  /** For each installation. */
-  dailyBudget: SpendingLimits;
-  usage: UsageLimits;
-  /** A secret of a pull request, the same in each process. It keys the memory of what was read. */
-  contentKey(repository: RepositoryRef, pull: number): string;
-  /** Called with the duration of each successful phase of a review. For metrics. */
-  onPhase?: (phase: Phase, milliseconds: number) => void;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Root of GitHub's pages, without a slash at the end. */
-  webUrl: string;
-  /** Version of Hunkwise. */
-  version: string;
-  log: JobLog;
-}
+/** For a process that only reviews, and tells nobody but the pull request. */
+export const noRecord: RecordPort = {
+  figures: { knows: async () => false, write: async () => {} },
+  vault: null,
+  events: null,
+  phase() {},
+};

@@ -1,58 +1,29 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
-import { defaultRepoConfig } from "../config/repo-config.ts";
 import { errorLine, publicLine } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 import { openFindings } from "../ledger/entry.ts";
 import { concludeAtOnce, concludeQueued } from "../publish/check-run.ts";
 import { failedConclusion, type Held, passedConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";
-import type { ClaimedJob, JobOutcome, PurgeTask, ReconcileTask, RecountTask, Task } from "../queue/job.ts";
+import type { ClaimedJob, JobOutcome, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeEarlierChecks, isRefusal, type Met, triggerFor } from "./attempts.ts";
-import { runAct } from "./commands/act.ts";
-import { commandContext, runCommand, runReply, tellFailure } from "./commands/dispatch.ts";
-import { dryRun, dryRunContext } from "./commands/dry-run.ts";
+import {
+  commandContext,
+  dryRun,
+  dryRunContext,
+  runAct,
+  runCommand,
+  runReply,
+  tellFailure,
+} from "./commands/dispatch.ts";
 import { announceEnd } from "./events.ts";
 import { withFence } from "./fenced.ts";
-import type { JobDependencies } from "./job-dependencies.ts";
-import { loadConfig, orRefused } from "./load-config.ts";
-import { purge } from "./reconcile/purge.ts";
-import { reconcileApp } from "./reconcile/reconcile-app.ts";
-import { reconcileInstallation } from "./reconcile/reconcile-installation.ts";
-import { recount } from "./reconcile/recount.ts";
+import type { JobDependencies, UnopenedDependencies } from "./job-dependencies.ts";
+import { reviewConfig } from "./load-config.ts";
+import { keepUp } from "./reconcile/keep-up.ts";
 import { reviewPull } from "./review-pull.ts";
-
-type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask | RecountTask };
-
-/** Looks for missed events, or deletes the stored data of an account that removed the App. */
-export async function keepUp(
-  { task }: UpkeepJob,
-  tools: Pick<JobTools, "signal" | "record" | "recorded">,
-  {
-    upkeep,
-    figures,
-    github,
-    now,
-    log,
-  }: Pick<JobDependencies, "upkeep" | "figures" | "github" | "now" | "log">,
-): Promise<JobOutcome> {
-  if (!upkeep)
-    return {
-      kind: "skipped",
-      reason: "this process only reviews; a server deletes data and looks for missed events",
-    };
-  const { signal } = tools;
-  if (task.kind === "purge") return purge(task, { upkeep, signal });
-  if (task.kind === "recount")
-    return figures
-      ? recount(task, tools, { upkeep, figures, github })
-      : { kind: "skipped", reason: "this process counts no figures" };
-  const options = { upkeep, signal, log, now };
-  return task.installation === null
-    ? reconcileApp(options)
-    : reconcileInstallation(task.installation, options);
-}
 
 /** What a worker needs from us: the handler, and the function that reports a job that failed for good. */
 export interface JobHandler {
@@ -60,7 +31,7 @@ export interface JobHandler {
   giveUp(job: ClaimedJob, error: unknown, tools: JobTools): Promise<void>;
 }
 
-export function createJobHandler(deps: JobDependencies): JobHandler {
+export function createJobHandler(deps: UnopenedDependencies): JobHandler {
   return {
     handle: (job, tools) => withFence(job, tools, deps, (fenced) => handle(job, tools, fenced)),
     giveUp: (job, error, tools) => withFence(job, tools, deps, (fenced) => giveUp(job, error, tools, fenced)),
@@ -70,7 +41,7 @@ export function createJobHandler(deps: JobDependencies): JobHandler {
 async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const { task } = job;
   // Before any request to GitHub: a person who floods us must not use up our rate limit.
-  if (!(await deps.usage.mayAsk(job)))
+  if (!(await deps.limits.usage.mayAsk(job)))
     return { kind: "skipped", reason: "its author has reached the limit of commands for this hour" };
   switch (task.kind) {
     case "review":
@@ -86,8 +57,8 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
     case "reply":
       return runReply({ ...job, task }, tools, deps);
     case "notify":
-      return deps.send
-        ? deps.send({ ...job, task }, tools.signal)
+      return deps.record.events
+        ? deps.record.events.send({ ...job, task }, tools.signal)
         : { kind: "skipped", reason: "HUNKWISE_EVENTS_URL is not set here" };
     case "reconcile":
     case "purge":
@@ -114,9 +85,8 @@ async function giveUp(
   deps: JobDependencies,
 ): Promise<void> {
   const { task } = job;
-  const { github, log } = deps;
   if (!("pull" in task)) return;
-  const warn = (notice: string) => log.warn(jobFields(job), notice);
+  const warn = (notice: string) => deps.log.warn(jobFields(job), notice);
   const recorded = await tools.recorded();
   const opened = recorded.findLast((entry) => entry.kind === "check_opened");
   // A job that is not a review has a check run only if it ended in a review.
@@ -129,7 +99,7 @@ async function giveUp(
       deps,
     );
   if (!isReview && opened === undefined) return tellWhoAsked(job, publicLine(error), tools, deps);
-  const api = await github.pull(task.repository, task.pull, tools.signal);
+  const api = await deps.github.pull(task.repository, task.pull, tools.signal);
   const met = await meet(task, opened, api);
   await closeEarlierChecks(recorded, met, api, warn);
   if (met.pull.state === "closed") return;
@@ -171,8 +141,7 @@ async function heldOn(
   };
   try {
     const wanted = { api, pull: { baseSha }, repository: task.repository };
-    const loading = loadConfig(wanted, deps, tools.signal);
-    const { config } = await orRefused(loading, deps.narrow?.(defaultRepoConfig));
+    const { config } = await reviewConfig(wanted, deps, tools.signal);
     const open = await currentLedger(api).then(openFindings, (err: unknown) => unless(err, []));
     return { open, policy: checkPolicy(config) };
   } catch (err) {

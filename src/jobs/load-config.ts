@@ -20,19 +20,14 @@ interface ConfigOf {
  */
 export async function loadConfig(
   { api, pull, repository }: ConfigOf,
-  {
-    github,
-    narrow = asItIs,
-    requiresPolicy = false,
-  }: Pick<JobDependencies, "github" | "narrow" | "requiresPolicy">,
+  { github, settings }: Pick<JobDependencies, "github" | "settings">,
   signal: AbortSignal,
 ): Promise<EffectiveConfig> {
   const readOrganization = await github.organization(repository, signal);
   const read = (path: string) => api.fileAt(path, pull.baseSha);
-  return narrow((await loadRepoConfig(read, { readOrganization, requiresPolicy })).config);
+  const { requiresPolicy } = settings;
+  return settings.narrow((await loadRepoConfig(read, { readOrganization, requiresPolicy })).config);
 }
-
-const asItIs = (config: EffectiveConfig): EffectiveConfig => config;
 
 /**
  * The same, with the base's own configuration files in folders. It needs a checkout, and no model may see any path before it. Also rejects
@@ -41,7 +36,7 @@ const asItIs = (config: EffectiveConfig): EffectiveConfig => config;
 export async function withFolders(
   config: EffectiveConfig,
   place: RevisionPlace,
-  { narrow = asItIs }: Pick<JobDependencies, "narrow">,
+  { settings }: Pick<JobDependencies, "settings">,
 ): Promise<EffectiveConfig> {
   await using workspace = openWorkspace(place);
   const query = { commit: place.shas.base, isWanted: isConfigName, max: mostListed };
@@ -49,7 +44,7 @@ export async function withFolders(
     tree: () => listNamed(place, query),
     readBlob: (oid) => workspace.readBlob(oid),
   });
-  return narrow(nested);
+  return settings.narrow(nested);
 }
 
 /** The configuration that a review uses. */
@@ -62,10 +57,17 @@ export interface ReviewConfig {
   refused: string | null;
 }
 
+/** The configuration for a review, which goes on without a refused file. Rejects for every other reason. */
+export const reviewConfig = (
+  of: ConfigOf,
+  deps: Pick<JobDependencies, "github" | "settings">,
+  signal: AbortSignal,
+): Promise<ReviewConfig> => orRefused(loadConfig(of, deps, signal), deps.settings.narrow(defaultRepoConfig));
+
 /** The configuration of a review that may be refused: `otherwise` is then what is left of it. Rejects for every other reason. */
 export async function orRefused(
   loading: Promise<EffectiveConfig>,
-  otherwise: EffectiveConfig = defaultRepoConfig,
+  otherwise: EffectiveConfig,
 ): Promise<ReviewConfig> {
   try {
     return { config: await loading, refused: null };

@@ -1,4 +1,11 @@
-import { keyOf, type NewJob, type PurgeTask, type RecountTask, type RepositoryRef } from "../queue/job.ts";
+import {
+  keyOf,
+  type NewJob,
+  type PurgeTask,
+  type RecountTask,
+  type RepositoryRef,
+  type ReviewTask,
+} from "../queue/job.ts";
 
 /*
  * Jobs that more than one cause starts: a webhook, and reconciling, which makes up for lost webhooks.
@@ -11,10 +18,17 @@ export function eventReview(
   headSha: string,
   how: Partial<Pick<NewJob, "priority" | "debounceMs">> = {},
 ): NewJob {
-  const task = {
-    ...{ kind: "review" as const, mode: "new" as const, again: false },
-    ...{ repository, pull, headSha, trigger: `event#${pull}` },
-    ...{ thread: null, commentId: null, requestedBy: null },
+  const task: ReviewTask = {
+    kind: "review",
+    mode: "new",
+    again: false,
+    repository,
+    pull,
+    headSha,
+    trigger: `event#${pull}`,
+    thread: null,
+    commentId: null,
+    requestedBy: null,
   };
   return { task, concurrencyKey: keyOf(repository, pull), coalesce: true, priority: 0, ...how };
 }

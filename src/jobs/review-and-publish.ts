@@ -9,7 +9,8 @@ import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts"
 import { createJournal } from "../journal/journal.ts";
 import { type Ledger, openFindings } from "../ledger/entry.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
-import { NO_SANDBOX, proveReview, withoutProofs } from "../process/prove-review.ts";
+import { proveReview, withoutProofs } from "../process/prove-review.ts";
+import { readArtifact } from "../process/read-artifact.ts";
 import { runTask } from "../process/run-task.ts";
 import type { CheckRun } from "../publish/check-run.ts";
 import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
@@ -18,6 +19,7 @@ import {
   type ClaimedJob,
   type JobOutcome,
   maxAttempts,
+  type RepositoryRef,
   type ReviewFigures,
   type ReviewTask,
 } from "../queue/job.ts";
@@ -25,11 +27,10 @@ import { type JobTools, jobFields, nextTry, requireLease } from "../queue/run-jo
 import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
 import { isComplete, type ReviewResult } from "../review/review-result.ts";
 import { reviewTask } from "../review/review-task.ts";
-import { onChangedFiles, ToolResult } from "../review/tool-results/tool-result.ts";
+import { fairShare, onChangedFiles, ToolResult } from "../review/tool-results/tool-result.ts";
 import {
   pinPromptContext,
-  publishedReview,
-  recordedMasks,
+  publishedName,
   recordedResult,
   recordedTests,
   recordedTurns,
@@ -40,11 +41,10 @@ import {
 import { type Budget, withinBudget } from "./budgets.ts";
 import { announceEnd, announceReview } from "./events.ts";
 import { indexTask, reviewIndex } from "./graph-index.ts";
-import type { JobDependencies, Phase } from "./job-dependencies.ts";
+import type { JobDependencies, ModelPort, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
-import { budgetOf, logProgress, modelOutage, watchModels } from "./model-run.ts";
+import { budgetOf, modelOutage, processOptions, watchModels } from "./model-run.ts";
 import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
-import { awaitWorkflows, workflowResults } from "./workflow-results.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 
@@ -127,7 +127,7 @@ async function recordedOrNew(subject: Subject, tools: JobTools, deps: JobDepende
   await tools.record({ kind: "began", head });
   const { result, tidy } = await checkOutAndReview(subject, tools, deps);
   // A dry run is shown even if something was published meanwhile.
-  const after = job.task.mode === "dry_run" ? {} : { after: publishedReview(ledger) };
+  const after = job.task.mode === "dry_run" ? {} : { after: publishedName(ledger) };
   await tools.record({ kind: "result", head, base, result, ...after });
   const tidyOrTell = () =>
     tidy(tools.signal).catch((err: unknown) => {
@@ -158,24 +158,25 @@ async function checkOutAndReview(subject: Subject, tools: JobTools, deps: JobDep
   const { job, pull } = subject;
   // Recorded turns have their results already.
   if (recordedTurns(subject.recorded, pull.headSha).length === 0)
-    await awaitWorkflows({ ...subject, repository: job.task.repository }, deps, tools.signal);
+    await awaitWorkflows(subject, deps, tools.signal);
   const budget = budgetOf(job, subject.loaded.config, deps);
   await requireBudget(budget, subject, modelsOf(subject.loaded, deps));
   const { repository } = job.task;
-  const { number, headSha: head, baseSha: base, baseRef } = pull;
-  await deps.usage.requireReview({ id: job.id, repository, pull: number, head, author: pull.author });
-  const wanted = { repository, pull: number, head, base, baseRef, signal: tools.signal };
-  const checkout = await timed("fetch", deps, () => deps.checkout(wanted));
+  const { number, headSha: head, author } = pull;
+  await deps.limits.usage.requireReview({ id: job.id, repository, pull: number, head, author });
+  const checkout = await timed("fetch", deps, () =>
+    deps.disk.checkout({ repository, pull, signal: tools.signal }),
+  );
   try {
     const { place } = checkout;
     const { config, refused } = subject.loaded;
     const loaded =
       refused === null ? await orRefused(withFolders(config, place, deps), config) : subject.loaded;
-    const allowed = modelsOf(loaded, deps);
+    const allowed = { ...deps, models: modelsOf(loaded, deps) };
     const result = await reviewCheckout(place, { ...subject, loaded, budget }, tools, allowed);
     const tidy = async (signal: AbortSignal) => {
       await checkout.tidy(signal);
-      if (allowed.models) deps.indexes?.update(indexTask(place, loaded.config.paths.private));
+      if (allowed.models.all) deps.disk.indexes?.update(indexTask(place, loaded.config.paths.private));
     };
     return { result, tidy };
   } finally {
@@ -184,29 +185,27 @@ async function checkOutAndReview(subject: Subject, tools: JobTools, deps: JobDep
 }
 
 /** No models if the configuration is refused: it may have kept any file private. */
-const modelsOf = ({ refused }: ReviewConfig, deps: JobDependencies): JobDependencies =>
-  refused === null ? deps : { ...deps, models: null };
+const modelsOf = ({ refused }: ReviewConfig, { models }: JobDependencies): ModelPort =>
+  refused === null ? models : { ...models, all: null };
 
 /** Never rejects. Issues and checks are only read if there is a model. */
 async function pullText(
   { job, api, pull, loaded, ledger }: Subject,
-  { models, webUrl, log }: JobDependencies,
+  { models, app, log }: JobDependencies,
 ): Promise<PullText> {
   const { config } = loaded;
   const { number, title, body, author } = pull;
   const earlier = earlierFindings(ledger, config.paths.private);
-  if (!models) return { ...{ number, title, body, author }, issues: [], checks: [], earlier };
+  if (!models.all) return { number, title, body, author, issues: [], checks: [], earlier };
   const warn = (notice: string) => log.warn(jobFields(job), notice);
   const { repository } = job.task;
+  const { webUrl } = app;
   return { ...(await pullTextOf({ api, pull, repository, webUrl, config, warn })), earlier };
 }
 
-function historyFor(
-  { job, pull, loaded, ledger, recorded }: Subject,
-  { contentKey }: JobDependencies,
-): History {
+function historyFor({ job, pull, loaded, ledger, recorded }: Subject, { app }: JobDependencies): History {
   return historyOf({
-    key: contentKey(job.task.repository, pull.number),
+    key: app.contentKey(job.task.repository, pull.number),
     state: ledger.state,
     mode: job.task.mode,
     recorded,
@@ -219,12 +218,8 @@ function historyFor(
  * Rejects with `budget_spent` before anything is paid; a review that has paid for turns continues with them, whatever is left. Called
  * before the checkout and again after it, because other reviews spend from the same budget meanwhile.
  */
-async function requireBudget(
-  budget: Budget,
-  { pull, recorded }: Subject,
-  { models }: Pick<JobDependencies, "models">,
-): Promise<void> {
-  if (models && recordedTurns(recorded, pull.headSha).length === 0) await budget.require();
+async function requireBudget(budget: Budget, { pull, recorded }: Subject, models: ModelPort): Promise<void> {
+  if (models.all && recordedTurns(recorded, pull.headSha).length === 0) await budget.require();
 }
 
 /** How long the queue may take to end the job after a review. */
@@ -233,10 +228,8 @@ const settlingMs = 30_000;
 const Told = z.strictObject({
   text: PullText,
   limits: Limits,
-  /** Of workflows. Older versions did not record them. */
-  others: z
-    .strictObject({ results: z.array(ToolResult), warnings: z.array(z.string()) })
-    .default({ results: [], warnings: [] }),
+  /** Of workflows. */
+  others: z.strictObject({ results: z.array(ToolResult), warnings: z.array(z.string()) }),
 });
 
 /** `loaded` includes the private paths of the folders' configuration files. */
@@ -247,22 +240,22 @@ async function reviewCheckout(
   deps: JobDependencies,
 ): Promise<ReviewResult> {
   const { job, pull, loaded, recorded, ledger, budget } = subject;
-  const { record, signal } = tools;
+  const models = deps.models.all;
   const { headSha: head, baseSha: base } = pull;
-  await requireBudget(budget, subject, deps);
+  await requireBudget(budget, subject, deps.models);
   const turns = recordedTurns(recorded, head);
-  if (deps.models) await deps.modelsReady(signal);
-  const watched = deps.models && watchModels(eachRole(deps.models, (model) => budget.meter(model)));
-  const about = { head, base, after: publishedReview(ledger), private: [...loaded.config.paths.private] };
+  if (models) await deps.models.ready(tools.signal);
+  const watched = models && watchModels(eachRole(models, (model) => budget.meter(model)));
+  const about = { head, base, after: publishedName(ledger), private: [...loaded.config.paths.private] };
   const tell = async () => ({
     text: await pullText(subject, deps),
     limits: withinBudget(limitsOf(loaded.config), await budget.left(), turns),
-    others: await workflowResults(place, { ...subject, repository: job.task.repository }, deps, signal),
+    others: await workflowResults(place, subject, deps, tools.signal),
   });
   const telling = { about, shape: Told, recorded, turns };
   const { text, limits, others } = await (watched ? pinPromptContext(telling, tools, tell) : tell());
   const results = [...(await resultsFor(place, deps)), ...others.results];
-  const graphIndex = deps.models && deps.indexes ? reviewIndex(place, recorded, turns.length > 0) : null;
+  const graphIndex = models && deps.disk.indexes ? reviewIndex(place, recorded, turns.length > 0) : null;
   const input: ReviewInput = {
     targetBranch: pull.baseRef,
     pull: text,
@@ -272,17 +265,16 @@ async function reviewCheckout(
     ...(graphIndex !== null && { graph: true }),
     limits,
     ...(results.length > 0 && { results }),
-    models: deps.models && eachRole(deps.models, factsOf),
+    models: models && eachRole(models, factsOf),
   };
   await recordStart({ kind: "run", shas: place.shas, input }, recorded, tools);
   const result = await timed("review", deps, () =>
     runTask(reviewTask, input, {
-      ...{ place, models: watched?.models ?? null, replay: turns, signal },
-      masks: recordedMasks(recorded),
-      ...{ graphIndex, started: deps.startProcess?.(place.root) },
-      trajectory: { append: record },
+      ...processOptions({ job, place, recorded, turns }, tools, deps),
+      started: deps.processes.start(place.root),
+      models: watched?.models ?? null,
+      graphIndex,
       journal: journalFor(subject, tools, deps),
-      onProgress: (event) => logProgress(event, job, deps.log),
     }),
   );
   // The queue decides a moment later: if it would not retry then, publish now.
@@ -291,12 +283,8 @@ async function reviewCheckout(
   if (outage) throw outage;
   const reviewed = { ...result, warnings: [...others.warnings, ...result.warnings] };
   if (!watched) return reviewed;
-  return proveFindings(
-    reviewed,
-    { place, subject, models: watched.models, text, limits, turns },
-    tools,
-    deps,
-  );
+  const toProve = { place, subject, models: watched.models, text, limits, turns };
+  return proveFindings(reviewed, toProve, tools, deps);
 }
 
 interface ToProve {
@@ -321,20 +309,20 @@ async function proveFindings(
 ): Promise<ReviewResult> {
   const { config } = loaded;
   const { number, title, body } = text;
-  const { id } = job.task.repository;
+  const repository = `${job.task.repository.id}`;
   const { signal } = tools;
   try {
     return await proveReview(result, {
-      ...{ place, models, config, limits, signal, replay: turns, targetBranch: pull.baseRef },
+      ...processOptions({ job, place, recorded, turns }, tools, deps),
+      models,
+      config,
+      limits,
+      targetBranch: pull.baseRef,
       pull: { number, title, body },
-      findTestPlace: async () =>
-        (await deps.findTestPlace?.({ place, config, repository: `${id}` }, signal)) ?? NO_SANDBOX,
+      findTestPlace: () => deps.processes.findTestPlace({ place, config, repository }, signal),
       begin: (input) => startProofs(input, place, recorded, tools),
       tested: recordedTests(recorded),
-      masks: recordedMasks(recorded),
-      startProcess: () => deps.startProcess?.(place.root),
-      trajectory: { append: tools.record },
-      onProgress: (event) => logProgress(event, job, deps.log),
+      startProcess: () => deps.processes.start(place.root),
     });
   } catch (error) {
     if (signal.aborted || !(error instanceof AppError) || faultsOfAttempt.has(error.code)) throw error;
@@ -343,20 +331,24 @@ async function proveFindings(
   }
 }
 
-async function resultsFor(place: RevisionPlace, { results }: JobDependencies): Promise<ToolResult[]> {
-  if (results === undefined) return [];
+async function resultsFor(place: RevisionPlace, { settings }: JobDependencies): Promise<ToolResult[]> {
+  const results = await settings.results();
+  if (results.length === 0) return [];
   await using workspace = openWorkspace(place);
-  return await onChangedFiles(await results(), workspace);
+  return await onChangedFiles(results, workspace);
 }
 
 /** Undefined without a vault. */
-function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, log }: JobDependencies) {
-  if (!vault) return undefined;
+function journalFor({ job, recorded }: Subject, tools: JobTools, deps: JobDependencies) {
+  const { vault } = deps.record;
+  if (vault === null) return undefined;
   const { repository, pull } = job.task;
   return createJournal({
-    ...{ about: `${repository.owner}/${repository.name}#${pull}`, vault, record },
+    about: `${repository.owner}/${repository.name}#${pull}`,
+    vault,
+    record: tools.record,
     earlier: recorded.filter((entry) => entry.kind === "note"),
-    warn: (text) => log.warn(jobFields(job), text),
+    warn: (text) => deps.log.warn(jobFields(job), text),
   });
 }
 
@@ -373,14 +365,18 @@ async function publish(
   deps: JobDependencies,
 ): Promise<JobOutcome> {
   const { job, api, pull, trigger, loaded, check, recorded } = subject;
-  const { webUrl, version, log } = deps;
+  const { app, log } = deps;
   await requireLease(tools);
   const { owner, name } = job.task.repository;
   const options: PublishOptions = {
-    ...{ result, api, trigger, version, check },
+    result,
+    api,
+    trigger,
+    check,
+    version: app.version,
     again: job.task.again ? job.id : null,
     baseRef: pull.baseRef,
-    repositoryUrl: `${webUrl}/${owner}/${name}`,
+    repositoryUrl: `${app.webUrl}/${owner}/${name}`,
     maxComments: loaded.config.max_comments,
     agentPrompt: loaded.config.comments.agent_prompt,
     checkPolicy: checkPolicy(loaded.config),
@@ -416,8 +412,10 @@ export function reviewFigures(result: ReviewResult): ReviewFigures {
   const earlier = new Set(shown.map(({ finding }) => finding));
   return {
     head: result.head_sha,
-    ...{ hunksTotal: coverage.hunks_total, hunksServed: coverage.hunks_served },
-    ...{ isComplete: isComplete(result), findings: findings.length },
+    hunksTotal: coverage.hunks_total,
+    hunksServed: coverage.hunks_served,
+    isComplete: isComplete(result),
+    findings: findings.length,
     posted: findings.filter(({ finding }) => !earlier.has(finding.id)).length,
   };
 }
@@ -425,11 +423,117 @@ export function reviewFigures(result: ReviewResult): ReviewFigures {
 /** Runs a phase and reports its duration. A failed phase is not reported, because the time of a failure says nothing. */
 async function timed<T>(
   phase: Phase,
-  { now, onPhase }: Pick<JobDependencies, "now" | "onPhase">,
+  { now, record }: Pick<JobDependencies, "now" | "record">,
   work: () => Promise<T>,
 ): Promise<T> {
   const since = now();
   const result = await work();
-  onPhase?.(phase, now() - since);
+  record.phase(phase, now() - since);
   return result;
+}
+
+/*
+ * Results of other tools that workflows of the repository upload as artifacts. Only the configuration of the base names workflows, so
+ * without it GitHub is asked for nothing.
+ */
+
+interface Reviewed extends Pick<Subject, "job" | "loaded"> {
+  pull: Pick<PullRequest, "headSha">;
+}
+
+/** Most results of one review, on changed files; they are part of its record. */
+const MOST_RESULTS = 5_000;
+/** How long a workflow may take to begin. One whose filters leave out a change never begins. */
+const beginsWithinMs = 60_000;
+/** A job looks again after half of the time that it has waited, so that it waits at most half as long again as the workflow takes. */
+const [soonestMs, latestMs] = [10_000, 120_000];
+
+/**
+ * Rejects with `results_pending` if a named workflow has not ended and the review waits for it. The queue then runs the job again: no worker
+ * and no checkout waits. An event would come sooner, but a subscription to it has to be added to every existing App, and it can be lost.
+ * A review that a person asked for does not wait.
+ */
+export async function awaitWorkflows(
+  { job, pull, loaded }: Reviewed,
+  { github, now }: Pick<JobDependencies, "github" | "now" | "log">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { workflows, wait_minutes } = loaded.config.findings;
+  const waited = Math.max(0, now() - job.startedAt);
+  const left = wait_minutes * 60_000 - waited;
+  const isEvent = job.task.requestedBy === null;
+  if (workflows.length === 0 || loaded.refused !== null || !isEvent || left <= 0) return;
+  const api = github.artifacts(job.task.repository, signal);
+  if (api === null) return;
+  for (const workflow of new Set(workflows.map((one) => one.workflow))) {
+    // Told when the results are read.
+    const run = await api.latestRun(workflow, pull.headSha).catch((error: unknown) => {
+      rethrowEnd(error, signal);
+      return null;
+    });
+    const isPending = run === undefined ? waited < beginsWithinMs : run?.isCompleted === false;
+    if (!isPending) continue;
+    const retryAfterMs = Math.min(left, latestMs, Math.max(soonestMs, waited / 2));
+    throw new AppError("results_pending", `the review waits for the workflow ${workflow}`, {
+      retryable: true,
+      retryAfterMs: Math.ceil(retryAfterMs),
+    });
+  }
+}
+
+/** Results, and one line for people on each workflow without. */
+interface WorkflowResults {
+  results: ToolResult[];
+  warnings: string[];
+}
+
+/** The results of the named workflows for the head. Rejects only if the job ends, or has to wait for GitHub. */
+async function workflowResults(
+  place: RevisionPlace,
+  { job, pull, loaded }: Reviewed,
+  { github, log }: Pick<JobDependencies, "github" | "now" | "log">,
+  signal: AbortSignal,
+): Promise<WorkflowResults> {
+  const { workflows } = loaded.config.findings;
+  const api =
+    workflows.length > 0 && loaded.refused === null && github.artifacts(job.task.repository, signal);
+  if (!api) return { results: [], warnings: [] };
+  await using workspace = openWorkspace(place);
+  const changed = (await workspace.changes()).map(({ path }) => path);
+  const results: ToolResult[] = [];
+  const warnings = new Set<string>();
+  for (const [file, { workflow, artifact }] of workflows.entries()) {
+    const name = `${workflow}: ${artifact}`;
+    try {
+      const run = await api.latestRun(workflow, pull.headSha);
+      if (run === undefined) throw new AppError("usage", "it has not run for this commit");
+      if (!run.isCompleted)
+        throw new AppError("usage", "it has not ended yet. Comment /review full when it has");
+      const bytes = await api.artifact(run.id, artifact);
+      if (bytes === undefined)
+        throw new AppError(
+          "usage",
+          `it ended (${run.conclusion ?? "unknown"}) without the artifact ${JSON.stringify(artifact)}`,
+        );
+      const task = { bytes, name, file, roots: rootsOf(job.task.repository), changed, most: MOST_RESULTS };
+      results.push(...(await readArtifact(task, signal)));
+    } catch (error) {
+      rethrowEnd(error, signal);
+      log.warn({ ...jobFields(job), err: error }, `No results of ${name}: ${errorLine(error)}`);
+      warnings.add(`The review has no results of the workflow ${workflow}: ${publicLine(error)}.`);
+    }
+  }
+  return { results: fairShare(results, MOST_RESULTS, (one) => one), warnings: [...warnings] };
+}
+
+/** GitHub's runners, then those in a container. A tool may write absolute paths. */
+const rootsOf = ({ name }: RepositoryRef): string[] => [
+  ...[`/home/runner/work/${name}/${name}`, `/Users/runner/work/${name}/${name}`, `/D:/a/${name}/${name}`],
+  ...["/github/workspace", `/__w/${name}/${name}`],
+];
+
+/** The review goes on without results, unless its job ends. */
+function rethrowEnd(error: unknown, signal: AbortSignal): void {
+  const mustWait = error instanceof AppError && error.code === "github_rate_limited";
+  if (signal.aborted || mustWait || !(error instanceof AppError)) throw error;
 }

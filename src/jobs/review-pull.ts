@@ -1,20 +1,21 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
-import { defaultRepoConfig } from "../config/repo-config.ts";
+import type { RepoConfig } from "../config/repo-config.ts";
+import { createPathMatcher } from "../diff/paths.ts";
 import { AppError } from "../errors.ts";
 import { countFindings, figuresOfLedger, pullKey } from "../figures/pull-figures.ts";
-import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import { hasWriteAccess } from "../ledger/authority.ts";
-import { openFindings } from "../ledger/entry.ts";
+import type { PullRequest, PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
+import { hasWriteAccess, isSamePerson } from "../ledger/authority.ts";
+import { type Ledger, openFindings } from "../ledger/entry.ts";
 import { concludeAtOnce, openCheckRun, settleChecks } from "../publish/check-run.ts";
 import { withheldConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";
 import type { JobOutcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { closeEarlierChecks, publishedHead, recordedResult, triggerFor, wasPublished } from "./attempts.ts";
+import { closeEarlierChecks, publishedReview, recordedResult, triggerFor, wasPublished } from "./attempts.ts";
 import { announceEnd, announceReview } from "./events.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
-import { loadConfig, orRefused } from "./load-config.ts";
+import { reviewConfig } from "./load-config.ts";
 import {
   headLagMs,
   type ReviewJob,
@@ -22,15 +23,6 @@ import {
   reviewFigures,
   type Subject,
 } from "./review-and-publish.ts";
-import { pauseOf, type Skip, skipOf } from "./skip-reason.ts";
-
-interface ReviewPullOptions {
-  /**
-   * A person asked for it whose permission is already checked. It is not checked again, and the rules for events (drafts, labels, a pause)
-   * do not apply.
-   */
-  isAdmitted?: boolean;
-}
 
 /**
  * One review of a pull request, from reading its present state to publishing. May be run again after a crash at any point: what
@@ -41,12 +33,15 @@ interface ReviewPullOptions {
  *
  * `reviewAfter` calls this for comments that end in a review (`/resume`, `/resolve`, `/fix`, a dismissing reply): mode `new`, trigger
  * "comment:<id>" or "review-comment:<id>", `commentId` null.
+ *
+ * @param isAdmitted a person asked for it whose permission is already checked. It is not checked again, and the rules for events (drafts,
+ * labels, a pause) do not apply
  */
 export async function reviewPull(
   job: ReviewJob,
   tools: JobTools,
   deps: JobDependencies,
-  { isAdmitted = false }: ReviewPullOptions = {},
+  isAdmitted = false,
 ): Promise<JobOutcome> {
   const { task } = job;
   const warn = (notice: string) => deps.log.warn(jobFields(job), notice);
@@ -61,19 +56,18 @@ export async function reviewPull(
   const key = pullKey(task);
   if (pull.state === "closed") {
     await settleLeft(pull.headSha, pull, api, warn);
-    if (await deps.figures?.knows(key))
+    if (await deps.record.figures.knows(key))
       await countFindings(figuresOfLedger(key, pull, await currentLedger(api)), job, deps);
     return { kind: "skipped", reason: "the pull request is closed" };
   }
 
-  const loading = loadConfig({ api, pull, repository: task.repository }, deps, tools.signal);
-  const loaded = await orRefused(loading, deps.narrow?.(defaultRepoConfig));
+  const loaded = await reviewConfig({ api, pull, repository: task.repository }, deps, tools.signal);
   const ledger = await currentLedger(api);
   // Also without a finding: it may be open again.
-  if (ledger.entries.length > 0 || (await deps.figures?.knows(key)))
+  if (ledger.entries.length > 0 || (await deps.record.figures.knows(key)))
     await countFindings(figuresOfLedger(key, pull, ledger), job, deps);
-  const before = publishedHead(ledger);
-  if (before !== null && before !== pull.headSha) await settleLeft(before, pull, api, warn);
+  const before = publishedReview(ledger);
+  if (before && before.head !== pull.headSha) await settleLeft(before.head, pull, api, warn);
   const subject = { job, api, pull, trigger, loaded, ledger, recorded };
   const isAskedFor = isAdmitted || task.requestedBy !== null;
   const skip = isAskedFor ? undefined : ((await skipOf(loaded.config, pull, api)) ?? pauseOf(ledger));
@@ -86,7 +80,7 @@ async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependenci
   const { headSha: head } = pull;
   const { again } = job.task;
   await tools.record({ kind: "check_opened", head, trigger });
-  const check = await openCheckRun(api, pull, trigger, { again });
+  const check = await openCheckRun(api, pull, trigger, again);
   // If we may not have check runs, only the summary tells that this head was reviewed.
   const isPublished = check.problem !== undefined && !again && wasPublished({ head, trigger }, ledger);
   if (check.reviewed || isPublished) {
@@ -162,9 +156,70 @@ function awaitHead({ task, attempt }: ReviewJob, { headSha, state }: PullRequest
   throw new AppError(
     "stale_head",
     `the head on GitHub is ${headSha}, but the event was about ${task.headSha}`,
-    {
-      retryable: true,
-      retryAfterMs: headLagMs,
-    },
+    { retryable: true, retryAfterMs: headLagMs },
   );
+}
+
+interface Skip {
+  /** In words for people. */
+  reason: string;
+  /** The author alone decides when it ends. */
+  byAuthor: boolean;
+}
+
+/**
+ * Why an event starts no review of this pull request; undefined if it starts one. GitHub is asked only about the pull request of an ignored
+ * author; rejects if it cannot be reached.
+ */
+export async function skipOf(
+  { review }: RepoConfig,
+  pull: PullRequest,
+  api: Pick<RepositoryApi, "pushers">,
+): Promise<Skip | undefined> {
+  const skip = (reason: string, byAuthor = false): Skip => ({ reason, byAuthor });
+  if (!review.enabled) return skip("automatic reviews are switched off in this repository");
+  if (review.base_branches.length > 0 && !createPathMatcher(review.base_branches)(pull.baseRef).matched)
+    return skip(`its base branch ${pull.baseRef} is not among the configured ones`);
+  if (await isOfIgnored(review.ignore_authors, pull, api))
+    return skip(`pull requests of ${pull.author} are not reviewed`);
+  const has = (name: string) => pull.labels.some((one) => sameWord(one, name));
+  if (review.labels.length > 0 && !review.labels.some(has))
+    return skip(`it has none of the labels ${review.labels.join(", ")}`);
+  const label = review.ignore_labels.find(has);
+  if (label) return skip(`it has the label ${label}`);
+  // A draft or a title of work in progress.
+  if (pull.draft && !review.drafts) return skip("it is a draft", true);
+  const word = review.ignore_titles.find((one) => hasWords(pull.title, one));
+  return word === undefined ? undefined : skip(`its title contains "${word}"`, true);
+}
+
+/** The same for a pull request with paused reviews. */
+const pauseOf = ({ state: { paused } }: Pick<Ledger, "state">): Skip | undefined =>
+  paused === null ? undefined : { reason: `paused by ${paused.by}`, byAuthor: false };
+
+/**
+ * Whether ignored people opened it and pushed all of it. Everyone with write access can push to a bot's branch, and those pushes are
+ * reviewed. The pushers to a fork are not known here.
+ */
+async function isOfIgnored(
+  ignored: readonly string[],
+  { author, source, headSha }: PullRequest,
+  api: Pick<RepositoryApi, "pushers">,
+): Promise<boolean> {
+  const isIgnored = (login: string) => ignored.some((one) => isSamePerson(one, login));
+  if (!isIgnored(author) || source === null || source.isFork) return false;
+  const pushers = await api.pushers(source.branch, headSha);
+  return pushers?.every(isIgnored) ?? false;
+}
+
+const sameWord = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+
+/** Whether a text has these words as whole words, in any case: "wip" is in "[WIP] Pay" and not in "Add swipe". */
+function hasWords(text: string, words: string): boolean {
+  const wanted = words.trim();
+  if (wanted === "") return false;
+  const before = /^[\p{L}\p{M}\p{N}_]/u.test(wanted) ? "(?<![\\p{L}\\p{M}\\p{N}_])" : "";
+  const after = /[\p{L}\p{M}\p{N}_]$/u.test(wanted) ? "(?![\\p{L}\\p{M}\\p{N}_])" : "";
+  const literal = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  return new RegExp(before + literal + after, "iu").test(text);
 }

@@ -6,7 +6,7 @@ import { foldLine, ownWords } from "./folds.ts";
 import type { CarriedFinding, LedgerState } from "./state.ts";
 
 /**
- * The state of a posted finding; `facts` in authority.ts says who decides. open: it counts against the change. fixed: the code shows it,
+ * The state of a posted finding; SECURITY.md says who decides. open: it counts against the change. fixed: the code shows it,
  * and we said so. dismissed: a person with write access decided to leave the code as it is. outdated: its code has changed, and it is not
  * known yet whether that fixed it. All except fixed and dismissed hold the check run.
  */

@@ -1,6 +1,6 @@
 import type { ProofTest } from "../finding.ts";
 import { fence, inlineCode } from "../text/fence.ts";
-import { parseMarker } from "./marker.ts";
+import { markerIn } from "./marker.ts";
 
 /*
  * The folded parts of a comment on a finding, which are not the finding's own words, and how they are found again. Text of others in a
@@ -79,10 +79,7 @@ function aboveFolds(text: string): string {
     lines.map((line) => line.replace(/\r$/, "")),
     [checkedPart, testPart, passingTestPart],
   );
-  if (at >= 0) return lines.slice(0, at).join("\n");
-  // Older versions may have written code differently.
-  const checked = text.lastIndexOf(foldLine(checkedPart));
-  return checked < 0 ? text : text.slice(0, checked);
+  return at < 0 ? text : lines.slice(0, at).join("\n");
 }
 
 /** A test as a comment shows it. */
@@ -136,5 +133,5 @@ function codeIn(line: string, before: string, after: string): string | null {
 
 /** The test that our comment on a finding shows, which is the one to commit; null if it shows none. */
 export function proofIn(commentBody: string): ShownTest | null {
-  return parseMarker(commentBody)?.kind === "finding" ? testIn(commentBody) : null;
+  return markerIn(commentBody, "finding") ? testIn(commentBody) : null;
 }

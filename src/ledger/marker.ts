@@ -1,13 +1,6 @@
 import { z } from "zod";
 import { Category, Severity } from "../finding.ts";
-import {
-  emptyState,
-  type LedgerState,
-  markerData,
-  StateWithoutDecisions,
-  StoredState,
-  storedState,
-} from "./state.ts";
+import { emptyState, type LedgerState, markerData, StoredState, storedState } from "./state.ts";
 
 /**
  * GitHub is the ledger: a hidden marker in the last line identifies each of our texts. Markers are read only from texts that GitHub
@@ -34,13 +27,7 @@ export type Marker =
   | ({ kind: "suggested" } & z.infer<typeof Suggested>);
 
 const Review = z.strictObject({ head: z.string(), trigger: z.string() });
-const FirstFinding = z.strictObject({
-  id: z.string(),
-  severity: Severity,
-  head: z.string(),
-  trigger: z.string(),
-});
-const SecondFinding = z.strictObject({
+const FindingMark = z.strictObject({
   id: z.string(),
   severity: Severity,
   category: Category.nullable(),
@@ -52,9 +39,7 @@ const SecondFinding = z.strictObject({
   files: z.array(z.string()),
   head: z.string(),
   trigger: z.string(),
-});
-const FindingMark = SecondFinding.extend({
-  /** The rule that found it, or "model"; null in comments of older versions. */
+  /** The rule that found it, or "model". */
   source: z.string().nullable(),
   /** The named rule that it breaks; omitted if it is about none. */
   rule: z.string().optional(),
@@ -69,7 +54,7 @@ const Dismissed = z.strictObject({
 const Acted = z.strictObject({ id: z.string() });
 const Answer = z.strictObject({ comment: z.int() });
 const Suggested = z.strictObject({ comment: z.int(), part: z.int() });
-const FirstCheck = z.strictObject({
+const Check = z.strictObject({
   pull: z.int(),
   /** The target branch of the pull request. */
   base: z.string(),
@@ -80,46 +65,28 @@ const FirstCheck = z.strictObject({
       title: z.string(),
     })
     .nullable(),
-});
-const Check = FirstCheck.extend({
-  /** Counts the conclusions on a commit: the higher one is the newer one. 0 while the review runs, and in older versions. */
+  /** Counts the conclusions on a commit: the higher one is the newer one. 0 while the review runs. */
   turn: z.int(),
 });
 export type CheckMark = z.infer<typeof Check>;
 
-/** Each kind's data by version, the oldest first. The last version is written. */
-const versions: {
-  [Kind in Marker["kind"]]: readonly z.ZodType<Omit<Extract<Marker, { kind: Kind }>, "kind">>[];
+/** Each kind's version and data. */
+const kinds: {
+  [Kind in Marker["kind"]]: [version: number, data: z.ZodType<Omit<Extract<Marker, { kind: Kind }>, "kind">>];
 } = {
-  review: [Review],
-  finding: [
-    FirstFinding.transform((data) => ({
-      ...data,
-      ...{ category: null, symbol: null, code: null, source: null, files: [] },
-    })),
-    SecondFinding.transform((data) => ({ ...data, source: null })),
-    FindingMark,
-  ],
-  summary: [
-    Review.transform((data) => ({ ...data, state: emptyState })),
-    // An unreadable state is worked out again; the comment still counts as the summary.
-    Review.extend({ state: StateWithoutDecisions.catch(emptyState) }),
-    Review.extend({ state: StoredState.catch(emptyState) }),
-  ],
-  fixed: [Fixed],
-  dismissed: [Dismissed],
-  acted: [Acted],
-  answer: [Answer],
-  check: [FirstCheck.transform((data) => ({ ...data, turn: 0 })), Check],
-  suggested: [Suggested],
+  review: [1, Review],
+  finding: [3, FindingMark],
+  // An unreadable state is worked out again; the comment still counts as the summary, whatever version wrote it.
+  summary: [3, z.object({ ...Review.shape, state: StoredState.catch(emptyState) })],
+  fixed: [1, Fixed],
+  dismissed: [1, Dismissed],
+  acted: [1, Acted],
+  answer: [1, Answer],
+  check: [2, Check],
+  suggested: [1, Suggested],
 };
 
-/** Recognises the summary comment of a later version of Hunkwise too. */
-const LaterSummary = z
-  .object({ head: z.string(), trigger: z.string() })
-  .transform((data) => ({ ...data, state: emptyState }));
-
-const isKind = (kind: string): kind is Marker["kind"] => Object.hasOwn(versions, kind);
+const isKind = (kind: string): kind is Marker["kind"] => Object.hasOwn(kinds, kind);
 
 const markerLine = /^<!-- hunkwise:([a-z]{1,20}) v([1-9]\d{0,3}) (\{[^<>]*\}) -->$/;
 
@@ -127,7 +94,7 @@ const markerLine = /^<!-- hunkwise:([a-z]{1,20}) v([1-9]\d{0,3}) (\{[^<>]*\}) --
 export function formatMarker(marker: Marker): string {
   const { kind, ...data } = marker;
   const stored = marker.kind === "summary" ? { ...data, state: storedState(marker.state) } : data;
-  return `<!-- hunkwise:${kind} v${versions[kind].length} ${markerData(stored)} -->`;
+  return `<!-- hunkwise:${kind} v${kinds[kind][0]} ${markerData(stored)} -->`;
 }
 
 /** The marker on the last line of our text; undefined if there is none or this version does not know it. */
@@ -135,9 +102,23 @@ export function parseMarker(text: string): Marker | undefined {
   const body = text.trimEnd();
   const [, kind = "", version, json = ""] = markerLine.exec(body.slice(body.lastIndexOf("\n") + 1)) ?? [];
   if (!isKind(kind)) return undefined;
-  const later = kind === "summary" ? LaterSummary : undefined;
-  const data = (versions[kind][Number(version) - 1] ?? later)?.safeParse(parsed(json)).data;
-  return data && ({ kind, ...data } as Marker);
+  const [known, shape] = kinds[kind];
+  const isKnown = Number(version) === known;
+  if (!isKnown && kind !== "summary") return undefined;
+  const { data } = shape.safeParse(parsed(json));
+  if (!data) return undefined;
+  const marker = { kind, ...data } as Marker;
+  return isKnown ? marker : ({ ...marker, state: emptyState } as Marker);
+}
+
+/** The marker of our text if it is of this kind. */
+export function markerIn<Kind extends Marker["kind"]>(
+  text: string,
+  kind: Kind,
+): Extract<Marker, { kind: Kind }> | undefined {
+  const marker = parseMarker(text);
+  const isMeant = (one: Marker): one is Extract<Marker, { kind: Kind }> => one.kind === kind;
+  return marker && isMeant(marker) ? marker : undefined;
 }
 
 function parsed(json: string): unknown {

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type {
+  CommentRef,
   OwnComment,
   OwnText,
   OwnThread,
@@ -17,7 +18,7 @@ import {
   type PostedFinding,
   withoutComment,
 } from "./entry.ts";
-import { type Marker, parseMarker } from "./marker.ts";
+import { type Marker, markerIn } from "./marker.ts";
 import { acknowledges, dismisses } from "./reply-words.ts";
 import { type Decision, emptyState, type LedgerState } from "./state.ts";
 
@@ -126,8 +127,7 @@ function standingByWord(word: Word, at: string | null): Standing {
 
 /** The answer on a finding that our text holds. */
 function wordOn(body: string): Word | undefined {
-  const marker = parseMarker(body);
-  return marker?.kind === "fixed" || marker?.kind === "dismissed" ? marker : undefined;
+  return markerIn(body, "fixed") ?? markerIn(body, "dismissed");
 }
 
 /** Characters; shorter ones take no time to read. */
@@ -183,8 +183,8 @@ export async function readLedger(api: LedgerSource): Promise<Ledger> {
 /** If a crash or a race posted two, the oldest one counts. */
 function stickyAmong(comments: readonly OwnText[]): Pick<Ledger, "sticky" | "state"> {
   for (const sticky of comments.toSorted((a, b) => a.id - b.id)) {
-    const marker = parseMarker(sticky.body);
-    if (marker?.kind === "summary") return { sticky, state: marker.state };
+    const marker = markerIn(sticky.body, "summary");
+    if (marker) return { sticky, state: marker.state };
   }
   return { sticky: null, state: emptyState };
 }
@@ -241,9 +241,9 @@ async function entryOfThread(
   { mayDecide }: Deciders,
   decided: readonly Decision[],
 ): Promise<PostedFinding | undefined> {
-  const marker = findingIn(thread.body);
+  const marker = markerIn(thread.body, "finding");
   if (marker === undefined) return undefined;
-  const { path, side, line, startLine, originalLine, resolved, url, createdAt, body } = thread;
+  const { body, path, side, line, startLine, originalLine, resolved, url, createdAt } = thread;
   return {
     comment: thread.comment,
     path,
@@ -274,7 +274,7 @@ function withoutThreads(
   return comments
     .toSorted((a, b) => a.id - b.id)
     .flatMap(({ id, path, side, line, url, createdAt, body, ...rest }) => {
-      const marker = findingIn(body);
+      const marker = markerIn(body, "finding");
       if (marker === undefined) return [];
       const entry: PostedFinding = {
         ...withoutComment,
@@ -307,11 +307,6 @@ function withWord(entry: PostedFinding, words: readonly Word[]): PostedFinding {
 
 type FindingMarker = Extract<Marker, { kind: "finding" }>;
 
-function findingIn(body: string): FindingMarker | undefined {
-  const marker = parseMarker(body);
-  return marker?.kind === "finding" ? marker : undefined;
-}
-
 const said = (
   { id, severity, category, symbol, code, source, files, rule }: FindingMarker,
   body: string,
@@ -339,3 +334,41 @@ const deletedEntry = (id: string): PostedFinding => ({
   text: "",
   ...dismissed("deleted", null, null),
 });
+
+/** What we have answered on a pull request. */
+export interface Answers {
+  /** The comment in question is answered. */
+  given: boolean;
+  /** Number of answers in its thread; 0 for a comment in the conversation. */
+  inThread: number;
+  /** Number of answers on the pull request. */
+  inAll: number;
+}
+
+/** Our own texts on a pull request. */
+interface OwnTexts {
+  conversation: readonly OwnText[];
+  /** On lines and files, including answers in threads. */
+  lines: readonly OwnText[];
+  threads: readonly OwnThread[];
+}
+
+/** Counts our answers. GitHub names the author of a reply in a thread; the other texts must be ours. */
+export function answersTo({ id, thread }: CommentRef, { conversation, lines, threads }: OwnTexts): Answers {
+  const replies = threads.flatMap((one) =>
+    one.replies
+      .filter(({ author }) => author.kind === "us")
+      .map((reply) => ({ ...reply, thread: one.comment })),
+  );
+  // An answer in a thread appears in both.
+  const inThreads = new Map([...lines, ...replies].map((text) => [text.id, text]));
+  const said = answeredIn(conversation);
+  const saidInThreads = answeredIn([...inThreads.values()]);
+  const here = replies.filter((reply) => reply.thread === thread && markerIn(reply.body, "answer"));
+  // The ids of the two kinds of comments may coincide; an answer is where its comment is.
+  const given = (thread === null ? said : saidInThreads).includes(id);
+  return { given, inThread: here.length, inAll: said.length + saidInThreads.length };
+}
+
+const answeredIn = (texts: readonly Pick<OwnText, "body">[]) =>
+  texts.flatMap(({ body }) => markerIn(body, "answer")?.comment ?? []);

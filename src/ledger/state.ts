@@ -62,7 +62,7 @@ export const CarriedFinding = z.strictObject({
   standing: z.enum(["listed", "annotated", "unpublished", "dismissed"]),
   /** Why it has no comment on its line; empty for an unpublished one. */
   reason: z.string(),
-  /** By which people dismiss it; omitted for an unpublished one, and in states of older versions. */
+  /** By which people dismiss it; omitted for an unpublished one. */
   number: z.int().min(1).optional(),
   /** Login of the person who dismissed it. */
   by: z.string().optional(),
@@ -77,8 +77,6 @@ const UnplacedReports = z.strictObject({
   hashes: Reviewed.shape.hashes,
 });
 export type UnplacedReports = z.infer<typeof UnplacedReports>;
-
-const nothingUnplaced: UnplacedReports = { reports: [], hashes: [] };
 
 /** Who paused event-driven reviews of a pull request, when (ISO 8601), and whether on a page and not in a comment. */
 export const Pause = z.strictObject({ by: z.string(), at: z.string(), on: z.literal("page").optional() });
@@ -121,7 +119,7 @@ export const emptyState: LedgerState = {
   posted: [],
   carried: [],
   decided: [],
-  unplaced: nothingUnplaced,
+  unplaced: { reports: [], hashes: [] },
   next: 1,
   summary: "",
   paused: null,
@@ -130,15 +128,8 @@ export const emptyState: LedgerState = {
 /** A state as a marker stores it. */
 export const StoredState = LedgerState.extend({
   reviewed: StoredReviewed.nullable(),
-  unplaced: UnplacedReports.extend({ hashes: StoredHashes }).default(nothingUnplaced),
-  next: LedgerState.shape.next.default(emptyState.next),
+  unplaced: UnplacedReports.extend({ hashes: StoredHashes }),
 });
-
-/** The shape of the previous version. */
-export const StateWithoutDecisions = StoredState.omit({ decided: true }).transform((state) => ({
-  ...state,
-  decided: emptyState.decided,
-}));
 
 /** A finding without what a test says about it: that was at an older head, and would take the room of what must not be forgotten. */
 const remembered = ({ finding: { proof, ...finding }, ...one }: CarriedFinding): CarriedFinding => ({
@@ -223,7 +214,9 @@ const shortened = ({ finding, ...rest }: CarriedFinding): CarriedFinding => ({
   ...rest,
   finding: {
     ...finding,
-    ...{ body: beginning(finding.body, mostBodyCharacters), suggestion: null, verification_note: null },
+    body: beginning(finding.body, mostBodyCharacters),
+    suggestion: null,
+    verification_note: null,
     // The paths decide when to check the finding again.
     evidence: finding.evidence.slice(0, mostEvidence).map((one) => ({ ...one, note: "" })),
     places: [],

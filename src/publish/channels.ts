@@ -1,11 +1,13 @@
-import { errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../errors.ts";
 import type { Finding } from "../finding.ts";
 import type { CheckRunUpdate, InlineComment, PullRequestApi } from "../github/pull-request-api.ts";
-import { formatMarker } from "../ledger/marker.ts";
+import type { PostedFinding } from "../ledger/entry.ts";
+import { formatMarker, markerIn } from "../ledger/marker.ts";
 import { countBySeverity } from "../reporters/outcome.ts";
+import { untrustedLine } from "../reporters/safe-markdown.ts";
 import type { CheckRun } from "./check-run.ts";
 import { hasFinding, hasReview, readAnnotated } from "./existing.ts";
-import { isInvalid, postOnce, refusalNotice, requireHead, type Sleep } from "./post-once.ts";
+import { isInvalid, postOnce, refusalNotice, requireHead } from "./post-once.ts";
 import { publicText } from "./public-text.ts";
 import {
   type ChannelResult,
@@ -15,6 +17,7 @@ import {
   type PendingState,
   type PublishedFinding,
 } from "./publication.ts";
+import type { ResolvedFinding } from "./pull-status.ts";
 import { renderAnnotation } from "./render-annotation.ts";
 import { type CommentContext, renderComment } from "./render-comment.ts";
 
@@ -22,7 +25,6 @@ export interface PostContext extends CommentContext {
   api: PullRequestApi;
   /** Of its check run. Its comments have another one if a person asked for the check run again. */
   checkTrigger: string;
-  sleep?: Sleep | undefined;
 }
 
 /** On a line that GitHub accepted, in the summary, or waiting for an annotation. */
@@ -96,15 +98,15 @@ async function acceptable(findings: readonly Finding[], context: PostContext): P
 }
 
 async function createReview(findings: readonly Finding[], context: PostContext): Promise<void> {
-  const { api, headSha, trigger, sleep } = context;
+  const { api, headSha, trigger } = context;
   const key = { head: headSha, trigger };
   const marker = formatMarker({ kind: "review", ...key });
   const body = publicText(`Hunkwise: ${countBySeverity(findings)}.\n\n${marker}`);
   const comments = findings.map((finding) => inlineComment(finding, context));
   await postOnce(
+    api,
     () => api.createReview(headSha, body, comments),
     async () => hasReview(await api.ownReviews(), key),
-    sleep,
   );
 }
 
@@ -123,16 +125,16 @@ export async function postFileComments(
   waiting: readonly PublishedFinding<OnFile>[],
   context: PostContext,
 ): Promise<ChannelResult<FinalState, OnFile>> {
-  const { api, headSha, trigger, sleep } = context;
+  const { api, headSha, trigger } = context;
   const settled = new Map<Finding, FinalState>();
   const placeOf = ({ finding, place }: PublishedFinding<OnFile>) =>
     settled.get(finding) ?? listed(`${place.reason}; comments on files are not possible here`);
   for (const { finding, place } of waiting) {
     try {
       await postOnce(
+        api,
         () => api.createFileComment(headSha, finding.path, renderComment(finding, place, context)),
         async () => hasFinding(await api.ownReviewComments(), finding.id, { head: headSha, trigger }),
-        sleep,
       );
       settled.set(finding, { kind: "posted" });
     } catch (error) {
@@ -187,17 +189,17 @@ async function annotate(
   checkId: number,
   goingOn: CheckRunUpdate,
 ): Promise<FinalState> {
-  const { api, sleep } = context;
+  const { api } = context;
   let missing = batch;
   try {
     await postOnce(
+      api,
       () => api.updateCheckRun(checkId, { ...goingOn, annotations: missing.map(renderAnnotation) }),
       async () => {
         const { mine } = await readAnnotated(api, keyOf(context));
         missing = batch.filter(({ id }) => !mine.has(id));
         return missing.length === 0;
       },
-      sleep,
     );
     return { kind: "annotated" };
   } catch (error) {
@@ -209,3 +211,80 @@ async function annotate(
 }
 
 const keyOf = ({ headSha, checkTrigger }: PostContext) => ({ head: headSha, trigger: checkTrigger });
+
+/** The reason is one sentence. */
+const mostReasonBytes = 600;
+
+/** The head that fixes them, and the API to answer with. */
+type FixedIn = Pick<PostContext, "api" | "headSha">;
+
+interface Answered {
+  /** Notices for the maintainer, one for all threads: GitHub lets an App resolve threads only if it may write contents. */
+  notices: string[];
+  /** Findings that were answered now. */
+  told: ReadonlySet<PostedFinding>;
+}
+
+/**
+ * Answers in the threads of fixed findings, and resolves those without a participating person. Does not repeat an answer from before a
+ * crash.
+ *
+ * Rejects with `stale_head` if the pull request has moved on: the fault may be back in the new head.
+ */
+export async function answerFixed(fixed: readonly ResolvedFinding[], context: FixedIn): Promise<Answered> {
+  const waiting = fixed.filter(
+    ({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.is_theirs),
+  );
+  const told = new Set<PostedFinding>();
+  if (waiting.length === 0) return { notices: [], told };
+  await requireHead(context);
+  const closed = new Map<"reply" | "resolve", string>();
+  for (const one of waiting) {
+    const isSaid = one.entry.state === "fixed" || (await attempt("reply", () => say(one, context), closed));
+    if (isSaid) told.add(one.entry);
+    const { thread } = one.entry;
+    if (isSaid && thread !== null && !one.entry.is_theirs) {
+      await attempt("resolve", () => context.api.resolveThread(thread), closed);
+    }
+  }
+  return { notices: [...closed.values()], told };
+}
+
+const answers = {
+  reply: "answers in the threads of fixed findings",
+  resolve: "resolving the threads of fixed findings",
+};
+
+/** Whether it was done. A channel that GitHub refuses is tried once; a missing thread does not close it. */
+async function attempt(
+  what: keyof typeof answers,
+  action: () => Promise<void>,
+  closed: Map<keyof typeof answers, string>,
+): Promise<boolean> {
+  if (closed.has(what)) return false;
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    const notice = refusalNotice(error, answers[what]);
+    const isOfThisThread =
+      isInvalid(error) || (error instanceof AppError && error.code === "github_not_found");
+    if (!isOfThisThread) closed.set(what, notice);
+    return false;
+  }
+}
+
+async function say({ entry, state, reason }: ResolvedFinding, { api, headSha }: FixedIn): Promise<void> {
+  const { comment } = entry;
+  if (comment === null) return;
+  const why = untrustedLine(reason, mostReasonBytes);
+  const what = state === "fixed" ? "Fixed in" : "No longer reported as of";
+  const words = `${what} ${headSha.slice(0, 12)}${why === "" ? "." : `: ${why}`}`;
+  const marker = formatMarker({ kind: "fixed", comment, head: headSha });
+  const stands = async () => {
+    const thread = (await api.ownThreads()).find((one) => one.comment === comment);
+    const ours = thread?.replies.filter(({ author }) => author.kind === "us") ?? [];
+    return ours.some(({ body }) => markerIn(body, "fixed")?.head === headSha);
+  };
+  await postOnce(api, () => api.reply(comment, publicText(`${words}\n\n${marker}`)), stands);
+}

@@ -11,11 +11,14 @@ import {
   reviewedAs,
   settleCommit,
 } from "./commit-check.ts";
-import { checkRunKey } from "./existing.ts";
-import { isAmbiguous, postOnce, type Sleep } from "./post-once.ts";
+import { checkRunKey, type ReviewKey } from "./existing.ts";
+import { isAmbiguous, postOnce, repeat } from "./post-once.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 
-type CheckApi = Pick<RepositoryApi, "checkRuns" | "createCheckRun" | "updateCheckRun" | "pullState">;
+type CheckApi = Pick<
+  RepositoryApi,
+  "checkRuns" | "createCheckRun" | "updateCheckRun" | "pullState" | "pause"
+>;
 
 /** The check run of one review. */
 export interface CheckRun {
@@ -35,31 +38,27 @@ export interface CheckRun {
   conclude(update: CheckRunUpdate): Promise<void>;
 }
 
-interface OpenOptions {
-  /** A person asked for this check run again: it is reopened even if a review has concluded it. */
-  again?: boolean;
-  sleep?: Sleep | undefined;
-}
-
 /**
  * Opens the check run of a head and trigger, or takes over the one that an earlier attempt opened. Without the permission, the review
  * continues without a check, and `problem` says so.
+ *
+ * @param again a person asked for this check run again: it is reopened even if a review has concluded it
  */
 export async function openCheckRun(
   api: CheckApi,
   pull: PullState,
   trigger: string,
-  { again = false, sleep }: OpenOptions = {},
+  again = false,
 ): Promise<CheckRun> {
   const { headSha } = pull;
   const externalId = checkRunKey({ head: headSha, trigger });
   const begun = goingOn(inProgress, pull);
   const keep = again ? () => false : isReviewed;
-  const opened = await upsert(api, { headSha, trigger }, async () => begun, sleep, keep);
+  const opened = await upsert(api, { head: headSha, trigger }, async () => begun, keep);
   let problem = opened.problem;
   // A check run that is taken over is not the newest: GitHub shows another one, which must not be green during the review.
   if (opened.found && !opened.kept && problem === undefined)
-    problem = await withoutPermission(() => settle(api, headSha, pull, sleep));
+    problem = await withoutPermission(() => settle(api, headSha, pull));
   return {
     id: opened.id,
     takenUp: opened.found,
@@ -74,16 +73,16 @@ export async function openCheckRun(
       if (id === undefined) return;
       problem = await withoutPermission(async () => {
         const commit = await readCommit(api, headSha, pull);
-        await repeatUpdate(api, id, concluded(update, pull, commit, externalId), sleep);
-        await settle(api, headSha, pull, sleep);
+        await repeatUpdate(api, id, concluded(update, pull, commit, externalId));
+        await settle(api, headSha, pull);
       });
     },
   };
 }
 
 /** Updates all check runs of a commit after it became, or is no longer, a pull request's head. */
-const settle = (api: CheckApi, headSha: string, pull: PullState, sleep?: Sleep) =>
-  settleCommit(api, headSha, pull, (id, update) => repeatUpdate(api, id, update, sleep));
+const settle = (api: CheckApi, headSha: string, pull: PullState) =>
+  settleCommit(api, headSha, pull, (id, update) => repeatUpdate(api, id, update));
 
 /** The same, but resolves to a notice if GitHub refuses. */
 export const settleChecks = (api: CheckApi, headSha: string, pull: PullState): Promise<string | undefined> =>
@@ -101,13 +100,12 @@ export async function concludeAtOnce(
   pull: PullState,
   trigger: string,
   update: CheckRunUpdate,
-  sleep?: Sleep,
 ): Promise<string | undefined> {
   const { headSha } = pull;
   const externalId = checkRunKey({ head: headSha, trigger });
   const shown = async () => concluded(update, pull, await readCommit(api, headSha, pull), externalId);
-  const { problem } = await upsert(api, { headSha, trigger }, shown, sleep, isReviewed);
-  return problem ?? (await withoutPermission(() => settle(api, headSha, pull, sleep)));
+  const { problem } = await upsert(api, { head: headSha, trigger }, shown, isReviewed);
+  return problem ?? (await withoutPermission(() => settle(api, headSha, pull)));
 }
 
 /** The same for a commit of a merge queue, which is not the head of a pull request. */
@@ -115,31 +113,25 @@ export async function concludeQueued(
   api: CheckApi,
   headSha: string,
   update: CheckRunUpdate,
-  sleep?: Sleep,
 ): Promise<string | undefined> {
-  const key = { headSha, trigger: "merge_group" };
-  return (await upsert(api, key, async () => update, sleep, isReviewed)).problem;
+  const key = { head: headSha, trigger: "merge_group" };
+  return (await upsert(api, key, async () => update, isReviewed)).problem;
 }
 
 /** Concludes a check run that an earlier attempt left open, if there is one. */
 export async function closeCheckRun(
   api: CheckApi,
-  { headSha, trigger }: CheckKey,
+  key: ReviewKey,
   pull: PullState,
   update: CheckRunUpdate,
 ): Promise<void> {
-  const externalId = checkRunKey({ head: headSha, trigger });
-  const standing = standingRun(await api.checkRuns(headSha), externalId);
+  const externalId = checkRunKey(key);
+  const standing = standingRun(await api.checkRuns(key.head), externalId);
   const open = standing.filter((run) => ownOf(run) === null);
   if (open.length === 0) return;
-  const commit = await readCommit(api, headSha, pull);
+  const commit = await readCommit(api, key.head, pull);
   for (const { id } of open) await api.updateCheckRun(id, concluded(update, pull, commit, externalId));
-  await settleCommit(api, headSha, pull);
-}
-
-interface CheckKey {
-  headSha: string;
-  trigger: string;
+  await settleCommit(api, key.head, pull);
 }
 
 /** The check runs of one review, oldest first; more than one if workers did not know about each other. */
@@ -178,20 +170,19 @@ interface Upserted {
 
 async function upsert(
   api: CheckApi,
-  key: CheckKey,
+  key: ReviewKey,
   say: () => Promise<CheckRunUpdate>,
-  sleep: Sleep | undefined,
   keep: (standing: OwnCheckRun) => boolean,
 ): Promise<Upserted> {
-  const { headSha, trigger } = key;
+  const { head } = key;
   let before: readonly OwnCheckRun[] | undefined;
-  const externalId = checkRunKey({ head: headSha, trigger });
+  const externalId = checkRunKey(key);
   let id: number | undefined;
   let [found, kept] = [false, false];
   let update: CheckRunUpdate | undefined;
   let isSaid = false;
   const find = async () => {
-    const runs = await api.checkRuns(headSha);
+    const runs = await api.checkRuns(head);
     before ??= runs;
     const [standing, ...doubles] = standingRun(runs, externalId);
     id = standing?.id;
@@ -200,35 +191,23 @@ async function upsert(
     // A late worker must not reopen what was concluded meanwhile.
     isSaid =
       kept || (standing?.completed === false && update?.status === "in_progress" && ownOf(standing) === null);
-    if (kept && doubles.some(({ completed }) => !completed))
-      await closeDoubledChecks(api, headSha, externalId);
+    if (kept && doubles.some(({ completed }) => !completed)) await closeDoubledChecks(api, head, externalId);
     return found;
   };
   const problem = await withoutPermission(async () => {
     const said = await say();
     update = said;
-    if (await find()) return isSaid ? undefined : repeatUpdate(api, id, said, sleep);
+    if (await find()) return isSaid ? undefined : repeatUpdate(api, id, said);
     const create = async () => {
-      id = await api.createCheckRun(headSha, externalId, said);
+      id = await api.createCheckRun(head, externalId, said);
     };
-    await postOnce(create, find, sleep);
+    await postOnce(api, create, find);
   });
   return { id, found, kept, before: before ?? [], problem };
 }
 
-/** An update is idempotent, so it is repeated until it arrives. */
-async function repeatUpdate(
-  api: CheckApi,
-  id: number | undefined,
-  update: CheckRunUpdate,
-  sleep?: Sleep,
-): Promise<void> {
-  if (id !== undefined)
-    await postOnce(
-      () => api.updateCheckRun(id, update),
-      async () => false,
-      sleep,
-    );
+async function repeatUpdate(api: CheckApi, id: number | undefined, update: CheckRunUpdate): Promise<void> {
+  if (id !== undefined) await repeat(api, () => api.updateCheckRun(id, update));
 }
 
 /** Errors that end the whole job. */

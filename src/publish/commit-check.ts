@@ -1,5 +1,5 @@
 import type { CheckRunUpdate, OwnCheckRun, PullState, RepositoryApi } from "../github/pull-request-api.ts";
-import { type CheckMark, formatMarker, parseMarker } from "../ledger/marker.ts";
+import { type CheckMark, formatMarker, markerIn, parseMarker } from "../ledger/marker.ts";
 import { isNoReview, isWaiting } from "./conclusions.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 
@@ -62,19 +62,11 @@ function judged(runs: readonly OwnCheckRun[]): Judged[] {
   return all.toSorted((a, b) => a.id - b.id);
 }
 
-const eventKey = /^[0-9a-f]+:event#([1-9]\d{0,8})@(.{1,255})$/;
 export const isConclusion = (text: string | null): text is Conclusion =>
   text !== null && Object.hasOwn(ranks, text);
 
-/** Older versions wrote no marker. Null for a check run without a pull request, such as a merge queue's. */
-function markOf({ externalId, completed, conclusion, title, summary }: OwnCheckRun): CheckMark | null {
-  const marker = parseMarker(summary ?? "");
-  if (marker?.kind === "check") return marker;
-  const [, pull, base] = eventKey.exec(externalId) ?? [];
-  if (pull === undefined || base === undefined) return null;
-  const own = completed && isConclusion(conclusion) ? { conclusion, title: title ?? "" } : null;
-  return { pull: Number(pull), base, own, turn: 0 };
-}
+/** Null for a check run without a pull request, such as a merge queue's. */
+const markOf = ({ summary }: OwnCheckRun): CheckMark | null => markerIn(summary ?? "", "check") ?? null;
 
 /** The conclusion of the check run's own review, whatever it shows; null while it runs. */
 export function ownOf(run: OwnCheckRun): Own | null {

@@ -16,9 +16,16 @@ import {
 } from "../reporters/outcome.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import { type ReviewResult, type StopReason, unplacedTexts } from "../review/review-result.ts";
-import { details, section } from "./markdown-parts.ts";
+import {
+  details,
+  droppedSections,
+  figures,
+  howToAccept,
+  section,
+  skippedSection,
+  unreadSection,
+} from "./markdown-parts.ts";
 import { publicPlain, publicText } from "./public-text.ts";
-import { droppedSections, figures, howToAccept, skippedSection, unreadSection } from "./render-figures.ts";
 
 /*
  * The conclusion of a check run.

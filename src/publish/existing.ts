@@ -1,18 +1,16 @@
 import type { OwnComment, OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
-import { parseMarker } from "../ledger/marker.ts";
-import { readLedger } from "../ledger/read-ledger.ts";
+import { markerIn, parseMarker } from "../ledger/marker.ts";
+import { type LedgerSource, readLedger } from "../ledger/read-ledger.ts";
 import { refusalNotice } from "./post-once.ts";
 import { publicText } from "./public-text.ts";
 import { annotatedFinding } from "./render-annotation.ts";
-
-type LedgerApi = Pick<PullRequestApi, "ownComments" | "ownThreads" | "ownReviewComments" | "permissionOf">;
 
 /**
  * The present ledger. If GitHub refuses to show our comments in the conversation, there is no state, and the comments on lines still
  * count.
  */
-export function currentLedger(api: LedgerApi): Promise<Ledger> {
+export function currentLedger(api: LedgerSource): Promise<Ledger> {
   const ownComments = async () => {
     try {
       return await api.ownComments();
@@ -156,7 +154,7 @@ async function whereAllowed<T extends OwnText>(
 }
 
 /** Each head and trigger has one review. */
-interface ReviewKey {
+export interface ReviewKey {
   head: string;
   trigger: string;
 }
@@ -189,8 +187,8 @@ export async function readExisting(api: PullRequestApi, key: ReviewKey): Promise
   const { reviews, comments } = await removeDoubledLines(api, ...all);
   const mine = new Map<string, number>();
   for (const { id, body } of comments) {
-    const marker = parseMarker(body);
-    if (marker?.kind === "finding" && isOf(marker, key)) mine.set(marker.id, mine.get(marker.id) ?? id);
+    const marker = markerIn(body, "finding");
+    if (marker && isOf(marker, key)) mine.set(marker.id, mine.get(marker.id) ?? id);
   }
   return {
     review: hasReview(reviews, key),
@@ -201,22 +199,14 @@ export async function readExisting(api: PullRequestApi, key: ReviewKey): Promise
   };
 }
 
-export function hasReview(reviews: readonly OwnReview[], key: ReviewKey): boolean {
-  return reviews.some(({ body, pending }) => {
-    const marker = pending ? undefined : parseMarker(body);
-    return marker?.kind === "review" && isOf(marker, key);
-  });
-}
+export const hasReview = (reviews: readonly OwnReview[], key: ReviewKey): boolean =>
+  reviews.some(({ body, pending }) => !pending && isOf(markerIn(body, "review"), key));
 
-export function hasFinding(comments: readonly OwnText[], id: string, key: ReviewKey): boolean {
-  return comments.some(({ body }) => {
-    const marker = parseMarker(body);
-    return marker?.kind === "finding" && marker.id === id && isOf(marker, key);
-  });
-}
+export const hasFinding = (comments: readonly OwnText[], id: string, key: ReviewKey): boolean =>
+  comments.map(({ body }) => markerIn(body, "finding")).some((one) => one?.id === id && isOf(one, key));
 
-const isOf = (marker: ReviewKey, key: ReviewKey) =>
-  marker.head === key.head && marker.trigger === key.trigger;
+const isOf = (marker: ReviewKey | undefined, key: ReviewKey) =>
+  marker?.head === key.head && marker.trigger === key.trigger;
 
 /** Ids of findings that annotations of this head show. */
 interface Annotated {

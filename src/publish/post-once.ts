@@ -1,12 +1,11 @@
-import { setTimeout as systemSleep } from "node:timers/promises";
 import { AppError, errorLine } from "../errors.ts";
-import type { PullRequestApi } from "../github/pull-request-api.ts";
-
-export type Sleep = (milliseconds: number) => Promise<unknown>;
+import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
 
 /** Waits before each check, because GitHub shows what it has stored with a delay. */
 const looksAfterMs = [1_000, 4_000];
 const mostTries = 3;
+
+type PausingApi = Pick<RepositoryApi, "pause">;
 
 /** Whether it is unknown if GitHub carried out the request: a timeout, a lost connection, a fault of GitHub. */
 export function isAmbiguous(error: unknown): boolean {
@@ -18,9 +17,9 @@ export function isAmbiguous(error: unknown): boolean {
  * only if it does not. Rejects with the last failure if that does not help.
  */
 export async function postOnce(
+  api: PausingApi,
   create: () => Promise<unknown>,
   stands: () => Promise<boolean>,
-  sleep: Sleep = systemSleep,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -28,19 +27,23 @@ export async function postOnce(
       return;
     } catch (error) {
       if (!isAmbiguous(error)) throw error;
-      if (await standsSoon(stands, sleep)) return;
+      if (await standsSoon(api, stands)) return;
       if (tries === mostTries) throw error;
     }
   }
 }
 
-async function standsSoon(stands: () => Promise<boolean>, sleep: Sleep): Promise<boolean> {
+async function standsSoon(api: PausingApi, stands: () => Promise<boolean>): Promise<boolean> {
   for (const pause of looksAfterMs) {
-    await sleep(pause);
+    await api.pause(pause);
     if (await stands()) return true;
   }
   return false;
 }
+
+/** Repeats something until GitHub answers, because a second time has no further effect. */
+export const repeat = (api: PausingApi, action: () => Promise<unknown>): Promise<void> =>
+  postOnce(api, action, async () => false);
 
 /** "No comments on lines: ...". Rethrows errors that are not refusals, and a refusal that concerns all channels. */
 export function refusalNotice(error: unknown, channel: string): string {

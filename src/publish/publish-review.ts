@@ -4,12 +4,11 @@ import type { PostedFinding } from "../ledger/entry.ts";
 import { fitState } from "../ledger/state.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { answerFixed } from "./answer-fixed.ts";
-import { type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";
+import { answerFixed, type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";
 import type { CheckRun } from "./check-run.ts";
 import { type CheckPolicy, cancelledConclusion, reviewConclusion } from "./conclusions.ts";
 import { type Existing, readAnnotated, readExisting } from "./existing.ts";
-import { refusalNotice, requireHead, type Sleep } from "./post-once.ts";
+import { refusalNotice, requireHead } from "./post-once.ts";
 import {
   byState,
   type FindingsByState,
@@ -50,7 +49,6 @@ export interface PublishOptions {
   checkPolicy: CheckPolicy;
   /** Opened when the review began; concluded here unless this rejects. */
   check: CheckRun;
-  sleep?: Sleep;
 }
 
 /** The outcome of publishing. `stale_head`, `other_base` and `closed` posted nothing. */
@@ -109,32 +107,38 @@ export async function publishReview(options: PublishOptions): Promise<PublishOut
 
 async function publish(given: PublishOptions): Promise<PublishOutcome> {
   const context = contextOf(given);
-  const { routes, standing } = await plan(given, context);
-  const options = { ...given, result: withoutDismissedReports(given.result, standing.ledger.state) };
-  const { api, result, trigger, sleep } = options;
+  const { routes, standing: existing } = await plan(given, context);
+  const options = { ...given, result: withoutDismissedReports(given.result, existing.ledger.state) };
+  const { api, result, trigger } = options;
   await requireHead(context);
-  const posted = await postFindings(routes, context, options);
-  const account = pullStatus(result, posted, standing.ledger, new Set(standing.mine.values()));
+  const found = await postFindings(routes, context, options);
+  const account = pullStatus(result, found, existing.ledger, new Set(existing.mine.values()));
   const answered = await answerFixed(account.fixed, context);
-  const notices = told(posted.notices, answered.notices, standing.ledger.notice ?? undefined);
+  const notices = told(found.notices, answered.notices, existing.ledger.notice ?? undefined);
   // A number of what the state has no room for would mean nothing.
-  const state = fitState(nextState(result, posted, standing.ledger, answered.told), mostStateBytes);
-  const memory = { trigger, state };
-  const remembered = result.ledger && memory.state;
-  const input: SummaryInput = { ...posted, ...account, notices, remembered };
+  const state = fitState(nextState(result, found, existing.ledger, answered.told), mostStateBytes);
+  const input: SummaryInput = { ...found, ...account, notices, remembered: result.ledger && state };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
-      postSummary(api, renderSummaryComment({ ...input, notices }, context, memory), sleep),
+      postSummary(api, renderSummaryComment({ ...input, notices }, context, { trigger, state })),
     );
   const closing = await conclude(input, context, options, summarise);
+  const { posted, annotated, listed, standing } = found;
   return {
-    ...{ kind: "published", posted: input.posted.length, annotated: input.annotated.length },
-    ...{ listed: input.listed.length, standing: input.standing.length },
-    ...{ dismissed: input.silent.length, fixed: account.fixed.length + account.settled.length },
+    kind: "published",
+    posted: posted.length,
+    annotated: annotated.length,
+    listed: listed.length,
+    standing: standing.length,
+    dismissed: found.silent.length,
+    fixed: account.fixed.length + account.settled.length,
     notices: closing,
     findings: {
-      ...{ posted: input.posted, annotated: input.annotated, listed: input.listed, standing: input.standing },
-      entries: standing.ledger.entries,
+      posted,
+      annotated,
+      listed,
+      standing,
+      entries: existing.ledger.entries,
       fixed: account.fixed.filter(({ entry }) => entry.state === "fixed" || answered.told.has(entry)),
       settled: account.settled,
     },
@@ -142,9 +146,11 @@ async function publish(given: PublishOptions): Promise<PublishOutcome> {
 }
 
 function contextOf(options: PublishOptions): PostContext {
-  const { api, result, trigger, again, repositoryUrl, agentPrompt = false, sleep } = options;
+  const { api, result, trigger, again, repositoryUrl, agentPrompt = false } = options;
   return {
-    ...{ api, sleep, repositoryUrl, agentPrompt },
+    api,
+    repositoryUrl,
+    agentPrompt,
     headSha: result.head_sha,
     mergeBaseSha: result.merge_base_sha,
     trigger: again ? `${trigger}!${again}` : trigger,

@@ -90,7 +90,12 @@ function markerOf(finding: Finding, { headSha, trigger }: CommentContext): strin
   const others = evidence.map((one) => one.path).filter((file) => file !== path && isShort(file));
   return formatMarker({
     kind: "finding",
-    ...{ id, severity, category, source, head: headSha, trigger },
+    id,
+    severity,
+    category,
+    source,
+    head: headSha,
+    trigger,
     ...(rule !== undefined && { rule }),
     symbol: symbol !== null && isShort(symbol) ? symbol : null,
     // A secret is not quoted, and its hash would help to guess it.

@@ -1,44 +1,42 @@
 import { AppError } from "../errors.ts";
 import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
-import { formatMarker, parseMarker } from "../ledger/marker.ts";
+import { formatMarker, markerIn } from "../ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
 import { untrustedCode } from "../reporters/safe-markdown.ts";
 import { byteLength, cutBytes } from "../text/cut.ts";
 import type { PublicText } from "../text/inert-text.ts";
 import { removeDoubledComments } from "./existing.ts";
-import { postOnce, type Sleep } from "./post-once.ts";
+import { postOnce, repeat } from "./post-once.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";
 
-type StickyApi = Pick<PullRequestApi, "ownComments" | "createComment" | "updateComment" | "deleteComment">;
+type StickyApi = Pick<
+  PullRequestApi,
+  "ownComments" | "createComment" | "updateComment" | "deleteComment" | "pause"
+>;
 
 /**
  * Writes the summary comment of a pull request: created once, then edited in place, and left alone while its text is the same. An edit
  * notifies nobody. Removes duplicates of our comments in the conversation.
  */
-export async function postSummary(api: StickyApi, body: PublicText, sleep?: Sleep): Promise<void> {
+export async function postSummary(api: StickyApi, body: PublicText): Promise<void> {
   const sticky = oldestSummary(await removeDoubledComments(api, await api.ownComments()));
-  if (sticky === undefined) return createSticky(api, body, sleep);
+  if (sticky === undefined) return createSticky(api, body);
   if (sticky.body.trimEnd() === body.trimEnd()) return;
   try {
-    // Repeated after a fault: an edit is idempotent.
-    await postOnce(
-      () => api.updateComment(sticky.id, body),
-      async () => false,
-      sleep,
-    );
+    await repeat(api, () => api.updateComment(sticky.id, body));
   } catch (error) {
     // It was deleted meanwhile, unless it exists and we may not edit it.
     const isGone = error instanceof AppError && error.code === "github_not_found";
     if (!isGone || (await findSticky(api)) !== undefined) throw error;
-    await createSticky(api, body, sleep);
+    await createSticky(api, body);
   }
 }
 
-async function createSticky(api: StickyApi, body: PublicText, sleep?: Sleep): Promise<void> {
+async function createSticky(api: StickyApi, body: PublicText): Promise<void> {
   await postOnce(
+    api,
     () => api.createComment(body),
     async () => (await findSticky(api)) !== undefined,
-    sleep,
   );
 }
 
@@ -48,7 +46,7 @@ async function findSticky(api: Pick<PullRequestApi, "ownComments">): Promise<Own
 }
 
 const oldestSummary = (comments: readonly OwnText[]) =>
-  comments.filter(({ body }) => parseMarker(body)?.kind === "summary").toSorted((a, b) => a.id - b.id)[0];
+  comments.filter(({ body }) => markerIn(body, "summary")).toSorted((a, b) => a.id - b.id)[0];
 
 /** The largest part of a comment for the state; the rest is for people. */
 export const mostStateBytes = 34_000;
@@ -102,16 +100,14 @@ const nothingYet = "Hunkwise has not reviewed this pull request yet.";
 export async function updateState(
   api: StickyApi,
   change: (state: LedgerState) => LedgerState,
-  sleep?: Sleep,
 ): Promise<void> {
   const sticky = await findSticky(api);
-  const marker = sticky && parseMarker(sticky.body);
-  const before: Memory = marker?.kind === "summary" ? marker : { head: "", trigger: "", state: emptyState };
+  const nothing: Memory = { head: "", trigger: "", state: emptyState };
+  const before = markerIn(sticky?.body ?? "", "summary") ?? nothing;
   const text = sticky === undefined ? nothingYet : textOf(sticky.body);
   const after = { ...before, state: fitState(change(before.state), mostStateBytes) };
   await postSummary(
     api,
     renderSticky(() => text, after),
-    sleep,
   );
 }

@@ -18,28 +18,26 @@ import { byteLength } from "../text/cut.ts";
 import type { PublicText } from "../text/inert-text.ts";
 import {
   details,
+  droppedLine,
+  droppedSections,
+  figures,
   findingLine,
   fitting,
+  howToAccept,
   type LinkBase,
   linked,
   placeLabel,
+  reviewableFiles,
+  roundWords,
   section,
   severityBadge,
+  skippedSection,
+  unreadSection,
 } from "./markdown-parts.ts";
 import { mostBodyBytes } from "./public-text.ts";
 import type { FindingsByState } from "./publication.ts";
 import type { PullStatus } from "./pull-status.ts";
 import { renderFinding } from "./render-comment.ts";
-import {
-  droppedLine,
-  droppedSections,
-  figures,
-  howToAccept,
-  reviewableFiles,
-  roundWords,
-  skippedSection,
-  unreadSection,
-} from "./render-figures.ts";
 import { mostStateBytes, renderSticky } from "./sticky-comment.ts";
 
 /*

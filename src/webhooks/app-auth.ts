@@ -113,8 +113,7 @@ async function asTheApp<Answer>(call: string, ask: () => Promise<Answer>): Promi
 const appTokenMs = 5 * 60_000;
 
 /**
- * The App's own JSON web token, for GitHub's endpoints about the App itself. Kept for some minutes: an ETag is only valid with the same
- * token.
+ * The App's own JSON web token, for GitHub's endpoints about the App itself. Kept for some minutes.
  */
 export function appAuth(probot: Probot, now: () => number = Date.now) {
   let kept = { token: "", until: 0 };

@@ -2,19 +2,19 @@ import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import type { FileProposal, Permission } from "../../src/github/pull-request-api.ts";
 import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
-import type { CheckoutRequest, JobDependencies } from "../../src/jobs/job-dependencies.ts";
+import type { CheckoutRequest, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
 import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
 import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
 import { decide } from "../../src/webhooks/decide.ts";
+import { accessTo, jobDependencies, jobTools } from "../jobs/dependencies.ts";
 import { MemoryGitHub } from "../publish/memory-github.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { scriptedModel } from "../support/scripted.ts";
 
 export const head = (n: number) => String(n).padStart(40, "0");
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
 /**
  * Webhooks, queue, limits and job handler of the product under a flood, with a clock that the test controls: one GitHub in memory for each
@@ -136,16 +136,13 @@ export class Flood implements AsyncDisposable {
   }
 
   #tools(job: ClaimedJob): JobTools {
-    return {
-      signal: new AbortController().signal,
+    return jobTools({
       record: (entry: TrajectoryEntry) => this.queue.record(job, entry),
       recorded: () => this.queue.trajectory(job.id),
-      mayPublish: async () => true,
-      hasLease: async () => true,
-    };
+    });
   }
 
-  #dependencies({ task }: ClaimedJob): JobDependencies {
+  #dependencies({ task }: ClaimedJob): UnopenedDependencies {
     const { installation } = "repository" in task ? task.repository : { installation: 0 };
     const number = "pull" in task ? task.pull : 0;
     const access = async () => {
@@ -153,34 +150,25 @@ export class Flood implements AsyncDisposable {
       return this.github(number, installation);
     };
     const now = () => this.time;
-    return {
-      github: {
-        repository: access,
-        pull: access,
-        pushing: async () => {
-          throw new Error("Nothing is to be pushed");
-        },
-        writer: async () => ({
-          propose: async (proposal) => {
-            this.proposals.push(proposal);
-            return "https://github.example/octo/shop/pull/8";
-          },
-        }),
-        organization: async () => async () => undefined,
-      },
-      push: async () => ({ kind: "moved" }),
-      checkout: async (request) => {
-        this.beforeCheckout(request);
-        this.begun.push(`${installation}/${number}`);
-        throw new AppError("too_large", "It shall cost nothing");
-      },
-      models: forAllRoles(this.model),
-      modelsReady: async () => {},
-      spending: this.#stores.spending,
-      dailyBudget: { tokens: null, costUsd: null },
-      usage: createUsageLimits({ quotas: this.#stores.quotas, most: this.#most, now }),
-      contentKey: () => "key",
-      ...{ now, webUrl: "https://github.example", version: "0", log: silent },
+    const propose = async (proposal: FileProposal) => {
+      this.proposals.push(proposal);
+      return "https://github.example/octo/shop/pull/8";
     };
+    const checkout = async (request: CheckoutRequest) => {
+      this.beforeCheckout(request);
+      this.begun.push(`${installation}/${number}`);
+      throw new AppError("too_large", "It shall cost nothing");
+    };
+    return jobDependencies({
+      openJob: () => accessTo(access, { writer: async () => ({ propose }) }),
+      disk: { checkout, push: async () => ({ kind: "moved" }), indexes: null },
+      models: { all: forAllRoles(this.model), ready: async () => {} },
+      limits: {
+        spending: this.#stores.spending,
+        dailyBudget: { tokens: null, costUsd: null },
+        usage: createUsageLimits({ quotas: this.#stores.quotas, most: this.#most, now }),
+      },
+      now,
+    });
   }
 }

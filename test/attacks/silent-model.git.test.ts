@@ -16,15 +16,13 @@ afterAll(() => rounds?.dispose());
 async function published(turn: ScriptedTurn) {
   const { result } = await round(rounds, { head: "first", script: { review: () => turn } });
   const github = new MemoryGitHub();
-  const sleep = async () => {};
-  const check = await openCheckRun(github, github.state, "event", { sleep });
+  const check = await openCheckRun(github, github.state, "event");
   await publishReview({
     ...{
       result: { ...result, head_sha: head },
       api: github,
       trigger: "event",
       check,
-      sleep,
       baseRef: "main",
       maxComments: 20,
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { issueReferences } from "../../src/github/issue-references.ts";
+import { issueReferences } from "../../src/github/references.ts";
 
 const base = { owner: "octo", name: "shop.js", webUrl: "https://github.com" };
 const named = (text: string) => issueReferences(text, base);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pullPlace } from "../../src/github/pull-place.ts";
+import { pullPlace } from "../../src/github/references.ts";
 
 const shop = { protocol: "https", owner: "octo-org", name: "shop", number: 7 };
 

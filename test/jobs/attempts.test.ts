@@ -4,7 +4,7 @@ import { defaultRepoConfig } from "../../src/config/repo-config.ts";
 import type { OwnText } from "../../src/github/pull-request-api.ts";
 import {
   closeEarlierChecks,
-  publishedReview,
+  publishedName,
   recordedMasks,
   recordedResult,
   recordedTests,
@@ -32,7 +32,6 @@ const sticky = (trigger: string): OwnText => ({
   id: 1,
   body: `Text\n\n${formatMarker({ kind: "summary", head: a, trigger, state: emptyState })}`,
 });
-const noSleep = async () => {};
 const warn = (notice: string) => {
   throw new Error(notice);
 };
@@ -92,8 +91,8 @@ describe("the input of proofs", () => {
 describe("check runs of earlier attempts", () => {
   it("are called off once the head has moved on, each on its own head and trigger", async () => {
     const { github, met } = await pullAt(b);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
-    await openCheckRun(github, { ...github.state, headSha: a }, "comment:7", { sleep: noSleep });
+    await openCheckRun(github, { ...github.state, headSha: a }, "event");
+    await openCheckRun(github, { ...github.state, headSha: a }, "comment:7");
 
     await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], met, github, warn);
 
@@ -105,7 +104,7 @@ describe("check runs of earlier attempts", () => {
 
   it("stay open on the head that is reviewed now", async () => {
     const { github, met } = await pullAt(a);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
+    await openCheckRun(github, { ...github.state, headSha: a }, "event");
 
     await closeEarlierChecks([opened(a)], met, github, warn);
 
@@ -114,7 +113,7 @@ describe("check runs of earlier attempts", () => {
 
   it("are called off where the review now is for another branch", async () => {
     const { github, met } = await pullAt(a);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked", { sleep: noSleep });
+    await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked");
 
     await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], met, github, warn);
 
@@ -123,7 +122,7 @@ describe("check runs of earlier attempts", () => {
 
   it("are called off when the pull request was closed", async () => {
     const { github, met } = await pullAt(a, "closed");
-    await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
+    await openCheckRun(github, { ...github.state, headSha: a }, "event");
 
     await closeEarlierChecks([opened(a)], met, github, warn);
 
@@ -132,7 +131,7 @@ describe("check runs of earlier attempts", () => {
 
   it("that were concluded are left alone", async () => {
     const { github, met } = await pullAt(b);
-    const check = await openCheckRun(github, { ...github.state, headSha: a }, "event", { sleep: noSleep });
+    const check = await openCheckRun(github, { ...github.state, headSha: a }, "event");
     await check.conclude({
       status: "completed",
       conclusion: "success",
@@ -176,7 +175,7 @@ describe("the result of an earlier attempt", () => {
   it("is not taken over once another job has published: its word would overwrite a newer one", () => {
     const [earlier, other, own] = [sticky("comment:8"), sticky("comment:9"), sticky("event#7@main")];
     const knowing = (after: OwnText | null): TrajectoryEntry => ({
-      ...{ ...entry, after: publishedReview({ sticky: after }) },
+      ...{ ...entry, after: publishedName({ sticky: after }) },
     });
 
     expect(recordedResult([knowing(earlier)], of(a, earlier))).toEqual(result);

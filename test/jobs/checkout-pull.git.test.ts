@@ -29,7 +29,8 @@ function pulls(limitBytes: number, webUrl = server.http.origin) {
   });
   const repository = { installation: 1, id: 1, owner: "octo", name: "app" };
   const signal = new AbortController().signal;
-  return (head: string) => checkOut({ repository, pull: 1, head, base, baseRef: "main", signal });
+  return (headSha: string) =>
+    checkOut({ repository, pull: { number: 1, headSha, baseSha: base, baseRef: "main" }, signal });
 }
 /** Changes the one large file. */
 const change = (bytes: number) => server.commit([["large", randomBytes(bytes)]]);

@@ -44,7 +44,7 @@ it("a review that was published: what it found, where that stands on GitHub, and
   const comment = jobs.github.reviews[0]!.comments[0]!;
   expect(event?.data).toMatchObject({
     repository: { id: 7, installation: 1, owner: "octo", name: "shop" },
-    pull: { number: 7, url: "https://github.example.com/octo/shop/pull/7" },
+    pull: { number: 7, url: "https://github.example/octo/shop/pull/7" },
     head_sha: jobs.github.state.headSha,
     base_sha: jobs.github.state.baseSha,
     ...{ origin: "event", requested_by: null, mode: "new", outcome: "offline", model: null },

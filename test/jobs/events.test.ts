@@ -7,6 +7,7 @@ import { eventAt, findingsOf } from "../../src/reporters/event.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { sampleFinding, sampleProof } from "../reporters/sample-result.ts";
 import { type Answering, type EventReceiver, startEventReceiver } from "../support/event-receiver.ts";
+import { claimed } from "./dependencies.ts";
 
 const secret = `whsec_${randomBytes(32).toString("base64")}`;
 const never = new AbortController().signal;
@@ -29,7 +30,7 @@ function jobAt(
   body = JSON.stringify(skipped("it is a draft")),
 ): ClaimedJob & { task: NotifyTask } {
   const task: NotifyTask = { kind: "notify", repository, id: `msg_${"a".repeat(27)}`, body, headSha: null };
-  return { id: "n1", task, attempt: 1, fence: 1, deliveryId: null, createdAt: startedAt, startedAt };
+  return claimed(task, { createdAt: startedAt, startedAt });
 }
 
 async function sending(answer?: Answering, { ageMs = 0, timeoutMs = 5_000 } = {}) {

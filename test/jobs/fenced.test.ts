@@ -4,32 +4,22 @@ import type { RevisionPlace } from "../../src/git/workspace.ts";
 import type { BeforeWrite } from "../../src/github/client.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { withFence } from "../../src/jobs/fenced.ts";
-import type { BranchPush, GitHubAccess } from "../../src/jobs/job-dependencies.ts";
+import type { GitHubAccess, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publishReview } from "../../src/publish/publish-review.ts";
-import type { ClaimedJob } from "../../src/queue/job.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { many, onFile } from "../publish/publish-to-memory.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
+import { accessTo, claimed, jobDependencies, jobTools } from "./dependencies.ts";
 
 const trigger = "event#7@main";
 const repository = { installation: 1, id: 2, owner: "octo", name: "shop" };
 const findings = [...many(2), ...onFile(1)];
-const job: ClaimedJob = {
-  ...{
-    id: "job",
-    task: reviewJob(7).task,
-    attempt: 1,
-    fence: 1,
-    deliveryId: null,
-    createdAt: 0,
-    startedAt: 0,
-  },
-};
+const job = claimed(reviewJob(7).task);
 
-const web = "https://github.com";
+const web = "https://github.example";
 const topicPush = {
   ...{ owner: "octo", name: "shop", branch: "topic", from: "a".repeat(40), to: "b".repeat(40) },
   ...{ place: {} as RevisionPlace, authorization: "basic", signal: new AbortController().signal },
@@ -64,19 +54,18 @@ class Worker {
   /** Resolves to what became of it: never to a rejection, as a queue's run of a job. */
   async publish(): Promise<string> {
     try {
-      const sleep = async () => {};
       const work = async ({ github }: { github: GitHubAccess }) => {
         const api = await github.pull(repository, 7, this.#lost.signal);
-        const check = await openCheckRun(api, await api.pull(), trigger, { sleep });
+        const check = await openCheckRun(api, await api.pull(), trigger);
         if (check.reviewed) return "reviewed already";
         const { kind } = await publishReview({
-          ...{ result: sampleResult({ findings }), api, trigger, check, sleep, baseRef: "main" },
+          ...{ result: sampleResult({ findings }), api, trigger, check, baseRef: "main" },
           ...{ repositoryUrl: "https://github.com/octo/shop", version: "0.1.0", maxComments: 40 },
           checkPolicy: { threshold: "high", fail: false },
         });
         return kind;
       };
-      return await withFence(job, this.#tools(), this.dependencies(), work, sleep);
+      return await withFence(job, this.#tools(), this.dependencies(), work);
     } catch (error) {
       if (error instanceof AppError) return error.code;
       throw error;
@@ -89,25 +78,14 @@ class Worker {
       this.asked++;
       return !signal.aborted;
     };
-    return { signal, hasLease, mayPublish: hasLease, record: async () => {}, recorded: async () => [] };
+    return jobTools({ signal, hasLease, mayPublish: hasLease });
   }
 
-  dependencies() {
+  dependencies(): UnopenedDependencies {
     // Once it has lost the lease, what it asks GitHub without a fence is answered at once.
-    const current = (beforeWrite?: BeforeWrite) =>
-      beforeWrite ? this.#freezing(this.#github, beforeWrite) : this.#github;
-    const github: GitHubAccess = {
-      repository: async (_repository, _signal, beforeWrite) => current(beforeWrite),
-      pull: async (_repository, _pull, _signal, beforeWrite) => current(beforeWrite),
-      organization: async () => async () => undefined,
-      writer: async () => {
-        throw new Error("Nothing is to be written");
-      },
-      pushing: async () => {
-        throw new Error("Nothing is to be pushed");
-      },
-    };
-    return { github, log: { info() {}, warn() {}, error() {} } };
+    const openJob = (beforeWrite?: BeforeWrite) =>
+      accessTo(async () => (beforeWrite ? this.#freezing(this.#github, beforeWrite) : this.#github));
+    return jobDependencies({ openJob });
   }
 
   #freezing(github: PullRequestApi, beforeWrite: BeforeWrite): PullRequestApi {
@@ -208,17 +186,16 @@ describe("the fence", () => {
     [{ kind: "refused", reason: "protected" }, []],
   ] as const)("puts a push on record that was taken, and none other: %j", async (end, recorded) => {
     const entries: unknown[] = [];
-    const signal = new AbortController().signal;
-    const tools: JobTools = {
-      ...{ signal, hasLease: async () => true, mayPublish: async () => true, recorded: async () => [] },
-      record: async (entry) => void entries.push(entry),
-    };
-    const deps = {
-      ...new Worker(new MemoryGitHub()).dependencies(),
-      push: async (_: BranchPush) => end,
-      webUrl: web,
-    };
-    const pushed = await withFence(job, tools, deps, ({ push }) => push(topicPush));
+    const tools = jobTools({ record: async (entry) => void entries.push(entry) });
+    const deps = jobDependencies({
+      openJob: () => accessTo(async () => new MemoryGitHub()),
+      disk: {
+        checkout: async () => Promise.reject(new Error("not used")),
+        push: async () => end,
+        indexes: null,
+      },
+    });
+    const pushed = await withFence(job, tools, deps, ({ disk }) => disk.push(topicPush));
     expect({ pushed, entries }).toEqual({ pushed: end, entries: recorded });
   });
 
@@ -246,11 +223,11 @@ describe("a double that its worker could not take away", () => {
   }
   /** Another review of the same pull request, asked for in a comment. */
   const again = async (github: MemoryGitHub) => {
-    const check = await openCheckRun(github, github.state, "comment:1", {});
+    const check = await openCheckRun(github, github.state, "comment:1");
     await publishReview({
       ...{ result: sampleResult({ findings }), api: github, trigger: "comment:1", check, baseRef: "main" },
       ...{ repositoryUrl: "https://github.com/octo/shop", version: "0.1.0", maxComments: 40 },
-      ...{ checkPolicy: { threshold: "high", fail: false }, sleep: async () => {} },
+      ...{ checkPolicy: { threshold: "high", fail: false } },
     });
   };
 

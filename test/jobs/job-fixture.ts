@@ -2,7 +2,7 @@ import { AppError } from "../../src/errors.ts";
 import type { Checkout } from "../../src/git/checkout.ts";
 import { createUsageLimits, type MostUsage, type SpendingLimits } from "../../src/jobs/budgets.ts";
 import { createAnnouncer, createSender } from "../../src/jobs/events.ts";
-import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
+import type { CheckoutRequest, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
 import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
@@ -15,6 +15,7 @@ import { MemoryGitHub } from "../publish/memory-github.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";
+import { accessTo, jobDependencies } from "./dependencies.ts";
 
 /** A worker with the real handlers on a real queue, before a GitHub in memory and a repository without a server. */
 export class WorkedQueue implements AsyncDisposable {
@@ -138,37 +139,24 @@ export class WorkedQueue implements AsyncDisposable {
     return { info: at("info"), warn: at("warn"), error: at("error") };
   }
 
-  #dependencies(): Parameters<typeof createJobHandler>[0] {
+  #dependencies(): UnopenedDependencies {
     const access = async () => {
       this.beforeAccess();
       return this.github;
     };
+    const now = () => this.#now();
+    const base = jobDependencies({ openJob: () => accessTo(access), now, log: this.#logger() });
     return {
-      github: {
-        repository: access,
-        pull: access,
-        writer: async () => {
-          throw new Error("Nothing is to be written");
-        },
-        pushing: async () => {
-          throw new Error("Nothing is to be pushed");
-        },
-        organization: async () => async () => undefined,
+      ...base,
+      disk: { ...base.disk, checkout: (request) => this.#checkout(request) },
+      models: { all: this.model && forAllRoles(this.model), ready: async () => {} },
+      processes: { ...base.processes, ...(!this.inOwnProcess && { start: startProcessHere }) },
+      limits: {
+        spending: this.spending,
+        dailyBudget: this.dailyBudget,
+        usage: createUsageLimits({ quotas: this.#quotas, most: this.most, now }),
       },
-      checkout: (request) => this.#checkout(request),
-      push: async () => ({ kind: "moved" }),
-      ...(this.inOwnProcess ? {} : { startProcess: startProcessHere }),
-      models: this.model && forAllRoles(this.model),
-      modelsReady: async () => {},
-      spending: this.spending,
-      dailyBudget: this.dailyBudget,
-      usage: createUsageLimits({ quotas: this.#quotas, most: this.most, now: () => this.#now() }),
-      contentKey: () => "key",
-      now: () => this.#now(),
-      webUrl: "https://github.example.com",
-      version: "0",
-      log: this.#logger(),
-      ...(this.events && this.#telling(this.events)),
+      record: { ...base.record, events: this.events && this.#telling(this.events) },
     };
   }
 
@@ -190,7 +178,7 @@ export class WorkedQueue implements AsyncDisposable {
   async #checkout(request: CheckoutRequest): Promise<Checkout> {
     this.checkouts.push(request);
     this.beforeCheckout(this.checkouts.length);
-    const held = await placeOf(this.#repo, request.base, request.head);
+    const held = await placeOf(this.#repo, request.pull.baseSha, request.pull.headSha);
     return { place: held.place, release: async () => held[Symbol.dispose](), tidy: this.tidy };
   }
 }

@@ -193,7 +193,7 @@ describe("a check run that an attempt left open", () => {
     await jobs.work();
 
     expect(jobs.checks()).toEqual(["cancelled: Cancelled", reviewed]);
-    expect(jobs.checkouts.map(({ head }) => head)).toEqual([read, jobs.laterHead]);
+    expect(jobs.checkouts.map(({ pull }) => pull.headSha)).toEqual([read, jobs.laterHead]);
     // No event told of it, so no other job did.
     expect((await jobs.queue.stats()).jobs).toMatchObject({ done: 1 });
   });

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
-import type { ClaimedJob, Task } from "../../src/queue/job.ts";
+import type { Task } from "../../src/queue/job.ts";
 import type { QuotaEntry, QuotaLimit } from "../../src/queue/usage.ts";
+import { claimed } from "./dependencies.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const noon = Date.UTC(2026, 10, 22, 12);
@@ -32,9 +33,7 @@ const limitsOf = (over: Partial<MostUsage> = {}) =>
     most: { ...most, ...over },
     now: () => noon,
   });
-const jobOf = (task: Task): ClaimedJob => ({
-  ...{ id: "job-1", task, attempt: 1, fence: 1, deliveryId: null, createdAt: 0, startedAt: 0 },
-});
+const jobOf = (task: Task) => claimed(task, { id: "job-1" });
 
 describe("what is asked", () => {
   it.each<[string, Task]>([

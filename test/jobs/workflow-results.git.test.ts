@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/errors.ts";
 import type { WorkflowRun } from "../../src/github/artifact-client.ts";
-import { awaitWorkflows } from "../../src/jobs/workflow-results.ts";
-import type { ClaimedJob } from "../../src/queue/job.ts";
+import { awaitWorkflows } from "../../src/jobs/review-and-publish.ts";
 import { reviewJob } from "../contract/queue.ts";
+import { accessTo, claimed, silent } from "./dependencies.ts";
 
 const config = RepoConfig.parse({ findings: { workflows: [{ workflow: "lint.yml", artifact: "report" }] } });
 const running: WorkflowRun = { id: 1, isCompleted: false, conclusion: null };
@@ -17,26 +17,19 @@ async function waitsFor(
 ): Promise<number | null> {
   const { task } = reviewJob(1, {});
   if (task.kind !== "review") throw new Error("no review");
-  const job: ClaimedJob = {
-    ...{ id: "1", task: { ...task, requestedBy }, attempt: 1, fence: 1, deliveryId: null },
-    ...{ createdAt: 0, startedAt: 1_000_000 },
-  };
+  const job = claimed({ ...task, requestedBy }, { startedAt: 1_000_000 });
   const latestRun = async () => {
     if (run instanceof AppError) throw run;
     return run;
   };
   const unused = () => Promise.reject(new Error("not asked for"));
   const deps = {
-    github: {
-      ...{ repository: unused, pull: unused, writer: unused, pushing: unused, organization: unused },
-      artifacts: () => ({ latestRun, artifact: unused }),
-    },
+    github: accessTo(unused, { artifacts: () => ({ latestRun, artifact: unused }) }),
     now: () => 1_000_000 + waitedMs,
-    log: { info() {}, warn() {}, error() {} },
+    log: silent,
   };
   const of = {
     job,
-    repository: task.repository,
     pull: { headSha: "a".repeat(40) },
     loaded: { config, refused },
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answersTo } from "../../src/ledger/answer-count.ts";
+import { answersTo } from "../../src/ledger/read-ledger.ts";
 import { bot, marked, person, reply, thread, us } from "./ledger-source.ts";
 
 const answer = (comment: number) => marked("Because.", { kind: "answer", comment });

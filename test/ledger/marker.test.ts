@@ -131,40 +131,7 @@ describe("a marker", () => {
     expect(parseMarker(line)).toEqual(marker);
   });
 
-  it("of a finding's first version says nothing of what came later", () => {
-    const line = '<!-- hunkwise:finding v1 {"id":"f1","severity":"high","head":"h","trigger":"t"} -->';
-    expect(parseMarker(line)).toEqual({
-      ...{ kind: "finding", id: "f1", severity: "high", head: "h", trigger: "t" },
-      ...{ category: null, symbol: null, code: null, source: null, files: [] },
-    });
-  });
-
-  it("of a finding's second version does not tell what found it", () => {
-    const data = '"category":"api","symbol":null,"code":"0a","files":[],"head":"h","trigger":"t"';
-    expect(parseMarker(`<!-- hunkwise:finding v2 {"id":"f1","severity":"high",${data}} -->`)).toEqual({
-      ...{ kind: "finding", id: "f1", severity: "high", head: "h", trigger: "t" },
-      ...{ category: "api", symbol: null, code: "0a", source: null, files: [] },
-    });
-  });
-
-  it("of a check run's first version does not say which conclusion is the newer one", () => {
-    const data = { pull: 7, base: "main", own: null };
-    expect(parseMarker(`<!-- hunkwise:check v1 ${JSON.stringify(data)} -->`)).toEqual({
-      ...{ kind: "check", turn: 0 },
-      ...data,
-    });
-  });
-
-  it("of a summary's second version remembers all but decisions", () => {
-    const before = written(state)
-      .replace("v3", "v2")
-      .replace(/"decided":\[[^\]]*\],/, "");
-    expect(parseMarker(before)).toEqual({
-      ...{ kind: "summary", head: "h", trigger: "t", state: { ...state, decided: [] } },
-    });
-  });
-
-  it("of a summary's first version remembers nothing", () => {
+  it("of a summary of another version remembers nothing", () => {
     expect(parseMarker('<!-- hunkwise:summary v1 {"head":"h","trigger":"t"} -->')).toEqual({
       ...{ kind: "summary", head: "h", trigger: "t", state: emptyState },
     });

@@ -117,15 +117,6 @@ describe("a ledger", () => {
     expect(text).not.toMatch(/hunkwise:|How this was checked|<\/?details/);
   });
 
-  it("reads comments of the first version", async () => {
-    const body =
-      '**🟠 High: Off by one**\n\n<!-- hunkwise:finding v1 {"id":"f","severity":"high","head":"h","trigger":"t"} -->';
-    const { entries } = await read({ threads: [thread({ body })] });
-    expect(entries).toMatchObject([
-      { id: "f", severity: "high", title: "Off by one", category: null, symbol: null, code: null, files: [] },
-    ]);
-  });
-
   it("takes a comment that is gone for dismissed by who deleted it", async () => {
     const comments = [summary({ ...emptyState, posted: ["f1", "gone", "gone"] })];
     const { entries } = await read({ comments, threads: [thread()] });

@@ -18,14 +18,13 @@ import {
 import { sampleResult } from "../reporters/sample-result.ts";
 import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 
-const sleep = async () => {};
 const skipped = (reason: string) => withheldConclusion(reason, [], policy, "skipped");
 const policy = { threshold: "high", fail: false } as const;
 
 describe("a check run", () => {
   it("is opened in progress and concluded", async () => {
     const github = new MemoryGitHub();
-    const check = await openCheckRun(github, github.state, "event", { sleep });
+    const check = await openCheckRun(github, github.state, "event");
     await check.conclude(failedConclusion(new AppError("model_failed", "the model is down")));
     expect(github.checks[0]?.history).toMatchObject([
       { status: "in_progress" },
@@ -42,18 +41,18 @@ describe("a check run", () => {
 
   it("is taken up by the next attempt, and another trigger has its own", async () => {
     const github = new MemoryGitHub();
-    await openCheckRun(github, github.state, "event", { sleep });
-    await openCheckRun(github, github.state, "event", { sleep });
+    await openCheckRun(github, github.state, "event");
+    await openCheckRun(github, github.state, "event");
     expect(github.checks).toHaveLength(1);
     // It says so already.
     expect(github.count("updateCheckRun")).toBe(0);
-    await openCheckRun(github, github.state, "comment:5", { sleep });
+    await openCheckRun(github, github.state, "comment:5");
     expect(github.checks).toHaveLength(2);
   });
 
   it("is concluded although the first answers are lost", async () => {
     const github = new MemoryGitHub();
-    const check = await openCheckRun(github, github.state, "event", { sleep });
+    const check = await openCheckRun(github, github.state, "event");
     for (const nth of [1, 2]) github.faults.push({ call: "updateCheckRun", nth, error: ambiguous() });
     await check.conclude(passedConclusion("done"));
     expect(github.checks[0]?.history.at(-1)).toMatchObject({ conclusion: "success" });
@@ -65,26 +64,26 @@ describe("a check run", () => {
       call: "createCheckRun",
       error: refusal("github_forbidden", "Give Hunkwise the permission checks=write"),
     });
-    const check = await openCheckRun(github, github.state, "event", { sleep });
+    const check = await openCheckRun(github, github.state, "event");
     expect(check.problem).toBe(
       "No check run: GitHub answered with github_forbidden. Give Hunkwise the permission checks=write",
     );
     await check.conclude(passedConclusion("x"));
     expect(github.count("updateCheckRun")).toBe(0);
-    expect(await concludeQueued(github, head, passedConclusion("x"), sleep)).toBe(check.problem);
+    expect(await concludeQueued(github, head, passedConclusion("x"))).toBe(check.problem);
   });
 
   it("that cannot be made now leaves it to the job to come back", async () => {
     const github = new MemoryGitHub();
     const limit = new AppError("github_rate_limited", "later", { retryable: true, retryAfterMs: 1 });
     github.faults.push({ call: "checkRuns", error: limit });
-    await expect(openCheckRun(github, github.state, "event", { sleep })).rejects.toBe(limit);
+    await expect(openCheckRun(github, github.state, "event")).rejects.toBe(limit);
   });
 
   it("is concluded at once where nothing is reviewed, however often it is asked for", async () => {
     const github = new MemoryGitHub();
     for (let times = 0; times < 2; times++) {
-      expect(await concludeAtOnce(github, github.state, "event", skipped("a draft"), sleep)).toBeUndefined();
+      expect(await concludeAtOnce(github, github.state, "event", skipped("a draft"))).toBeUndefined();
     }
     expect(github.checks).toHaveLength(1);
     expect(github.checks[0]?.history.at(-1)).toMatchObject({ status: "completed", conclusion: "skipped" });
@@ -93,9 +92,9 @@ describe("a check run", () => {
 
 async function openedAfter(update: CheckRunUpdate) {
   const github = new MemoryGitHub();
-  const first = await openCheckRun(github, github.state, "event", { sleep });
+  const first = await openCheckRun(github, github.state, "event");
   await first.conclude(update);
-  const again = await openCheckRun(github, github.state, "event", { sleep });
+  const again = await openCheckRun(github, github.state, "event");
   return { again, history: github.checks.flatMap((check) => check.history) };
 }
 
@@ -103,7 +102,7 @@ describe("two check runs of one review, made by workers that did not know of eac
   /** GitHub shows the newer one, and the older one is the one that is found. */
   async function doubled() {
     const github = new MemoryGitHub();
-    const check = await openCheckRun(github, github.state, "event", { sleep });
+    const check = await openCheckRun(github, github.state, "event");
     const externalId = github.checks[0]?.externalId ?? "";
     await github.createCheckRun(head, externalId, inProgress);
     const last = () => github.checks.map(({ history }) => history.at(-1)?.conclusion ?? "open");
@@ -138,7 +137,7 @@ describe("two check runs of one review, made by workers that did not know of eac
     const first = github.checks[0]?.id ?? 0;
     await github.updateCheckRun(first, reviewConclusion(sampleResult(), policy));
 
-    expect((await openCheckRun(github, github.state, "event", { sleep })).reviewed).toBe(true);
+    expect((await openCheckRun(github, github.state, "event")).reviewed).toBe(true);
     expect(last()).toEqual(["neutral", "neutral"]);
   });
 });
@@ -164,9 +163,9 @@ describe("a check run that is opened again", () => {
 
   it("goes on where somebody asked for it once more", async () => {
     const github = new MemoryGitHub();
-    const first = await openCheckRun(github, github.state, "event", { sleep });
+    const first = await openCheckRun(github, github.state, "event");
     await first.conclude(reviewConclusion(sampleResult(), policy));
-    const again = await openCheckRun(github, github.state, "event", { sleep, again: true });
+    const again = await openCheckRun(github, github.state, "event", true);
 
     expect(again.reviewed).toBe(false);
     expect(github.checks.flatMap(({ history }) => history).at(-1)?.status).toBe("in_progress");

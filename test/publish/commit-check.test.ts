@@ -13,7 +13,6 @@ import {
 import { publicPlain, publicText } from "../../src/publish/public-text.ts";
 import { head, MemoryGitHub } from "./memory-github.ts";
 
-const sleep = async () => {};
 const policy = { threshold: "high", fail: true } as const;
 const draft = withheldConclusion("it is a draft", [], policy, "skipped");
 const waiting = withheldConclusion("it is a draft", [], policy, "waits");
@@ -35,10 +34,10 @@ function twoPulls() {
   const mallory: PullState = { number: 8, state: "open", headSha: head, baseRef: "main" };
   github.otherPulls.set(8, mallory);
   const review = async (pull: PullState, update: CheckRunUpdate, trigger = eventOf(pull)) => {
-    const check = await openCheckRun(github, pull, trigger, { sleep });
+    const check = await openCheckRun(github, pull, trigger);
     await check.conclude(update);
   };
-  const skip = (pull: PullState) => concludeAtOnce(github, pull, eventOf(pull), draft, sleep);
+  const skip = (pull: PullState) => concludeAtOnce(github, pull, eventOf(pull), draft);
   /** What GitHub shows of the commit: its newest check run. */
   const shown = () => {
     const { status, conclusion, title, summary } = github.checks.at(-1)?.history.at(-1) ?? red;
@@ -63,7 +62,7 @@ describe("the check of a commit that several open pull requests have as their he
 
   it("neither passes nor fails while one of them waits to be reviewed, unless another is red", async () => {
     const { github, alice, mallory, review, shown } = twoPulls();
-    const wait = (pull: PullState) => concludeAtOnce(github, pull, eventOf(pull), waiting, sleep);
+    const wait = (pull: PullState) => concludeAtOnce(github, pull, eventOf(pull), waiting);
     await wait(mallory);
     expect(shown()).toMatchObject({ shows: "queued", title: "Waits to be reviewed" });
     await review(alice, green);
@@ -108,7 +107,7 @@ describe("the check of a commit that several open pull requests have as their he
 
   it("is not passed by a draft while the other is being read, and is when that is done", async () => {
     const { github, alice, mallory, skip, shown, all } = twoPulls();
-    const check = await openCheckRun(github, alice, eventOf(alice), { sleep });
+    const check = await openCheckRun(github, alice, eventOf(alice));
     await skip(mallory);
     expect(shown()).toMatchObject({ shows: "in_progress", title: "Waiting for the review of #7" });
 
@@ -130,7 +129,7 @@ describe("the check of a commit that several open pull requests have as their he
     const { github, alice, mallory, review, skip, shown, all } = twoPulls();
     await review(alice, red);
     await skip(mallory);
-    const again = await openCheckRun(github, alice, eventOf(alice), { again: true, sleep });
+    const again = await openCheckRun(github, alice, eventOf(alice), true);
     await skip(mallory);
     expect(shown().shows).toBe("in_progress");
     await again.conclude(green);
@@ -151,13 +150,6 @@ describe("the check of a commit that several open pull requests have as their he
     }
   });
 
-  it("is read of check runs that an older version made", async () => {
-    const { github, alice, mallory, skip, shown } = twoPulls();
-    await github.createCheckRun(head, `${head}:${eventOf(alice)}`, red);
-    await skip(mallory);
-    expect(shown().shows).toBe("failure");
-  });
-
   it("of a merge queue is left alone", async () => {
     const { github, alice, review, all } = twoPulls();
     await github.createCheckRun(head, `${head}:merge_group`, passedConclusion("it was reviewed"));
@@ -167,10 +159,10 @@ describe("the check of a commit that several open pull requests have as their he
 
   it("is closed with the review that was called off", async () => {
     const { github, alice, mallory, skip, shown } = twoPulls();
-    await openCheckRun(github, alice, eventOf(alice), { sleep });
+    await openCheckRun(github, alice, eventOf(alice));
     await skip(mallory);
     Object.assign(github.state, { headSha: "c".repeat(40) });
-    const key = { headSha: head, trigger: eventOf(alice) };
+    const key = { head, trigger: eventOf(alice) };
     await closeCheckRun(github, key, github.state, cancelledConclusion("The head moved on."));
     expect(shown().shows).toBe("skipped");
   });
@@ -200,7 +192,7 @@ describe("a check run that is asked for again", () => {
     await review(alice, green);
     await review(alice, green, "comment:5");
     for (const update of [red, green]) {
-      const again = await openCheckRun(github, alice, eventOf(alice), { again: true, sleep });
+      const again = await openCheckRun(github, alice, eventOf(alice), true);
       await again.conclude(update);
       expect(shown()).toMatchObject({ shows: update.conclusion, title: update.title });
     }
@@ -210,7 +202,7 @@ describe("a check run that is asked for again", () => {
     const { github, alice, review, shown } = twoPulls();
     await review(alice, green);
     await review(alice, red, "comment:5");
-    const again = await openCheckRun(github, alice, eventOf(alice), { again: true, sleep });
+    const again = await openCheckRun(github, alice, eventOf(alice), true);
     await again.conclude(green);
     expect(shown().shows).toBe("success");
     expect(shown().summary).toContain("comes from a newer review of this pull request");
@@ -220,12 +212,12 @@ describe("a check run that is asked for again", () => {
 describe("a head that nobody has read for its branch yet", () => {
   it("is not passed by what it came to for another branch while its own review goes on", async () => {
     const { github, review, shown } = twoPulls();
-    const first = await openCheckRun(github, { ...github.state }, "event#7@main", { sleep });
+    const first = await openCheckRun(github, { ...github.state }, "event#7@main");
     await first.conclude(cancelledConclusion("the pull request was closed"));
     Object.assign(github.state, { baseRef: "release" });
     await review(github.state, green);
     Object.assign(github.state, { baseRef: "main" });
-    const check = await openCheckRun(github, github.state, "event#7@main", { sleep });
+    const check = await openCheckRun(github, github.state, "event#7@main");
     expect(shown()).toMatchObject({
       shows: "in_progress",
       title: "Waiting for another review of this pull request",
@@ -236,13 +228,13 @@ describe("a head that nobody has read for its branch yet", () => {
 
   it("is not passed by another one that was skipped, when its check run is taken up again", async () => {
     const { github, alice, mallory, skip, shown } = twoPulls();
-    const first = await openCheckRun(github, alice, eventOf(alice), { sleep });
+    const first = await openCheckRun(github, alice, eventOf(alice));
     await first.conclude(cancelledConclusion("the pull request was closed"));
     Object.assign(alice, { state: "closed" });
     await skip(mallory);
     expect(shown().shows).toBe("skipped");
     Object.assign(alice, { state: "open" });
-    await openCheckRun(github, alice, eventOf(alice), { sleep });
+    await openCheckRun(github, alice, eventOf(alice));
     expect(shown()).toMatchObject({ shows: "in_progress", title: "Waiting for the review of #7" });
   });
 });
@@ -310,7 +302,7 @@ describe("whatever several pull requests with one head do", () => {
           else if (act === "skip") await skip(pull);
           else {
             const trigger = isAgain ? eventOf(pull) : `comment:${at}`;
-            const check = await openCheckRun(github, pull, trigger, { again: true, sleep });
+            const check = await openCheckRun(github, pull, trigger, true);
             await check.conclude(act === "red" ? red : green);
             last.set(number, act);
           }

@@ -83,9 +83,9 @@ export class HttpPublication implements AsyncDisposable {
       fetch,
     });
     // What this installation may is what all of its tokens may.
-    const api = createPullRequestApi({ ...here, client, writing: client });
+    const api = { ...createPullRequestApi({ ...here, client, writing: client }), pause: async () => {} };
     const result = sampleResult({ head_sha: headOf(pull), findings: [...findings] });
-    const check = await openCheckRun(api, await api.pull(), trigger, { sleep: async () => {} });
+    const check = await openCheckRun(api, await api.pull(), trigger);
     return publishReview({
       result,
       api,
@@ -96,7 +96,6 @@ export class HttpPublication implements AsyncDisposable {
       maxComments: 100,
       checkPolicy: { threshold: "high", fail: false },
       check,
-      sleep: async () => {},
     });
   }
 

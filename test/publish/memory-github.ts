@@ -83,6 +83,7 @@ export class MemoryGitHub implements PullRequestApi {
   readonly issues: Issue[] = [];
   readonly failed: FailedCheck[] = [];
   readonly calls: string[] = [];
+  readonly pause = async () => {};
   /** A pending review of ours stands, beside which GitHub takes no other and no comment. */
   pending = false;
   readonly faults: Fault[] = [];

@@ -109,11 +109,7 @@ describe("what the summary remembers", () => {
   it("keeps the pause and the words of the review before where there are no new ones", async () => {
     const github = new MemoryGitHub();
     const paused = { by: "ann", at: "2026-11-22T10:00:00Z" };
-    await updateState(
-      github,
-      (state) => ({ ...state, paused, summary: "before" }),
-      async () => {},
-    );
+    await updateState(github, (state) => ({ ...state, paused, summary: "before" }));
     await again(github, [], { reviewed }, { result: sampleResult({ summary: "", findings: [] }) });
     expect(stateOf(github)).toMatchObject({ paused, summary: "before" });
   });

@@ -1,78 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { FaultKind } from "../support/github-double/faults.ts";
-import type { Permissions } from "../support/github-double/model.ts";
 import { HttpPublication, inline, onFile, unplaced } from "./http-publication.ts";
 
 const removed = inline(10, { id: "removed", side: "LEFT", title: "It was needed" });
 const findings = [inline(10), inline(40), removed, onFile, unplaced];
-const titlesInSummary = ["It was needed", "Nobody can place this"];
-const contents = { contents: "read", metadata: "read" } as const;
-
-async function withPermissions<T>(permissions: Permissions, work: (github: HttpPublication) => Promise<T>) {
-  await using github = await HttpPublication.start({ ...contents, ...permissions });
-  const done = await work(github);
-  github.expectUnderstood();
-  return done;
-}
 const checkText = ({ scenario }: HttpPublication) => scenario.repository.checkRuns[0]?.output.text ?? "";
-
-describe("without a permission", () => {
-  it("for reviews, findings on lines are annotations and the summary says how many and what is missing", () =>
-    withPermissions({ pull_requests: "read", issues: "write", checks: "write" }, async (github) => {
-      expect(await github.publish(findings)).toMatchObject({ posted: 0, annotated: 2, listed: 3 });
-      expect(github.standing).toMatchObject({
-        reviews: [],
-        comments: [],
-        annotations: [10, 40],
-        summaries: 1,
-      });
-      expect(github.standing.checks).toEqual(["completed neutral"]);
-      expect(github.summary).toContain("2 findings are annotations of the [check run](");
-      expect(github.summary).toContain('Give Hunkwise the permission "Pull requests: Read and write"');
-      for (const title of titlesInSummary) expect(github.summary).toContain(title);
-      const [run] = github.scenario.repository.checkRuns;
-      expect(github.summary).toContain(`/octo-org/shop/runs/${run?.id})`);
-      expect(run?.annotations[0]).toMatchObject({
-        ...{ path: "a.txt", startLine: 10, endLine: 10, level: "failure" },
-        title: "High: The condition assigns instead of comparing",
-      });
-    }));
-
-  it("for checks, the summary says so", () =>
-    withPermissions({ pull_requests: "write" }, async (github) => {
-      expect(await github.publish(findings)).toMatchObject({ posted: 4, annotated: 0, listed: 1 });
-      expect(github.standing).toMatchObject({ comments: [10, 10, 40, "file"], checks: [] });
-      expect(github.summary).toContain('Give Hunkwise the permission "Checks: Read and write"');
-    }));
-
-  it("for reviews and checks, the summary holds everything", () =>
-    withPermissions({ pull_requests: "read", issues: "write" }, async (github) => {
-      expect(await github.publish(findings)).toMatchObject({ posted: 0, annotated: 0, listed: 5 });
-      expect(github.standing).toMatchObject({ comments: [], checks: [], summaries: 1 });
-      for (const permission of ["Checks", "Pull requests"])
-        expect(github.summary).toContain(`"${permission}: Read and write"`);
-      for (const line of [10, 40]) expect(github.summary).toContain(`a.txt#L${line})`);
-    }));
-
-  it("for comments of any kind, the check run holds everything", () =>
-    withPermissions({ pull_requests: "read", issues: "read", checks: "write" }, async (github) => {
-      expect(await github.publish(findings)).toMatchObject({ posted: 0, annotated: 2, listed: 3 });
-      expect(github.standing).toMatchObject({ comments: [], annotations: [10, 40], summaries: 0 });
-      for (const title of titlesInSummary) expect(checkText(github)).toContain(title);
-      expect(checkText(github)).toContain('permission "Pull requests: Read and write"');
-      expect(checkText(github)).toContain("No summary comment");
-    }));
-
-  it("for anything, publishing fails and says all of it", () =>
-    withPermissions({ pull_requests: "read", issues: "read" }, async (github) => {
-      await expect(github.publish(findings)).rejects.toMatchObject({
-        code: "github_forbidden",
-        message: expect.stringMatching(
-          /Nothing could be posted.*No summary comment.*No check run.*"Checks: Read and/s,
-        ),
-      });
-    }));
-});
 
 describe("a channel that GitHub closes", () => {
   let github: HttpPublication;

@@ -46,32 +46,4 @@ describe("publishing to a GitHub that knows the diff", () => {
       /Far away[\s\S]*GitHub refused its line [\s\S]*Line could not be resolved/,
     );
   });
-
-  it("leaves out all comments when none has a place, and bounds its questions", async () => {
-    const elsewhere = Array.from({ length: 40 }, (_, index) => inline(index < 20 ? index + 14 : index + 24));
-    const outside = elsewhere.filter(({ finding: { line } }) => line < 37 || line > 43);
-    expect(await github.publish(outside)).toMatchObject({ posted: 0, listed: outside.length });
-    expect(github.standing).toMatchObject({ reviews: [], pending: 0, comments: [], summaries: 1 });
-    for (const { finding } of outside) expect(github.summary).toContain(`a.txt#L${finding.line})`);
-    const asked = github.scenario.github.requests.filter(
-      ({ method, path }) => method === "POST" && /reviews$/.test(path),
-    );
-    expect(asked.length).toBeLessThanOrEqual(31);
-  });
-
-  it("changes nothing when it is done again", async () => {
-    await github.publish(all);
-    const before = github.summary;
-    expect(await github.publish(all)).toMatchObject({ posted: 4, listed: 1 });
-    expect(github.standing).toEqual(whole);
-    expect(github.summary).toBe(before);
-  });
-
-  it("edits the summary of an earlier review, and repeats no comment", async () => {
-    await github.publish([inline(9)]);
-    expect(await github.publish([inline(9), inline(40)], "comment:5")).toMatchObject({
-      ...{ posted: 1, standing: 1 },
-    });
-    expect(github.standing).toMatchObject({ comments: [9, 40], summaries: 1 });
-  });
 });

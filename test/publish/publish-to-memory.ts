@@ -18,8 +18,7 @@ export const onFile = (count: number) =>
 
 export async function publish(github: MemoryGitHub, findings = many(2), over: Partial<PublishOptions> = {}) {
   const trigger = over.trigger ?? "event";
-  const sleep = async () => {};
-  const check = await openCheckRun(github, github.state, trigger, { sleep });
+  const check = await openCheckRun(github, github.state, trigger);
   return publishReview({
     result: sampleResult({ findings }),
     api: github,
@@ -30,7 +29,6 @@ export async function publish(github: MemoryGitHub, findings = many(2), over: Pa
     maxComments: 40,
     checkPolicy: { threshold: "high", fail: false },
     check,
-    sleep,
     ...over,
   });
 }

@@ -55,21 +55,19 @@ class LimitedGitHub {
       token: async () => github.state.issueToken(installation).value,
       limits: limiter(installation.id),
     });
-    return createPullRequestApi({ ...here, client, writing: client });
+    return { ...createPullRequestApi({ ...here, client, writing: client }), pause: time.sleep };
   }
 
   /** A review as a job publishes it. */
   async publish(findings: readonly PlacedFinding[]) {
-    const { time } = this;
     const { github, pull } = this.scenario;
     const api = this.api(createRateLimiter());
     const result = sampleResult({ head_sha: headOf(pull), findings: [...findings] });
     const trigger = `event#${pull.number}@main`;
-    const check = await openCheckRun(api, await api.pull(), trigger, { sleep: time.sleep });
+    const check = await openCheckRun(api, await api.pull(), trigger);
     return publishReview({
       ...{ result, api, trigger, check, baseRef: "main", version: "0.1.0", maxComments: findings.length },
       ...{ repositoryUrl: `${github.url}/octo-org/shop`, checkPolicy: { threshold: "high", fail: false } },
-      sleep: time.sleep,
     });
   }
 }

@@ -6,14 +6,12 @@ import { ambiguous, MemoryGitHub } from "./memory-github.ts";
 import { many, publish, summary } from "./publish-to-memory.ts";
 
 const paused = { by: "ann", at: "2026-11-22T10:00:00Z" };
-const noSleep = async () => {};
 const stateOf = (github: MemoryGitHub) => {
   const marker = parseMarker(summary(github));
   return marker?.kind === "summary" ? marker.state : undefined;
 };
-const pause = (github: MemoryGitHub) => updateState(github, (state) => ({ ...state, paused }), noSleep);
-const resume = (github: MemoryGitHub) =>
-  updateState(github, (state) => ({ ...state, paused: null }), noSleep);
+const pause = (github: MemoryGitHub) => updateState(github, (state) => ({ ...state, paused }));
+const resume = (github: MemoryGitHub) => updateState(github, (state) => ({ ...state, paused: null }));
 
 describe("the state of a pull request", () => {
   it("is changed beside a text that stays as it is", async () => {
@@ -62,11 +60,7 @@ describe("the state of a pull request", () => {
 
   it("names who paused without telling them, whatever the name is", async () => {
     const github = new MemoryGitHub();
-    await updateState(
-      github,
-      (state) => ({ ...state, paused: { by: "`@octocat`\n<img>", at: "x" } }),
-      noSleep,
-    );
+    await updateState(github, (state) => ({ ...state, paused: { by: "`@octocat`\n<img>", at: "x" } }));
     expect(summary(github).split("\n", 1)[0]).toMatch(/^⏸️ .* by ``+ .*octocat.* ``+ since `x`/);
   });
 });

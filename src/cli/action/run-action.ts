@@ -8,15 +8,19 @@ import { programPath } from "../../config/process-env.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { Disk } from "../../git/disk.ts";
 import { requireGit } from "../../git/run-git.ts";
+import { actionsSlug, tokenIdentity } from "../../github/app-client.ts";
 import type { CheckRunUpdate, PullRequestApi } from "../../github/pull-request-api.ts";
 import { createRateLimiter } from "../../github/rate-limit.ts";
-import { actionsSlug, tokenIdentity } from "../../github/token-identity.ts";
 import { createUsageLimits } from "../../jobs/budgets.ts";
 import { createCheckoutPull, createPushBranch } from "../../jobs/checkout-pull.ts";
 import { basic, createTokenAccess } from "../../jobs/github-access.ts";
-import type { CheckoutRequest, GitHubAccess, JobDependencies } from "../../jobs/job-dependencies.ts";
+import {
+  type GitHubAccess,
+  noRecord,
+  type OpenJob,
+  type UnopenedDependencies,
+} from "../../jobs/job-dependencies.ts";
 import { createJobHandler, type JobHandler } from "../../jobs/job-handler.ts";
-import { perJob } from "../../jobs/per-job.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
 import { createSeal, type Seal } from "../../ledger/seal.ts";
 import type { Logger } from "../../logger.ts";
@@ -131,44 +135,52 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
       "This run has no memory: it knows no earlier review and no dismissal. Set the input state-key to a secret of this repository.",
     );
   const seal = app.slug === actionsSlug ? createSeal(stateKey) : null;
-  const checkout = createCheckoutPull({
-    gitPath,
-    dataFolder,
-    host,
-    webUrl,
-    network,
-    disk,
-    authorization: async () => basic(inputs.githubToken),
-    // Another step of the job must never find a file of the head, wherever it looks.
-    onlyObjects: true,
-  });
   const { noProofs } = event;
-  const dependencies: Omit<JobDependencies, "github" | "checkout"> = {
-    findTestPlace: noProofs === null ? testPlaces(env, dataFolder) : async () => ({ why: noProofs }),
-    push: createPushBranch({ webUrl, network }),
-    requiresPolicy: inputs.policy === "required" || env.requiresPolicy,
-    narrow: (config) => narrowed(config, inputs),
-    results: () => resultsOf(given, run),
-    models: connected?.models ?? null,
-    modelsReady: async (signal) => connected?.ready(signal),
-    spending: stores.spending,
-    // A run has one review, whose limits are in its configuration.
-    dailyBudget: { tokens: null, costUsd: null },
-    usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
-    contentKey: contentKeyOf(stateKey),
-    webUrl,
-    version: programVersion(),
+  const onOther = () => known !== null && noteOnce(run, OTHER_KEY);
+  const openJob: OpenJob = (beforeWrite) => {
+    const { end, ...access } = token.openJob(beforeWrite);
+    const seen = watched(access, run);
+    return { ...(seal === null ? seen : sealedAccess(seen, seal, onOther)), end };
+  };
+  const jobs = gated(event, inputs, {
+    openJob,
+    disk: {
+      checkout: createCheckoutPull({
+        gitPath,
+        dataFolder,
+        host,
+        webUrl,
+        network,
+        disk,
+        authorization: async () => basic(inputs.githubToken),
+        // Another step of the job must never find a file of the head, wherever it looks.
+        onlyObjects: true,
+      }),
+      push: createPushBranch({ webUrl, network }),
+      indexes: null,
+    },
+    models: { all: connected?.models ?? null, ready: async (signal) => connected?.ready(signal) },
+    processes: {
+      start: () => undefined,
+      commandSandbox: async () => null,
+      findTestPlace: noProofs === null ? testPlaces(env, dataFolder) : async () => ({ why: noProofs }),
+    },
+    settings: {
+      requiresPolicy: inputs.policy === "required" || env.requiresPolicy,
+      narrow: (config) => narrowed(config, inputs),
+      results: () => resultsOf(given, run),
+    },
+    limits: {
+      spending: stores.spending,
+      // A run has one review, whose limits are in its configuration.
+      dailyBudget: { tokens: null, costUsd: null },
+      usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
+    },
+    record: noRecord,
+    app: { webUrl, version: programVersion(), contentKey: contentKeyOf(stateKey), upkeep: null },
     log,
     now: Date.now,
-  };
-  const githubFor = (access: GitHubAccess) => {
-    const seen = watched(access, run);
-    return seal === null ? seen : sealedAccess(seen, seal, () => known !== null && noteOnce(run, OTHER_KEY));
-  };
-  const gate: Gate = { isOpen: false, head: null };
-  const jobs = perJob(token.openJob, (access) =>
-    gated({ gate, event, inputs, github: githubFor(access), checkout, dependencies }),
-  );
+  });
   const ended = Promise.withResolvers<void>();
   const worker = startWorker({
     queue: stores.queue,
@@ -193,9 +205,9 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   } finally {
     await worker.stop(stoppingMs);
     const recorded = await stores.queue.trajectory(id).catch(() => []);
-    const github = githubFor(token.openJob());
+    const github = openJob();
     if (signal.aborted) await calledOff(job.task, github, recorded);
-    else if (gate.isOpen && run.conclusion === null)
+    else if (jobs.isOpen() && run.conclusion === null)
       run.conclusion = await standing(job.task, github, signal);
     await Promise.allSettled([disk.close(), stores.close()]);
   }
@@ -314,40 +326,32 @@ const sealedAccess = (access: GitHubAccess, seal: Seal, onOther: () => void): Gi
   },
 });
 
-/** Whether the gate was open for this job, and for which head alone; null: for any. */
-interface Gate {
-  isOpen: boolean;
-  head: string | null;
-}
-
-interface GatedOptions {
-  gate: Gate;
-  event: ActionEvent;
-  inputs: ActionEnv["inputs"];
-  github: GitHubAccess;
-  checkout: JobDependencies["checkout"];
-  dependencies: Omit<JobDependencies, "github" | "checkout">;
-}
-
 /**
  * The App's handler behind the gate. Where the gate is closed nothing is written on GitHub: a check run that says "skipped" counts as
  * passed where it is required. The App answers questions of a pull request's author, too; here that needs the same admission.
  */
-function gated({ gate, event, inputs, github, checkout, dependencies }: GatedOptions): JobHandler {
+function gated(
+  event: ActionEvent,
+  inputs: ActionEnv["inputs"],
+  dependencies: UnopenedDependencies,
+): JobHandler & { isOpen(): boolean } {
+  /** Whether the gate was open for this job, and for which head alone; null: for any. */
+  const gate: { isOpen: boolean; head: string | null } = { isOpen: false, head: null };
+  const { openJob, disk } = dependencies;
   const handler = createJobHandler({
     ...dependencies,
-    github,
-    async checkout(request: CheckoutRequest) {
-      if (gate.head !== null && request.head !== gate.head)
-        throw new AppError(
-          "superseded",
-          `the label was for ${gate.head}, and the head is now ${request.head}`,
-        );
-      return checkout(request);
+    disk: {
+      ...disk,
+      async checkout(request) {
+        const { headSha } = request.pull;
+        if (gate.head !== null && headSha !== gate.head)
+          throw new AppError("superseded", `the label was for ${gate.head}, and the head is now ${headSha}`);
+        return disk.checkout(request);
+      },
     },
   });
   return {
-    ...handler,
+    isOpen: () => gate.isOpen,
     async handle(job, tools) {
       const { task } = job;
       const pass = () => {
@@ -355,7 +359,7 @@ function gated({ gate, event, inputs, github, checkout, dependencies }: GatedOpt
         return handler.handle(job, tools);
       };
       if (!("pull" in task)) return pass();
-      const api = await github.pull(task.repository, task.pull, tools.signal);
+      const api = await openJob().pull(task.repository, task.pull, tools.signal);
       const asks = task.kind === "reply" ? task.author : task.requestedBy;
       if (asks !== null && (await hasWriteAccess(api, asks))) return pass();
       if (asks !== null && inputs.reviewsOf === "collaborators")
@@ -372,6 +376,7 @@ function gated({ gate, event, inputs, github, checkout, dependencies }: GatedOpt
       const opened = recorded.findLast((entry) => entry.kind === "check_opened");
       if (task.kind !== "review") return handler.giveUp(job, error, tools);
       if (opened === undefined) return gate.head === null ? handler.giveUp(job, error, tools) : undefined;
+      const github = openJob();
       const api = await github.pull(task.repository, task.pull, tools.signal);
       if ((await api.pull()).headSha === opened.head) return handler.giveUp(job, error, tools);
       await closeOpened(task, github, recorded, failedConclusion(error), tools.signal);
@@ -403,7 +408,7 @@ async function closeOpened(
   const opened = recorded.findLast((entry) => entry.kind === "check_opened");
   if (!("pull" in task) || opened === undefined) return;
   const api = await github.pull(task.repository, task.pull, signal);
-  await closeCheckRun(api, { headSha: opened.head, trigger: opened.trigger }, await api.pull(), update);
+  await closeCheckRun(api, opened, await api.pull(), update);
 }
 
 /** The conclusion of an earlier review of the present head: a run with nothing to do must not end better than that. */

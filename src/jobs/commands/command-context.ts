@@ -1,9 +1,9 @@
 import { AppError, type ErrorCode, errorLine, publicLine } from "../../errors.ts";
 import type { CommentRef, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
-import { type Answers, answersTo } from "../../ledger/answer-count.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
 import { withoutMachineParts } from "../../ledger/entry.ts";
-import { parseMarker } from "../../ledger/marker.ts";
+import { type Marker, markerIn, parseMarker } from "../../ledger/marker.ts";
+import { type Answers, answersTo } from "../../ledger/read-ledger.ts";
 import { renderAnswer } from "../../publish/command-answers.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import type { ActTask, ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
@@ -53,10 +53,6 @@ export async function react({ api, comment }: CommandContext): Promise<void> {
   await api.react(comment, "eyes").catch(() => {});
 }
 
-/** Whether we have answered the comment: the job may run again, or its delivery may arrive twice. */
-export const isAnswered = async (context: CommandContext): Promise<boolean> =>
-  (await readAnswers(context)).given;
-
 /** Why the comment gets no answer; null if it gets one. */
 export async function whySilent(context: CommandContext): Promise<string | null> {
   const answers = await readAnswers(context);
@@ -83,24 +79,46 @@ export async function say(
   const { api, comment, job, deps } = context;
   const silent = await whySilent(context);
   if (silent !== null) return deps.log.info(jobFields(job), `Not answered: ${silent}`);
-  await requireLease(context.tools);
   const at = { id: comment.id, url: comment.thread === null ? pageOf(context) : null };
   const body = renderAnswer(typeof text === "string" ? () => text : text, at);
+  await postUnlessRefused(context, "The answer could not be posted", {
+    post: () => (comment.thread === null ? api.createComment(body) : api.reply(comment.thread, body)),
+    stands: async () => (await readAnswers(context)).given,
+  });
+}
+
+/** Posts something once. False, and a line in the log, if GitHub refuses it. */
+export async function postUnlessRefused(
+  { api, job, tools, deps }: AskedContext,
+  otherwise: string,
+  { post, stands }: { post: () => Promise<void>; stands: () => Promise<boolean> },
+): Promise<boolean> {
+  await requireLease(tools);
   try {
-    await postOnce(
-      () => (comment.thread === null ? api.createComment(body) : api.reply(comment.thread, body)),
-      async () => (await readAnswers(context)).given,
-    );
+    await postOnce(api, post, stands);
+    return true;
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    deps.log.warn(jobFields(job), `The answer could not be posted: ${errorLine(error)}`);
+    deps.log.warn(jobFields(job), `${otherwise}: ${errorLine(error)}`);
+    return false;
   }
 }
+
+/** Whether one of these texts of ours has such a marker. */
+export const isMarked = <Kind extends Marker["kind"]>(
+  texts: readonly { body: string }[],
+  kind: Kind,
+  isMeant: (marker: Extract<Marker, { kind: Kind }>) => boolean,
+): boolean =>
+  texts.some(({ body }) => {
+    const marker = markerIn(body, kind);
+    return marker !== undefined && isMeant(marker);
+  });
 
 /** The page of a comment in the conversation. */
 export function pageOf({ job, comment, deps }: CommandContext): string {
   const { owner, name } = job.task.repository;
-  return `${deps.webUrl}/${owner}/${name}/pull/${job.task.pull}#issuecomment-${comment.id}`;
+  return `${deps.app.webUrl}/${owner}/${name}/pull/${job.task.pull}#issuecomment-${comment.id}`;
 }
 
 /** Answers with one line and ends the job. */
@@ -138,10 +156,16 @@ export function reviewFor(
 ): Promise<JobOutcome> {
   const { repository, pull } = job.task;
   const task: ReviewTask = {
-    ...{ kind: "review", again: false, repository, pull, headSha: null, commentId: null, requestedBy: by },
+    kind: "review",
+    again: false,
+    repository,
+    pull,
+    headSha: null,
+    commentId: null,
+    requestedBy: by,
     ...review,
   };
-  return reviewPull({ ...job, task }, tools, deps, { isAdmitted: true });
+  return reviewPull({ ...job, task }, tools, deps, true);
 }
 
 const mostReplies = 30;
@@ -157,11 +181,14 @@ export function askedThread(
   { comment }: Pick<CommandContext, "comment">,
 ): AskedThread | null {
   const thread = threads.find((one) => one.comment === comment.thread);
-  if (!thread || parseMarker(thread.body)?.kind !== "finding") return null;
+  if (!thread || !markerIn(thread.body, "finding")) return null;
   const { path, side, line, originalLine, body, replies } = thread;
   const before = replies.filter(({ id }) => id < comment.id).slice(-mostReplies);
   return {
-    ...{ path, side, line, original_line: originalLine },
+    path,
+    side,
+    line,
+    original_line: originalLine,
     finding: cutCharacters(withoutMachineParts(body), longest.finding),
     conversation: before.map(said),
   };

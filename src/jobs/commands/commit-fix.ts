@@ -45,7 +45,11 @@ export async function commitFix(unchecked: UncheckedFix): Promise<CommittedFix> 
   const refusals = await refusalsOf(edits, await scopeOf(unchecked));
   if (refusals.length > 0) return { kind: "refused", refusals };
   const commit = await commitFiles({
-    ...{ ...repositoryOf(place), parent: place.shas.head, author, at, signal },
+    ...repositoryOf(place),
+    parent: place.shas.head,
+    author,
+    at,
+    signal,
     files: edits.map(({ path, after }) => ({
       path,
       after: after && { ...after, mode: plainMode(after.mode) },

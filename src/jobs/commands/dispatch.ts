@@ -1,31 +1,52 @@
 import { AppError } from "../../errors.ts";
-import type { PullRequest } from "../../github/pull-request-api.ts";
+import type { CommentRef, PullRequest } from "../../github/pull-request-api.ts";
+import { isSamePerson } from "../../ledger/authority.ts";
+import { isOpenFinding } from "../../ledger/entry.ts";
+import { formatMarker } from "../../ledger/marker.ts";
 import { asks, dismisses } from "../../ledger/reply-words.ts";
-import { commandRules, renderCommandTable } from "../../publish/command-answers.ts";
-import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask } from "../../queue/job.ts";
-import type { JobTools } from "../../queue/run-job.ts";
-import { untrustedLine } from "../../reporters/safe-markdown.ts";
+import type { Pause } from "../../ledger/state.ts";
+import { commandRules, renderCommandTable, renderDryRun } from "../../publish/command-answers.ts";
+import { currentLedger } from "../../publish/existing.ts";
+import { publicText } from "../../publish/public-text.ts";
+import { updateState } from "../../publish/sticky-comment.ts";
+import type {
+  Act,
+  ActTask,
+  ClaimedJob,
+  CommandTask,
+  JobOutcome,
+  ReplyTask,
+  ReviewTask,
+} from "../../queue/job.ts";
+import { type JobTools, requireLease } from "../../queue/run-job.ts";
+import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
+import { withoutSecrets } from "../../secrets/redact.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
-import { loadConfig } from "../load-config.ts";
+import { loadConfig, reviewConfig } from "../load-config.ts";
+import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
 import { answerQuestion, describeChange } from "./answer-question.ts";
 import {
   ANSWERED,
+  type AskedContext,
   answered,
+  answeredWithError,
   type CommandContext,
   isBot,
+  isMarked,
   isTooOften,
   mayWrite,
+  postUnlessRefused,
   react,
   readAnswers,
   reviewAfter,
+  reviewFor,
   say,
   TOO_OFTEN,
 } from "./command-context.ts";
 import { fix } from "./fix.ts";
-import { pause, resume } from "./pause.ts";
 import { prove } from "./prove.ts";
-import { remember } from "./remember.ts";
-import { resolve } from "./resolve.ts";
+import { demote, remember } from "./remember.ts";
+import { dismiss, resolve, resolveThreads } from "./resolve.ts";
 
 type CommandJob = ClaimedJob & { task: CommandTask };
 
@@ -77,9 +98,20 @@ export async function commandContext(
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<CommandContext<CommandTask>> {
-  const { repository, pull, commentId, thread, requestedBy } = job.task;
+  const { commentId, thread, requestedBy } = job.task;
+  return contextOf(job, { id: commentId, thread }, requestedBy, tools, deps);
+}
+
+async function contextOf<T extends CommandTask | ReplyTask | ReviewTask>(
+  job: ClaimedJob & { task: T },
+  comment: CommentRef,
+  by: string,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<CommandContext<T>> {
+  const { repository, pull } = job.task;
   const api = await deps.github.pull(repository, pull, tools.signal);
-  return { job, comment: { id: commentId, thread }, by: requestedBy, api, tools, deps };
+  return { job, comment, by, api, tools, deps };
 }
 
 /** Answers why the command failed; people without write access get no answer. */
@@ -111,17 +143,10 @@ type ReplyJob = ClaimedJob & { task: ReplyTask };
  * summary and check run follow, and a question is answered. Everything else gets no answer.
  */
 export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
-  const { repository, pull: number, commentId, thread, author: by, body } = job.task;
+  const { commentId, thread, author: by, body } = job.task;
   if (isBot(by)) return { kind: "skipped", reason: `${by} is a bot` };
-  const api = await deps.github.pull(repository, number, tools.signal);
-  const context: CommandContext<ReplyTask> = {
-    job,
-    comment: { id: commentId, thread },
-    by,
-    api,
-    tools,
-    deps,
-  };
+  const context = await contextOf(job, { id: commentId, thread }, by, tools, deps);
+  const { api } = context;
   if ((await api.isOwnReviewComment(thread)) !== true)
     return { kind: "done", reason: "the thread is not ours" };
   const pull = await api.pull();
@@ -151,3 +176,145 @@ async function answerAuthor(context: CommandContext<CommandTask>, question: stri
 }
 
 const isAuthor = ({ author }: PullRequest, login: string) => author.toLowerCase() === login.toLowerCase();
+
+/** Reviews the whole change and shows the result in one comment, without a review, a summary or a check run. */
+export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
+  const context = await dryRunContext(job, tools, deps);
+  if (context === null) return { kind: "skipped", reason: "no one requested it" };
+  if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
+  await react(context);
+  if ((await readAnswers(context)).given) return { kind: "done", reason: ANSWERED };
+  const { api } = context;
+  const pull = await api.pull();
+  if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
+  try {
+    const loaded = await reviewConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
+    const [ledger, recorded] = [await currentLedger(api), await tools.recorded()];
+    const { trigger } = job.task;
+    const result = await reviewUnseen({ job, api, pull, trigger, loaded, ledger, recorded }, tools, deps);
+    await say(context, (maxBytes) => renderDryRun(result, maxBytes));
+    return { kind: "done", reason: `${result.findings.length} would be posted` };
+  } catch (error) {
+    return answeredWithError(context, "Not reviewed", error);
+  }
+}
+
+/** Null for a dry run that no person asked for in a comment. */
+export async function dryRunContext(
+  job: ReviewJob,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<CommandContext<ReviewTask> | null> {
+  const { commentId, thread, requestedBy } = job.task;
+  if (commentId === null || requestedBy === null) return null;
+  return contextOf(job, { id: commentId, thread }, requestedBy, tools, deps);
+}
+
+type ActContext = AskedContext<ActTask>;
+
+/**
+ * Does what a person did on a page, in public: the pull request shows who did it. The person's permission is what GitHub says now, not what
+ * it was when the page was shown. May run again after a crash at any point.
+ */
+export async function runAct(
+  job: ClaimedJob & { task: ActTask },
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<JobOutcome> {
+  const { repository, pull, act, account, requestedBy: by } = job.task;
+  const api = await deps.github.pull(repository, pull, tools.signal);
+  const context: ActContext = { job, by, api, tools, deps };
+  // If an earlier attempt opened a check run, it must be concluded.
+  const wasLetIn = (await tools.recorded()).some(({ kind }) => kind === "check_opened");
+  if (!wasLetIn && !(await mayWrite(context, account)))
+    return { kind: "skipped", reason: `${by} has no write access` };
+  switch (act.name) {
+    case "review":
+      // Nothing is reviewed, and nothing is to be said, once it is closed.
+      if ((await api.pull()).state === "open")
+        await tellOnce(context, async () => (act.mode === "full" ? WHOLE_AGAIN : NEW_CHANGES));
+      return review(context, act.mode);
+    case "pause":
+      await tellOnce(context, () => pause(context));
+      return { kind: "done", reason: `paused by ${by}` };
+    case "resume":
+      await tellOnce(context, () => resume(context));
+      return review(context);
+    case "dismiss":
+      return dismissOne(context, act);
+    case "demote":
+      await tellOnce(context, () => demote(context, act));
+      return { kind: "done", reason: `proposed for ${by}` };
+  }
+}
+
+const WHOLE_AGAIN = "I review the whole change again.";
+const NEW_CHANGES = "I review what no earlier review has read.";
+
+const review = (context: ActContext, mode: ReviewTask["mode"] = "new"): Promise<JobOutcome> =>
+  reviewFor(context, { mode, trigger: `page:${context.job.task.id}`, thread: null });
+
+/**
+ * Does something, and then says so once in the conversation. If that was said before, the job runs again: it must not change what changed
+ * since.
+ * @param work resolves to what to say, in Markdown
+ */
+async function tellOnce(context: ActContext, work: () => Promise<string>): Promise<void> {
+  const { api, by, job } = context;
+  const { id } = job.task;
+  const stands = async () => isMarked(await api.ownComments(), "acted", (marker) => marker.id === id);
+  if (await stands()) return;
+  const text = await work();
+  const marker = formatMarker({ kind: "acted", id });
+  const body = publicText(`Asked for by ${untrustedCode(by)} on a page of Hunkwise. ${text}\n\n${marker}`);
+  await postUnlessRefused(context, "What was done on a page could not be said", {
+    post: () => api.createComment(body),
+    stands,
+  });
+}
+
+/** The answer in the finding's thread makes the dismissal count. A review follows, for the summary and the check run. */
+async function dismissOne(
+  context: ActContext,
+  { comment, reason }: Extract<Act, { name: "dismiss" }>,
+): Promise<JobOutcome> {
+  const { entries } = await currentLedger(context.api);
+  const entry = entries.find((one) => one.comment === comment);
+  if (!entry) return { kind: "skipped", reason: "the finding has no comment any more" };
+  const { state, dismissal } = entry;
+  if (isOpenFinding(entry)) {
+    if (!(await dismiss(entry, context, withoutSecrets(reason))))
+      return { kind: "skipped", reason: "GitHub refuses an answer in the thread of the finding" };
+  } else if (dismissal?.how !== "page" || !isSamePerson(dismissal.by ?? "", context.by)) {
+    return { kind: "skipped", reason: `the finding is already ${state}` };
+  }
+  await resolveThreads([entry], context);
+  return review(context);
+}
+
+/*
+ * The state changes before the answer is posted, and may change again after a crash. Both resolve to the answer, in Markdown.
+ */
+
+/** Stops reviews that events start. */
+async function pause({ api, by, job, tools, deps }: AskedContext): Promise<string> {
+  await requireLease(tools);
+  const at = new Date(deps.now()).toISOString();
+  const now: Pause = { by, at, ...(job.task.kind === "act" && { on: "page" }) };
+  let standing: Pause | null = null;
+  await updateState(api, (state) => {
+    standing = state.paused;
+    return { ...state, paused: state.paused ?? now };
+  });
+  const before = standing as Pause | null;
+  return before === null || before.by === by
+    ? "Paused: pushes are not reviewed until someone writes `/resume`. Commands still work."
+    : `Reviews of pushes are already paused, by ${untrustedCode(before.by)}. \`/resume\` starts them again.`;
+}
+
+/** Lets events start reviews again. A review must follow, to make up for the omitted ones. */
+async function resume({ api, tools }: AskedContext): Promise<string> {
+  await requireLease(tools);
+  await updateState(api, (state) => ({ ...state, paused: null }));
+  return "Resumed: I now review what was pushed meanwhile, and pushes are reviewed again.";
+}

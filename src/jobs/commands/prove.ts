@@ -7,19 +7,17 @@ import type { RevisionPlace } from "../../git/workspace.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { codeHash, isOpenFinding, type PostedFinding } from "../../ledger/entry.ts";
 import { suggestionIn } from "../../ledger/folds.ts";
-import { eachRole, factsOf, type Models } from "../../llm/model.ts";
-import { NO_SANDBOX } from "../../process/prove-review.ts";
+import type { Models } from "../../llm/model.ts";
 import { runTask } from "../../process/run-task.ts";
 import { provedAnswer } from "../../publish/command-answers.ts";
 import { currentLedger } from "../../publish/existing.ts";
-import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
+import type { JobOutcome } from "../../queue/job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import { ProveInput, ProveResult, type ProveTarget, proveTask } from "../../review/prove/prove-input.ts";
 import { splitLines } from "../../text/cut.ts";
-import { pinPromptContext, recordedMasks, recordedTests, recordedTurns, startProofs } from "../attempts.ts";
-import { withinBudget } from "../budgets.ts";
+import { lastResult, recordedTests, startProofs } from "../attempts.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
-import { budgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
+import { beginRun } from "../model-run.ts";
 import {
   answered,
   answeredWithError,
@@ -36,12 +34,12 @@ import {
 export async function prove(context: CommandContext): Promise<JobOutcome> {
   const { deps, tools, comment } = context;
   if (comment.thread === null) return answered(context, WHERE, "it names no finding");
-  if (deps.models === null) return answered(context, NO_MODEL, "there is no model to ask");
+  if (deps.models.all === null) return answered(context, NO_MODEL, "there is no model to ask");
   const recorded = await tools.recorded();
-  const known = recordedProof(recorded);
+  const known = lastResult(ProveResult, recorded);
   if (known) return tell(context, known.result, known.head);
   try {
-    return await proveThread(context, comment.thread, deps.models, recorded);
+    return await proveThread(context, comment.thread, deps.models.all, recorded);
   } catch (error) {
     return answeredWithError(context, "I cannot prove this", error);
   }
@@ -56,15 +54,6 @@ const NO_FINDING = "This thread does not belong to an open finding of mine.";
 const CERTAIN = "This finding needs no test: a program found it, not a model.";
 const WITHHELD =
   "I cannot prove this, because the configuration keeps this file and its comments private from the model.";
-
-/** The result of an earlier attempt, and its head. */
-function recordedProof(
-  recorded: readonly TrajectoryEntry[],
-): { result: ProveResult; head: string } | undefined {
-  const last = recorded.findLast((entry) => entry.kind === "result");
-  const { data } = ProveResult.safeParse(last?.result);
-  return last && data ? { result: data, head: last.head } : undefined;
-}
 
 async function proveThread(
   context: CommandContext,
@@ -82,10 +71,7 @@ async function proveThread(
   const entry = entries.find((one) => one.comment === thread && isOpenFinding(one));
   if (!entry) return answered(context, NO_FINDING, "there is nothing to prove");
   if (isCertain(entry)) return answered(context, CERTAIN, "the finding is certain");
-  const { number, headSha: head, baseSha: base, baseRef } = pull;
-  const checkout = await deps.checkout({
-    ...{ repository, pull: number, head, base, baseRef, signal: tools.signal },
-  });
+  const checkout = await deps.disk.checkout({ repository, pull, signal: tools.signal });
   try {
     const { place } = checkout;
     const config = await withFolders(root, place, deps);
@@ -110,36 +96,32 @@ interface ProofOrder {
 }
 
 async function proveEntry(order: ProofOrder): Promise<JobOutcome> {
-  const { context, pull, place, config, models, recorded } = order;
+  const { context, pull, entry, place, config, recorded } = order;
   const { deps, tools, job } = context;
-  const { id } = job.task.repository;
-  const { headSha: head, baseSha: base } = pull;
-  const budget = budgetOf(job, config, deps);
-  const turns = recordedTurns(recorded, head);
-  await tools.record({ kind: "began", head });
-  if (turns.length === 0) await budget.require();
-  const testPlace =
-    (await deps.findTestPlace?.({ place, config, repository: `${id}` }, tools.signal)) ?? NO_SANDBOX;
+  const run = await beginRun(context, { ...order, most: proveTask.most });
+  const where = { place, config, repository: `${job.task.repository.id}` };
+  const testPlace = await deps.processes.findTestPlace(where, tools.signal);
   if ("why" in testPlace)
     return answered(context, `I cannot prove this: ${untrustedLine(testPlace.why, 600)}.`, testPlace.why);
-  await deps.modelsReady(tools.signal);
-  const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = withinBudget(limitsWithin(proveTask.most, config), await budget.left(), turns);
-  const input = await inputOf(order, limits, turns);
-  if (input === null) return answered(context, NO_FINDING, "GitHub does not show the thread");
-  const begun = await startProofs(input, place, recorded, tools);
-  const result = await runTask(proveTask, begun, {
-    ...{ place, testPlace, models: watched.models, signal: tools.signal, replay: turns },
+  const target = await targetOf(context, entry, place);
+  if (target === null) return answered(context, NO_FINDING, "GitHub does not show the thread");
+  const { number, title, body } = pull;
+  const told = await run.pin(Told, async () => ({
+    pull: { number, title, body },
+    targets: [target],
+    limits: await run.limits(),
+  }));
+  const input = await startProofs({ ...run.input, ...told }, place, recorded, tools);
+  const result = await runTask(proveTask, input, {
+    ...run.process,
+    started: deps.processes.start(place.root),
+    testPlace,
     tested: recordedTests(recorded),
-    masks: recordedMasks(recorded),
-    ...(deps.startProcess && { started: deps.startProcess(place.root) }),
-    trajectory: { append: tools.record },
-    onProgress: (event) => logProgress(event, job, deps.log),
   });
-  const fault = watched.lastFault();
-  if (result.stop_reason === "model_error" && fault?.retryable && job.attempt < maxAttempts) throw fault;
-  await tools.record({ kind: "result", head, base, result });
-  return tell(context, result, head);
+  const fault = run.passingFault();
+  if (result.stop_reason === "model_error" && fault) throw fault;
+  await run.recordResult(result);
+  return tell(context, result, pull.headSha);
 }
 
 async function tell(context: CommandContext, result: ProveResult, head: string): Promise<JobOutcome> {
@@ -149,22 +131,6 @@ async function tell(context: CommandContext, result: ProveResult, head: string):
 }
 
 const Told = ProveInput.pick({ pull: true, targets: true, limits: true });
-
-/** Null if GitHub does not show the thread. */
-async function inputOf(
-  { context, pull, entry, place, config, models, recorded }: ProofOrder,
-  limits: ProveInput["limits"],
-  turns: ReturnType<typeof recordedTurns>,
-): Promise<ProveInput | null> {
-  const { number, title, body, headSha: head, baseSha: base, baseRef } = pull;
-  const target = await targetOf(context, entry, place);
-  if (target === null) return null;
-  const about = { head, base, after: null, private: [...config.paths.private] };
-  const told = await pinPromptContext({ about, shape: Told, recorded, turns }, context.tools, async () => ({
-    ...{ pull: { number, title, body }, targets: [target], limits },
-  }));
-  return { targetBranch: baseRef, config, models: eachRole(models, factsOf), ...told };
-}
 
 /** Null if the App may not see the thread. */
 async function targetOf(

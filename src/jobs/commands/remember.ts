@@ -1,12 +1,23 @@
 import { isDeepStrictEqual } from "node:util";
-import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument, stringify } from "yaml";
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type ParsedNode,
+  parseDocument,
+  stringify,
+} from "yaml";
 import { loadRepoConfig } from "../../config/load-config.ts";
 import { parseRepoConfig } from "../../config/parse-config.ts";
-import { isEnforced, type RepoConfig } from "../../config/repo-config.ts";
+import { isEnforced, isRuleEnforced, type RepoConfig } from "../../config/repo-config.ts";
 import { AppError, publicLine } from "../../errors.ts";
+import { severeOnly } from "../../figures/insights.ts";
 import type { FileProposal, PullRequest } from "../../github/pull-request-api.ts";
 import { publicPlain, publicText } from "../../publish/public-text.ts";
-import type { JobOutcome } from "../../queue/job.ts";
+import type { Act, ActTask, JobOutcome } from "../../queue/job.ts";
 import { requireLease } from "../../queue/run-job.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/safe-markdown.ts";
@@ -15,7 +26,7 @@ import { inertMessage } from "../../text/inert-text.ts";
 import { type AskedContext, answered, type CommandContext, pageOf } from "./command-context.ts";
 
 /** The new text of a file, or the reason why there is none, for the person who asked. */
-export type AddedRule = { ok: true; text: string } | { ok: false; reason: string };
+type EditedFile = { ok: true; text: string } | { ok: false; reason: string };
 
 type Instruction = RepoConfig["instructions"][number];
 
@@ -24,27 +35,67 @@ type Instruction = RepoConfig["instructions"][number];
  * comments and layout; rewrites the file only if the form of the list allows no insertion (`[...]`). Rejects a result that says anything
  * other than the old configuration and the rule.
  */
-export function addRule(text: string | null, rule: string): AddedRule {
+export function addRule(text: string | null, rule: string): EditedFile {
+  const one: Instruction = { path: "**", text: rule };
+  return edited(text, {
+    refuse: ({ instructions }) =>
+      instructions.some(({ path, text }) => path === "**" && sameWords(text, rule))
+        ? "the configuration already has this rule"
+        : null,
+    ways: [
+      (before) => inserted(before, one),
+      (before) =>
+        rewritten(before, (document) => {
+          if (document.get("instructions") == null) document.set("instructions", document.createNode([one]));
+          else document.addIn(["instructions"], document.createNode(one));
+        }),
+    ],
+    wanted: (config) => ({ ...config, instructions: [...config.instructions, one] }),
+    otherwise: "the `instructions` in the configuration must be a list",
+  });
+}
+
+/**
+ * The text of a configuration with a rule of an analyzer switched off, and nothing else changed; comments stay. Null is a file that does not
+ * exist yet.
+ */
+export function switchOff(text: string | null, rule: string): EditedFile {
+  return edited(text, {
+    refuse: ({ rules }) =>
+      Object.hasOwn(rules, rule) ? `the configuration already has a setting for the rule ${rule}` : null,
+    ways: [(before) => rewritten(before, (document) => document.setIn(["rules", rule], "off"))],
+    wanted: (config) => ({ ...config, rules: { ...config.rules, [rule]: "off" } }),
+    otherwise: "the `rules` in the configuration must be a map",
+  });
+}
+
+interface Wanted {
+  /** Why the configuration needs no change; null if it does. */
+  refuse(config: RepoConfig): string | null;
+  /** Texts to try in turn; null if there is none in that way. */
+  ways: readonly ((text: string) => string | null)[];
+  /** What the new text has to say. */
+  wanted(config: RepoConfig): RepoConfig;
+  /** Why no way worked. */
+  otherwise: string;
+}
+
+function edited(text: string | null, { refuse, ways, wanted, otherwise }: Wanted): EditedFile {
   const before = parseRepoConfig(text ?? "");
   if (!before.ok)
     return { ok: false, reason: "the configuration is invalid; run `hunkwise config check` to see why" };
-  const isThere = before.config.instructions.some((one) => one.path === "**" && sameWords(one.text, rule));
-  if (isThere) return { ok: false, reason: "the configuration already has this rule" };
-  const one: Instruction = { path: "**", text: rule };
-  for (const made of [inserted(text ?? "", one), rewritten(text ?? "", one)]) {
-    if (made !== null && saysBoth(before.config, made, one)) return { ok: true, text: made };
+  const refusal = refuse(before.config);
+  if (refusal !== null) return { ok: false, reason: refusal };
+  for (const way of ways) {
+    const after = way(text ?? "");
+    const parsed = parseRepoConfig(after ?? "");
+    if (after !== null && parsed.ok && isDeepStrictEqual(parsed.config, wanted(before.config)))
+      return { ok: true, text: after };
   }
-  return { ok: false, reason: "the `instructions` in the configuration must be a list" };
+  return { ok: false, reason: otherwise };
 }
 
 const sameWords = (a: string, b: string) => a.replace(/\s+/g, " ").trim() === b.replace(/\s+/g, " ").trim();
-
-/** Whether a text is the same configuration with one more rule. */
-function saysBoth(before: RepoConfig, text: string, rule: Instruction): boolean {
-  const parsed = parseRepoConfig(text);
-  const wanted = { ...before, instructions: [...before.instructions, rule] };
-  return parsed.ok && isDeepStrictEqual(parsed.config, wanted);
-}
 
 /** Puts the rule's lines after those of the list, or at the end of a file without a list; null if they cannot go there. */
 function inserted(text: string, rule: Instruction): string | null {
@@ -68,51 +119,24 @@ const itemOf = (rule: Instruction) => stringify([rule], { lineWidth: 0 });
 const listOf = (rule: Instruction) => `instructions:\n${indented(itemOf(rule), 2)}`;
 const indented = (text: string, columns: number) => text.replace(/^(?=.)/gm, " ".repeat(columns));
 
-function rewritten(text: string, rule: Instruction): string | null {
+/** Null if the file is broken, or the changed value has another form. */
+function rewritten(text: string, change: (document: Document) => void): string | null {
   const document = parseDocument(text, { logLevel: "silent" });
   try {
-    const list = document.get("instructions");
-    if (list == null) document.set("instructions", document.createNode([rule]));
-    else document.addIn(["instructions"], document.createNode(rule));
+    change(document);
     return document.toString({ lineWidth: 0 });
   } catch {
-    // The value is not a list, or the file is broken.
     return null;
   }
 }
 
-/** Unchanged lines around a change, as git shows them. */
-const CONTEXT = 3;
-
-/** The single change between two texts of a file as a unified diff that git accepts. Each text ends with a line feed or is empty. */
+/** The change between two texts of a file as a unified diff that git accepts; null for a file that does not exist yet. */
 export function patchOf(path: string, before: string | null, after: string): string {
-  const [old, now] = [linesOf(before ?? ""), linesOf(after)];
-  const shared = Math.min(old.length, now.length);
-  let head = 0;
-  while (head < shared && old[head] === now[head]) head += 1;
-  let tail = 0;
-  while (tail < shared - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
-  const start = Math.max(0, head - CONTEXT);
-  const [oldEnd, newEnd] = [old.length - tail, now.length - tail];
-  const behind = old.slice(oldEnd, oldEnd + CONTEXT);
-  const lines = [
-    ...old.slice(start, head).map((line) => ` ${line}`),
-    ...old.slice(head, oldEnd).map((line) => `-${line}`),
-    ...now.slice(head, newEnd).map((line) => `+${line}`),
-    ...behind.map((line) => ` ${line}`),
-  ];
-  const range = (end: number) => {
-    const count = end + behind.length - start;
-    return `${count === 0 ? start : start + 1},${count}`;
-  };
   const from = before === null ? "/dev/null" : `a/${path}`;
-  return [`--- ${from}`, `+++ b/${path}`, `@@ -${range(oldEnd)} +${range(newEnd)} @@`, ...lines, ""].join(
-    "\n",
-  );
-}
-
-function linesOf(text: string): string[] {
-  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
+  return createTwoFilesPatch(from, `b/${path}`, before ?? "", after, undefined, undefined, {
+    context: 3,
+    headerOptions: FILE_HEADERS_ONLY,
+  });
 }
 
 /** Characters. A rule is a sentence or two; longer rules belong in a guideline file. */
@@ -144,7 +168,7 @@ export async function remember(context: CommandContext, text: string): Promise<J
 }
 
 /** A change of a configuration file. */
-export interface ConfigChange {
+interface ConfigChange {
   path: string;
   /** The file's text; null if it does not exist yet. */
   before: string | null;
@@ -157,17 +181,17 @@ interface Edit {
   /** Whether the organisation's policy decides about it. */
   isEnforced(config: RepoConfig): boolean;
   /** The new text, from the file's. */
-  edit(before: string | null): AddedRule;
+  edit(before: string | null): EditedFile;
 }
 
 /** For rules in words. */
-export const ofInstructions = {
+const ofInstructions = {
   key: "instructions",
   isEnforced: (config: RepoConfig) => isEnforced(config, "instructions"),
 };
 
 /** The change of the configuration file of a branch, which applies to pull requests into it; or why there is none, for people. */
-export async function configChange(
+async function configChange(
   { api, deps, job, tools }: AskedContext,
   branch: string,
   { key, edit, isEnforced }: Edit,
@@ -178,12 +202,10 @@ export async function configChange(
     texts.set(path, text);
     return text;
   }
-  const organization = await deps.github.organization(job.task.repository, tools.signal);
+  const readOrganization = await deps.github.organization(job.task.repository, tools.signal);
+  const { requiresPolicy } = deps.settings;
   try {
-    const { config, path, inherited } = await loadRepoConfig(read, {
-      readOrganization: organization,
-      requiresPolicy: deps.requiresPolicy,
-    });
+    const { config, path, inherited } = await loadRepoConfig(read, { readOrganization, requiresPolicy });
     if (isEnforced(config)) return { refused: enforced(key) };
     // A file here would replace the organisation's file with everything in it.
     if (inherited) return { refused: inheritedBy(key) };
@@ -205,7 +227,7 @@ const enforced = (key: string) =>
   `Not added: the organisation's policy enforces \`${key}\`, so a rule in this repository would have no effect. Add it to the organisation's file.`;
 
 /** Opens a pull request with the change, and resolves to what people read about it: its page, or the patch if we may not write. */
-export async function proposeChange(
+async function proposeChange(
   { deps, job, tools }: AskedContext,
   { path, before, after }: ConfigChange,
   proposal: Omit<FileProposal, "path" | "text">,
@@ -262,4 +284,43 @@ function patchAnswer({ path, before, after }: ConfigChange): string {
 function linkOf(context: CommandContext): string {
   const page = pageOf(context);
   return context.comment.thread === null ? page : page.replace("#issuecomment-", "#discussion_r");
+}
+
+type Demote = Extract<Act, { name: "demote" }>;
+
+/**
+ * Proposes a change of the configuration about findings that people dismiss again and again, in a pull request that a person merges or
+ * closes. Resolves to what people read about it.
+ */
+export async function demote(
+  context: AskedContext<ActTask>,
+  { dimension, value, dismissed, findings }: Demote,
+): Promise<string> {
+  const { api, by, job } = context;
+  const { baseRef } = await api.pull();
+  const change = await configChange(
+    context,
+    baseRef,
+    dimension === "source"
+      ? {
+          key: `rules.${value}`,
+          isEnforced: (config) => [value, ...value.split("/")].some((name) => isRuleEnforced(config, name)),
+          edit: (before) => switchOff(before, value),
+        }
+      : { ...ofInstructions, edit: (before) => addRule(before, severeOnly(value)) },
+  );
+  if ("refused" in change) return change.refused;
+  const what =
+    dimension === "source"
+      ? `switches the rule ${untrustedCode(value)} off`
+      : `asks for findings of the category ${untrustedCode(value)} only if they are severe`;
+  const { says } = await proposeChange(context, change, {
+    branch: `hunkwise/demote-${job.task.id}`,
+    base: baseRef,
+    title: publicPlain("Report less of what people dismiss"),
+    body: publicText(
+      `${inertMessage(untrustedCode(by))} asked for this on a page of Hunkwise. It ${inertMessage(what)}, because people dismissed ${dismissed} of ${findings} such findings in pull requests that were merged. Merge it if these were rarely worth reading; close it if they were.`,
+    ),
+  });
+  return says;
 }

@@ -1,9 +1,8 @@
 import { errorLine } from "../../errors.ts";
 import { isOpenCarried, isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
-import { formatMarker, parseMarker } from "../../ledger/marker.ts";
+import { formatMarker } from "../../ledger/marker.ts";
 import { emptyState, type LedgerState, mergedHashes } from "../../ledger/state.ts";
 import { currentLedger } from "../../publish/existing.ts";
-import { postOnce } from "../../publish/post-once.ts";
 import { publicText } from "../../publish/public-text.ts";
 import { updateState } from "../../publish/sticky-comment.ts";
 import type { JobOutcome } from "../../queue/job.ts";
@@ -11,7 +10,15 @@ import { jobFields, requireLease } from "../../queue/run-job.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
 import { isRefusal } from "../attempts.ts";
-import { type AskedContext, answered, type CommandContext, reviewAfter, say } from "./command-context.ts";
+import {
+  type AskedContext,
+  answered,
+  type CommandContext,
+  isMarked,
+  postUnlessRefused,
+  reviewAfter,
+  say,
+} from "./command-context.ts";
 
 /** GitHub accepts about one comment a second: more would delay everything else of the repository for minutes. */
 const MOST = 100;
@@ -112,27 +119,16 @@ export async function dismiss(
   reason?: string,
 ): Promise<boolean> {
   if (comment === null) return false;
-  await requireLease(context.tools);
-  const { api, by, job, deps } = context;
-  const marker = formatMarker({
-    ...{ kind: "dismissed", comment, by },
-    ...(reason !== undefined && { reason }),
-  });
+  const { api, by } = context;
+  const said = reason === undefined ? {} : { reason };
+  const marker = formatMarker({ kind: "dismissed", comment, by, ...said });
   const why = reason === undefined ? "." : ` on a page of Hunkwise: ${untrustedLine(reason, 2_000)}`;
-  const stands = async () =>
-    (await api.ownReviewComments()).some(({ body }) => {
-      const said = parseMarker(body);
-      return said?.kind === "dismissed" && said.comment === comment;
-    });
-  try {
-    const body = publicText(`Dismissed by ${untrustedCode(by)}${why}\n\n${marker}`);
-    await postOnce(() => api.reply(comment, body), stands);
-    return true;
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    deps.log.warn(jobFields(job), `A finding could not be dismissed: ${errorLine(error)}`);
-    return false;
-  }
+  const body = publicText(`Dismissed by ${untrustedCode(by)}${why}\n\n${marker}`);
+  return postUnlessRefused(context, "A finding could not be dismissed", {
+    post: () => api.reply(comment, body),
+    stands: async () =>
+      isMarked(await api.ownReviewComments(), "dismissed", (marker) => marker.comment === comment),
+  });
 }
 
 /** Why threads stay open; null if none does. Stops at the first refusal. */

@@ -1,5 +1,6 @@
+import { z } from "zod";
 import { AppError, errorLine } from "../../errors.ts";
-import type { AppApi, DeliveryAttempt, Installation, KnownPage } from "../../github/app-client.ts";
+import { type AppApi, type DeliveryAttempt, wholeList } from "../../github/app-client.ts";
 import { sleepUnlessAborted } from "../../queue/database.ts";
 import type { JobOutcome, NewJob, RepositoryRef } from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";
@@ -7,7 +8,93 @@ import type { Notes } from "../../queue/stores.ts";
 import { isRefusal, isUnanswered } from "../attempts.ts";
 import type { JobLog, Upkeep } from "../job-dependencies.ts";
 import { purgeJob, reconcileJob } from "../new-jobs.ts";
-import { type AppMemory, type DeliveryMemory, lastRunNote, readAppMemory, writeAppMemory } from "./memory.ts";
+
+/*
+ * State that one run keeps for the next, so that the next one asks only for what is new. All of it can be found again: a lost database
+ * costs only requests. Times are milliseconds since 1970.
+ */
+
+/** For the App as a whole. */
+const AppMemory = z.object({
+  /** Time of the first run with this database. */
+  since: z.int(),
+  installations: z.array(z.object({ id: z.int(), createdAt: z.int(), isSuspended: z.boolean() })),
+  deliveries: z.object({
+    /** Everything older is processed; null before the first delivery. */
+    seenAt: z.int().nullable(),
+    /** The time of sending, by guid, of failed deliveries that were processed: shortly before `seenAt`, or after it. */
+    done: z.record(z.string(), z.int()),
+  }),
+});
+type AppMemory = z.infer<typeof AppMemory>;
+
+/** A pull request when it was last looked at. */
+const SeenPull = z.object({
+  headSha: z.string(),
+  baseRef: z.string(),
+  updatedAt: z.int(),
+  /** This head has a review. */
+  isReviewed: z.boolean(),
+  /** Number of review requests since `updatedAt`. */
+  tries: z.int(),
+});
+export type SeenPull = z.infer<typeof SeenPull>;
+
+const Look = z.object({
+  /** When the App could first see the repository, if known. */
+  firstSeen: z.int(),
+  /** Start of the last complete look; null before that. */
+  lookedAt: z.int().nullable(),
+  /** Start of the last look, whatever its result; 0 before that. */
+  triedAt: z.int(),
+  /** The pull requests that the last look listed, by number. */
+  pulls: z.record(z.string(), SeenPull),
+});
+/** What was seen of a repository. */
+export type Look = z.infer<typeof Look>;
+
+const InstallationMemory = z.object({
+  /** Number of pull requests taken up without any activity since the App was installed. */
+  early: z.int(),
+  repositories: z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() })),
+  /** By repository id. */
+  looks: z.record(z.string(), Look),
+});
+export type InstallationMemory = z.infer<typeof InstallationMemory>;
+
+/** Start of the last run for the App as a whole. */
+export const lastRunNote = "reconciled";
+const appNote = "reconcile";
+export const installationNote = (installation: number) => `reconcile ${installation}`;
+
+export async function readAppMemory(notes: Notes, now: number): Promise<AppMemory> {
+  const known = await readAs(AppMemory, notes, appNote);
+  if (known) return known;
+  const first: AppMemory = { since: now, installations: [], deliveries: { seenAt: null, done: {} } };
+  // At once: if this run does not finish, a later one must still know what is older than this database.
+  await writeAppMemory(notes, first);
+  return first;
+}
+
+const writeAppMemory = (notes: Notes, memory: AppMemory) => notes.write(appNote, JSON.stringify(memory));
+
+/** Null if nothing is known of the installation. */
+export const readInstallationMemory = (notes: Notes, installation: number) =>
+  readAs(InstallationMemory, notes, installationNote(installation));
+
+export const writeInstallationMemory = (notes: Notes, installation: number, memory: InstallationMemory) =>
+  notes.write(installationNote(installation), JSON.stringify(memory));
+
+/** Data of another version that does not parse is only forgotten. */
+async function readAs<T>(shape: z.ZodType<T>, notes: Notes, name: string): Promise<T | null> {
+  const text = await notes.read(name);
+  if (text === null) return null;
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
 
 interface DeliveryOptions {
   api: AppApi;
@@ -15,7 +102,7 @@ interface DeliveryOptions {
   signal: AbortSignal;
   log: JobLog;
   /** Stores the memory after each delivery. */
-  keep: (memory: DeliveryMemory) => Promise<void>;
+  keep: (memory: AppMemory["deliveries"]) => Promise<void>;
 }
 
 /** The next run takes up the rest, so that an hour of downtime is not processed all at once. */
@@ -36,11 +123,11 @@ async function takeUpDeliveries(
   { since, deliveries }: Pick<AppMemory, "since" | "deliveries">,
   options: DeliveryOptions,
 ): Promise<number> {
-  const { attempts, firstPage } = await readAttempts(deliveries, options.api);
+  const attempts = await readAttempts(deliveries.seenAt, options.api);
   const failed = failedOf(attempts).filter(
     ({ guid, event, action }) => !(guid in deliveries.done) && options.upkeep.handles(event, action),
   );
-  const memory: DeliveryMemory = { ...deliveries, pages: firstPage };
+  const memory = { ...deliveries };
   let [taken, unanswered] = [0, 0];
   for (const attempt of failed.slice(0, mostInARun)) {
     const how = await takeUp(attempt, since, options);
@@ -61,19 +148,17 @@ async function takeUpDeliveries(
   return taken;
 }
 
-/** All attempts since the last one seen, and their newest page to remember. */
-async function readAttempts({ seenAt, pages: known }: DeliveryMemory, api: AppApi) {
+/** All attempts since the last one seen. */
+async function readAttempts(seenAt: number | null, api: AppApi): Promise<DeliveryAttempt[]> {
   const since = seenAt === null ? 0 : seenAt - overlapMs;
   const attempts: DeliveryAttempt[] = [];
-  const pages: KnownPage<DeliveryAttempt>[] = [];
-  for await (const { etag, next, items: listed } of api.deliveries(known)) {
-    const items = listed.filter(({ at }) => at >= since);
-    const isLast = items.length < listed.length;
-    attempts.push(...items);
-    pages.push({ etag, next: isLast ? null : next, items });
-    if (isLast || pages.length === mostPages) break;
+  let pages = 0;
+  for await (const page of api.deliveries()) {
+    const news = page.filter(({ at }) => at >= since);
+    attempts.push(...news);
+    if (news.length < page.length || ++pages === mostPages) break;
   }
-  return { attempts, firstPage: pages.slice(0, 1) };
+  return attempts;
 }
 
 /** The newest attempt of each delivery that never got a success response, the oldest delivery first. */
@@ -177,11 +262,12 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
   const taken = await ifShown("failed deliveries", log, () =>
     takeUpDeliveries(memory, { api, upkeep, signal, log, keep }),
   );
-  const { pages, gone } = await readInstallations(memory.installations, api);
-  const present = pages.flatMap(({ items }) => items).filter(({ isSuspended }) => !isSuspended);
+  const installations = await wholeList(api.installations());
+  const present = installations.filter(({ isSuspended }) => !isSuspended);
+  const gone = await goneAmong(memory.installations, installations, api);
   for (const id of gone) await queue.enqueue(purgeJob(id, null));
   // Before the installations' jobs, which read it there; after the purge of those that are gone, which would be forgotten otherwise.
-  await writeAppMemory(notes, { ...memory, installations: pages });
+  await writeAppMemory(notes, { ...memory, installations });
   for (const { id } of present) await queue.enqueue(reconcileJob(id));
   const reason = `${taken ?? 0} failed deliveries processed, ${present.length} installations to check`;
   return { kind: "done", reason };
@@ -193,16 +279,17 @@ async function lastRun(notes: Notes): Promise<number | null> {
   return text === null ? null : Number(text);
 }
 
-/** All installations, and those that GitHub says are gone. Absence from the list is not enough. */
-async function readInstallations(known: readonly KnownPage<Installation>[], api: AppApi) {
-  const pages: KnownPage<Installation>[] = [];
-  for await (const { etag, next, items } of api.installations(known)) pages.push({ etag, next, items });
-  const listed = new Set(pages.flatMap(({ items }) => items.map(({ id }) => id)));
+/** The installations that GitHub says are gone. Absence from the list is not enough. */
+async function goneAmong(
+  known: AppMemory["installations"],
+  listed: AppMemory["installations"],
+  api: AppApi,
+): Promise<number[]> {
   const gone: number[] = [];
-  for (const { id } of known.flatMap(({ items }) => items)) {
-    if (!listed.has(id) && (await api.installation(id)) === null) gone.push(id);
+  for (const { id } of known) {
+    if (!listed.some((one) => one.id === id) && (await api.installation(id)) === null) gone.push(id);
   }
-  return { pages, gone };
+  return gone;
 }
 
 /** An App with a disabled webhook has no deliveries but still has pull requests; so does one whose list fails. */

@@ -3,9 +3,7 @@ import type {
   Installation,
   InstallationApi,
   InstalledRepository,
-  KnownPage,
   OpenPull,
-  Pages,
 } from "../../github/app-client.ts";
 import type { OwnCheckRun } from "../../github/pull-request-api.ts";
 import { isReview, ownOf } from "../../publish/commit-check.ts";
@@ -18,16 +16,15 @@ import { eventReview, missedPriority, purgeJob } from "../new-jobs.ts";
 import {
   type InstallationMemory,
   type Look,
+  type ReconcileOptions,
   readAppMemory,
   readInstallationMemory,
   type SeenPull,
   writeInstallationMemory,
-} from "./memory.ts";
-import type { ReconcileOptions } from "./reconcile-app.ts";
+} from "./reconcile-app.ts";
 
 /** What one run for an installation may still do. Counts down. */
 interface Allowance {
-  /** Requests that GitHub answers in full. */
   requests: number;
   /** Pull requests without any activity since the App was installed. */
   early: number;
@@ -62,36 +59,25 @@ async function lookAtRepository(
   options: LookOptions,
 ): Promise<Look> {
   const { api, allowance, now } = options;
-  const listed = api.pulls(repository, before.pages);
-  const pages: KnownPage<OpenPull>[] = [];
+  const since = sinceOf(before, now);
   const pulls: Look["pulls"] = {};
   let isWhole = true;
-  for await (const page of pagesSince(listed, sinceOf(before, now), allowance)) {
-    pages.push(page);
-    for (const pull of page.items) {
+  for await (const page of api.pulls(repository, "open")) {
+    allowance.requests--;
+    const news = page.filter(({ updatedAt }) => updatedAt >= since);
+    for (const pull of news) {
       if (allowance.requests <= 0) isWhole = false;
       const known = before.pulls[pull.number];
       const seen = isWhole ? await lookAtPull(repository, pull, known, before.firstSeen, options) : known;
       if (seen) pulls[pull.number] = seen;
     }
-    if (!isWhole) break;
+    if (!isWhole || news.length < page.length) break;
   }
-  return { ...before, pages, pulls, lookedAt: isWhole ? now : before.lookedAt, triedAt: now };
+  return { ...before, pulls, lookedAt: isWhole ? now : before.lookedAt, triedAt: now };
 }
 
 const sinceOf = ({ lookedAt, firstSeen }: Look, now: number) =>
   lookedAt === null ? Math.min(firstSeen, now - freshMs) : lookedAt - overlapMs;
-
-/** The pages of a list, newest first, back to `since`. */
-async function* pagesSince(listed: Pages<OpenPull>, since: number, allowance: Allowance) {
-  for await (const { isFresh, etag, next, items } of listed) {
-    if (isFresh) allowance.requests--;
-    const news = items.filter(({ updatedAt }) => updatedAt >= since);
-    const isLast = news.length < items.length;
-    yield { etag, next: isLast ? null : next, items: news };
-    if (isLast) return;
-  }
-}
 
 /** The state to remember of it; undefined for none. */
 async function lookAtPull(
@@ -174,7 +160,7 @@ export async function reconcileInstallation(id: number, options: ReconcileOption
 /** The installation as the App's own run has just seen it; requested if that run does not know it, or knew it as suspended. */
 async function find(id: number, { upkeep, signal, now }: ReconcileOptions): Promise<Installation | null> {
   const { installations } = await readAppMemory(upkeep.notes, now());
-  const listed = installations.flatMap(({ items }) => items).find((one) => one.id === id);
+  const listed = installations.find((one) => one.id === id);
   return listed && !listed.isSuspended ? listed : upkeep.access.app(signal).installation(id);
 }
 
@@ -188,20 +174,21 @@ async function lookAround(
   const known = await readInstallationMemory(upkeep.notes, id);
   const before = known ?? { early: 0, repositories: [], looks: {} };
   const allowance: Allowance = { requests: mostRequests, early: mostEarly - before.early };
-  const listed = await readRepositories(api, before.repositories, allowance);
+  const repositories = await readRepositories(api, allowance);
   // Repositories that are new to us were added now, unless nothing is known yet.
   const firstSeen = known === null ? createdAt : now;
-  const unseen: Look = { firstSeen, lookedAt: null, triedAt: 0, pages: [], pulls: {} };
-  const memory = forget(listed.repositories, { ...before, repositories: listed.pages });
-  if (listed.gone.length > 0) await upkeep.queue.enqueue(purgeJob(id, listed.gone));
+  const unseen: Look = { firstSeen, lookedAt: null, triedAt: 0, pulls: {} };
+  const gone = before.repositories.filter((one) => !repositories.some((present) => present.id === one.id));
+  const memory = { ...before, repositories, looks: looksAt(repositories, before) };
+  if (gone.length > 0) await upkeep.queue.enqueue(purgeJob(id, gone));
   let missed = 0;
   try {
-    for (const repository of longestUntriedFirst(listed.repositories, memory)) {
+    for (const repository of longestUntriedFirst(repositories, memory)) {
       if (allowance.requests <= 0) break;
       const look = memory.looks[repository.id] ?? unseen;
       memory.looks[repository.id] = repository.isBusy
         ? await lookIfShown(repository, look)
-        : { ...look, lookedAt: now, triedAt: now, pages: [], pulls: {} };
+        : { ...look, lookedAt: now, triedAt: now, pulls: {} };
     }
   } finally {
     memory.early = mostEarly - allowance.early;
@@ -215,7 +202,10 @@ async function lookAround(
     const fields = { repo: `${owner}/${name}` };
     try {
       return await lookAtRepository(repository, look, {
-        ...{ api, allowance, now, queue: upkeep.queue },
+        api,
+        allowance,
+        now,
+        queue: upkeep.queue,
         onMissed: ({ number: pull, headSha: head }) => {
           missed++;
           log.info({ ...fields, pull, head }, "A pull request was missed");
@@ -231,31 +221,22 @@ async function lookAround(
   }
 }
 
-/** All repositories of the installation, and those that it had last time and does not have any more. */
-async function readRepositories(
-  api: InstallationApi,
-  known: readonly KnownPage<InstalledRepository>[],
-  allowance: Allowance,
-) {
-  const pages: KnownPage<InstalledRepository>[] = [];
-  for await (const { isFresh, ...page } of api.repositories(known)) {
-    if (isFresh) allowance.requests--;
-    pages.push(page);
+async function readRepositories(api: InstallationApi, allowance: Allowance): Promise<InstalledRepository[]> {
+  const repositories: InstalledRepository[] = [];
+  for await (const page of api.repositories()) {
+    allowance.requests--;
+    repositories.push(...page);
   }
-  const repositories = pages.flatMap(({ items }) => items);
-  const present = new Set(repositories.map(({ id }) => id));
-  const before = known.flatMap(({ items }) => items);
-  const gone = before
-    .filter(({ id }) => !present.has(id))
-    .map(({ id, owner, name }) => ({ id, owner, name }));
-  return { pages, repositories, gone };
+  return repositories;
 }
 
-/** Forgets repositories that are gone. */
-function forget(present: readonly InstalledRepository[], memory: InstallationMemory): InstallationMemory {
-  const looks = present.flatMap(({ id }) => (memory.looks[id] ? [[String(id), memory.looks[id]]] : []));
-  return { ...memory, looks: Object.fromEntries(looks) };
+/** What was seen of these repositories; the others are gone. */
+function looksAt(
+  present: readonly InstalledRepository[],
+  { looks }: InstallationMemory,
+): InstallationMemory["looks"] {
+  return Object.fromEntries(present.flatMap(({ id }) => (looks[id] ? [[String(id), looks[id]]] : [])));
 }
 
 const longestUntriedFirst = (repositories: readonly InstalledRepository[], { looks }: InstallationMemory) =>
-  [...repositories].sort((a, b) => (looks[a.id]?.triedAt ?? 0) - (looks[b.id]?.triedAt ?? 0));
+  repositories.toSorted((a, b) => (looks[a.id]?.triedAt ?? 0) - (looks[b.id]?.triedAt ?? 0));

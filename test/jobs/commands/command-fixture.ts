@@ -3,19 +3,20 @@ import { AppError } from "../../../src/errors.ts";
 import type { Severity } from "../../../src/finding.ts";
 import type { PushEnd } from "../../../src/git/remote.ts";
 import type { FileProposal } from "../../../src/github/pull-request-api.ts";
-import type { BranchPush, JobDependencies } from "../../../src/jobs/job-dependencies.ts";
+import type { BranchPush, UnopenedDependencies } from "../../../src/jobs/job-dependencies.ts";
 import { createJobHandler } from "../../../src/jobs/job-handler.ts";
 import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
 import type { FoundTestPlace } from "../../../src/process/prove-review.ts";
 import { publicText } from "../../../src/publish/public-text.ts";
-import type { Act, ClaimedJob, Command, JobOutcome, ReviewTask, Task } from "../../../src/queue/job.ts";
+import type { Act, Command, JobOutcome, ReviewTask, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";
 import { dayOf, type Spending } from "../../../src/queue/usage.ts";
 import { MemoryGitHub } from "../../publish/memory-github.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { startProcessHere } from "../../support/process-here.ts";
+import { accessTo, claimed, jobDependencies, jobTools } from "../dependencies.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 
@@ -131,12 +132,12 @@ export class Commanded {
   }
 
   attempt(task: Task, attempt = 1): Promise<JobOutcome> {
-    return createJobHandler(this.#dependencies()).handle(jobOf(task, attempt), this.#tools());
+    return createJobHandler(this.#dependencies()).handle(claimed(task, { attempt }), this.#tools());
   }
 
   giveUp(task: Task, reason: string): Promise<void> {
     return createJobHandler(this.#dependencies()).giveUp(
-      jobOf(task, 5),
+      claimed(task, { attempt: 5 }),
       new AppError("github_failed", reason),
       this.#tools(),
     );
@@ -187,54 +188,58 @@ export class Commanded {
   }
 
   #tools(): JobTools {
-    return {
-      signal: new AbortController().signal,
+    return jobTools({
       record: async (entry) => void this.recorded.push(structuredClone(entry)),
       recorded: async () => [...this.recorded],
       mayPublish: async () => this.isOurs,
       hasLease: async () => this.isOurs,
-    };
+    });
   }
 
-  #dependencies(): JobDependencies {
+  #dependencies(): UnopenedDependencies {
     const at = (level: string) => (_: object, message: string) => void this.log.push(`${level}: ${message}`);
-    return {
-      github: {
-        repository: async () => this.github,
-        pull: async () => this.github,
-        writer: async () => ({ propose: (proposal) => this.#propose(proposal) }),
-        organization: async () => async (path) => this.organization.get(path),
-        pushing: async () => ({
-          author: { name: "hunkwise[bot]", email: "hunkwise[bot]@users.noreply.github.com" },
-          authorization: async () => {
-            if (!this.mayWriteContents) throw new AppError("github_forbidden", "not granted");
-            return "Basic eDp5";
-          },
+    const authorization = async () => {
+      if (!this.mayWriteContents) throw new AppError("github_forbidden", "not granted");
+      return "Basic eDp5";
+    };
+    const author = { name: "hunkwise[bot]", email: "hunkwise[bot]@users.noreply.github.com" };
+    const base = jobDependencies({
+      openJob: () =>
+        accessTo(async () => this.github, {
+          writer: async () => ({ propose: (proposal) => this.#propose(proposal) }),
+          organization: async () => async (path) => this.organization.get(path),
+          pushing: async () => ({ author, authorization }),
         }),
-      },
-      push: async (push) => {
-        this.pushes.push(push);
-        if (this.pushEnd.kind === "pushed") this.github.state.headSha = push.to;
-        return this.pushEnd;
-      },
-      checkout: async ({ head }) => {
-        this.checkouts += 1;
-        const held = await this.#repo.place(head);
-        return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
-      },
-      findTestPlace: async () => this.testPlace,
-      ...(this.inOwnProcess ? {} : { startProcess: startProcessHere }),
-      models: this.model && forAllRoles(this.model),
-      modelsReady: async () => {},
-      spending: this.#spending(),
-      dailyBudget: { tokens: 1_000_000, costUsd: null },
-      requiresPolicy: this.requiresPolicy,
-      usage: { mayAsk: async () => true, requireReview: async () => {} },
-      contentKey: () => "key",
       now: () => Date.parse("2026-11-22T10:00:00Z"),
-      webUrl: "https://github.example",
-      version: "0",
       log: { info: at("info"), warn: at("warn"), error: at("error") },
+    });
+    return {
+      ...base,
+      disk: {
+        indexes: null,
+        push: async (push) => {
+          this.pushes.push(push);
+          if (this.pushEnd.kind === "pushed") this.github.state.headSha = push.to;
+          return this.pushEnd;
+        },
+        checkout: async ({ pull }) => {
+          this.checkouts += 1;
+          const held = await this.#repo.place(pull.headSha);
+          return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
+        },
+      },
+      models: { all: this.model && forAllRoles(this.model), ready: async () => {} },
+      processes: {
+        ...base.processes,
+        findTestPlace: async () => this.testPlace,
+        ...(!this.inOwnProcess && { start: startProcessHere }),
+      },
+      settings: { ...base.settings, requiresPolicy: this.requiresPolicy },
+      limits: {
+        ...base.limits,
+        spending: this.#spending(),
+        dailyBudget: { tokens: 1_000_000, costUsd: null },
+      },
     };
   }
 
@@ -256,7 +261,3 @@ export class Commanded {
     };
   }
 }
-
-const jobOf = (task: Task, attempt: number): ClaimedJob => ({
-  ...{ id: "job", task, attempt, fence: 1, deliveryId: null, createdAt: 0, startedAt: 0 },
-});

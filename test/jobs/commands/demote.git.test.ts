@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseRepoConfig } from "../../../src/config/parse-config.ts";
-import { switchOff } from "../../../src/jobs/commands/demote.ts";
+import { switchOff } from "../../../src/jobs/commands/remember.ts";
 import type { Act } from "../../../src/queue/job.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lastRunNote } from "../../../src/jobs/reconcile/memory.ts";
-import { keepReconciling } from "../../../src/jobs/reconcile/reconcile-app.ts";
+import { keepReconciling, lastRunNote } from "../../../src/jobs/reconcile/reconcile-app.ts";
 import type { NewJob } from "../../../src/queue/job.ts";
 
 const hour = 3_600_000;

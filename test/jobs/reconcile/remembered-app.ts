@@ -3,14 +3,13 @@ import type {
   DeliveryAttempt,
   InstallationApi,
   InstalledRepository,
-  KnownPage,
   OpenPull,
   Pages,
 } from "../../../src/github/app-client.ts";
 import type { OwnCheckRun, RepositoryApi } from "../../../src/github/pull-request-api.ts";
-import type { GitHubAccess, Upkeep } from "../../../src/jobs/job-dependencies.ts";
-import { keepUp } from "../../../src/jobs/job-handler.ts";
+import type { Upkeep } from "../../../src/jobs/job-dependencies.ts";
 import { reconcileJob } from "../../../src/jobs/new-jobs.ts";
+import { keepUp } from "../../../src/jobs/reconcile/keep-up.ts";
 import type {
   ClaimedJob,
   JobOutcome,
@@ -21,6 +20,7 @@ import type {
 } from "../../../src/queue/job.ts";
 import { openSqliteStores, type Stores } from "../../../src/queue/stores.ts";
 import { TempFolder } from "../../support/git-repo.ts";
+import { accessTo, claimed, jobDependencies, jobTools } from "../dependencies.ts";
 
 export const hour = 3_600_000;
 export const start = Date.parse("2026-11-22T12:00:00Z");
@@ -53,9 +53,8 @@ export class RememberedApp implements AsyncDisposable {
   readonly seen = new Set<number>();
   readonly inUse = new Set<number>();
   readonly removed: number[] = [];
-  /** What was answered in full, and what was told to be as before. */
+  /** Every request. */
   readonly asked: string[] = [];
-  readonly unchanged: string[] = [];
   /** Thrown by a question that begins so. */
   fault: { question: string; error: Error } | undefined;
   readonly #folder = new TempFolder("reconcile");
@@ -120,12 +119,12 @@ export class RememberedApp implements AsyncDisposable {
   }
 
   async run(task: Task): Promise<JobOutcome> {
-    const job = { id: "job", task: task as ReconcileTask | PurgeTask, attempt: 1, fence: 1 };
-    return keepUp(
-      { ...job, deliveryId: null, createdAt: this.time, startedAt: this.time },
-      { signal: new AbortController().signal, record: async () => {}, recorded: async () => [] },
-      { upkeep: this.#upkeep(), github: {} as GitHubAccess, now: () => this.time, log: silent },
-    );
+    const job = claimed(task as ReconcileTask | PurgeTask, { createdAt: this.time, startedAt: this.time });
+    return keepUp(job, jobTools(), {
+      ...jobDependencies({ openJob: unused, now: () => this.time }),
+      github: unused(),
+      app: { webUrl: "", version: "0", contentKey: () => "", upkeep: this.#upkeep() },
+    });
   }
 
   /** Takes all jobs that wait, as a worker would, and ends them. */
@@ -167,9 +166,9 @@ export class RememberedApp implements AsyncDisposable {
 
   #app(): AppApi {
     return {
-      installations: (known) => this.#pages("installations", [...this.installed.values()], known),
+      installations: () => this.#pages("installations", [...this.installed.values()]),
       installation: async (id) => this.installed.get(id) ?? null,
-      deliveries: (known) => this.#pages("deliveries", this.deliveries, known),
+      deliveries: () => this.#pages("deliveries", this.deliveries),
       payload: async (attempt) => {
         this.#note(`payload ${attempt}`);
         return this.deliveries.find(({ id }) => id === attempt)?.jobs;
@@ -180,13 +179,12 @@ export class RememberedApp implements AsyncDisposable {
   #installation(id: number): InstallationApi {
     const { repositories } = this.installed.get(id) ?? { repositories: [] };
     return {
-      repositories: (known) => this.#pages(`repositories ${id}`, repositories, known),
-      pulls: ({ name }, known) => {
+      repositories: () => this.#pages(`repositories ${id}`, repositories),
+      pulls: ({ name }) => {
         const pulls = repositories.find((one) => one.name === name)?.pulls ?? [];
         const newestFirst = [...pulls].sort((a, b) => b.updatedAt - a.updatedAt);
-        return this.#pages(`pulls ${name}`, newestFirst, known);
+        return this.#pages(`pulls ${name}`, newestFirst);
       },
-      recentPulls: () => this.#pages("recent pulls", [], []),
       wasSeen: async (_, comment) => this.seen.has(comment.id),
       repository: () =>
         ({
@@ -204,22 +202,12 @@ export class RememberedApp implements AsyncDisposable {
     this.asked.push(question);
   }
 
-  async *#pages<Item>(name: string, all: readonly Item[], known: readonly KnownPage<Item>[]): Pages<Item> {
+  async *#pages<Item>(name: string, all: readonly Item[]): Pages<Item> {
     for (let from = 0; from === 0 || from < all.length; from += pageSize) {
-      const items = all.slice(from, from + pageSize);
-      const before = known[from / pageSize];
-      const etag = JSON.stringify(items);
-      const next = from + pageSize < all.length ? "more" : null;
-      if (before?.etag === etag) {
-        this.unchanged.push(name);
-        yield { ...before, isFresh: false };
-        if (before.next === null) return;
-      } else {
-        this.#note(name);
-        yield { etag, next, items, isFresh: true };
-      }
+      this.#note(name);
+      yield all.slice(from, from + pageSize);
     }
   }
 }
 
-const silent = { info() {}, warn() {}, error() {} };
+const unused = () => accessTo(async () => Promise.reject(new Error("not used")));
