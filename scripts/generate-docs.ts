@@ -32,7 +32,8 @@ import {
   readingTools,
   reportingTools,
 } from "../src/tools/index.ts";
-import { type AnyTool, MAX_RENDERED_BYTES } from "../src/tools/tool.ts";
+import { MAX_RENDERED_BYTES } from "../src/tools/show.ts";
+import type { AnyTool } from "../src/tools/tool.ts";
 import { benchTable, scaleTables } from "./figures.ts";
 import { ruleList } from "./rule-source.ts";
 

@@ -210,3 +210,10 @@ export const toolOf = (source: string | null): string | null =>
 export function isUndisputed({ source, verification }: Pick<Finding, "source" | "verification">): boolean {
   return isCertain({ source }) || verification === "not_judged";
 }
+
+/** A redacted test is another one than the one that ran, and may be committed as it is shown: so it shows nothing. */
+export function wholeProof(clean: Proof, written: Proof | undefined): Proof {
+  if (clean.kind === "not_shown" || written === undefined || written.kind === "not_shown") return clean;
+  const isWhole = clean.test.text === written.test.text && clean.command === written.command;
+  return isWhole ? clean : { kind: "not_shown", reason: "the test contained a secret" };
+}

@@ -1,4 +1,4 @@
-import type { CoverageSink } from "../tools/tool.ts";
+import type { CoverageSink } from "../tools/diff-pages.ts";
 
 interface CoverageCounts {
   /** `-U3` hunks of all files given. */

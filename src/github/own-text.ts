@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Side } from "../finding.ts";
-import type { OwnComment, OwnReview, OwnText } from "./pull-request-api.ts";
+import type { OwnText } from "../ledger/entry.ts";
+import type { OwnComment, OwnReview } from "./pull-request-api.ts";
 
 /** Whose token is used. */
 export interface AppIdentity {

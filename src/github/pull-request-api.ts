@@ -1,4 +1,5 @@
 import type { Side } from "../finding.ts";
+import type { OwnText } from "../ledger/entry.ts";
 import type { PublicText } from "../text/inert-text.ts";
 
 /** A pull request as the bot needs it. */
@@ -88,14 +89,6 @@ export interface OwnCheckRun {
 
 /** The fields that decide whether a pull request counts for a commit. */
 export type PullState = Pick<PullRequest, "number" | "state" | "headSha" | "baseRef">;
-
-/** An existing text of ours on GitHub. */
-export interface OwnText {
-  id: number;
-  body: string;
-  /** A person reacted to it or answered it. Absent if not known. */
-  touched?: boolean;
-}
 
 export interface OwnReview extends OwnText {
   /** Only visible to us. While it exists, GitHub accepts neither a review nor a comment of ours. */

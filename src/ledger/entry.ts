@@ -1,9 +1,16 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Category, Severity, Side, toolOf } from "../finding.ts";
-import type { OwnText } from "../github/pull-request-api.ts";
 import { foldLine, ownWords } from "./folds.ts";
 import type { CarriedFinding, LedgerState } from "./state.ts";
+
+/** An existing text of ours on GitHub. */
+export interface OwnText {
+  id: number;
+  body: string;
+  /** A person reacted to it or answered it. Absent if not known. */
+  touched?: boolean;
+}
 
 /**
  * The state of a posted finding; SECURITY.md says who decides. open: it counts against the change. fixed: the code shows it,

@@ -3,12 +3,12 @@ import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type {
   CommentRef,
   OwnComment,
-  OwnText,
   OwnThread,
   PullRequestApi,
   ThreadComment,
 } from "../github/pull-request-api.ts";
 import { type Deciders, isSamePerson, writersDecide } from "./authority.ts";
+import type { OwnText } from "./entry.ts";
 import {
   commentText,
   commentTitle,

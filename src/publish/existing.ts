@@ -1,5 +1,5 @@
-import type { OwnComment, OwnReview, OwnText, PullRequestApi } from "../github/pull-request-api.ts";
-import type { Ledger } from "../ledger/entry.ts";
+import type { OwnComment, OwnReview, PullRequestApi } from "../github/pull-request-api.ts";
+import type { Ledger, OwnText } from "../ledger/entry.ts";
 import { markerIn, parseMarker } from "../ledger/marker.ts";
 import { type LedgerSource, readLedger } from "../ledger/read-ledger.ts";
 import { refusalNotice } from "./post-once.ts";

@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
-import type { OwnText, PullRequestApi } from "../github/pull-request-api.ts";
+import type { PullRequestApi } from "../github/pull-request-api.ts";
+import type { OwnText } from "../ledger/entry.ts";
 import { formatMarker, markerIn } from "../ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
 import { untrustedCode } from "../reporters/safe-markdown.ts";

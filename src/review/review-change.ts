@@ -9,7 +9,7 @@ import { type Finding, holdsSecret, isCertain, isIssuedSecret, isOfOwnRule, tool
 import { isLiteral, secretFormsIn } from "../secrets/forms.ts";
 import { type TextRange, withoutRanges } from "../secrets/ranges.ts";
 import { formsInWhole } from "../secrets/redact.ts";
-import type { ChangedFile } from "../tools/tool.ts";
+import type { ChangedFile } from "../tools/diff-source.ts";
 import { findConfigChanges } from "./config-changes.ts";
 import { type AnchorFile, createAnchorFiles } from "./find/anchor.ts";
 import { createReviewCoverage } from "./find/coverage-gate.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Finding } from "../finding.ts";
+import { wholeProof } from "../finding.ts";
 import type { Models } from "../llm/model.ts";
-import { wholeProof } from "./prove/prove-input.ts";
 import { ReviewInput } from "./review-input.ts";
 import { ReviewResult, unplacedLines } from "./review-result.ts";
 import { defineTask } from "./task.ts";

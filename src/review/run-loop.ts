@@ -2,8 +2,11 @@ import { createTokenBudget, type TokenBudget, type UsageTotals } from "../agent/
 import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.ts";
 import type { AgentEvent } from "../agent/trajectory.ts";
 import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
+import { cutAtLine } from "../text/cut.ts";
+import { wrapUntrusted } from "../text/fence.ts";
+import type { CoverageSink } from "../tools/diff-pages.ts";
 import { readingTools } from "../tools/index.ts";
-import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
+import type { AnyTool, ToolContext } from "../tools/tool.ts";
 import { createAnchorFiles } from "./find/anchor.ts";
 import type { ReportWatch } from "./find/report-watch.ts";
 import type { ReviewInput } from "./review-input.ts";
@@ -254,4 +257,24 @@ export function totalUsage(usage: UsageTotals): TotalUsage {
     completion_tokens: usage.completionTokens,
     cost_usd: usage.costUsd,
   };
+}
+
+const MAX_BODY_BYTES = 4_000;
+/** Of the window: the most that a short section of the first message may take. */
+const SHORT_SHARE = 0.05;
+
+/** What its author says of a pull request; empty without one. */
+export function pullSection(
+  run: Pick<PlaceRun, "models">,
+  pull: { number: number; title: string; body: string } | null,
+): string {
+  if (pull === null) return "";
+  const text = cut(run, `${pull.title}\n\n${pull.body}`, MAX_BODY_BYTES);
+  return `# Pull request ${pull.number}\n${wrapUntrusted("title and description", text)}`;
+}
+
+/** A text with the line ends of Unix, cut for a short section of the first message. */
+export function cut({ models }: Pick<PlaceRun, "models">, text: string, maxBytes: number): string {
+  const unix = text.replaceAll("\r\n", "\n");
+  return cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE)).text;
 }

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { shorten } from "../diff/file-diff.ts";
 import type { ChangeType } from "../git/workspace.ts";
+import type { ChangedFile } from "./diff-source.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { count, fitting, showPath } from "./show.ts";
-import { type ChangedFile, defineTool, type ToolContext, ToolError } from "./tool.ts";
+import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 const Input = z.strictObject({
   start: wholeNumber(1).optional().describe("First, from 1."),

@@ -4,11 +4,11 @@ import { WITHHELD } from "../diff/filter.ts";
 import { isPathTooLong } from "../diff/paths.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { noteShown, pageBudget, servedHunks, takePage } from "./diff-pages.ts";
-import { GITHUB_CONTEXT } from "./diff-source.ts";
+import { type ChangedFile, GITHUB_CONTEXT } from "./diff-source.ts";
 import { didYouMean, keysToRead, nearMisses, refusePrivate } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, latin1Note, showPath } from "./show.ts";
-import { type ChangedFile, defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
+import { count, latin1Note, MAX_RENDERED_BYTES, showPath } from "./show.ts";
+import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 const kinds: Record<string, string> = {
   "100644": "file",

@@ -9,7 +9,12 @@ import {
   shownBytes,
 } from "../diff/file-diff.ts";
 import { MAX_PATH_BYTES } from "../diff/paths.ts";
-import { type CoverageSink, MAX_RENDERED_BYTES } from "./tool.ts";
+import { MAX_RENDERED_BYTES } from "./show.ts";
+
+/** Receives every `-U3` hunk that the model was shown completely. Hunk numbers are 1-indexed. */
+export interface CoverageSink {
+  serve(path: string, hunk: number): void;
+}
 
 /** Reserved in every answer for its heading and for the call that continues. */
 const RESERVED_BYTES = 2 * 1024;

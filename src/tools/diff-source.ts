@@ -36,7 +36,7 @@ import {
   WITHHELD,
 } from "../diff/filter.ts";
 import { isPlainSnapshot, isWholeImage } from "../diff/known-formats.ts";
-import { compareLocks, type LockReading, UNREADABLE_LOCK } from "../diff/locks/compare.ts";
+import { compareLocks, type LockFault, type LockReading, UNREADABLE_LOCK } from "../diff/locks/compare.ts";
 import {
   type BaseWord,
   HEADER_BYTES,
@@ -50,7 +50,42 @@ import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { NAMED_LIKE_SECRET } from "../secrets/file-names.ts";
 import { count, showPath } from "./show.ts";
-import type { ChangedFile, DiffSource, Reading } from "./tool.ts";
+
+/**
+ * How a model reads a changed file: its hunks; `whole`, because it now takes effect, or no longer does; or `line`, because one line tells all
+ * of the change: a plain rename, another mode, the end of a file without lines. The last two count as one hunk.
+ */
+export type Reading = "hunks" | "whole" | "line";
+
+/** A file's role in a review: `reviewable`, or not, with a reason for people. */
+export interface ChangedFile {
+  change: Change;
+  reading: Reading;
+  /** Hunks of the `-U3 -M` diff, or 1 for another reading; 0 for a file that no model can read. */
+  totalHunks: number;
+  /** Bytes of these hunks as the model sees them, under a heading with the path; 0 if there are none. */
+  diffBytes: number;
+  /** For each of these hunks the digests of its changes, by `surveyPatch`; empty for a file that is not reviewable. */
+  changes: readonly (readonly string[])[];
+  reviewable: boolean;
+  skipReason: string | null;
+  /** What accounts for a file that is not reviewable; null for a reviewable one. */
+  account: Account | null;
+}
+
+/** The diff of a changed file at a given context width. */
+export interface DiffSource {
+  /** All changed files in git's order, including private ones, which are marked. */
+  files(): Promise<readonly ChangedFile[]>;
+  /** Parsed diff; with `contextLines` 3, GitHub's diff. Rejects with `too_large` beyond MAX_DIFF_LINES. */
+  fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
+  /** The hunks that a review of the file counts: of GitHub's diff, or one with all lines of the file; none for a file told in a line. */
+  shownDiff(file: ChangedFile): Promise<FileDiff>;
+  /** The faults of a lock file that programs can read; none if they cannot. */
+  lockFaults(change: Change): Promise<readonly LockFault[]>;
+  /** Warnings about the classification of files; complete after `files` has resolved. */
+  warnings(): readonly string[];
+}
 
 /** The base branch's information about changed files; for a renamed one, at either path. */
 interface BaseWords {

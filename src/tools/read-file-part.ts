@@ -2,8 +2,8 @@ import { z } from "zod";
 import { shorten, shownBytes } from "../diff/file-diff.ts";
 import { resolveFile } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, type LineRange, showPath, takeLines, totalLines } from "./show.ts";
-import { defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
+import { count, type LineRange, MAX_RENDERED_BYTES, showPath, takeLines, totalLines } from "./show.ts";
+import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 /** Reserved in every answer for its heading and for the call that continues. */
 const RESERVED_BYTES = 1_024;

@@ -6,11 +6,11 @@ import type { ToolDefinition } from "../llm/model.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { inputSchema, readArguments, type Taking, withinLimits } from "./read-arguments.ts";
+import { MAX_RENDERED_BYTES } from "./show.ts";
 import { toDefinition } from "./to-openai.ts";
 import {
   type AnyTool,
   type Executed,
-  MAX_RENDERED_BYTES,
   type ToolContext,
   ToolError,
   type ToolMetadata,

@@ -1,6 +1,9 @@
 import { countLines, type FileDiff, headerFacts, shorten, shownBytes } from "../diff/file-diff.ts";
 import type { FileText, Workspace } from "../git/workspace.ts";
 
+/** A longer rendering for the model is cut at a line end. Bytes of UTF-8. */
+export const MAX_RENDERED_BYTES = 32 * 1024;
+
 /** White space, and letters that look like it. */
 const blank = /[\s\u115f\u1160\u2800\u3164\uffa0]/;
 

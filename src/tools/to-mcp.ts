@@ -3,7 +3,8 @@ import { z } from "zod";
 import { byteLength } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import type { ToolRun } from "./run-tool.ts";
-import { type AnyTool, MAX_RENDERED_BYTES } from "./tool.ts";
+import { MAX_RENDERED_BYTES } from "./show.ts";
+import type { AnyTool } from "./tool.ts";
 
 /** A tool as an MCP server declares it. */
 interface McpTool {

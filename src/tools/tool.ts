@@ -1,49 +1,9 @@
 import { z } from "zod";
-import type { FileDiff } from "../diff/file-diff.ts";
-import type { Account } from "../diff/filter.ts";
-import type { LockFault } from "../diff/locks/compare.ts";
 import type { CodeLocation, Evidence, Finding, Severity } from "../finding.ts";
-import type { Change, EditableWorkspace, Shas, Workspace } from "../git/workspace.ts";
+import type { EditableWorkspace, Shas, Workspace } from "../git/workspace.ts";
 import type { GraphAnswer } from "../graph/graph.ts";
-
-/** A longer rendering for the model is cut at a line end. Bytes of UTF-8. */
-export const MAX_RENDERED_BYTES = 32 * 1024;
-
-/**
- * How a model reads a changed file: its hunks; `whole`, because it now takes effect, or no longer does; or `line`, because one line tells all
- * of the change: a plain rename, another mode, the end of a file without lines. The last two count as one hunk.
- */
-export type Reading = "hunks" | "whole" | "line";
-
-/** A file's role in a review: `reviewable`, or not, with a reason for people. */
-export interface ChangedFile {
-  change: Change;
-  reading: Reading;
-  /** Hunks of the `-U3 -M` diff, or 1 for another reading; 0 for a file that no model can read. */
-  totalHunks: number;
-  /** Bytes of these hunks as the model sees them, under a heading with the path; 0 if there are none. */
-  diffBytes: number;
-  /** For each of these hunks the digests of its changes, by `surveyPatch`; empty for a file that is not reviewable. */
-  changes: readonly (readonly string[])[];
-  reviewable: boolean;
-  skipReason: string | null;
-  /** What accounts for a file that is not reviewable; null for a reviewable one. */
-  account: Account | null;
-}
-
-/** The diff of a changed file at a given context width. */
-export interface DiffSource {
-  /** All changed files in git's order, including private ones, which are marked. */
-  files(): Promise<readonly ChangedFile[]>;
-  /** Parsed diff; with `contextLines` 3, GitHub's diff. Rejects with `too_large` beyond MAX_DIFF_LINES. */
-  fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
-  /** The hunks that a review of the file counts: of GitHub's diff, or one with all lines of the file; none for a file told in a line. */
-  shownDiff(file: ChangedFile): Promise<FileDiff>;
-  /** The faults of a lock file that programs can read; none if they cannot. */
-  lockFaults(change: Change): Promise<readonly LockFault[]>;
-  /** Warnings about the classification of files; complete after `files` has resolved. */
-  warnings(): readonly string[];
-}
+import type { CoverageSink } from "./diff-pages.ts";
+import type { DiffSource } from "./diff-source.ts";
 
 /** The output of `report_finding`, without the parts that the review itself adds. */
 export type ReportedFinding = Omit<
@@ -265,11 +225,6 @@ export interface Intent {
 /** Receives the answer to the question what a change asks for. */
 interface IntentSink {
   answer(intent: Intent): { ok: true } | { ok: false; reason: string };
-}
-
-/** Receives every `-U3` hunk that the model was shown completely. Hunk numbers are 1-indexed. */
-export interface CoverageSink {
-  serve(path: string, hunk: number): void;
 }
 
 /** Everything that a tool may access. One for each review; no part of it can write outside the process. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createBrokenCodeAnalyzers, proven } from "../../src/analyzers/data-formats.ts";
+import { createBrokenCodeAnalyzers, proven } from "../../src/analyzers/broken-files.ts";
 import { isCertain } from "../../src/finding.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 

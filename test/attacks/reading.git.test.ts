@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { rgPath } from "@vscode/ripgrep";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runTool, type ToolRun } from "../../src/tools/run-tool.ts";
-import { MAX_RENDERED_BYTES } from "../../src/tools/tool.ts";
+import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { openRepository, type TestTools, toolsOn } from "../tools/context.ts";
 import { type Canary, createNet, makeCanary, type Net } from "./canaries.ts";

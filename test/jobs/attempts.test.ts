@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { defaultRepoConfig } from "../../src/config/repo-config.ts";
-import type { OwnText } from "../../src/github/pull-request-api.ts";
 import {
   closeEarlierChecks,
   publishedName,
@@ -13,6 +12,7 @@ import {
   triggerOf,
   wasPublished,
 } from "../../src/jobs/attempts.ts";
+import type { OwnText } from "../../src/ledger/entry.ts";
 import { formatMarker } from "../../src/ledger/marker.ts";
 import { emptyState } from "../../src/ledger/state.ts";
 import { forAllRoles } from "../../src/llm/model.ts";

@@ -9,7 +9,7 @@ import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
 import { contentHashBy } from "../../src/review/followup/content-hash.ts";
 import { allHunks, findReviewedHunks, unreadHashes } from "../../src/review/followup/known-change.ts";
 import { History } from "../../src/review/review-input.ts";
-import type { ChangedFile } from "../../src/tools/tool.ts";
+import type { ChangedFile } from "../../src/tools/diff-source.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { sampleEntry, sampleFinding } from "../reporters/sample-result.ts";
 import { changedFile } from "../review/plan/changed-file.ts";

@@ -2,11 +2,11 @@ import type { AppError } from "../../src/errors.ts";
 import type {
   Actor,
   OwnComment,
-  OwnText,
   OwnThread,
   Permission,
   ThreadComment,
 } from "../../src/github/pull-request-api.ts";
+import type { OwnText } from "../../src/ledger/entry.ts";
 import { formatMarker, type Marker } from "../../src/ledger/marker.ts";
 import type { LedgerSource } from "../../src/ledger/read-ledger.ts";
 import { renderComment } from "../../src/publish/render-comment.ts";

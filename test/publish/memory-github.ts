@@ -5,7 +5,6 @@ import type {
   FailedCheck,
   InlineComment,
   Issue,
-  OwnText,
   OwnThread,
   Permission,
   PullRequest,
@@ -13,6 +12,7 @@ import type {
   PullState,
   ThreadComment,
 } from "../../src/github/pull-request-api.ts";
+import type { OwnText } from "../../src/ledger/entry.ts";
 
 export const head = "b".repeat(40);
 

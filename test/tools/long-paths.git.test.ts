@@ -3,7 +3,7 @@ import { escapeInvisible } from "../../src/text/escape-invisible.ts";
 import type { FileChange } from "../../src/tools/changed-files.ts";
 import type { FileDiffOutput } from "../../src/tools/diff-file.ts";
 import type { FileContent } from "../../src/tools/read-file-part.ts";
-import { MAX_RENDERED_BYTES } from "../../src/tools/tool.ts";
+import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { openRepository, type TestTools, toolsOn } from "./context.ts";
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FileContent } from "../../src/tools/read-file-part.ts";
-import { MAX_RENDERED_BYTES, reviewContext } from "../../src/tools/tool.ts";
+import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
+import { reviewContext } from "../../src/tools/tool.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { type ContextOptions, openRepository, toolsOn } from "./context.ts";
 import { createReadingRepo } from "./reading-repo.ts";

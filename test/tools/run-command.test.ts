@@ -3,13 +3,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { allowedCommand, runCommand } from "../../src/tools/run-command.ts";
 import { parseArguments, runTool } from "../../src/tools/run-tool.ts";
+import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { toDefinition } from "../../src/tools/to-openai.ts";
-import {
-  type CommandEnd,
-  type CommandRequest,
-  MAX_RENDERED_BYTES,
-  type ToolContext,
-} from "../../src/tools/tool.ts";
+import type { CommandEnd, CommandRequest, ToolContext } from "../../src/tools/tool.ts";
 
 const allowed = { test: "npm test --", lint: "npm run lint && echo fine", npm: "npm" };
 const quiet: CommandEnd = {

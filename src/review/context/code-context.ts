@@ -5,7 +5,7 @@ import { type DiffLine, type FileDiff, type Hunk, hunkOf, shownBytes } from "../
 import type { Workspace } from "../../git/workspace.ts";
 import { cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
-import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
+import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 import type { OpenedGraph } from "../review-run.ts";
 import { calleePieces } from "./callees.ts";
 import { callerFiles, knownCalls, namesOf, unusedLines, usePieces } from "./callers.ts";

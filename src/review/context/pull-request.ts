@@ -2,8 +2,8 @@ import type { Commit } from "../../git/workspace.ts";
 import type { PostedFinding } from "../../ledger/entry.ts";
 import { cutAtLine, cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
+import type { ChangedFile } from "../../tools/diff-source.ts";
 import { showPath } from "../../tools/show.ts";
-import type { ChangedFile } from "../../tools/tool.ts";
 import type { FailedCheck, LinkedIssue, PullText, ReviewInput } from "../review-input.ts";
 
 const MAX_BODY_BYTES = 12_000;

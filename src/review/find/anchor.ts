@@ -10,8 +10,9 @@ import { AppError } from "../../errors.ts";
 import type { Side } from "../../finding.ts";
 import type { Change, FileText, Ref, Workspace } from "../../git/workspace.ts";
 import { cutBytes, splitLines } from "../../text/cut.ts";
+import type { DiffSource } from "../../tools/diff-source.ts";
 import { showPath } from "../../tools/show.ts";
-import type { DiffSource, ReportedFinding } from "../../tools/tool.ts";
+import type { ReportedFinding } from "../../tools/tool.ts";
 import {
   confirms,
   findQuote,

@@ -13,8 +13,8 @@ import {
 import { wrapUntrusted } from "../../text/fence.ts";
 import { toldLine } from "../../tools/changed-files.ts";
 import { noteShown } from "../../tools/diff-pages.ts";
+import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 import { headingOf, showPath } from "../../tools/show.ts";
-import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import type { ReviewedHunks } from "../followup/known-change.ts";
 import { type RuleMatch, unansweredRefusal } from "./rule-matches.ts";
 

@@ -5,9 +5,9 @@ import type { StopReason } from "../../agent/trajectory.ts";
 import { type Finding, isOfOwnRule, toolOf, worstFirst } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength } from "../../text/cut.ts";
+import type { ChangedFile } from "../../tools/diff-source.ts";
 import { graphTools, journalTools, judgingTools, reportingTools } from "../../tools/index.ts";
 import { withNamedRules } from "../../tools/report-finding.ts";
-import type { ChangedFile } from "../../tools/tool.ts";
 import { firstMessages } from "../context/first-messages.ts";
 import {
   allHunks,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { faultInData, isPlainJson } from "../../analyzers/data-formats.ts";
 import { hiddenIn } from "../../analyzers/hidden-in-line.ts";
+import { faultInData, isPlainJson } from "../../code/data-formats.ts";
 import { isExample, isTestFile } from "../../code/test-file.ts";
 import { isNestedName } from "../../config/repo-config.ts";
 import { pathFault } from "../../diff/paths.ts";

@@ -1,19 +1,16 @@
 import { textBelowTitle } from "../../ledger/entry.ts";
 import type { Message } from "../../llm/model.ts";
-import { cutAtLine } from "../../text/cut.ts";
 import { inlineCode, wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { codeNow } from "../followup/recheck.ts";
 import { fixPrompt } from "../prompts/prompts.ts";
-import { openingMessages, type PlaceRun, roomFor } from "../run-loop.ts";
+import { cut, openingMessages, type PlaceRun, pullSection } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
 import type { FixInput, FixTarget } from "./fix-input.ts";
 
-const MAX_BODY_BYTES = 4_000;
 const MAX_FINDING_BYTES = 6_000;
 const MAX_SAID_BYTES = 6_000;
-const SHORT_SHARE = 0.05;
 
 export interface FixRun extends PlaceRun {
   input: FixInput;
@@ -84,20 +81,4 @@ function conversationOf(run: FixRun, { conversation }: FixTarget): string {
   if (conversation.length === 0) return "";
   const said = conversation.map(({ by, body }) => `${by} wrote:\n  ${body.replaceAll("\n", "\n  ")}`);
   return `# What was said in its thread since\n${wrapUntrusted("conversation", cut(run, said.join("\n\n"), MAX_SAID_BYTES))}`;
-}
-
-/** What its author says of a pull request; empty without one. */
-export function pullSection(
-  run: Pick<PlaceRun, "models">,
-  pull: { number: number; title: string; body: string } | null,
-): string {
-  if (pull === null) return "";
-  const text = cut(run, `${pull.title}\n\n${pull.body}`, MAX_BODY_BYTES);
-  return `# Pull request ${pull.number}\n${wrapUntrusted("title and description", text)}`;
-}
-
-/** A text with the line ends of Unix, cut for a short section of the first message. */
-export function cut({ models }: Pick<PlaceRun, "models">, text: string, maxBytes: number): string {
-  const unix = text.replaceAll("\r\n", "\n");
-  return cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE)).text;
 }

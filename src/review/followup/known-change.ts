@@ -4,7 +4,7 @@ import { nullIfTooLarge } from "../../errors.ts";
 import type { Finding, Side } from "../../finding.ts";
 import type { Reviewed } from "../../ledger/state.ts";
 import { servedHunks } from "../../tools/diff-pages.ts";
-import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
+import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 import type { History } from "../review-input.ts";
 import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";
 

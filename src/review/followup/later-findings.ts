@@ -3,7 +3,7 @@ import { blockingRules, namedRules } from "../../config/named-rules.ts";
 import { AppError } from "../../errors.ts";
 import { type Finding, holdsSecret, isCertain, isUndisputed, worstFirst } from "../../finding.ts";
 import type { PostedFinding } from "../../ledger/entry.ts";
-import type { ChangedFile } from "../../tools/tool.ts";
+import type { ChangedFile } from "../../tools/diff-source.ts";
 import { createUniqueIds, isSameFinding } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";
 import { textOfRule } from "../named-rules.ts";

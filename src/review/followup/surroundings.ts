@@ -6,7 +6,7 @@ import { firstIndex } from "../../code/tree.ts";
 import { type DiffLine, type Hunk, signs } from "../../diff/file-diff.ts";
 import { takesEffect } from "../../diff/takes-effect.ts";
 import type { FileText, Workspace } from "../../git/workspace.ts";
-import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
+import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 
 /*
  * The same lines can mean something else elsewhere. So the hash of a run of changed lines covers the lines, everything around them

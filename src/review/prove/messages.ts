@@ -7,10 +7,9 @@ import { inlineCode, wrapUntrusted } from "../../text/fence.ts";
 import { intentTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Intent } from "../../tools/tool.ts";
-import { cut, pullSection } from "../fix/fix-messages.ts";
 import { codeNow } from "../followup/recheck.ts";
 import { intentPrompt, provePrompt } from "../prompts/prompts.ts";
-import { openingMessages, type PlaceRun, roomFor, runLoop } from "../run-loop.ts";
+import { cut, openingMessages, type PlaceRun, pullSection, roomFor, runLoop } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
 import type { ProveInput, ProveTarget } from "./prove-input.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
-import { atLeast, bySeverity, type Finding, isCertain, Proof } from "../../finding.ts";
+import { atLeast, bySeverity, type Finding, isCertain, Proof, wholeProof } from "../../finding.ts";
 import { PostedFinding } from "../../ledger/entry.ts";
 import { TestEnd } from "../../proof/test-end.ts";
 import { WorkInput } from "../review-input.ts";
@@ -80,13 +80,6 @@ function targetOf(finding: Finding): ProveTarget {
  */
 const isWorthProof = (finding: Pick<Finding, "source" | "category" | "verification">): boolean =>
   !isCertain(finding) && finding.verification !== "not_judged" && shown.has(finding.category);
-
-/** A redacted test is another one than the one that ran, and may be committed as it is shown: so it shows nothing. */
-export function wholeProof(clean: Proof, written: Proof | undefined): Proof {
-  if (clean.kind === "not_shown" || written === undefined || written.kind === "not_shown") return clean;
-  const isWhole = clean.test.text === written.test.text && clean.command === written.command;
-  return isWhole ? clean : { kind: "not_shown", reason: "the test contained a secret" };
-}
 
 /** Writes tests that show findings, or the regressions that they are. */
 export const proveTask = defineTask({

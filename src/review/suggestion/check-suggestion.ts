@@ -1,4 +1,4 @@
-import { faultInData, isData, isPlainJson } from "../../analyzers/data-formats.ts";
+import { faultInData, isData, isPlainJson } from "../../code/data-formats.ts";
 import { isWorthParsing } from "../../code/parse.ts";
 import type { Finding } from "../../finding.ts";
 import { escapeInvisible } from "../../text/escape-invisible.ts";

@@ -3,7 +3,7 @@ import { addedLinesOf } from "../../diff/file-diff.ts";
 import type { Category, Finding } from "../../finding.ts";
 import type { Workspace } from "../../git/workspace.ts";
 import { splitLines } from "../../text/cut.ts";
-import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
+import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 import { createIdentities } from "../find/fingerprint.ts";
 import { symbolAt } from "../find/symbols.ts";
 import { fairShare, sourceOf, type ToolResult } from "./tool-result.ts";

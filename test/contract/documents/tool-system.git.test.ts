@@ -6,7 +6,8 @@ import { readingTools } from "../../../src/tools/index.ts";
 import type { FileContent } from "../../../src/tools/read-file-part.ts";
 import { createRegistry } from "../../../src/tools/run-tool.ts";
 import type { SearchMatch } from "../../../src/tools/search-in-files.ts";
-import { type AnyTool, defineTool, MAX_RENDERED_BYTES } from "../../../src/tools/tool.ts";
+import { MAX_RENDERED_BYTES } from "../../../src/tools/show.ts";
+import { type AnyTool, defineTool } from "../../../src/tools/tool.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 
 let tools: DocumentTools;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { lockDiagnostic } from "../../../src/analyzers/data-formats.ts";
+import { lockDiagnostic } from "../../../src/analyzers/broken-files.ts";
 import { lockSourceReason } from "../../../src/diff/lock-sources.ts";
 import { compareLocks, NO_PARSER, UNREADABLE_LOCK } from "../../../src/diff/locks/compare.ts";
 import { hasLockName } from "../../../src/diff/skipped-names.ts";

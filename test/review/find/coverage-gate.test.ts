@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createCoverage } from "../../../src/agent/coverage.ts";
 import { parseFilePatch } from "../../../src/diff/file-diff.ts";
 import { createUnreadHunks } from "../../../src/review/find/coverage-gate.ts";
-import type { ChangedFile } from "../../../src/tools/tool.ts";
+import type { ChangedFile } from "../../../src/tools/diff-source.ts";
 
 /** One file with a hunk of one added line for each text. */
 function unread(texts: readonly string[], portionBytes: number) {

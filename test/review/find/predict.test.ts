@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { predictReview } from "../../../src/review/find/predict.ts";
-import type { ChangedFile } from "../../../src/tools/tool.ts";
+import type { ChangedFile } from "../../../src/tools/diff-source.ts";
 
 /** What reviews at medium effort took that were recorded from start to end (docs/quality.md says how). */
 const Recorded = z.array(

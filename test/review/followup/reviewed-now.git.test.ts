@@ -7,7 +7,7 @@ import {
   readHashes,
   reviewedNow,
 } from "../../../src/review/followup/known-change.ts";
-import type { ChangedFile } from "../../../src/tools/tool.ts";
+import type { ChangedFile } from "../../../src/tools/diff-source.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { contentHash, coverageWithout } from "./rounds.ts";
 

@@ -5,8 +5,8 @@ import {
   type ReviewedHunks,
   reviewedNow,
 } from "../../../src/review/followup/known-change.ts";
+import type { ChangedFile, DiffSource } from "../../../src/tools/diff-source.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
-import type { ChangedFile, DiffSource } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { openRepository } from "../../tools/context.ts";
 

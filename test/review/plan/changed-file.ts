@@ -1,6 +1,6 @@
 import type { Change } from "../../../src/git/workspace.ts";
 import { type Plan, type PlanOptions, planUnits } from "../../../src/review/plan/plan-units.ts";
-import type { ChangedFile } from "../../../src/tools/tool.ts";
+import type { ChangedFile } from "../../../src/tools/diff-source.ts";
 
 export interface FileFacts {
   path: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createBrokenDataAnalyzer } from "../../src/analyzers/data-formats.ts";
+import { createBrokenDataAnalyzer } from "../../src/analyzers/broken-files.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
