@@ -135,15 +135,6 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     );
   });
 
-  it("with data of an earlier version in the current folder", async () => {
-    using old = new TempFolder("old");
-    mkdirSync(join(old.path, ".hunkwise"));
-    writeFileSync(join(old.path, ".hunkwise/app.json"), "{}");
-    const { code, stderr } = await runCli(["serve"], { cwd: old.path, env: { PORT: "0" } });
-    expect(code).toBe(2);
-    expect(stderr).toContain(`Set HUNKWISE_DATA_DIR=${old.path}/.hunkwise or move that folder to /`);
-  });
-
   it("with all that is wrong in one line", async () => {
     const line = await complaintOf(["serve"], {
       ...app,
