@@ -15,7 +15,7 @@ import { readLocalEnv } from "../src/config/env.ts";
 import { environmentsFolder } from "../src/config/folders.ts";
 import { programPath } from "../src/config/process-env.ts";
 import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
-import { AppError, errorLine } from "../src/errors.ts";
+import { AppError, errorLine } from "../src/core/errors.ts";
 import { eachRole, factsOf, type Models } from "../src/llm/model.ts";
 import { runTask } from "../src/process/run-task.ts";
 import { createCommandSandbox, createFindTestPlace } from "../src/process/test-place.ts";

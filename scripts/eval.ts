@@ -6,7 +6,7 @@ import { createModels } from "../src/cli/create-model.ts";
 import { write } from "../src/cli/output.ts";
 import { useProxy } from "../src/cli/use-proxy.ts";
 import { type LocalEnv, readLocalEnv } from "../src/config/env.ts";
-import { AppError } from "../src/errors.ts";
+import { AppError } from "../src/core/errors.ts";
 import { loadCases } from "./eval/load-cases.ts";
 import { type EvalOptions, evalUsage, parseEvalOptions } from "./eval/options.ts";
 import { evaluationJson, renderEvaluation } from "./eval/render-eval.ts";

@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { issuedKinds, secretFormsIn } from "../src/secrets/forms.ts";
+import { issuedKinds, secretFormsIn } from "../src/core/secrets/forms.ts";
 
 interface Input {
   rule: string;

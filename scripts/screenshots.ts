@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { Hono } from "hono";
 import { readEnv } from "../src/config/env.ts";
 import { loadRepoConfig } from "../src/config/load-config.ts";
-import { createLogger } from "../src/logger.ts";
+import { createLogger } from "../src/core/logger.ts";
 import type { Checked } from "../src/pages/health.ts";
 import { allRoutes, servePages } from "../src/pages/pages.ts";
 import { startSetup } from "../src/pages/setup.ts";

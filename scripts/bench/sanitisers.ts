@@ -1,10 +1,16 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { hiddenIn } from "../../src/analyzers/hidden-in-line.ts";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
+import { commentText, commentTitle } from "../../src/core/ledger/entry.ts";
+import { parseMarker, stripMarkers } from "../../src/core/ledger/marker.ts";
+import { holdsLiveSecret } from "../../src/core/secrets/live-secrets.ts";
+import { withoutSecrets } from "../../src/core/secrets/redact.ts";
+import { escapeInvisible, showHidden, unescapeInvisible } from "../../src/core/text/escape-invisible.ts";
+import { fence, inlineCode, wrapUntrusted } from "../../src/core/text/fence.ts";
+import { inertMessage, withoutCommands } from "../../src/core/text/inert-text.ts";
+import { writtenText } from "../../src/core/text/written-text.ts";
 import { parseFilePatch, surveyPatch } from "../../src/diff/file-diff.ts";
 import { createPathMatcher } from "../../src/diff/paths.ts";
-import { commentText, commentTitle } from "../../src/ledger/entry.ts";
-import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
 import { withoutThinking } from "../../src/llm/model.ts";
 import { callsIn } from "../../src/llm/text-fallback.ts";
@@ -15,12 +21,6 @@ import {
   untrustedFence,
   untrustedLine,
 } from "../../src/reporters/safe-markdown.ts";
-import { holdsLiveSecret } from "../../src/secrets/live-secrets.ts";
-import { withoutSecrets } from "../../src/secrets/redact.ts";
-import { escapeInvisible, showHidden, unescapeInvisible } from "../../src/text/escape-invisible.ts";
-import { fence, inlineCode, wrapUntrusted } from "../../src/text/fence.ts";
-import { inertMessage, withoutCommands } from "../../src/text/inert-text.ts";
-import { writtenText } from "../../src/text/written-text.ts";
 import { parseCommand } from "../../src/webhooks/commands.ts";
 import type { Bench } from "./row.ts";
 

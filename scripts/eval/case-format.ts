@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AppError, errorLine } from "../../src/errors.ts";
-import { Severity } from "../../src/finding.ts";
+import { AppError, errorLine } from "../../src/core/errors.ts";
+import { Severity } from "../../src/core/finding.ts";
 
 /** A case, whatever form it was read from, and the formats of a case folder, as in docs/quality.md. Other keys are ignored. */
 

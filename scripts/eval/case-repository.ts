@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { programPath } from "../../src/config/process-env.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { requireGit, runGit } from "../../src/git/run-git.ts";
 import type { EvalCase } from "./case-format.ts";
 

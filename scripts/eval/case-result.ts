@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Effort } from "../../src/config/repo-config.ts";
-import { Finding, Severity } from "../../src/finding.ts";
+import { Finding, Severity } from "../../src/core/finding.ts";
 import { StopReason, TotalUsage } from "../../src/review/review-result.ts";
 import { Judgement, Verdict } from "./judge.ts";
 import { findingVerdicts, foundAt } from "./match-findings.ts";

@@ -1,4 +1,4 @@
-import { type Severity, severities } from "../../src/finding.ts";
+import { type Severity, severities } from "../../src/core/finding.ts";
 import type { TotalUsage } from "../../src/review/review-result.ts";
 import { type CaseResult, type Channel, channels } from "./case-result.ts";
 import { type Worth, worths } from "./judge.ts";

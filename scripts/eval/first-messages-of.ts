@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 import { loadLocalConfig, type OpenRange, openRange } from "../../src/cli/open-range.ts";
 import { inputOf } from "../../src/cli/review-range.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { createPrivacy } from "../../src/diff/filter.ts";
-import { AppError } from "../../src/errors.ts";
 import { openGraph, sourceOfWorkspace } from "../../src/graph/open-graph.ts";
 import { forAllRoles, type Message, type Model } from "../../src/llm/model.ts";
 import { ReviewGraph } from "../../src/process/review-graph.ts";

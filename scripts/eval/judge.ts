@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
+import { cutAtLine } from "../../src/core/text/cut.ts";
+import { wrapUntrusted } from "../../src/core/text/fence.ts";
 import type { Message, Model } from "../../src/llm/model.ts";
 import type { TotalUsage } from "../../src/review/review-result.ts";
-import { cutAtLine } from "../../src/text/cut.ts";
-import { wrapUntrusted } from "../../src/text/fence.ts";
 
 /** A judge's verdict on a known issue and a finding. */
 export const Verdict = z.strictObject({

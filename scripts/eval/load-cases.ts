@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { AppError, errorLine } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/core/errors.ts";
 import { type CaseChange, CaseFile, type EvalCase, KnownFile, parseJson } from "./case-format.ts";
 import { casesOfBenchmark } from "./public-benchmarks.ts";
 

@@ -1,4 +1,4 @@
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
 import type { KnownIssue } from "./case-format.ts";
 
 /** The compared fields of a finding. */

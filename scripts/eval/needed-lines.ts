@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { AppError, errorLine } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/core/errors.ts";
 import {
   CallersFile,
   type EvalCase,

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { Effort } from "../../src/config/repo-config.ts";
-import { AppError, errorLine } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/core/errors.ts";
 
 export interface EvalOptions {
   cases: string;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { AppError } from "../../src/errors.ts";
-import { Severity } from "../../src/finding.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { Severity } from "../../src/core/finding.ts";
 import {
   type AcceptableIssue,
   type CaseChange,

@@ -1,8 +1,8 @@
 import { appendFile, readFile, truncate } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { requireWritable } from "../../src/cli/output.ts";
-import { AppError } from "../../src/errors.ts";
-import { byteLength, splitLines } from "../../src/text/cut.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { byteLength, splitLines } from "../../src/core/text/cut.ts";
 import { type EvalCase, parseJson } from "./case-format.ts";
 import { CaseResult, type Settings } from "./case-result.ts";
 

@@ -1,4 +1,4 @@
-import { errorLine } from "../../src/errors.ts";
+import { errorLine } from "../../src/core/errors.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
 import type { CallersFile, EvalCase, NeededFile, NeededLines } from "./case-format.ts";
 import { firstMessagesOf } from "./first-messages-of.ts";

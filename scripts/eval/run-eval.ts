@@ -1,6 +1,6 @@
 import pMap from "p-map";
 import type { Effort } from "../../src/config/repo-config.ts";
-import { AppError, errorLine } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/core/errors.ts";
 import type { Model, Models } from "../../src/llm/model.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
 import type { EvalCase } from "./case-format.ts";

@@ -1,6 +1,6 @@
 import { ignoreClosedPipes, write } from "../../src/cli/output.ts";
-import { errorLine } from "../../src/errors.ts";
-import { escapeInvisible } from "../../src/text/escape-invisible.ts";
+import { errorLine } from "../../src/core/errors.ts";
+import { escapeInvisible } from "../../src/core/text/escape-invisible.ts";
 
 /** Runs the main function of a script and exits with its code; an error prints one line and exits with 2. */
 export async function runScript(

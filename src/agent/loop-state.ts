@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
+import { withoutSecrets } from "../core/secrets/redact.ts";
 import type { Message, Model, ModelTurn, ToolDefinition, Usage } from "../llm/model.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
 import { toDefinition } from "../tools/to-openai.ts";
 import type { AnyTool } from "../tools/tool.ts";
 import { RepeatCounter, WRAP_UP_TURNS } from "./answer-calls.ts";

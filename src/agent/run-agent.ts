@@ -1,7 +1,7 @@
-import { AppError, asValue } from "../errors.ts";
+import { AppError, asValue } from "../core/errors.ts";
+import type { Masks } from "../core/secrets/masks.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Message, ModelTurn, ToolCall } from "../llm/model.ts";
-import type { Masks } from "../secrets/masks.ts";
 import { refusedCall, runTool, toolNameIn, unknownTool } from "../tools/run-tool.ts";
 import type { AnyTool, ToolContext } from "../tools/tool.ts";
 import {

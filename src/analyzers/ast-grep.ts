@@ -3,7 +3,7 @@ import { loadAstGrep, type NapiConfig, type SgNode } from "../code/languages.ts"
 import { isTooDeep, isWorthParsing } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
 import { firstIndex } from "../code/tree.ts";
-import type { Finding } from "../finding.ts";
+import type { Finding } from "../core/finding.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzer.ts";
 import {
   configOf,

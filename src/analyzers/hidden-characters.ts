@@ -1,13 +1,13 @@
 import { setImmediate as nextTick } from "node:timers/promises";
-import { flatMapWithPauses } from "../async.ts";
 import { extensionOf, grammarOf, loadAstGrep, type SgNode } from "../code/languages.ts";
 import { isNestedTooDeep, parseText } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
 import { extentOf, firstIndex } from "../code/tree.ts";
-import type { Severity } from "../finding.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
-import { fence } from "../text/fence.ts";
+import { flatMapWithPauses } from "../core/async.ts";
+import type { Severity } from "../core/finding.ts";
+import { withoutSecrets } from "../core/secrets/redact.ts";
+import { escapeInvisible } from "../core/text/escape-invisible.ts";
+import { fence } from "../core/text/fence.ts";
 import {
   type AddedLine,
   type AnalyzedFile,

@@ -2,7 +2,7 @@ import { Command, type CommandUnknownOpts, InvalidArgumentError } from "@command
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { inCi } from "../config/process-env.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { StartedProcess, StartOptions } from "../process/start-process.ts";
 import type { RangeOptions } from "./open-range.ts";
 

@@ -1,7 +1,8 @@
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig, Effort } from "../config/repo-config.ts";
 import { defaultContextTokens } from "../config/variables.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
+import { escapeUnseen } from "../core/text/escape-invisible.ts";
 import { forAllRoles, type Model } from "../llm/model.ts";
 import { costOf, priceOf, readPrices } from "../llm/prices.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
@@ -17,7 +18,6 @@ import { type ReviewDependencies, type ReviewRun, startRun } from "../review/rev
 import { windowFor } from "../review/run-loop.ts";
 import { toolFindings } from "../review/tool-results/tool-findings.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
-import { escapeUnseen } from "../text/escape-invisible.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/paths.ts";
 import { readPricesFile } from "./create-model.ts";

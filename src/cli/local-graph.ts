@@ -1,7 +1,7 @@
-import { unlessAborted, within } from "../async.ts";
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { localIndex } from "../config/folders.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { unlessAborted, within } from "../core/async.ts";
+import { AppError, errorLine } from "../core/errors.ts";
 import { lastCommit } from "../git/workspace.ts";
 import type { Graph, GraphAnswer, GraphSource, IndexProgress } from "../graph/graph.ts";
 import { readHistory } from "../graph/history.ts";

@@ -1,5 +1,5 @@
 import { folderOfCaller } from "../config/process-env.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { keepCompiledCode } from "../process/compile-cache.ts";
 import { complaint, ignoreClosedPipes, write } from "./output.ts";
 

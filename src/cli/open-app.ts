@@ -4,7 +4,9 @@ import { type AppCredentials, type Env, secretsOf } from "../config/env.ts";
 import { environmentsFolder } from "../config/folders.ts";
 import { type LoadedRepoConfig, loadRepoConfig } from "../config/load-config.ts";
 import { programPath } from "../config/process-env.ts";
-import { errorLine } from "../errors.ts";
+import { errorLine } from "../core/errors.ts";
+import { createLogger, type Logger } from "../core/logger.ts";
+import { registerSecret } from "../core/secrets/live-secrets.ts";
 import { Disk, freeSpace } from "../git/disk.ts";
 import { removeRepository } from "../git/places.ts";
 import { requireGit } from "../git/run-git.ts";
@@ -17,7 +19,6 @@ import { IndexKeeper } from "../jobs/graph-index.ts";
 import type { Upkeep } from "../jobs/job-dependencies.ts";
 import { createJobHandler } from "../jobs/job-handler.ts";
 import { openLogseqVault } from "../journal/journal.ts";
-import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createCommandSandbox, createFindTestPlace } from "../process/test-place.ts";
 import { removeEnvironments } from "../proof/environment.ts";
@@ -27,7 +28,6 @@ import { installationConcurrency, openStores, type Stores } from "../queue/store
 import { retryingSpending } from "../queue/usage.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
-import { registerSecret } from "../secrets/live-secrets.ts";
 import {
   appAuth,
   appIdentity,

@@ -3,9 +3,9 @@ import { access, type FileHandle, open, stat, writeFile } from "node:fs/promises
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { givenColumns, wantsStackTraces } from "../config/process-env.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import { escapeInvisible } from "../core/text/escape-invisible.ts";
 import { createStyle, PIPED_WIDTH, type Style } from "../reporters/terminal-style.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
 
 /**
  * Writes and waits until the text has left the process, so that ending it loses nothing. A closed pipe (`hunkwise review | head`) is not a

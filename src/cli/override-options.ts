@@ -3,8 +3,8 @@ import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commande
 import type { LocalEnv } from "../config/env.ts";
 import { type Overrides, selectsNothing } from "../config/overrides.ts";
 import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts";
-import { AppError, errorLine } from "../errors.ts";
-import { severities } from "../finding.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import { severities } from "../core/finding.ts";
 import { type changeCommand, optionText, repeatedText } from "./command.ts";
 import { beginningOf } from "./output.ts";
 

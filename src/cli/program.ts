@@ -1,5 +1,5 @@
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { CommandContext, CommandIo } from "./command.ts";
 import { programVersion, write } from "./output.ts";
 

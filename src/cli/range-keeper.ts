@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { programPath, userHome } from "../config/process-env.ts";
 import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { uncommittedStamp } from "../git/capture.ts";
 import { discoverRepository, findCommits, type LocalRepository } from "../git/repository.ts";
 import type { Git } from "../git/run-git.ts";

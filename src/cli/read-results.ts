@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { once } from "../code/source.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
 import { MOST_BYTES, parseResults } from "../review/tool-results/parse-results.ts";

@@ -1,12 +1,12 @@
-import { AppError } from "../errors.ts";
-import type { Finding, Side } from "../finding.ts";
+import { AppError } from "../core/errors.ts";
+import type { Finding, Side } from "../core/finding.ts";
+import { redactLines, withoutSecrets } from "../core/secrets/redact.ts";
+import { splitLines } from "../core/text/cut.ts";
 import type { Workspace } from "../git/workspace.ts";
 import type { SourceLines } from "../reporters/code-frame.ts";
 import type { ReviewJson } from "../reporters/json.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { redactLines, withoutSecrets } from "../secrets/redact.ts";
-import { splitLines } from "../text/cut.ts";
 import { programVersion } from "./output.ts";
 
 export const formats = ["pretty", "json", "markdown", "sarif", "rdjson", "rdjsonl", "prompt"] as const;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Env } from "../config/env.ts";
 import { programPath } from "../config/process-env.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
 
 /*
  * The requirements of an App process, each tested as it will be used. All functions reject with one line and its remedy.

@@ -1,7 +1,8 @@
 import { basename, resolve } from "node:path";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
-import { publicLine } from "../errors.ts";
+import { publicLine } from "../core/errors.ts";
+import { registerSecret } from "../core/secrets/live-secrets.ts";
 import { createJournal, openLogseqVault } from "../journal/journal.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { type FoundTestPlace, proveReview, withoutProofs } from "../process/prove-review.ts";
@@ -13,7 +14,6 @@ import { limitsOf, type PullText, type ReviewInput } from "../review/review-inpu
 import type { ProgressEvent, ReviewResult } from "../review/review-result.ts";
 import { reviewTask } from "../review/review-task.ts";
 import { onChangedFiles, type ToolResult } from "../review/tool-results/tool-result.ts";
-import { registerSecret } from "../secrets/live-secrets.ts";
 import { type ConnectedModels, createModels } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
 import { onRecord, openRunRecord, type RecordPlaces, type RunRecord } from "./run-record.ts";

@@ -4,9 +4,9 @@ import { type FileHandle, mkdir, open, readdir, readFile, rm } from "node:fs/pro
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import { withoutSecrets } from "../core/secrets/redact.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
 import { openPrivate, programVersion } from "./output.ts";
 
 /*

@@ -1,7 +1,7 @@
 import http from "node:http";
 import type { Env } from "../config/env.ts";
-import { AppError } from "../errors.ts";
-import { rememberProxies } from "../proxies.ts";
+import { AppError } from "../core/errors.ts";
+import { rememberProxies } from "../core/proxies.ts";
 
 /** Sends this process's requests, `fetch` included, through the proxies of the environment. git gets them by itself. */
 export function useProxy({ proxy }: Pick<Env, "proxy">): void {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
-import { Severity, severities } from "../finding.ts";
+import { AppError } from "../core/errors.ts";
+import { Severity, severities } from "../core/finding.ts";
 import { type Env, rawEnv, readEnv } from "./env.ts";
 import { selectsNothing } from "./overrides.ts";
 import { Effort, mostGuidance } from "./repo-config.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { z } from "zod";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
 import { cacheFolder, dataFolder, environmentsFolder, ownFolder } from "./folders.ts";
 import { isRetired } from "./retired-names.ts";
 import {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { isDefinition, RuleSetting } from "./named-rules.ts";
 import type { Given } from "./parse-config.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced, RepoConfig, settingKeys } from "./repo-config.ts";

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { AppError, type ErrorCode } from "../errors.ts";
+import { AppError, type ErrorCode } from "../core/errors.ts";
 import { type GivenFiles, joinPolicy } from "./join-policy.ts";
 import {
   type ConfigProblem,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { atLeast, Severity } from "../finding.ts";
+import { atLeast, Severity } from "../core/finding.ts";
 import { type EffectiveConfig, Effort, isEnforced, mostGuidance } from "./repo-config.ts";
 
 /**

@@ -15,8 +15,8 @@ import {
   visit,
 } from "yaml";
 import { z } from "zod";
+import { errorLine } from "../core/errors.ts";
 import { patternFault } from "../diff/paths.ts";
-import { errorLine } from "../errors.ts";
 import { type EffectiveConfig, NestedConfig, RepoConfig } from "./repo-config.ts";
 import { retiredNames } from "./retired-names.ts";
 

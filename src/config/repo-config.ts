@@ -1,6 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
-import { Severity, severities } from "../finding.ts";
+import { Severity, severities } from "../core/finding.ts";
 import { checkRules, RuleSetting } from "./named-rules.ts";
 
 /** Tried in this order; the first existing file is used. */

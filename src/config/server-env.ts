@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
 import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
 import { dataFolder } from "./folders.ts";
 import { type RawEnv, requireNone, VariableFault } from "./variables.ts";

@@ -2,8 +2,8 @@ import { accessSync, constants, statSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
-import { reachOfHost } from "../egress.ts";
-import { AppError } from "../errors.ts";
+import { reachOfHost } from "../core/egress.ts";
+import { AppError } from "../core/errors.ts";
 import { isRetired, retiredNames } from "./retired-names.ts";
 
 export const protocolNames = ["auto", "native", "text"] as const;

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import parseDiff from "parse-diff";
-import type { Side } from "../finding.ts";
-import { byteLength, cutLine } from "../text/cut.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
+import type { Side } from "../core/finding.ts";
+import { byteLength, cutLine } from "../core/text/cut.ts";
+import { escapeInvisible } from "../core/text/escape-invisible.ts";
 
 /** A line of a hunk. `text` has no leading sign; a trailing carriage return is kept, because it is part of the line. */
 export type DiffLine =

@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
-import { toolOf } from "../finding.ts";
+import { AppError } from "../core/errors.ts";
+import { toolOf } from "../core/finding.ts";
 import type { Run } from "../queue/database.ts";
 import { idList, idsIn } from "../queue/reader.ts";
 import { weekOf } from "../queue/usage.ts";

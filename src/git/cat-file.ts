@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { configVariables, type Git, gitEnvironment, hardenedConfig, isObjectName } from "./run-git.ts";
 import { killProgram, programGroup } from "./run-process.ts";
 

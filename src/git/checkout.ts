@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { requireComparable } from "./compare-trees.ts";
 import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
 import { diskError, isDiskFull, isLocked } from "./git-error.ts";

@@ -1,8 +1,8 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AppError } from "../core/errors.ts";
+import { splitNul } from "../core/text/decode.ts";
 import { pathFault } from "../diff/paths.ts";
-import { AppError } from "../errors.ts";
-import { splitNul } from "../text/decode.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { parseTreeEntry } from "./object-listing.ts";
 import { type GitPlace, requireObjectNames, runGit } from "./run-git.ts";

@@ -1,5 +1,5 @@
 import pMap from "p-map";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { CatFile } from "./cat-file.ts";
 import { MAX_ENTRIES, tooManyEntries } from "./object-listing.ts";
 import type { GitPlace } from "./run-git.ts";

@@ -9,8 +9,8 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
+import { AppError } from "../core/errors.ts";
 import { pathFault } from "../diff/paths.ts";
-import { AppError } from "../errors.ts";
 import { nameBytes } from "./names.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;

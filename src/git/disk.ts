@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { DISK_FULL_REMEDY, isDiskFull } from "./git-error.ts";
 import { endOrphans, tryLock } from "./owner.ts";
 import {

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from "../errors.ts";
+import { AppError, type ErrorCode } from "../core/errors.ts";
 
 export const DISK_FULL_REMEDY = "Free space on the disk of the data folder, or lower HUNKWISE_DISK_LIMIT_GB";
 

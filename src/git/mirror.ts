@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { diskError, isLocked } from "./git-error.ts";
 import { blobSizes } from "./object-listing.ts";
 import { endOrphans, lock, tryLock } from "./owner.ts";

@@ -1,6 +1,6 @@
 import { isAscii } from "node:buffer";
-import { AppError } from "../errors.ts";
-import { splitNul } from "../text/decode.ts";
+import { AppError } from "../core/errors.ts";
+import { splitNul } from "../core/text/decode.ts";
 import { decodeName } from "./names.ts";
 import { type GitPlace, runGit, streamGit } from "./run-git.ts";
 import { byNul, LineSplitter } from "./run-process.ts";

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { lstat, lutimes, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "../errors.ts";
-import { livenessOf, ownIdentity } from "../process-identity.ts";
+import { AppError } from "../core/errors.ts";
+import { livenessOf, ownIdentity } from "../core/process-identity.ts";
 
 const scope = createHash("sha256").update(ownIdentity.scope).digest("base64url").slice(0, 12);
 

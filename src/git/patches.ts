@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LRUCache } from "lru-cache";
-import { AppError } from "../errors.ts";
-import { decodeText } from "../text/decode.ts";
+import { AppError } from "../core/errors.ts";
+import { decodeText } from "../core/text/decode.ts";
 import { markerPath, quotePath } from "./names.ts";
 import { parseChanges } from "./object-listing.ts";
 import { isObjectName, runGit, streamGit } from "./run-git.ts";

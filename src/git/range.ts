@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { AppError } from "../errors.ts";
-import { isNamedLikeSecret, NAMED_LIKE_SECRET } from "../secrets/file-names.ts";
-import { splitRecords } from "../text/decode.ts";
+import { AppError } from "../core/errors.ts";
+import { isNamedLikeSecret, NAMED_LIKE_SECRET } from "../core/secrets/file-names.ts";
+import { splitRecords } from "../core/text/decode.ts";
 import {
   type Capture,
   captureChanges,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { mirrorBytes } from "./disk.ts";
 import { gitError } from "./git-error.ts";
 import {

@@ -2,7 +2,7 @@ import { realpath, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { type SimpleGit, simpleGit } from "simple-git";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { type Git, gitEnvironment, hardenedConfig, requireObjectNames, runGit } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
 import { type ObjectSource, openTempGit } from "./scratch.ts";

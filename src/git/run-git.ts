@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { gitError } from "./git-error.ts";
 import { ownerVariable } from "./owner.ts";
 import { findOnPath, runProcess } from "./run-process.ts";

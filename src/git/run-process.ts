@@ -3,7 +3,7 @@ import { access, constants, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 
 interface ProcessRequest {
   /** Absolute path of the program. */

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { livenessOf, ownIdentity, type ProcessIdentity } from "../process-identity.ts";
+import { livenessOf, ownIdentity, type ProcessIdentity } from "../core/process-identity.ts";
 import { quotePath } from "./names.ts";
 import type { Git } from "./run-git.ts";
 

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync } from "node:fs";
 import { rgPath } from "@vscode/ripgrep";
-import { AppError } from "../errors.ts";
-import { BINARY_PROBE_BYTES, looksBinary } from "../text/decode.ts";
+import { AppError } from "../core/errors.ts";
+import { BINARY_PROBE_BYTES, looksBinary } from "../core/text/decode.ts";
 import { fileStart, openConfined } from "./confined-file.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { ownerVariable } from "./owner.ts";

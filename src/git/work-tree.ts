@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { copyFile, lstat, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import { splitNul, splitRecords } from "../text/decode.ts";
+import { splitNul, splitRecords } from "../core/text/decode.ts";
 import { decodeName } from "./names.ts";
 import { blobSizes } from "./object-listing.ts";
 import type { LocalRepository } from "./repository.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rootPaths } from "../config/repo-config.ts";
-import type { Outgoing } from "../egress.ts";
-import { AppError } from "../errors.ts";
+import type { Outgoing } from "../core/egress.ts";
+import { AppError } from "../core/errors.ts";
 import { type AppIdentity, ownAmong } from "./own-text.ts";
 
 /** A request that is about to be sent to GitHub. */

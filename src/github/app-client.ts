@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { identityReach, viewerQuery } from "./allowlist.ts";
 import { createGitHubClient, type GitHubClient, type GitHubClientOptions, type Page } from "./client.ts";
 import { unlessGone } from "./errors.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { GitHubClient } from "./client.ts";
 import { unlessGone } from "./errors.ts";
 import { read } from "./repository-client.ts";

@@ -2,8 +2,8 @@ import { retry } from "@octokit/plugin-retry";
 import { throttling } from "@octokit/plugin-throttling";
 import { Octokit } from "@octokit/rest";
 import { z } from "zod";
-import { unlessAborted } from "../async.ts";
-import { AppError } from "../errors.ts";
+import { unlessAborted } from "../core/async.ts";
+import { AppError } from "../core/errors.ts";
 import { pathBelow, type Reach } from "./allowlist.ts";
 import { firstFaults, oneLine, refusalError, refusalOf, toAppError, unreadableAnswer } from "./errors.ts";
 import {

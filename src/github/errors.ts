@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError, type ErrorCode } from "../errors.ts";
+import { AppError, type ErrorCode } from "../core/errors.ts";
 import { backoffMs, type Headers, type Refusal, rateLimitOf } from "./rate-limit.ts";
 
 /** The words in GitHub's settings for the API's access levels. */

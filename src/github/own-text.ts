@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Side } from "../finding.ts";
-import type { OwnText } from "../ledger/entry.ts";
+import { Side } from "../core/finding.ts";
+import type { OwnText } from "../core/ledger/entry.ts";
 import type { OwnComment, OwnReview } from "./pull-request-api.ts";
 
 /** Whose token is used. */

@@ -1,6 +1,6 @@
-import type { Side } from "../finding.ts";
-import type { OwnText } from "../ledger/entry.ts";
-import type { PublicText } from "../text/inert-text.ts";
+import type { Side } from "../core/finding.ts";
+import type { OwnText } from "../core/ledger/entry.ts";
+import type { PublicText } from "../core/text/inert-text.ts";
 
 /** A pull request as the bot needs it. */
 export interface PullRequest {

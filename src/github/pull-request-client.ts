@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
-import { Side } from "../finding.ts";
+import { AppError } from "../core/errors.ts";
+import { Side } from "../core/finding.ts";
 import { resolvingMutation, threadsPerPage, threadsQuery } from "./allowlist.ts";
 import type { GitHubClient } from "./client.ts";
 import { notGranted, unlessGone, unlessRefused } from "./errors.ts";

@@ -1,7 +1,7 @@
 import type { RetryOptions } from "@octokit/plugin-retry";
 import type { ThrottlingOptions } from "@octokit/plugin-throttling";
 import Bottleneck from "bottleneck";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 
 /*
  * `@octokit/plugin-throttling` spaces writes, and waits and sends again after a limit; `@octokit/plugin-retry` repeats reads after a fault.

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 
 /** A pull request and the GitHub that has it. */
 interface PullPlace {

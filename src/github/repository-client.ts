@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { GitHubClient } from "./client.ts";
 import { unlessGone, unlessRefused, unreadableAnswer } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";

@@ -1,6 +1,6 @@
-import { type AnswerLimits, createEgress } from "../egress.ts";
-import { AppError } from "../errors.ts";
-import { holdsLiveSecret } from "../secrets/live-secrets.ts";
+import { type AnswerLimits, createEgress } from "../core/egress.ts";
+import { AppError } from "../core/errors.ts";
+import { holdsLiveSecret } from "../core/secrets/live-secrets.ts";
 import { callOf, endingReach, type Reach } from "./allowlist.ts";
 
 /** GitHub redirects requests for a renamed repository. */

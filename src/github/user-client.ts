@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { GitHubPlace, LoginCredentials } from "../config/env.ts";
-import { AppError } from "../errors.ts";
-import { registerSecret } from "../secrets/live-secrets.ts";
+import { AppError } from "../core/errors.ts";
+import { registerSecret } from "../core/secrets/live-secrets.ts";
 import { exchangeReach, revokingReach, userReach } from "./allowlist.ts";
 import { Name } from "./app-client.ts";
 import { nextPage } from "./client.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { decodeText, splitNul } from "../core/text/decode.ts";
 import { runGit } from "../git/run-git.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
-import { decodeText, splitNul } from "../text/decode.ts";
 import type { GraphCommit } from "./graph.ts";
 
 /** Older commits are seldom needed, and git takes time for each. */

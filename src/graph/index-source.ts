@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { dirname, extname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { extractFacts, kindOf } from "./extract-facts.ts";
 import type { GraphSource, IndexProgress, IndexReport } from "./graph.ts";
 import { type BlobFacts, blobKey, FactWriter } from "./store.ts";

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { folderOf, Modules, type Package } from "../code/imports.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
 import { Callers } from "./callers.ts";
 import type {

@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import { DatabaseSync } from "node:sqlite";
+import { AppError, errorLine } from "../core/errors.ts";
+import { Masks, type ScannedText } from "../core/secrets/masks.ts";
 import { reasonByName } from "../diff/skipped-names.ts";
-import { AppError, errorLine } from "../errors.ts";
-import { Masks, type ScannedText } from "../secrets/masks.ts";
 import { kindOf } from "./extract-facts.ts";
 import type { GraphFile, GraphSource, RankedChunk, VectorSearch } from "./graph.ts";
 import { inTransaction } from "./store.ts";

@@ -9,11 +9,11 @@ import {
   type ToldEntry,
   type TrajectoryEntry,
 } from "../agent/trajectory.ts";
-import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
+import type { Ledger } from "../core/ledger/entry.ts";
+import { markerIn } from "../core/ledger/marker.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi, PullState, RepositoryApi } from "../github/pull-request-api.ts";
-import type { Ledger } from "../ledger/entry.ts";
-import { markerIn } from "../ledger/marker.ts";
 import { closeCheckRun } from "../publish/check-run.ts";
 import { baseOf } from "../publish/commit-check.ts";
 import { cancelledConclusion } from "../publish/conclusions.ts";

@@ -1,5 +1,5 @@
 import type { LoopEntry } from "../agent/trajectory.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { factsOf, type Model, type Usage } from "../llm/model.ts";
 import type { ClaimedJob, RepositoryRef, Task } from "../queue/job.ts";
 import {

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { type Checkout, checkout } from "../git/checkout.ts";
 import { type Disk, OverLimit } from "../git/disk.ts";
 import { DISK_FULL_REMEDY } from "../git/git-error.ts";

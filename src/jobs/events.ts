@@ -1,10 +1,13 @@
 import { createHash, createHmac } from "node:crypto";
 import { signingKeyOf } from "../config/variables.ts";
-import { createEgress } from "../egress.ts";
-import { AppError, errorLine } from "../errors.ts";
-import { bySeverity } from "../finding.ts";
+import { createEgress } from "../core/egress.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import { bySeverity } from "../core/finding.ts";
+import type { Ledger, PostedFinding } from "../core/ledger/entry.ts";
+import { holdsLiveSecret } from "../core/secrets/live-secrets.ts";
+import { redactStrings } from "../core/secrets/redact.ts";
+import { escapeUnseen } from "../core/text/escape-invisible.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import type { Ledger, PostedFinding } from "../ledger/entry.ts";
 import { checkRunKey, currentLedger } from "../publish/existing.ts";
 import { type RetryOptions, retryWhileUnavailable } from "../queue/database.ts";
 import {
@@ -26,9 +29,6 @@ import {
 } from "../reporters/event.ts";
 import { outcomeOf } from "../reporters/outcome.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { holdsLiveSecret } from "../secrets/live-secrets.ts";
-import { redactStrings } from "../secrets/redact.ts";
-import { escapeUnseen } from "../text/escape-invisible.ts";
 import type { Announcement, EventPort, JobDependencies } from "./job-dependencies.ts";
 
 type Deps = Pick<JobDependencies, "record" | "app" | "now" | "log">;

@@ -1,4 +1,4 @@
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
 import type { AfterWrite, Written } from "../github/client.ts";
 import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
 import { closeDoubledChecks } from "../publish/check-run.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { errorLine } from "../errors.ts";
+import { errorLine } from "../core/errors.ts";
 import { graphIndex } from "../git/places.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { IndexReport, IndexTask } from "../process/index-messages.ts";

@@ -1,8 +1,8 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
-import { errorLine, publicLine } from "../errors.ts";
+import { errorLine, publicLine } from "../core/errors.ts";
+import { openFindings } from "../core/ledger/entry.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import { openFindings } from "../ledger/entry.ts";
 import { concludeAtOnce, concludeQueued } from "../publish/check-run.ts";
 import { failedConclusion, type Held, passedConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";

@@ -1,6 +1,6 @@
 import { loadRepoConfig, mostListed, withNested } from "../config/load-config.ts";
 import { defaultRepoConfig, type EffectiveConfig, isConfigName } from "../config/repo-config.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { listNamed } from "../git/object-listing.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import type { RevisionPlace } from "../git/workspace.ts";

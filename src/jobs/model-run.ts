@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import type { EffectiveConfig, RepoConfig } from "../config/repo-config.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest } from "../github/pull-request-api.ts";
 import { eachRole, factsOf, type Model, type Models } from "../llm/model.ts";

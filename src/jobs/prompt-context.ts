@@ -1,16 +1,16 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import { Finding } from "../core/finding.ts";
+import type { Ledger, PostedFinding } from "../core/ledger/entry.ts";
+import { type CarriedFinding, type LedgerState, mergedHashes, type Reviewed } from "../core/ledger/state.ts";
+import { cutCharacters } from "../core/text/cut.ts";
 import { createPrivacy } from "../diff/filter.ts";
-import { AppError, errorLine } from "../errors.ts";
-import { Finding } from "../finding.ts";
 import type * as github from "../github/pull-request-api.ts";
 import { issueReferences, type ReferenceBase } from "../github/references.ts";
-import type { Ledger, PostedFinding } from "../ledger/entry.ts";
-import { type CarriedFinding, type LedgerState, mergedHashes, type Reviewed } from "../ledger/state.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { lookAgain, markOf } from "../review/followup/content-hash.ts";
 import type { FailedCheck, History, LinkedIssue, PullText } from "../review/review-input.ts";
-import { cutCharacters } from "../text/cut.ts";
 
 /*
  * What a review reads about earlier ones. None of it may mention private files, because a model reads it.

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
-import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine, publicLine } from "../core/errors.ts";
+import { type Ledger, openFindings } from "../core/ledger/entry.ts";
 import { countFindings, figuresOfReview, pullKey } from "../figures/pull-figures.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
-import { type Ledger, openFindings } from "../ledger/entry.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { proveReview, withoutProofs } from "../process/prove-review.ts";
 import { readArtifact } from "../process/read-artifact.ts";

@@ -1,12 +1,12 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
+import { AppError } from "../core/errors.ts";
+import { type Ledger, openFindings } from "../core/ledger/entry.ts";
 import { createPathMatcher } from "../diff/paths.ts";
-import { AppError } from "../errors.ts";
 import { countFindings, figuresOfLedger, pullKey } from "../figures/pull-figures.ts";
 import type { PullRequest, PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
 import { hasWriteAccess, isSamePerson } from "../ledger/authority.ts";
-import { type Ledger, openFindings } from "../ledger/entry.ts";
 import { concludeAtOnce, openCheckRun, settleChecks } from "../publish/check-run.ts";
 import { withheldConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { notGranted } from "../github/errors.ts";
 
 /** The repositories that a token reaches: by id, or by name if only that is known. Default: all of the installation. */

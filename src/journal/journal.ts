@@ -2,10 +2,10 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { NoteEntry } from "../agent/trajectory.ts";
-import { errorLine } from "../errors.ts";
-import { redactText } from "../secrets/redact.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
-import { inlineCode } from "../text/fence.ts";
+import { errorLine } from "../core/errors.ts";
+import { redactText } from "../core/secrets/redact.ts";
+import { escapeInvisible } from "../core/text/escape-invisible.ts";
+import { inlineCode } from "../core/text/fence.ts";
 
 /** A Logseq graph: a folder with a Markdown file for each page. https://docs.logseq.com */
 export interface LogseqVault {

@@ -1,14 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type {
-  CommentRef,
-  OwnComment,
-  OwnThread,
-  PullRequestApi,
-  ThreadComment,
-} from "../github/pull-request-api.ts";
-import { type Deciders, isSamePerson, writersDecide } from "./authority.ts";
-import type { OwnText } from "./entry.ts";
+import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
+import type { OwnText } from "../core/ledger/entry.ts";
 import {
   commentText,
   commentTitle,
@@ -17,10 +9,18 @@ import {
   type Ledger,
   type PostedFinding,
   withoutComment,
-} from "./entry.ts";
-import { type Marker, markerIn } from "./marker.ts";
+} from "../core/ledger/entry.ts";
+import { type Marker, markerIn } from "../core/ledger/marker.ts";
+import { type Decision, emptyState, type LedgerState } from "../core/ledger/state.ts";
+import type {
+  CommentRef,
+  OwnComment,
+  OwnThread,
+  PullRequestApi,
+  ThreadComment,
+} from "../github/pull-request-api.ts";
+import { type Deciders, isSamePerson, writersDecide } from "./authority.ts";
 import { acknowledges, dismisses } from "./reply-words.ts";
-import { type Decision, emptyState, type LedgerState } from "./state.ts";
 
 type MayDecide = Deciders["mayDecide"];
 type Standing = Pick<PostedFinding, "state" | "dismissal">;

@@ -1,5 +1,5 @@
-import { cutBytes } from "../text/cut.ts";
-import { writtenText } from "../text/written-text.ts";
+import { cutBytes } from "../core/text/cut.ts";
+import { writtenText } from "../core/text/written-text.ts";
 
 /** The only words that dismiss a finding. A reply with any other word may condemn the code. */
 const dismissals = [

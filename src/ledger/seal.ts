@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { formatMarker, parseMarker } from "./marker.ts";
-import { emptyState } from "./state.ts";
+import { formatMarker, parseMarker } from "../core/ledger/marker.ts";
+import { emptyState } from "../core/ledger/state.ts";
 
 /*
  * Every workflow of a repository writes as the same bot, so its name does not tell whose text it is. Where we write as that bot, a key of

@@ -1,5 +1,5 @@
-import { unlessAborted } from "../async.ts";
-import { AppError, asValue } from "../errors.ts";
+import { unlessAborted } from "../core/async.ts";
+import { AppError, asValue } from "../core/errors.ts";
 import { readStrict } from "./lenient-json.ts";
 import {
   abortedError,

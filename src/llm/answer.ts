@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { excerpt, type HideKey, type Provider } from "./endpoint.ts";
 import { readLenientObject, readStrict } from "./lenient-json.ts";
 import type { Extras, FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";

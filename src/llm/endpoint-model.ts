@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { type ParsedTurn, tooMuch } from "./answer.ts";
 import { type Joiner, readBody } from "./answer-body.ts";
 import {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
-import { type AnswerLimits, createEgress, type EgressOptions } from "../egress.ts";
-import { AppError } from "../errors.ts";
-import { failedProxy } from "../proxies.ts";
-import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
+import { type AnswerLimits, createEgress, type EgressOptions } from "../core/egress.ts";
+import { AppError } from "../core/errors.ts";
+import { failedProxy } from "../core/proxies.ts";
+import { holdsPlainSecret, withoutLiveSecrets } from "../core/secrets/live-secrets.ts";
 import { NoBody, readBeginning } from "./answer-body.ts";
 import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
 import { kindOf, type Refusal, Refused, refusalIn, refusalOf, type Sizes } from "./refusal.ts";

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from "../errors.ts";
+import { AppError, type ErrorCode } from "../core/errors.ts";
 import { withUniqueIds } from "./answer.ts";
 import { isObject } from "./lenient-json.ts";
 import {

@@ -1,4 +1,4 @@
-import { isWithin, type JsonLimits } from "../text/json.ts";
+import { isWithin, type JsonLimits } from "../core/text/json.ts";
 
 /** Enough for any tool call. The engine takes memory for each open bracket, and time for each value. */
 const limits: JsonLimits = { depth: 64, elements: 20_000, members: 20_000 };

@@ -1,7 +1,7 @@
-import type { Masks, ScannedText } from "../secrets/masks.ts";
-import type { TextRange } from "../secrets/ranges.ts";
-import { untrustedRanges } from "../text/fence.ts";
-import { withStrings } from "../text/json.ts";
+import type { Masks, ScannedText } from "../core/secrets/masks.ts";
+import type { TextRange } from "../core/secrets/ranges.ts";
+import { untrustedRanges } from "../core/text/fence.ts";
+import { withStrings } from "../core/text/json.ts";
 import type { Message, ModelRequest, ToolDefinition } from "./model.ts";
 
 /** A message or a definition with its texts scanned, and its latest masked form. */

@@ -1,5 +1,5 @@
 /** A conversation with a model, and its errors, in neutral terms. Wire formats of providers never leave this room. */
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 
 /**
  * Data that a provider adds to an answer and requires unchanged in the conversation: encrypted or plain thinking. It is opaque, and not

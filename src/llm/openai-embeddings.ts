@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { AnswerLimits } from "../egress.ts";
-import { AppError } from "../errors.ts";
-import { failedProxy } from "../proxies.ts";
-import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
+import type { AnswerLimits } from "../core/egress.ts";
+import { AppError } from "../core/errors.ts";
+import { failedProxy } from "../core/proxies.ts";
+import { holdsPlainSecret, withoutLiveSecrets } from "../core/secrets/live-secrets.ts";
 import { type Endpoint, keyHider, type RetryOptions, toAppError, withRetries } from "./endpoint.ts";
 import { createClient, endpointUrl, type OpenAiEndpoint, openAi } from "./openai.ts";
 import { refusalIn } from "./refusal.ts";

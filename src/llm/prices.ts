@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { Usage } from "./model.ts";
 
 /** US dollars for a million tokens. `cachedPrompt` null: no discount for cached tokens. `cacheWrite` null: no surcharge for writing them. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
+import { holdsPlainSecret, withoutLiveSecrets } from "../core/secrets/live-secrets.ts";
 import { isObject } from "./lenient-json.ts";
 import type { Avoidable, Message, ModelRequest } from "./model.ts";
 

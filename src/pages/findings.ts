@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { Category, ruleNameOf, severities } from "../finding.ts";
+import { Category, ruleNameOf, severities } from "../core/finding.ts";
+import { redactText } from "../core/secrets/redact.ts";
 import type { Run } from "../queue/database.ts";
 import { mostReason } from "../queue/job.ts";
 import { idsIn } from "../queue/reader.ts";
-import { redactText } from "../secrets/redact.ts";
 import {
   type DoAct,
   doneNotice,

@@ -1,6 +1,6 @@
 import { html as template } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
-import { showHidden } from "../text/escape-invisible.ts";
+import { showHidden } from "../core/text/escape-invisible.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** HTML that is safe to write into a page. */

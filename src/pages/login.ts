@@ -2,9 +2,9 @@ import { createHmac, randomBytes } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
 import { z } from "zod";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import type { UserClient } from "../github/user-client.ts";
-import type { Logger } from "../logger.ts";
 import { type Html, html, notice } from "./html.ts";
 import { type LiveSessions, sessionMs } from "./live-sessions.ts";
 

@@ -1,4 +1,4 @@
-import { showHidden } from "../text/escape-invisible.ts";
+import { showHidden } from "../core/text/escape-invisible.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
 import { fullName, type RepositoryName } from "./viewer.ts";
 

@@ -1,6 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { markTitles } from "../ledger/folds.ts";
+import { markTitles } from "../core/ledger/folds.ts";
+import { redactStrings, redactText } from "../core/secrets/redact.ts";
+import { cutCharacters } from "../core/text/cut.ts";
 import type { Run } from "../queue/database.ts";
 import { parseTask } from "../queue/job.ts";
 import { readRecord } from "../queue/runs.ts";
@@ -16,8 +18,6 @@ import {
 } from "../reporters/finding-words.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
 import { whyStopped } from "../review/review-result.ts";
-import { redactStrings, redactText } from "../secrets/redact.ts";
-import { cutCharacters } from "../text/cut.ts";
 import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";

@@ -1,6 +1,7 @@
 import type { RunEntry } from "../agent/trajectory.ts";
 import { namedCommands } from "../config/repo-config.ts";
-import { AppError, publicLine } from "../errors.ts";
+import { AppError, publicLine } from "../core/errors.ts";
+import { Masks } from "../core/secrets/masks.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import { openOverlay } from "../git/overlay-workspace.ts";
 import type { Workspace } from "../git/workspace.ts";
@@ -22,7 +23,6 @@ import type { Task, TaskInput } from "../review/task.ts";
 import type { TaskName } from "../review/tasks.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { type CommandFiles, createCommandPort } from "../sandbox/command-port.ts";
-import { Masks } from "../secrets/masks.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/paths.ts";
 import {

@@ -1,6 +1,6 @@
 /** Entry point of the process that updates an index: waits for its task and sends the report. */
 
-import { errorLine } from "../errors.ts";
+import { errorLine } from "../core/errors.ts";
 import { blobSizes } from "../git/object-listing.ts";
 import { openObjects } from "../git/object-workspace.ts";
 import type { GraphSource } from "../graph/graph.ts";

@@ -1,5 +1,8 @@
 import type { RunEntry } from "../agent/trajectory.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
+import type { Masks } from "../core/secrets/masks.ts";
+import { decodeText } from "../core/text/decode.ts";
+import { withStrings } from "../core/text/json.ts";
 import type {
   Edit,
   EditableWorkspace,
@@ -10,9 +13,6 @@ import type {
 } from "../git/workspace.ts";
 import type { FixCommands } from "../review/fix/run-fix.ts";
 import type { KnownGraph } from "../review/review-run.ts";
-import type { Masks } from "../secrets/masks.ts";
-import { decodeText } from "../text/decode.ts";
-import { withStrings } from "../text/json.ts";
 import type { JournalPort } from "../tools/tool.ts";
 
 /** Of a file with search hits. Of a larger one the masks learn only the lines found. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LoopEntry, MasksEntry, Message, ModelTurn, TestedEntry } from "../agent/trajectory.ts";
+import { HASH_CHARACTERS } from "../core/ledger/state.ts";
 import { RevisionPlace } from "../git/workspace.ts";
-import { HASH_CHARACTERS } from "../ledger/state.ts";
 import { modelRoles } from "../llm/model.ts";
 import { RecordedTest } from "../review/prove/prove-input.ts";
 import { ProgressEvent } from "../review/review-result.ts";

@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
 import type { RunEntry, Trajectory } from "../agent/trajectory.ts";
-import { AppError, type ErrorCode } from "../errors.ts";
+import { AppError, type ErrorCode } from "../core/errors.ts";
+import type { MaskNumbers } from "../core/secrets/masks.ts";
 import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Model, ModelFacts, ModelRequest, ModelRole, Models, ModelTurn } from "../llm/model.ts";
 import type { ProgressEvent } from "../review/review-result.ts";
-import type { MaskNumbers } from "../secrets/masks.ts";
 import type { JournalPort } from "../tools/tool.ts";
 import type { FromChild, ToChild } from "./messages.ts";
 

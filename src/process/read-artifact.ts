@@ -1,7 +1,7 @@
 import { extname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { ToolResult } from "../review/tool-results/tool-result.ts";
 
 export interface ResultsTask {

@@ -2,10 +2,10 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { fromBufferPromise, type ZipFile } from "yauzl";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
+import { withoutSecrets } from "../core/secrets/redact.ts";
 import { MOST_BYTES, parseResults } from "../review/tool-results/parse-results.ts";
 import { fairShare, type ToolResult } from "../review/tool-results/tool-result.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
 import type { ResultsAnswer, ResultsTask } from "./read-artifact.ts";
 
 /** Files with results in one artifact. */

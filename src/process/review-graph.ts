@@ -1,7 +1,7 @@
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import type { PostedFinding } from "../core/ledger/entry.ts";
 import type { RevisionPlace, Workspace } from "../git/workspace.ts";
 import type { Graph, GraphCommit, GraphFinding } from "../graph/graph.ts";
-import type { PostedFinding } from "../ledger/entry.ts";
 import type { KnownGraph, OpenedGraph } from "../review/review-run.ts";
 
 interface ReviewGraphOptions {

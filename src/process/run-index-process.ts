@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { IndexAnswer, type IndexReport, type IndexTask } from "./index-messages.ts";
 import { type StartedProcess, startIndexProcess } from "./start-process.ts";
 

@@ -2,8 +2,9 @@ import type { TestedEntry } from "../agent/trajectory.ts";
 import { once } from "../code/source.ts";
 import { isTestFile } from "../code/test-file.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
+import type { ProofTest, Revision } from "../core/finding.ts";
+import { shellWord } from "../core/text/fence.ts";
 import { createPathMatcher } from "../diff/paths.ts";
-import type { ProofTest, Revision } from "../finding.ts";
 import type { Workspace } from "../git/workspace.ts";
 import { whyRefused } from "../proof/rules.ts";
 import { asItIs, runTest } from "../proof/run-test.ts";
@@ -14,7 +15,6 @@ import type { ReplacedFile, TestPort } from "../review/prove/run-prove.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { placedFiles } from "../sandbox/command-port.ts";
 import type { PlacedFile } from "../sandbox/run-in-sandbox.ts";
-import { shellWord } from "../text/fence.ts";
 import type { TestPlace } from "./messages.ts";
 
 interface TestPortOptions {

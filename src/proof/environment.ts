@@ -14,7 +14,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import { cutCharacters } from "../core/text/cut.ts";
+import { showHidden } from "../core/text/escape-invisible.ts";
 import { nameBytes } from "../git/names.ts";
 import { livenessOfTag, ownTag } from "../git/owner.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
@@ -29,8 +31,6 @@ import {
   type SandboxRun,
   type TakenFile,
 } from "../sandbox/run-in-sandbox.ts";
-import { cutCharacters } from "../text/cut.ts";
-import { showHidden } from "../text/escape-invisible.ts";
 import { dependencyFiles } from "./dependency-files.ts";
 
 /** The environment of a repository for proofs, made by the configuration's `prepare` command. */

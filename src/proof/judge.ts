@@ -1,4 +1,4 @@
-import type { Proof, ProofTest, Revision } from "../finding.ts";
+import type { Proof, ProofTest, Revision } from "../core/finding.ts";
 import { type ChangedCode, keyOf } from "./changed-code.ts";
 import { type Failure, readFailure } from "./read-failure.ts";
 import type { ExecutedFunction, TestEnd } from "./test-end.ts";

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import type { ProofTest } from "../finding.ts";
+import type { ProofTest } from "../core/finding.ts";
 import type { TestEnd } from "./test-end.ts";
 
 /** How a run of a test failed, as far as its output says. Untrusted text: the test can print anything. */

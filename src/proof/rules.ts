@@ -13,8 +13,8 @@ import { posix } from "node:path";
 import { grammarOf, loadAstGrep } from "../code/languages.ts";
 import { isNestedTooDeep, isTooDeep, isWorthParsing } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
-import type { ProofTest } from "../finding.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
+import type { ProofTest } from "../core/finding.ts";
+import { escapeInvisible } from "../core/text/escape-invisible.ts";
 import { type Call, Flow, isPrimitive, type Meaning, type Name, Names, namesIn } from "./flow.ts";
 import { type Allowed, allowed, type Check, isCheck, reasons, type Use, type Uses } from "./may-use.ts";
 import {

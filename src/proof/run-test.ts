@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path/posix";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
-import type { ProofTest } from "../finding.ts";
+import { AppError } from "../core/errors.ts";
+import type { ProofTest } from "../core/finding.ts";
+import { shellWord } from "../core/text/fence.ts";
 import { decodeName } from "../git/names.ts";
 import type { Sandbox, SandboxLimits } from "../sandbox/bubblewrap.ts";
 import {
@@ -14,7 +15,6 @@ import {
   sandboxPath,
 } from "../sandbox/run-in-sandbox.ts";
 import type { LeftFile } from "../sandbox/supervisor/protocol.ts";
-import { shellWord } from "../text/fence.ts";
 import { ExecutedFunction, type TestEnd } from "./test-end.ts";
 
 interface TestOrder {

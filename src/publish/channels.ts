@@ -1,8 +1,8 @@
-import { AppError, errorLine } from "../errors.ts";
-import type { Finding } from "../finding.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import type { Finding } from "../core/finding.ts";
+import type { PostedFinding } from "../core/ledger/entry.ts";
+import { formatMarker, markerIn } from "../core/ledger/marker.ts";
 import type { CheckRunUpdate, InlineComment, PullRequestApi } from "../github/pull-request-api.ts";
-import type { PostedFinding } from "../ledger/entry.ts";
-import { formatMarker, markerIn } from "../ledger/marker.ts";
 import { countBySeverity } from "../reporters/outcome.ts";
 import { untrustedLine } from "../reporters/safe-markdown.ts";
 import type { CheckRun } from "./check-run.ts";

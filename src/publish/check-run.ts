@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
 import type { CheckRunUpdate, OwnCheckRun, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import {
   concluded,

@@ -1,5 +1,8 @@
-import { bySeverity, type Proof } from "../finding.ts";
-import { formatMarker } from "../ledger/marker.ts";
+import { bySeverity, type Proof } from "../core/finding.ts";
+import { formatMarker } from "../core/ledger/marker.ts";
+import { byteLength, cutAtLine } from "../core/text/cut.ts";
+import { fence } from "../core/text/fence.ts";
+import type { PublicText } from "../core/text/inert-text.ts";
 import { notShownSentence, passingSentence } from "../reporters/finding-words.ts";
 import { renderMarkdown } from "../reporters/markdown.ts";
 import { plural } from "../reporters/outcome.ts";
@@ -8,9 +11,6 @@ import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-
 import type { AnswerResult } from "../review/answer/answer-input.ts";
 import type { ProveResult } from "../review/prove/prove-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { byteLength, cutAtLine } from "../text/cut.ts";
-import { fence } from "../text/fence.ts";
-import type { PublicText } from "../text/inert-text.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";
 
 /** The comment to answer. */

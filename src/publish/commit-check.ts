@@ -1,5 +1,5 @@
+import { type CheckMark, formatMarker, markerIn, parseMarker } from "../core/ledger/marker.ts";
 import type { CheckRunUpdate, OwnCheckRun, PullState, RepositoryApi } from "../github/pull-request-api.ts";
-import { type CheckMark, formatMarker, markerIn, parseMarker } from "../ledger/marker.ts";
 import { isNoReview, isWaiting } from "./conclusions.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 

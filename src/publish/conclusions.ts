@@ -1,7 +1,7 @@
-import { AppError, type ErrorCode, publicLine } from "../errors.ts";
-import { atLeast, type Finding, type Severity, waitsForPerson } from "../finding.ts";
+import { AppError, type ErrorCode, publicLine } from "../core/errors.ts";
+import { atLeast, type Finding, type Severity, waitsForPerson } from "../core/finding.ts";
+import { mayHold, type OpenFinding } from "../core/ledger/entry.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
-import { mayHold, type OpenFinding } from "../ledger/entry.ts";
 import { shownCount } from "../reporters/finding-words.ts";
 import {
   countBySeverity,

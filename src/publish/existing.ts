@@ -1,6 +1,6 @@
+import type { Ledger, OwnText } from "../core/ledger/entry.ts";
+import { markerIn, parseMarker } from "../core/ledger/marker.ts";
 import type { OwnComment, OwnReview, PullRequestApi } from "../github/pull-request-api.ts";
-import type { Ledger, OwnText } from "../ledger/entry.ts";
-import { markerIn, parseMarker } from "../ledger/marker.ts";
 import { type LedgerSource, readLedger } from "../ledger/read-ledger.ts";
 import { refusalNotice } from "./post-once.ts";
 import { publicText } from "./public-text.ts";

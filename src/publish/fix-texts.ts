@@ -1,13 +1,13 @@
+import { formatMarker, stripMarkers } from "../core/ledger/marker.ts";
+import { byteLength, cutAtLine } from "../core/text/cut.ts";
+import { fence } from "../core/text/fence.ts";
+import { inertMessage, withoutCommands } from "../core/text/inert-text.ts";
 import type { InlineComment } from "../github/pull-request-api.ts";
-import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural, triedWords } from "../reporters/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../reporters/safe-markdown.ts";
 import type { Refusal } from "../review/fix/check-edits.ts";
 import type { FixResult, Repair } from "../review/fix/fix-input.ts";
 import type { LineSuggestion } from "../review/fix/suggestions.ts";
-import { byteLength, cutAtLine } from "../text/cut.ts";
-import { fence } from "../text/fence.ts";
-import { inertMessage, withoutCommands } from "../text/inert-text.ts";
 import { details } from "./markdown-parts.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 

@@ -1,6 +1,7 @@
+import type { CodeLocation, Finding, Severity } from "../core/finding.ts";
+import { foldLine } from "../core/ledger/folds.ts";
+import { byteLength } from "../core/text/cut.ts";
 import { isOrigin } from "../diff/origin.ts";
-import type { CodeLocation, Finding, Severity } from "../finding.ts";
-import { foldLine } from "../ledger/folds.ts";
 import { effortSentence, markOf, whyDropped } from "../reporters/finding-words.ts";
 import {
   maskedSentence,
@@ -12,7 +13,6 @@ import {
 } from "../reporters/outcome.ts";
 import { untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import type { Coverage, DroppedFinding, ReviewResult } from "../review/review-result.ts";
-import { byteLength } from "../text/cut.ts";
 
 /** Text in a fold below a line of its own. */
 export function details(title: string, text: string): string {

@@ -1,4 +1,4 @@
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
 import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
 
 /** Waits before each check, because GitHub shows what it has stored with a delay. */

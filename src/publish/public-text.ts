@@ -1,9 +1,9 @@
-import { formatMarker, type Marker, parseMarker } from "../ledger/marker.ts";
+import { formatMarker, type Marker, parseMarker } from "../core/ledger/marker.ts";
+import { withoutSecrets } from "../core/secrets/redact.ts";
+import { byteLength } from "../core/text/cut.ts";
+import type { PublicText } from "../core/text/inert-text.ts";
 import type { Seal } from "../ledger/seal.ts";
 import { untrustedBlock } from "../reporters/safe-markdown.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
-import { byteLength } from "../text/cut.ts";
-import type { PublicText } from "../text/inert-text.ts";
 
 /** GitHub refuses more than 65,536 characters. A limit in bytes, with a margin, is always safe. */
 export const mostBodyBytes = 60_000;

@@ -1,5 +1,5 @@
-import { bySeverity, type Finding, isCertain, worstFirst } from "../finding.ts";
-import { commentTitle, type PostedFinding } from "../ledger/entry.ts";
+import { bySeverity, type Finding, isCertain, worstFirst } from "../core/finding.ts";
+import { commentTitle, type PostedFinding } from "../core/ledger/entry.ts";
 import { fingerprintIn } from "../review/find/fingerprint.ts";
 import type { PlacedFinding, Placement, ReviewResult } from "../review/review-result.ts";
 import type { Existing } from "./existing.ts";

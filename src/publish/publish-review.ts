@@ -1,7 +1,7 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
+import type { PostedFinding } from "../core/ledger/entry.ts";
+import { fitState } from "../core/ledger/state.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import type { PostedFinding } from "../ledger/entry.ts";
-import { fitState } from "../ledger/state.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { answerFixed, type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";

@@ -1,12 +1,12 @@
-import type { Finding } from "../finding.ts";
-import { isOpenFinding, type Ledger, type PostedFinding } from "../ledger/entry.ts";
+import type { Finding } from "../core/finding.ts";
+import { isOpenFinding, type Ledger, type PostedFinding } from "../core/ledger/entry.ts";
 import {
   type CarriedFinding,
   Decision,
   type LedgerState,
   mergedHashes,
   type UnplacedReports,
-} from "../ledger/state.ts";
+} from "../core/ledger/state.ts";
 import { summaryOf } from "../reporters/outcome.ts";
 import { fileMark, lookAgain } from "../review/followup/content-hash.ts";
 import {

@@ -1,4 +1,6 @@
-import type { CodeLocation, Evidence, Finding, Severity } from "../finding.ts";
+import type { CodeLocation, Evidence, Finding, Severity } from "../core/finding.ts";
+import { byteLength, cutAtLine, cutBytes } from "../core/text/cut.ts";
+import { escapeInvisible } from "../core/text/escape-invisible.ts";
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
 import {
   bodyOf,
@@ -10,8 +12,6 @@ import {
   passingSentence,
 } from "../reporters/finding-words.ts";
 import { plural } from "../reporters/outcome.ts";
-import { byteLength, cutAtLine, cutBytes } from "../text/cut.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
 import { publicPlain } from "./public-text.ts";
 
 /** GitHub accepts 64 KB, and does not document its behaviour at that limit. */

@@ -1,7 +1,10 @@
-import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
-import { agentPart, codeHash } from "../ledger/entry.ts";
-import { checkedPart, testIn } from "../ledger/folds.ts";
-import { formatMarker, stripMarkers } from "../ledger/marker.ts";
+import { type Evidence, type Finding, holdsSecret } from "../core/finding.ts";
+import { agentPart, codeHash } from "../core/ledger/entry.ts";
+import { checkedPart, testIn } from "../core/ledger/folds.ts";
+import { formatMarker, stripMarkers } from "../core/ledger/marker.ts";
+import { byteLength } from "../core/text/cut.ts";
+import { fence } from "../core/text/fence.ts";
+import type { PublicText } from "../core/text/inert-text.ts";
 import {
   bodyOf,
   doubtOf,
@@ -16,9 +19,6 @@ import { plural } from "../reporters/outcome.ts";
 import { promptBlock, quoteOf } from "../reporters/prompt.ts";
 import { markLine, testFold } from "../reporters/proof-markdown.ts";
 import { untrustedBlock, untrustedCode, untrustedLine, whyNotPosted } from "../reporters/safe-markdown.ts";
-import { byteLength } from "../text/cut.ts";
-import { fence } from "../text/fence.ts";
-import type { PublicText } from "../text/inert-text.ts";
 import {
   details,
   findingLink,

@@ -1,12 +1,12 @@
+import { parseMarker } from "../core/ledger/marker.ts";
+import type { PublicText } from "../core/text/inert-text.ts";
 import type {
   CheckRunUpdate,
   OwnCheckRun,
   PullRequestApi,
   RepositoryApi,
 } from "../github/pull-request-api.ts";
-import { parseMarker } from "../ledger/marker.ts";
 import { type Seal, withoutMarkers } from "../ledger/seal.ts";
-import type { PublicText } from "../text/inert-text.ts";
 import { publicPlain, sealedText } from "./public-text.ts";
 
 /*

@@ -1,11 +1,11 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
+import type { OwnText } from "../core/ledger/entry.ts";
+import { formatMarker, markerIn } from "../core/ledger/marker.ts";
+import { emptyState, fitState, type LedgerState, type Pause } from "../core/ledger/state.ts";
+import { byteLength, cutBytes } from "../core/text/cut.ts";
+import type { PublicText } from "../core/text/inert-text.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import type { OwnText } from "../ledger/entry.ts";
-import { formatMarker, markerIn } from "../ledger/marker.ts";
-import { emptyState, fitState, type LedgerState, type Pause } from "../ledger/state.ts";
 import { untrustedCode } from "../reporters/safe-markdown.ts";
-import { byteLength, cutBytes } from "../text/cut.ts";
-import type { PublicText } from "../text/inert-text.ts";
 import { removeDoubledComments } from "./existing.ts";
 import { postOnce, repeat } from "./post-once.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";

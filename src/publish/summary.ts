@@ -1,6 +1,8 @@
-import type { Finding } from "../finding.ts";
-import type { Dismissal, PostedFinding } from "../ledger/entry.ts";
-import { fitState, type LedgerState } from "../ledger/state.ts";
+import type { Finding } from "../core/finding.ts";
+import type { Dismissal, PostedFinding } from "../core/ledger/entry.ts";
+import { fitState, type LedgerState } from "../core/ledger/state.ts";
+import { byteLength } from "../core/text/cut.ts";
+import type { PublicText } from "../core/text/inert-text.ts";
 import { shownCount } from "../reporters/finding-words.ts";
 import {
   countBySeverity,
@@ -14,8 +16,6 @@ import {
 } from "../reporters/outcome.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import { graveRejections, type ReviewResult, unplacedTexts } from "../review/review-result.ts";
-import { byteLength } from "../text/cut.ts";
-import type { PublicText } from "../text/inert-text.ts";
 import {
   details,
   droppedLine,

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 
 /** Values by parameter name. */
 export type Parameters = Readonly<Record<string, string | number | null>>;

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { Database, Parameters, Result, Run } from "./database.ts";
 import { type Dialect, schemaVersion, tables } from "./schema.ts";
 

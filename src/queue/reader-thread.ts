@@ -1,7 +1,7 @@
 /** Entry point of the thread that reads SQLite for pages: gets the data folder as data of the thread, and statements as messages. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
 import type { Database, Parameters } from "./database.ts";
 import { readSqliteDatabase } from "./sqlite-database.ts";
 

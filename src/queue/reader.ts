@@ -1,6 +1,6 @@
 import { extname, join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { Result, Run } from "./database.ts";
 import type { ReaderAnswer, ReaderQuestion } from "./reader-thread.ts";
 import type { DatabaseLocation } from "./stores.ts";

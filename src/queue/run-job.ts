@@ -1,5 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine, publicLine } from "../core/errors.ts";
 import { isAvailable, retryWhileUnavailable } from "./database.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead, taskFields } from "./job.ts";
 import type { Queue } from "./queue.ts";

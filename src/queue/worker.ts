@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { errorLine } from "../errors.ts";
-import { livenessOf, ownIdentity } from "../process-identity.ts";
+import { errorLine } from "../core/errors.ts";
+import { livenessOf, ownIdentity } from "../core/process-identity.ts";
 import { sleepUnlessAborted } from "./database.ts";
 import type { ClaimedJob, JobOutcome, Lane } from "./job.ts";
 import type { Queue } from "./queue.ts";

@@ -1,4 +1,4 @@
-import { type Finding, holdsSecret, type Side } from "../finding.ts";
+import { type Finding, holdsSecret, type Side } from "../core/finding.ts";
 
 /**
  * The lines of a file on one side of the change, or null if they are not available. LEFT also takes the path at head, and returns the

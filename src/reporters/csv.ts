@@ -1,4 +1,4 @@
-import { showHidden } from "../text/escape-invisible.ts";
+import { showHidden } from "../core/text/escape-invisible.ts";
 
 /** What a cell may hold; null is an empty cell. */
 export type Cell = string | number | null;

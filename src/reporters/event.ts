@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { Category, ruleNameOf, Severity } from "../finding.ts";
-import type { PostedFinding } from "../ledger/entry.ts";
+import { Category, ruleNameOf, Severity } from "../core/finding.ts";
+import type { PostedFinding } from "../core/ledger/entry.ts";
+import { byteLength, cutCharacters } from "../core/text/cut.ts";
 import { Coverage, type ReviewResult, TotalUsage } from "../review/review-result.ts";
-import { byteLength, cutCharacters } from "../text/cut.ts";
 import { markOf } from "./finding-words.ts";
 import { publishedSchema } from "./json.ts";
 

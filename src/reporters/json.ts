@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { CodeLocation, Evidence, Finding, holdsSecret, Proof, ruleNameOf, severities } from "../finding.ts";
+import {
+  CodeLocation,
+  Evidence,
+  Finding,
+  holdsSecret,
+  Proof,
+  ruleNameOf,
+  severities,
+} from "../core/finding.ts";
+import { escapeUnseen } from "../core/text/escape-invisible.ts";
 import {
   Coverage,
   DroppedFinding,
@@ -11,7 +20,6 @@ import {
   TotalUsage,
   Unplaced,
 } from "../review/review-result.ts";
-import { escapeUnseen } from "../text/escape-invisible.ts";
 import { noteOf, proofPart } from "./finding-words.ts";
 import { outcomeOf } from "./outcome.ts";
 

@@ -1,4 +1,4 @@
-import { bySeverity, type CodeLocation, type Finding } from "../finding.ts";
+import { bySeverity, type CodeLocation, type Finding } from "../core/finding.ts";
 import { type PlacedFinding, type ReviewResult, unplacedLines } from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {

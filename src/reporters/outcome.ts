@@ -1,4 +1,4 @@
-import { holdsSecret, type Severity, severities } from "../finding.ts";
+import { holdsSecret, type Severity, severities } from "../core/finding.ts";
 import type { TriedOut } from "../review/fix/fix-input.ts";
 import {
   isComplete,

@@ -1,9 +1,9 @@
+import { bySeverity, type CodeLocation, type Finding, holdsSecret, ruleNameOf } from "../core/finding.ts";
+import { byteLength, cutAtLine } from "../core/text/cut.ts";
+import { fence, wrapUntrusted } from "../core/text/fence.ts";
+import { withoutCommands } from "../core/text/inert-text.ts";
 import { NOT_SELECTED } from "../diff/filter.ts";
-import { bySeverity, type CodeLocation, type Finding, holdsSecret, ruleNameOf } from "../finding.ts";
 import { type ReviewResult, unplacedLines } from "../review/review-result.ts";
-import { byteLength, cutAtLine } from "../text/cut.ts";
-import { fence, wrapUntrusted } from "../text/fence.ts";
-import { withoutCommands } from "../text/inert-text.ts";
 import { anchorOf, codeFrame, type SourceLines } from "./code-frame.ts";
 import {
   bodyOf,

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import type { ProofRun } from "../finding.ts";
+import type { ProofRun } from "../core/finding.ts";
 import {
   foldLine,
   markStart,
@@ -8,11 +8,11 @@ import {
   testBlock,
   testIn,
   testPart,
-} from "../ledger/folds.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
-import { byteLength, cutAtLine, cutCharacters } from "../text/cut.ts";
-import { showHidden } from "../text/escape-invisible.ts";
-import { inlineCode } from "../text/fence.ts";
+} from "../core/ledger/folds.ts";
+import { withoutSecrets } from "../core/secrets/redact.ts";
+import { byteLength, cutAtLine, cutCharacters } from "../core/text/cut.ts";
+import { showHidden } from "../core/text/escape-invisible.ts";
+import { inlineCode } from "../core/text/fence.ts";
 import {
   markOf,
   markParts,

@@ -1,8 +1,8 @@
-import { stripMarkers } from "../ledger/marker.ts";
-import { byteLength, cutAtLine } from "../text/cut.ts";
-import { escapeInvisible, showHidden } from "../text/escape-invisible.ts";
-import { fence, inlineCode } from "../text/fence.ts";
-import { breaker, mayNameCommit, withoutCommands } from "../text/inert-text.ts";
+import { stripMarkers } from "../core/ledger/marker.ts";
+import { byteLength, cutAtLine } from "../core/text/cut.ts";
+import { escapeInvisible, showHidden } from "../core/text/escape-invisible.ts";
+import { fence, inlineCode } from "../core/text/fence.ts";
+import { breaker, mayNameCommit, withoutCommands } from "../core/text/inert-text.ts";
 
 /** Others' code, harmless in our comments: it contains no marker of ours, and no command for bots that also read code. */
 function inertCode(code: string): string {

@@ -1,11 +1,11 @@
-import { type CodeLocation, type Finding, ruleNameOf, type Severity, toolOf } from "../finding.ts";
+import { type CodeLocation, type Finding, ruleNameOf, type Severity, toolOf } from "../core/finding.ts";
+import { escapeUnseen } from "../core/text/escape-invisible.ts";
 import {
   type DroppedFinding,
   type PlacedFinding,
   type ReviewResult,
   unplacedLines,
 } from "../review/review-result.ts";
-import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { bodyOf, doubtSentence, markSentence, noteOf, proofPart } from "./finding-words.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";

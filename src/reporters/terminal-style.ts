@@ -1,6 +1,6 @@
 import pc from "picocolors";
-import type { Severity } from "../finding.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
+import type { Severity } from "../core/finding.ts";
+import { escapeInvisible } from "../core/text/escape-invisible.ts";
 
 type Paint = (text: string) => string;
 

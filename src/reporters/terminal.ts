@@ -1,6 +1,7 @@
+import { bySeverity, type CodeLocation, type Evidence, type Finding } from "../core/finding.ts";
+import { markTitles } from "../core/ledger/folds.ts";
+import { cutSentence } from "../core/text/cut.ts";
 import { NOT_SELECTED } from "../diff/filter.ts";
-import { bySeverity, type CodeLocation, type Evidence, type Finding } from "../finding.ts";
-import { markTitles } from "../ledger/folds.ts";
 import {
   type Coverage,
   type PlacedFinding,
@@ -8,7 +9,6 @@ import {
   rejectedMatches,
   unplacedLines,
 } from "../review/review-result.ts";
-import { cutSentence } from "../text/cut.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
   bodyOf,

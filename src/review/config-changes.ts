@@ -16,9 +16,9 @@ import {
   type RepoConfig,
   rootPaths,
 } from "../config/repo-config.ts";
+import { cutBytes } from "../core/text/cut.ts";
+import { inlineCode } from "../core/text/fence.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
-import { cutBytes } from "../text/cut.ts";
-import { inlineCode } from "../text/fence.ts";
 import { count } from "../tools/show.ts";
 import { textOf } from "./own-rules/own-findings.ts";
 import { isRuleFile, type OwnRule, ownRulesFolder, parseRuleFiles, whyNot } from "./own-rules/rule-files.ts";

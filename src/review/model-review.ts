@@ -1,5 +1,5 @@
 import type { StopReason } from "../agent/trajectory.ts";
-import { type Finding, isUndisputed, toolOf } from "../finding.ts";
+import { type Finding, isUndisputed, toolOf } from "../core/finding.ts";
 import { collectFindings } from "./find/finding-collector.ts";
 import { createUniqueIds, locationOf, locationsOverlap, titlesAlike } from "./find/fingerprint.ts";
 import { isSameFile, type LostReport } from "./find/report-watch.ts";

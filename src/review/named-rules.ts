@@ -1,7 +1,7 @@
 import { createScope, type NamedRule, namedRules } from "../config/named-rules.ts";
 import { type EffectiveConfig, minimumSeverityAt } from "../config/repo-config.ts";
-import { atLeast, type Finding } from "../finding.ts";
-import { fence } from "../text/fence.ts";
+import { atLeast, type Finding } from "../core/finding.ts";
+import { fence } from "../core/text/fence.ts";
 import type { ChangedFile } from "../tools/diff-source.ts";
 import type { RuleOutcome, RuleReport } from "./review-result.ts";
 

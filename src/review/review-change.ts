@@ -4,11 +4,18 @@ import { lineAt, lineEnds } from "../analyzers/analyzer.ts";
 import { grammarOf } from "../code/languages.ts";
 import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
+import {
+  type Finding,
+  holdsSecret,
+  isCertain,
+  isIssuedSecret,
+  isOfOwnRule,
+  toolOf,
+} from "../core/finding.ts";
+import { isLiteral, secretFormsIn } from "../core/secrets/forms.ts";
+import { type TextRange, withoutRanges } from "../core/secrets/ranges.ts";
+import { formsInWhole } from "../core/secrets/redact.ts";
 import { addedLinesOf } from "../diff/file-diff.ts";
-import { type Finding, holdsSecret, isCertain, isIssuedSecret, isOfOwnRule, toolOf } from "../finding.ts";
-import { isLiteral, secretFormsIn } from "../secrets/forms.ts";
-import { type TextRange, withoutRanges } from "../secrets/ranges.ts";
-import { formsInWhole } from "../secrets/redact.ts";
 import type { ChangedFile } from "../tools/diff-source.ts";
 import { findConfigChanges } from "./config-changes.ts";
 import { type AnchorFile, createAnchorFiles } from "./find/anchor.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EffectiveConfig, type RepoConfig } from "../config/repo-config.ts";
-import { PostedFinding } from "../ledger/entry.ts";
-import { CarriedFinding, Reviewed } from "../ledger/state.ts";
+import { PostedFinding } from "../core/ledger/entry.ts";
+import { CarriedFinding, Reviewed } from "../core/ledger/state.ts";
 import { protocols } from "../llm/model.ts";
 import { ToolResult } from "./tool-results/tool-result.ts";
 

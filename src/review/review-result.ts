@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { stopReasons } from "../agent/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
+import type { AppError, ErrorCode } from "../core/errors.ts";
+import { atLeast, Category, Finding, Severity, toolOf } from "../core/finding.ts";
+import { Reviewed } from "../core/ledger/state.ts";
 import { accounts } from "../diff/filter.ts";
-import type { AppError, ErrorCode } from "../errors.ts";
-import { atLeast, Category, Finding, Severity, toolOf } from "../finding.ts";
-import { Reviewed } from "../ledger/state.ts";
 
 const Usage = z.strictObject({
   promptTokens: z.number(),

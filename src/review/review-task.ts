@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Finding } from "../finding.ts";
-import { wholeProof } from "../finding.ts";
+import type { Finding } from "../core/finding.ts";
+import { wholeProof } from "../core/finding.ts";
 import type { Models } from "../llm/model.ts";
 import { ReviewInput } from "./review-input.ts";
 import { ReviewResult, unplacedLines } from "./review-result.ts";

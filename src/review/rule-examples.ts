@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { NamedRule } from "../config/named-rules.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
+import { wrapUntrusted } from "../core/text/fence.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Message, Model, Usage } from "../llm/model.ts";
-import { wrapUntrusted } from "../text/fence.ts";
 import { parseArguments } from "../tools/run-tool.ts";
 import { toDefinition } from "../tools/to-openai.ts";
 import { ToolError } from "../tools/tool.ts";

@@ -1,9 +1,9 @@
 import { createTokenBudget, type TokenBudget, type UsageTotals } from "../agent/limits.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.ts";
 import type { AgentEvent } from "../agent/trajectory.ts";
+import { cutAtLine } from "../core/text/cut.ts";
+import { wrapUntrusted } from "../core/text/fence.ts";
 import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
-import { cutAtLine } from "../text/cut.ts";
-import { wrapUntrusted } from "../text/fence.ts";
 import type { CoverageSink } from "../tools/diff-pages.ts";
 import { readingTools } from "../tools/index.ts";
 import type { AnyTool, ToolContext } from "../tools/tool.ts";

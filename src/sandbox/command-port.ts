@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
+import { AppError, errorLine } from "../core/errors.ts";
 import { createPathMatcher } from "../diff/paths.ts";
-import { AppError, errorLine } from "../errors.ts";
 import { nameBytes } from "../git/names.ts";
 import type { TreeEntry, Workspace } from "../git/workspace.ts";
 import {

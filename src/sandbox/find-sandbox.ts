@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError, errorLine } from "../core/errors.ts";
 import { findOnPath } from "../git/run-process.ts";
 import { limitsFor, mountsOf, type Sandbox, type VisiblePaths } from "./bubblewrap.ts";
 import { runInSandbox } from "./run-in-sandbox.ts";

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Duplex, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { proxyFor } from "../proxies.ts";
+import { proxyFor } from "../core/proxies.ts";
 import { SOCKET } from "./bubblewrap.ts";
 import { NOBODY } from "./run-in-sandbox.ts";
 

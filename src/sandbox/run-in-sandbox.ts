@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import { decodeName, nameBytes } from "../git/names.ts";
 import { ownerVariable } from "../git/owner.ts";
 import { killProgram, programGroup } from "../git/run-process.ts";

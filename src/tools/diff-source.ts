@@ -2,6 +2,8 @@ import { posix } from "node:path";
 import { LRUCache } from "lru-cache";
 import pMap from "p-map";
 import { isTestFile } from "../code/test-file.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import { NAMED_LIKE_SECRET } from "../core/secrets/file-names.ts";
 import {
   countLines,
   type FileDiff,
@@ -46,9 +48,7 @@ import {
   saysGenerated,
 } from "../diff/origin.ts";
 import { isFoundByPath } from "../diff/takes-effect.ts";
-import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
-import { NAMED_LIKE_SECRET } from "../secrets/file-names.ts";
 import { count, showPath } from "./show.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
-import { cutLine } from "../text/cut.ts";
-import { decodeText } from "../text/decode.ts";
-import { unescapeInvisible } from "../text/escape-invisible.ts";
+import { cutLine } from "../core/text/cut.ts";
+import { decodeText } from "../core/text/decode.ts";
+import { unescapeInvisible } from "../core/text/escape-invisible.ts";
 import {
   changedLines,
   type EditableText,

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { decodeText, looksBinary } from "../text/decode.ts";
+import { decodeText, looksBinary } from "../core/text/decode.ts";
 import { takeLines, totalLines } from "./show.ts";
 import { type EditPort, type ToolContext, ToolError } from "./tool.ts";
 

@@ -22,9 +22,9 @@ import {
   typeHead,
 } from "../code/names.ts";
 import { type Definition, definitionsAt, type Reference } from "../code/source.ts";
+import { cutLine, splitLines } from "../core/text/cut.ts";
 import { reasonByName } from "../diff/skipped-names.ts";
 import type { TreeEntry } from "../git/workspace.ts";
-import { cutLine, splitLines } from "../text/cut.ts";
 import {
   type DefinitionSearch,
   type FoundDefinition,

@@ -2,7 +2,7 @@ import { isMemberOf, readWantedName, type WantedName } from "../code/code-file.t
 import { definers, definesLikely, SURE } from "../code/likely-definition.ts";
 import { compareRanks } from "../code/names.ts";
 import type { Definition } from "../code/source.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { LineMatch, SearchQuery, TreeEntry } from "../git/workspace.ts";
 import { parseEntry } from "./parsed-files.ts";
 import { folderDistance, folderOf } from "./paths.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
 import type { GraphAnswer, GraphEdge, GraphNode } from "../graph/graph.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { fitting, showPath } from "./show.ts";

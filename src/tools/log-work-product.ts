@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { unescapeInvisible } from "../text/escape-invisible.ts";
+import { unescapeInvisible } from "../core/text/escape-invisible.ts";
 import { defineTool, ToolError } from "./tool.ts";
 
 export const MAX_NOTE = 8_000;

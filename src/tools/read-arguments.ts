@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { cutSentence } from "../core/text/cut.ts";
 import { isObject, readLenient } from "../llm/lenient-json.ts";
-import { cutSentence } from "../text/cut.ts";
 import { type AnyTool, ToolError } from "./tool.ts";
 
 type Arguments = Record<string, unknown>;

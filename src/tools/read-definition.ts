@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { fullName } from "../code/code-file.ts";
 import type { Definition, DefinitionKind } from "../code/source.ts";
+import { cutLine } from "../core/text/cut.ts";
 import { shorten, shownBytes } from "../diff/file-diff.ts";
 import type { TreeEntry } from "../git/workspace.ts";
-import { cutLine } from "../text/cut.ts";
 import {
   type DefinitionSearch,
   type FoundDefinition,

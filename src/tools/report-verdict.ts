@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Evidence, Severity, Side } from "../finding.ts";
-import { unescapeInvisible } from "../text/escape-invisible.ts";
+import { Evidence, Severity, Side } from "../core/finding.ts";
+import { unescapeInvisible } from "../core/text/escape-invisible.ts";
 import { pathOnAnySide } from "./paths.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 

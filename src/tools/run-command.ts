@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { cutLine, headAndTail } from "../core/text/cut.ts";
+import { shellWord } from "../core/text/fence.ts";
 import { shownBytes } from "../diff/file-diff.ts";
-import { cutLine, headAndTail } from "../text/cut.ts";
-import { shellWord } from "../text/fence.ts";
 import { resolveFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { count, showPath } from "./show.ts";

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { unlessAborted } from "../async.ts";
-import { AppError } from "../errors.ts";
+import { unlessAborted } from "../core/async.ts";
+import { AppError } from "../core/errors.ts";
+import { byteLength, cutAtLine } from "../core/text/cut.ts";
+import { escapeInvisible } from "../core/text/escape-invisible.ts";
 import { isObject, readLenient } from "../llm/lenient-json.ts";
 import type { ToolDefinition } from "../llm/model.ts";
-import { byteLength, cutAtLine } from "../text/cut.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
 import { inputSchema, readArguments, type Taking, withinLimits } from "./read-arguments.ts";
 import { MAX_RENDERED_BYTES } from "./show.ts";
 import { toDefinition } from "./to-openai.ts";

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { fullName } from "../code/code-file.ts";
 import { type Definition, definitionsAt } from "../code/source.ts";
+import { AppError } from "../core/errors.ts";
+import { cutLine } from "../core/text/cut.ts";
 import { shownBytes } from "../diff/file-diff.ts";
-import { AppError } from "../errors.ts";
 import type { LineMatch, SearchHits, SearchQuery } from "../git/workspace.ts";
-import { cutLine } from "../text/cut.ts";
 import { parseEntry } from "./parsed-files.ts";
 import { resolveFileOrFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";

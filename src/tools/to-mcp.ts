@@ -1,7 +1,7 @@
 import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { byteLength } from "../text/cut.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
+import { byteLength } from "../core/text/cut.ts";
+import { escapeInvisible } from "../core/text/escape-invisible.ts";
 import type { ToolRun } from "./run-tool.ts";
 import { MAX_RENDERED_BYTES } from "./show.ts";
 import type { AnyTool } from "./tool.ts";

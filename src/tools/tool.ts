@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CodeLocation, Evidence, Finding, Severity } from "../finding.ts";
+import type { CodeLocation, Evidence, Finding, Severity } from "../core/finding.ts";
 import type { EditableWorkspace, Shas, Workspace } from "../git/workspace.ts";
 import type { GraphAnswer } from "../graph/graph.ts";
 import type { CoverageSink } from "./diff-pages.ts";

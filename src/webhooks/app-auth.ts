@@ -1,13 +1,13 @@
 import { Probot, ProbotOctokit } from "probot";
 import { z } from "zod";
 import type { AppCredentials, GitHubPlace } from "../config/env.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
+import { registerSecret } from "../core/secrets/live-secrets.ts";
 import { credentialsReach } from "../github/allowlist.ts";
 import { refusalOf, toAppError, unreadableAnswer } from "../github/errors.ts";
 import { createTransport } from "../github/transport.ts";
 import type { Granted, MintToken } from "../jobs/tokens.ts";
-import type { Logger } from "../logger.ts";
-import { registerSecret } from "../secrets/live-secrets.ts";
 
 /** The queue does retries and pacing; here a request either succeeds or says why not. */
 const plain = { retry: { enabled: false }, throttle: { enabled: false as const } };

@@ -1,6 +1,6 @@
+import { cutBytes } from "../core/text/cut.ts";
 import { asks } from "../ledger/reply-words.ts";
 import type { Command } from "../queue/job.ts";
-import { cutBytes } from "../text/cut.ts";
 
 /** Limit for reading a comment; GitHub accepts 65,536 characters. */
 const mostBytes = 20_000;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cutBytes } from "../core/text/cut.ts";
 import {
   type CommentEvent,
   changesReviewability,
@@ -16,7 +17,6 @@ import {
 import { eventReview, purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
 import { asks, dismisses } from "../ledger/reply-words.ts";
 import { keyOf, type NewJob, type ReviewTask, type Task } from "../queue/job.ts";
-import { cutBytes } from "../text/cut.ts";
 import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";
 
 /** The result for a delivery. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { within } from "../async.ts";
-import { errorLine } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { within } from "../core/async.ts";
+import { errorLine } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import type { Queue } from "../queue/queue.ts";
 import { type Answer, Refusal } from "./http.ts";
 

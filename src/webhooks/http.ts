@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { AppError, errorLine } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 
 export interface Answer {
   status: number;

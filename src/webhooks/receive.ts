@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Probot } from "probot";
 import { z } from "zod";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../core/logger.ts";
 import { taskFields } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
 import { type DecideOptions, decide, handledEvents } from "./decide.ts";

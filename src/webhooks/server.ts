@@ -1,7 +1,7 @@
 import type { Probot } from "probot";
 import type { Env } from "../config/env.ts";
-import { AppError, errorLine } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import type { Queue } from "../queue/queue.ts";
 import { appIdentity, createProbot } from "./app-auth.ts";
 import { createHealth, type Health, refuseWriting } from "./health.ts";

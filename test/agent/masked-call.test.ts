@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { unmaskCall } from "../../src/agent/run-agent.ts";
+import { Masks } from "../../src/core/secrets/masks.ts";
 import { createMasking, type Masking } from "../../src/llm/masked-request.ts";
 import type { Message } from "../../src/llm/model.ts";
-import { Masks } from "../../src/secrets/masks.ts";
 import { editFile } from "../../src/tools/edit-file.ts";
 import { readFilePart } from "../../src/tools/read-file-part.ts";
 import { reportFinding } from "../../src/tools/report-finding.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createTokenBudget } from "../../src/agent/limits.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { ScriptedTurn } from "../support/scripted.ts";
 import { calls, finish, look, runLoop } from "./loop-fixture.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { Message, Model, ModelRequest } from "../../src/llm/model.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";

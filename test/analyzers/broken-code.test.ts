@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createBrokenCodeAnalyzers, proven } from "../../src/analyzers/broken-files.ts";
-import { isCertain } from "../../src/finding.ts";
+import { isCertain } from "../../src/core/finding.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();

@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createSecretsAnalyzer } from "../../src/analyzers/secrets.ts";
-import { issuedKinds } from "../../src/secrets/forms.ts";
+import { issuedKinds } from "../../src/core/secrets/forms.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { MostUsage } from "../../src/jobs/budgets.ts";
 import { commandRules, renderCommandTable } from "../../src/publish/command-answers.ts";
 import { publicText } from "../../src/publish/public-text.ts";

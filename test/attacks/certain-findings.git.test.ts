@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
-import type { PostedFinding } from "../../src/ledger/entry.ts";
+import { AppError } from "../../src/core/errors.ts";
+import type { PostedFinding } from "../../src/core/ledger/entry.ts";
 import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";

@@ -1,5 +1,5 @@
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { FileProposal, Permission } from "../../src/github/pull-request-api.ts";
 import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
 import type { CheckoutRequest, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatMarker } from "../../src/ledger/marker.ts";
-import { emptyState } from "../../src/ledger/state.ts";
+import { formatMarker } from "../../src/core/ledger/marker.ts";
+import { emptyState } from "../../src/core/ledger/state.ts";
 import { type Case, finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
 import { onPull } from "../e2e/on-pull.ts";
 

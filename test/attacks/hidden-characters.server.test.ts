@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { createHiddenCharactersAnalyzer } from "../../src/analyzers/hidden-characters.ts";
-import { isCertain } from "../../src/finding.ts";
+import { isCertain } from "../../src/core/finding.ts";
+import { escapeInvisible, unescapeInvisible } from "../../src/core/text/escape-invisible.ts";
+import { wrapUntrusted } from "../../src/core/text/fence.ts";
 import {
   untrustedBlock,
   untrustedCode,
   untrustedFence,
   untrustedLine,
 } from "../../src/reporters/safe-markdown.ts";
-import { escapeInvisible, unescapeInvisible } from "../../src/text/escape-invisible.ts";
-import { wrapUntrusted } from "../../src/text/fence.ts";
 import { wholeFile } from "../analyzers/analyzed-file.ts";
 import { answers, finding, finish, patient, turn } from "../e2e/conformance-fixture.ts";
 import { onPull } from "../e2e/on-pull.ts";

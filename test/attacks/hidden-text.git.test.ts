@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
+import { escapeInvisible } from "../../src/core/text/escape-invisible.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import { runAnswer } from "../../src/review/answer/run-answer.ts";
-import { escapeInvisible } from "../../src/text/escape-invisible.ts";
 import { earlierFinding, firstMessageIn } from "../review/context/first-message.ts";
 import { comment, createRounds, round } from "../review/followup/later-round.ts";
 import { GitRepo } from "../support/git-repo.ts";

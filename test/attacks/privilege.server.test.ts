@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AppError } from "../../src/errors.ts";
+import type { AppError } from "../../src/core/errors.ts";
 import {
   noOwnIds,
   proposingReach,

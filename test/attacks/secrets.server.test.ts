@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createLogger } from "../../src/logger.ts";
-import { registerSecret } from "../../src/secrets/live-secrets.ts";
+import { createLogger } from "../../src/core/logger.ts";
+import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
 import { finding, numbers, turn } from "../e2e/conformance-fixture.ts";
 import { startSharedApp } from "../e2e/shared-app.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { formatMarker } from "../../src/ledger/marker.ts";
+import { formatMarker } from "../../src/core/ledger/marker.ts";
 import { patient } from "../e2e/conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import type { FakeTurn } from "../support/fake-openai.ts";

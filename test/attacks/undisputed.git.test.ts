@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
-import type { PostedFinding } from "../../src/ledger/entry.ts";
+import { AppError } from "../../src/core/errors.ts";
+import type { PostedFinding } from "../../src/core/ledger/entry.ts";
 import {
   comment,
   confirms,

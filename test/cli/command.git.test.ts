@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nearest } from "../../src/cli/command.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { errorLine } from "../../src/errors.ts";
+import { errorLine } from "../../src/core/errors.ts";
 import { capturedIo } from "../support/captured-io.ts";
 
 const refusal = (...argv: string[]) => runProgram(argv, capturedIo()).then(() => "accepted", errorLine);

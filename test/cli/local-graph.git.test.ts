@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KeptGraph, type LocalGraph, type openLocalGraph } from "../../src/cli/local-graph.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { Graph } from "../../src/graph/graph.ts";
 import type { VectorReport } from "../../src/graph/vectors.ts";
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isFull, requireDataFolder, tryDataFolder } from "../../src/cli/require-workable.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 let folder: TempFolder;

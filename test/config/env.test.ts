@@ -15,7 +15,7 @@ import {
 import { givenColumns } from "../../src/config/process-env.ts";
 import { readServerEnv, storeApp } from "../../src/config/server-env.ts";
 import { environmentDocs, type RawEnv, unknownOf } from "../../src/config/variables.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hunkwise-env-"));
 afterAll(() => rmSync(folder, { recursive: true }));

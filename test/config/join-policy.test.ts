@@ -12,9 +12,9 @@ import {
   RepoConfig,
   settingKeys,
 } from "../../src/config/repo-config.ts";
+import { severities } from "../../src/core/finding.ts";
 import { createPrivacy } from "../../src/diff/filter.ts";
 import { createPathMatcher } from "../../src/diff/paths.ts";
-import { severities } from "../../src/finding.ts";
 import { createRuleSwitch } from "../../src/review/find/rule-matches.ts";
 
 const workflow = (name: string) => ({ workflow: name, artifact: "results" });

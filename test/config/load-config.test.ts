@@ -7,9 +7,9 @@ import {
   minimumSeverityAt,
   RepoConfig,
 } from "../../src/config/repo-config.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { createPrivacy } from "../../src/diff/filter.ts";
 import { createPathMatcher } from "../../src/diff/paths.ts";
-import { AppError } from "../../src/errors.ts";
 
 interface Entry {
   text: string;

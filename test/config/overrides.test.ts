@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Overrides, withOverrides } from "../../src/config/overrides.ts";
 import { defaultRepoConfig, EffectiveConfig, minimumSeverityAt } from "../../src/config/repo-config.ts";
-import { severities } from "../../src/finding.ts";
+import { severities } from "../../src/core/finding.ts";
 
 const config: EffectiveConfig = {
   ...defaultRepoConfig,

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { escapeInvisible } from "../../src/core/text/escape-invisible.ts";
 import {
   type FileDiff,
   headerFacts,
@@ -8,7 +9,6 @@ import {
   printDiff,
   renderHunks,
 } from "../../src/diff/file-diff.ts";
-import { escapeInvisible } from "../../src/text/escape-invisible.ts";
 
 /** Each `NAME.diff` was printed by git; `NAME.txt` beside it is what a model reads of it. */
 const folder = join(import.meta.dirname, "../../fixtures/diffs");

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { parseMarker } from "../../src/ledger/marker.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { signatureOf } from "../support/github-double/deliver.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { EvalCase } from "../../scripts/eval/case-format.ts";
 import type { CaseResult } from "../../scripts/eval/case-result.ts";
 import { loadCases } from "../../scripts/eval/load-cases.ts";
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
 
 /** A patch of one new file with these lines. */
 export function patchOfNew(path: string, lines: readonly string[]): string {

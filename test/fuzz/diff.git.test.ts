@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
 import {
   createLineIndex,
   parseFilePatch,
@@ -7,7 +8,6 @@ import {
   renderHunks,
   surveyPatch,
 } from "../../src/diff/file-diff.ts";
-import { AppError } from "../../src/errors.ts";
 import { defaultPatchLimits, PatchSplitter } from "../../src/git/patches.ts";
 import { randomHunk } from "../diff/random-hunk.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { commentText, commentTitle } from "../../src/ledger/entry.ts";
-import { formatMarker, type Marker, parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
+import { commentText, commentTitle } from "../../src/core/ledger/entry.ts";
+import { formatMarker, type Marker, parseMarker, stripMarkers } from "../../src/core/ledger/marker.ts";
 import { anyState } from "../ledger/any-state.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { AppError } from "../../src/errors.ts";
+import type { AppError } from "../../src/core/errors.ts";
 import type { CheckoutOptions } from "../../src/git/checkout.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { ownTag } from "../../src/git/owner.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { Disk, type DiskOptions, freeSpace, listKept, mirrorBytes } from "../../src/git/disk.ts";
 import { tryLock } from "../../src/git/owner.ts";
 import { TempFolder } from "../support/git-repo.ts";

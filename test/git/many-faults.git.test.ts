@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { Disk } from "../../src/git/disk.ts";
 import { removeRepository } from "../../src/git/places.ts";
 import { gitPath } from "../support/git-repo.ts";

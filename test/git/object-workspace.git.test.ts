@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AppError } from "../../src/errors.ts";
+import type { AppError } from "../../src/core/errors.ts";
 import { CatFile } from "../../src/git/cat-file.ts";
 import { MAX_BLOB_BYTES, openWorkspace } from "../../src/git/object-workspace.ts";
 import { Patches } from "../../src/git/patches.ts";

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import nock from "nock";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { toAppError } from "../../src/github/errors.ts";
 import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { failure } from "../support/failure.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { holdsLiveSecret, registerSecret } from "../../src/core/secrets/live-secrets.ts";
 import { createUserClient, type UserClient } from "../../src/github/user-client.ts";
-import { holdsLiveSecret, registerSecret } from "../../src/secrets/live-secrets.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
 const verifier = "v".repeat(43);

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
+import { Masks } from "../../src/core/secrets/masks.ts";
 import type { GraphSource } from "../../src/graph/graph.ts";
 import {
   canFindByMeaning,
@@ -12,8 +14,6 @@ import {
   type VectorOptions,
 } from "../../src/graph/vectors.ts";
 import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
-import { registerSecret } from "../../src/secrets/live-secrets.ts";
-import { Masks } from "../../src/secrets/masks.ts";
 import {
   type FakeEmbeddings,
   type FakeEmbeddingsOptions,

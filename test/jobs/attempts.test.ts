@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { defaultRepoConfig } from "../../src/config/repo-config.ts";
+import type { OwnText } from "../../src/core/ledger/entry.ts";
+import { formatMarker } from "../../src/core/ledger/marker.ts";
+import { emptyState } from "../../src/core/ledger/state.ts";
 import {
   closeEarlierChecks,
   publishedName,
@@ -12,9 +15,6 @@ import {
   triggerOf,
   wasPublished,
 } from "../../src/jobs/attempts.ts";
-import type { OwnText } from "../../src/ledger/entry.ts";
-import { formatMarker } from "../../src/ledger/marker.ts";
-import { emptyState } from "../../src/ledger/state.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publicText } from "../../src/publish/public-text.ts";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
+import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
 import { createAnnouncer, createSender } from "../../src/jobs/events.ts";
 import type { ClaimedJob, NewJob, NotifyTask } from "../../src/queue/job.ts";
 import { nextTry } from "../../src/queue/run-job.ts";
 import { eventAt, findingsOf } from "../../src/reporters/event.ts";
-import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { sampleFinding, sampleProof } from "../reporters/sample-result.ts";
 import { type Answering, type EventReceiver, startEventReceiver } from "../support/event-receiver.ts";
 import { claimed } from "./dependencies.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
 import type { BeforeWrite } from "../../src/github/client.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { createGitHubAccess } from "../../src/jobs/github-access.ts";
 import type { MintToken } from "../../src/jobs/tokens.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { Checkout } from "../../src/git/checkout.ts";
 import { createUsageLimits, type MostUsage, type SpendingLimits } from "../../src/jobs/budgets.ts";
 import { createAnnouncer, createSender } from "../../src/jobs/events.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { ModelUnavailable } from "../../src/llm/model.ts";
 import { maxAttempts } from "../../src/queue/job.ts";
 import { fiveSecrets } from "../attacks/five-secrets.ts";

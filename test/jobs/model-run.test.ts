@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { modelOutage, watchModels } from "../../src/jobs/model-run.ts";
 import { forAllRoles, ModelUnavailable } from "../../src/llm/model.ts";
 import { scriptedModel } from "../support/scripted.ts";

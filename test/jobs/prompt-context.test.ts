@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { PostedFinding } from "../../src/core/ledger/entry.ts";
+import { emptyState, type LedgerState } from "../../src/core/ledger/state.ts";
 import type { FailedCheck } from "../../src/github/pull-request-api.ts";
 import { earlierFindings, type HistorySource, historyOf, pullTextOf } from "../../src/jobs/prompt-context.ts";
-import { PostedFinding } from "../../src/ledger/entry.ts";
-import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
 import { contentHashBy } from "../../src/review/followup/content-hash.ts";
 import { allHunks, findReviewedHunks, unreadHashes } from "../../src/review/followup/known-change.ts";
 import { History } from "../../src/review/review-input.ts";

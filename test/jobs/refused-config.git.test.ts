@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { scriptedModel } from "../support/scripted.ts";
 import { Commanded, CommandedRepository, reviewTask as task } from "./commands/command-fixture.ts";
 

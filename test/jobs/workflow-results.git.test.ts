@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { WorkflowRun } from "../../src/github/artifact-client.ts";
 import { awaitWorkflows } from "../../src/jobs/review-and-publish.ts";
 import { reviewJob } from "../contract/queue.ts";

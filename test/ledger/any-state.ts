@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { LedgerState } from "../../src/ledger/state.ts";
+import type { LedgerState } from "../../src/core/ledger/state.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 60 });

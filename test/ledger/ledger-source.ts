@@ -1,4 +1,6 @@
-import type { AppError } from "../../src/errors.ts";
+import type { AppError } from "../../src/core/errors.ts";
+import type { OwnText } from "../../src/core/ledger/entry.ts";
+import { formatMarker, type Marker } from "../../src/core/ledger/marker.ts";
 import type {
   Actor,
   OwnComment,
@@ -6,8 +8,6 @@ import type {
   Permission,
   ThreadComment,
 } from "../../src/github/pull-request-api.ts";
-import type { OwnText } from "../../src/ledger/entry.ts";
-import { formatMarker, type Marker } from "../../src/ledger/marker.ts";
 import type { LedgerSource } from "../../src/ledger/read-ledger.ts";
 import { renderComment } from "../../src/publish/render-comment.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";

@@ -1,4 +1,4 @@
-import { type PostedFinding, withoutComment } from "../../src/ledger/entry.ts";
+import { type PostedFinding, withoutComment } from "../../src/core/ledger/entry.ts";
 
 /** An open finding of a model in comment 7, on line 12 of `a.ts`. */
 export const postedFinding = (over: Partial<PostedFinding> = {}): PostedFinding => ({

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { AppError, type ErrorCode } from "../../src/errors.ts";
-import type { Severity } from "../../src/finding.ts";
+import { AppError, type ErrorCode } from "../../src/core/errors.ts";
+import type { Severity } from "../../src/core/finding.ts";
+import { formatMarker } from "../../src/core/ledger/marker.ts";
+import { type Decision, emptyState } from "../../src/core/ledger/state.ts";
 import type { OwnComment, OwnThread, Permission } from "../../src/github/pull-request-api.ts";
-import { formatMarker } from "../../src/ledger/marker.ts";
 import { readLedger } from "../../src/ledger/read-ledger.ts";
-import { type Decision, emptyState } from "../../src/ledger/state.ts";
 import {
   author,
   bot,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatMarker, parseMarker } from "../../src/ledger/marker.ts";
+import { formatMarker, parseMarker } from "../../src/core/ledger/marker.ts";
+import { emptyState } from "../../src/core/ledger/state.ts";
 import { createSeal } from "../../src/ledger/seal.ts";
-import { emptyState } from "../../src/ledger/state.ts";
 
 const seal = createSeal("a key of sixteen characters");
 const place = "pull request 7 of 1";

@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
 import { createAnthropicModel } from "../../src/llm/anthropic.ts";
 import type { ModelOptions } from "../../src/llm/endpoint-model.ts";
 import { createModelGuard } from "../../src/llm/guarded-model.ts";
@@ -13,7 +14,6 @@ import {
   type ModelTurn,
 } from "../../src/llm/model.ts";
 import { readPrices } from "../../src/llm/prices.ts";
-import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import {
   type ClaudeBlock,
   type ClaudeScript,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { withRetries } from "../../src/llm/endpoint.ts";
 import { NothingListens } from "../../src/llm/model.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { CircuitBreaker, createModelGuard, judgeEndpoint, judgeModel } from "../../src/llm/guarded-model.ts";
 import {
   EndpointUnreachable,

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { createOpenAiEmbeddings, type EmbeddingsOptions } from "../../src/llm/openai-embeddings.ts";
 import { type FakeEmbeddingsOptions, startFakeEmbeddings } from "../support/fake-embeddings.ts";
 

@@ -1,7 +1,8 @@
 import { createServer } from "node:net";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
 import { chatAnswer, endpointFetch, statusError } from "../../src/llm/endpoint.ts";
 import {
   type Message,
@@ -12,7 +13,6 @@ import {
 } from "../../src/llm/model.ts";
 import { createOpenAiModel, type OpenAiOptions, openAi } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
-import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import {
   type ChatRequestBody,
   type FakeAnswer,

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { ToolsRefused } from "../../src/llm/model.ts";
 import { abilityOf, modelKey, openKnownModels, probeModel, protocolFor } from "../../src/llm/probe.ts";
 import { TempFolder } from "../support/git-repo.ts";

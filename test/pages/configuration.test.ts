@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadRepoConfig } from "../../src/config/load-config.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { configuration } from "../../src/pages/configuration.ts";
 import type { Viewer, VisibleRepository } from "../../src/pages/viewer.ts";
 import { appFor, operator, parsePage, person } from "./rendered.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { SeenRepository } from "../../src/github/user-client.ts";
 import { createLiveSessions } from "../../src/pages/live-sessions.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { LiveSessions } from "../../src/pages/live-sessions.ts";
 import { login, ownPath } from "../../src/pages/login.ts";
 

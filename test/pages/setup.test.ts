@@ -6,9 +6,9 @@ import { parse } from "yaml";
 import type { Env } from "../../src/config/env.ts";
 import { readServerEnv, storeApp } from "../../src/config/server-env.ts";
 import type { RawEnv } from "../../src/config/variables.ts";
+import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
+import { withoutSecrets } from "../../src/core/secrets/redact.ts";
 import { type RunningSetup, startSetup } from "../../src/pages/setup.ts";
-import { registerSecret } from "../../src/secrets/live-secrets.ts";
-import { withoutSecrets } from "../../src/secrets/redact.ts";
 import { handledEvents } from "../../src/webhooks/decide.ts";
 import { logBook, newFolder, privateKey, smallServer, testEnv } from "../webhooks/support.ts";
 

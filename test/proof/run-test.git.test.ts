@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ProofTest } from "../../src/finding.ts";
+import type { ProofTest } from "../../src/core/finding.ts";
 import { asItIs, runTest } from "../../src/proof/run-test.ts";
 import type { TestEnd } from "../../src/proof/test-end.ts";
 import { limitsFor, type SandboxLimits } from "../../src/sandbox/bubblewrap.ts";

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../src/finding.ts";
-import { commentText, commentTitle, withoutMachineParts } from "../../src/ledger/entry.ts";
-import { parseMarker } from "../../src/ledger/marker.ts";
+import type { Finding } from "../../src/core/finding.ts";
+import { commentText, commentTitle, withoutMachineParts } from "../../src/core/ledger/entry.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
+import { withoutSecrets } from "../../src/core/secrets/redact.ts";
+import { escapeInvisible } from "../../src/core/text/escape-invisible.ts";
 import { mostBodyBytes } from "../../src/publish/public-text.ts";
 import { renderComment, type Spot } from "../../src/publish/render-comment.ts";
 import { promptBlock } from "../../src/reporters/prompt.ts";
-import { withoutSecrets } from "../../src/secrets/redact.ts";
-import { escapeInvisible } from "../../src/text/escape-invisible.ts";
 import { sampleFinding, sampleProof } from "../reporters/sample-result.ts";
 import { pageOf } from "../support/markdown-oracle.ts";
 import { markdownPieces } from "../support/markdown-pieces.ts";

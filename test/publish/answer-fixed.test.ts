@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
-import { parseMarker } from "../../src/ledger/marker.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
 import { again, firstComment, fixed, last, reply, withOne } from "./ledger-rounds.ts";
 import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 import { many, placed, publish, summary } from "./publish-to-memory.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseMarker } from "../../src/ledger/marker.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
 import {
   commandTable,
   modelAnswer,

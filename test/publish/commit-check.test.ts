@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
 import type { CheckRunUpdate, PullState } from "../../src/github/pull-request-api.ts";
-import { parseMarker } from "../../src/ledger/marker.ts";
 import { closeCheckRun, concludeAtOnce, openCheckRun, settleChecks } from "../../src/publish/check-run.ts";
 import {
   cancelledConclusion,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
+import { type Severity, severities } from "../../src/core/finding.ts";
 import type { Account } from "../../src/diff/filter.ts";
-import { AppError } from "../../src/errors.ts";
-import { type Severity, severities } from "../../src/finding.ts";
 import {
   type CheckPolicy,
   cancelledConclusion,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatMarker, type Marker } from "../../src/ledger/marker.ts";
-import { emptyState } from "../../src/ledger/state.ts";
+import { formatMarker, type Marker } from "../../src/core/ledger/marker.ts";
+import { emptyState } from "../../src/core/ledger/state.ts";
 import { doublesAmong } from "../../src/publish/existing.ts";
 
 const key = { head: "h", trigger: "event#7@main" };

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { AppError } from "../../src/errors.ts";
-import type { Finding } from "../../src/finding.ts";
+import { AppError } from "../../src/core/errors.ts";
+import type { Finding } from "../../src/core/finding.ts";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
 import { createRateLimiter } from "../../src/github/rate-limit.ts";

@@ -1,6 +1,6 @@
-import type { Severity } from "../../src/finding.ts";
-import { parseMarker } from "../../src/ledger/marker.ts";
-import { emptyState } from "../../src/ledger/state.ts";
+import type { Severity } from "../../src/core/finding.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
+import { emptyState } from "../../src/core/ledger/state.ts";
 import type { LedgerUpdate, PlacedFinding } from "../../src/review/review-result.ts";
 import { sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
 import { MemoryGitHub } from "./memory-github.ts";

@@ -1,4 +1,5 @@
-import { AppError, type ErrorCode } from "../../src/errors.ts";
+import { AppError, type ErrorCode } from "../../src/core/errors.ts";
+import type { OwnText } from "../../src/core/ledger/entry.ts";
 import type {
   Actor,
   CheckRunUpdate,
@@ -12,7 +13,6 @@ import type {
   PullState,
   ThreadComment,
 } from "../../src/github/pull-request-api.ts";
-import type { OwnText } from "../../src/ledger/entry.ts";
 
 export const head = "b".repeat(40);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { formatMarker, parseMarker } from "../../src/ledger/marker.ts";
+import { formatMarker, parseMarker } from "../../src/core/ledger/marker.ts";
+import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
 import { publicPlain, publicText } from "../../src/publish/public-text.ts";
-import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { liveInBody } from "../support/markdown-oracle.ts";
 
 const secret = "Kx7vQ2mZ9pLw4RtY8sBn3Fh6";

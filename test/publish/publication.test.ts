@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
-import { severities } from "../../src/finding.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { severities } from "../../src/core/finding.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
-import { parseMarker } from "../../src/ledger/marker.ts";
 import { annotatedFinding } from "../../src/publish/render-annotation.ts";
 import type { PlacedFinding, Placement } from "../../src/review/review-result.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";

@@ -1,4 +1,4 @@
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { type PublishOptions, publishReview } from "../../src/publish/publish-review.ts";
 import type { Placement } from "../../src/review/review-result.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
 import { createRateLimiter, type RateLimiter } from "../../src/github/rate-limit.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
 import { annotatedFinding, renderAnnotation } from "../../src/publish/render-annotation.ts";
 import { sampleFinding, samplePlace, sampleProof } from "../reporters/sample-result.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../src/finding.ts";
-import { codeHash, commentText } from "../../src/ledger/entry.ts";
-import { proofIn } from "../../src/ledger/folds.ts";
-import { parseMarker } from "../../src/ledger/marker.ts";
+import type { Finding } from "../../src/core/finding.ts";
+import { codeHash, commentText } from "../../src/core/ledger/entry.ts";
+import { proofIn } from "../../src/core/ledger/folds.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
 import { placeLink } from "../../src/publish/markdown-parts.ts";
 import { mostBodyBytes } from "../../src/publish/public-text.ts";
 import { renderComment, renderFinding } from "../../src/publish/render-comment.ts";

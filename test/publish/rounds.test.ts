@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { again, last } from "./ledger-rounds.ts";
 import { ambiguous, MemoryGitHub } from "./memory-github.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseMarker } from "../../src/ledger/marker.ts";
-import { emptyState } from "../../src/ledger/state.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
+import { emptyState } from "../../src/core/ledger/state.ts";
 import { updateState } from "../../src/publish/sticky-comment.ts";
 import { ambiguous, MemoryGitHub } from "./memory-github.ts";
 import { many, publish, summary } from "./publish-to-memory.ts";

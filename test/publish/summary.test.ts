@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseMarker } from "../../src/ledger/marker.ts";
-import { emptyState } from "../../src/ledger/state.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
+import { emptyState } from "../../src/core/ledger/state.ts";
 import { renderSummary, renderSummaryComment, type SummaryInput } from "../../src/publish/summary.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { maxAttempts } from "../../src/queue/job.ts";
 import { openPostgresDatabase, readPostgresDatabase } from "../../src/queue/postgres-database.ts";
 import { createStores, openStores, type Stores } from "../../src/queue/stores.ts";

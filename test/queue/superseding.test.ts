@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AppError, errorLine } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/core/errors.ts";
 import type { ClaimedJob, JobOutcome, NewJob } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AppError, errorLine } from "../../src/errors.ts";
+import { AppError, errorLine } from "../../src/core/errors.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import { retryingSpending } from "../../src/queue/usage.ts";

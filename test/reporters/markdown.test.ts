@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
 import { renderMarkdown } from "../../src/reporters/markdown.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import {

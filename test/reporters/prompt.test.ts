@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
 import { renderPrompt } from "../../src/reporters/prompt.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import { fencesOf, outsideFences } from "../attacks/fences.ts";

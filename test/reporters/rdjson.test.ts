@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
 import { renderRdjson, renderRdjsonl } from "../../src/reporters/rdjson.ts";
 import { liveIn } from "../support/markdown-oracle.ts";
 import {

@@ -1,6 +1,6 @@
+import type { CodeLocation, Finding } from "../../src/core/finding.ts";
+import type { PostedFinding } from "../../src/core/ledger/entry.ts";
 import type { Account } from "../../src/diff/filter.ts";
-import type { CodeLocation, Finding } from "../../src/finding.ts";
-import type { PostedFinding } from "../../src/ledger/entry.ts";
 import type { PullStatus } from "../../src/publish/pull-status.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
 import type { RanProof } from "../../src/reporters/finding-words.ts";

@@ -2,7 +2,7 @@ import { Ajv } from "ajv";
 import formats from "ajv-formats";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
 import { renderSarif, toSarif } from "../../src/reporters/sarif.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import { liveIn } from "../support/markdown-oracle.ts";

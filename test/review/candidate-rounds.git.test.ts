@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunEntry, UnitEntry } from "../../src/agent/trajectory.ts";
 import type { Analyzer, Diagnostic } from "../../src/analyzers/analyzer.ts";
+import { emptyState } from "../../src/core/ledger/state.ts";
 import { historyOf } from "../../src/jobs/prompt-context.ts";
-import { emptyState } from "../../src/ledger/state.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import type { ScriptedTurn } from "../support/scripted.ts";
 import {

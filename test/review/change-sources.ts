@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { Side } from "../../src/finding.ts";
+import type { Side } from "../../src/core/finding.ts";
 import type { GitRepo } from "../support/git-repo.ts";
 import { type DiffedFile, diffFiles } from "../support/github-double/commentable.ts";
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Side } from "../../src/finding.ts";
+import type { Side } from "../../src/core/finding.ts";
 import type { ReportedFinding } from "../../src/tools/tool.ts";
 import { type Source, squeezed } from "./change-sources.ts";
 

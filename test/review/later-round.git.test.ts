@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunEntry } from "../../src/agent/trajectory.ts";
-import { AppError } from "../../src/errors.ts";
-import { emptyState, type Reviewed } from "../../src/ledger/state.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { emptyState, type Reviewed } from "../../src/core/ledger/state.ts";
 import { forAllRoles, type ModelRequest } from "../../src/llm/model.ts";
 import { createCoverageGate, createReviewCoverage } from "../../src/review/find/coverage-gate.ts";
 import { findReviewedHunks } from "../../src/review/followup/known-change.ts";

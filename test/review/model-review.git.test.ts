@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry } from "../../src/agent/trajectory.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultRepoConfig, RepoConfig } from "../../src/config/repo-config.ts";
-import type { Finding } from "../../src/finding.ts";
+import type { Finding } from "../../src/core/finding.ts";
 import { appliedRules, ruleReport, rulesSection } from "../../src/review/named-rules.ts";
 import type { ChangedFile } from "../../src/tools/diff-source.ts";
 import { reportingTools } from "../../src/tools/index.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Finding, Side } from "../../src/finding.ts";
+import type { Finding, Side } from "../../src/core/finding.ts";
+import { emptyState } from "../../src/core/ledger/state.ts";
 import type { Workspace } from "../../src/git/workspace.ts";
-import { emptyState } from "../../src/ledger/state.ts";
 import { planPublication } from "../../src/publish/publication.ts";
 import { createAnchorFiles } from "../../src/review/find/anchor.ts";
 import { createFindingCollector } from "../../src/review/find/finding-collector.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry, type RunEntry } from "../../src/agent/trajectory.ts";
-import { AppError } from "../../src/errors.ts";
-import { codeHash } from "../../src/ledger/entry.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { codeHash } from "../../src/core/ledger/entry.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import type { ScriptedTurn } from "../support/scripted.ts";

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { Masks } from "../../src/core/secrets/masks.ts";
 import { createMasking } from "../../src/llm/masked-request.ts";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
 import type { History } from "../../src/review/review-input.ts";
-import { Masks } from "../../src/secrets/masks.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";

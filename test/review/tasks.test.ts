@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { codeHash } from "../../src/ledger/entry.ts";
-import { parseMarker } from "../../src/ledger/marker.ts";
+import { codeHash } from "../../src/core/ledger/entry.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
+import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
 import { renderComment } from "../../src/publish/render-comment.ts";
 import { answerTask } from "../../src/review/answer/answer-input.ts";
 import { certainPairs } from "../../src/review/followup/compare-findings.ts";
 import { proveTask } from "../../src/review/prove/prove-input.ts";
 import { reviewTask } from "../../src/review/review-task.ts";
-import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { sampleFinding, sampleProof, sampleResult } from "../reporters/sample-result.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { TreeEntry } from "../../src/git/workspace.ts";
 import type { CommandFiles } from "../../src/sandbox/command-port.ts";
 

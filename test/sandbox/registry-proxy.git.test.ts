@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { rememberProxies } from "../../src/proxies.ts";
+import { rememberProxies } from "../../src/core/proxies.ts";
 import { startRegistryProxy } from "../../src/sandbox/registry-proxy.ts";
 
 /** What the registry heard. */

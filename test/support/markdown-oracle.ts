@@ -1,6 +1,6 @@
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
-import { parseMarker } from "../../src/ledger/marker.ts";
+import { parseMarker } from "../../src/core/ledger/marker.ts";
 
 /** Renders Markdown approximately as GitHub does: another implementation of its dialect, with HTML allowed. */
 export const pageOf = (markdown: string) =>

@@ -1,4 +1,4 @@
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { Model, ModelRequest, ModelTurn, Protocol, ToolCall, Usage } from "../../src/llm/model.ts";
 
 /** A turn with only the fields that matter to a script; the others get defaults. Arguments may be given as a value. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
 import { MAX_DIFF_LINES } from "../../src/diff/file-diff.ts";
-import { AppError } from "../../src/errors.ts";
 import type { Change, Workspace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 

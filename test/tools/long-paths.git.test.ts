@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { escapeInvisible } from "../../src/text/escape-invisible.ts";
+import { escapeInvisible } from "../../src/core/text/escape-invisible.ts";
 import type { FileChange } from "../../src/tools/changed-files.ts";
 import type { FileDiffOutput } from "../../src/tools/diff-file.ts";
 import type { FileContent } from "../../src/tools/read-file-part.ts";

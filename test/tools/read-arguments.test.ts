@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { severities } from "../../src/finding.ts";
+import { severities } from "../../src/core/finding.ts";
 import { finishReview } from "../../src/tools/finish-review.ts";
 import {
   answeringTools,

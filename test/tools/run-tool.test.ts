@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { createRegistry, type RunToolOptions, runTool } from "../../src/tools/run-tool.ts";
 import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { type AnyTool, defineTool, type ToolContext, ToolError } from "../../src/tools/tool.ts";

@@ -2,7 +2,7 @@ import { createPublicKey, createVerify } from "node:crypto";
 import { rmSync } from "node:fs";
 import type { Probot } from "probot";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { withoutSecrets } from "../../src/secrets/redact.ts";
+import { withoutSecrets } from "../../src/core/secrets/redact.ts";
 import { appAuth, appIdentity, createProbot, installationAuth } from "../../src/webhooks/app-auth.ts";
 import { logBook, newFolder, privateKey, silentServer, smallServer, testEnv } from "./support.ts";
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Env, readEnv } from "../../src/config/env.ts";
 import type { RawEnv } from "../../src/config/variables.ts";
-import { createLogger, type Logger } from "../../src/logger.ts";
+import { createLogger, type Logger } from "../../src/core/logger.ts";
 import { landing } from "../../src/pages/setup.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";
 import { type ServerOptions, startServer } from "../../src/webhooks/server.ts";

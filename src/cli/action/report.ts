@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ActionEnv } from "../../config/action-env.ts";
-import { bySeverity, type Finding, type Severity, severities, toolOf } from "../../finding.ts";
+import { bySeverity, type Finding, type Severity, severities, toolOf } from "../../core/finding.ts";
+import { withoutSecrets } from "../../core/secrets/redact.ts";
+import { cutBytes } from "../../core/text/cut.ts";
 import { outcomeOf } from "../../reporters/outcome.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { ReviewResult } from "../../review/review-result.ts";
-import { withoutSecrets } from "../../secrets/redact.ts";
-import { cutBytes } from "../../text/cut.ts";
 import { type RenderOptions, renderResult } from "../render-result.ts";
 import type { ActionRun } from "./run-action.ts";
 

@@ -1,5 +1,5 @@
 import { hkdfSync } from "node:crypto";
-import { looksRandom } from "../../secrets/randomness.ts";
+import { looksRandom } from "../../core/secrets/randomness.ts";
 
 const LEAST_CHARACTERS = 32;
 /** Tokens of GitHub, of clouds and of log-ins end after minutes or hours: with the next one, nothing would be remembered. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Command } from "@commander-js/extra-typings";
 import { type ActionEnv, readActionEnv } from "../../config/action-env.ts";
-import { AppError, errorLine } from "../../errors.ts";
+import { AppError, errorLine } from "../../core/errors.ts";
 import { command } from "../action/report.ts";
 import type { ActionRun } from "../action/run-action.ts";
 import { type CommandContext, examples, exitCodes, paragraphs } from "../command.ts";

@@ -4,7 +4,7 @@ import { Argument, Command, Option } from "@commander-js/extra-typings";
 import type { FileProblem } from "../../config/load-config.ts";
 import { programPath } from "../../config/process-env.ts";
 import { isConfigName, isNestedName, type RepoConfig, rootPaths } from "../../config/repo-config.ts";
-import { AppError, errorLine } from "../../errors.ts";
+import { AppError, errorLine } from "../../core/errors.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import type { RuleFile } from "../../review/own-rules/rule-files.ts";

@@ -8,7 +8,7 @@ import { cacheFolder, isInPackage } from "../../config/folders.ts";
 import { programPath } from "../../config/process-env.ts";
 import { inspectServerEnv } from "../../config/server-env.ts";
 import { leastContextTokens } from "../../config/variables.ts";
-import { AppError, errorLine } from "../../errors.ts";
+import { AppError, errorLine } from "../../core/errors.ts";
 import { canFindByMeaning } from "../../graph/vectors.ts";
 import { ModelAbsent } from "../../llm/model.ts";
 import {
@@ -205,7 +205,7 @@ async function checkGitHub(env: Env): Promise<Diagnosis> {
     );
   }
   const { createProbot, appIdentity } = await import("../../webhooks/app-auth.ts");
-  const { createLogger } = await import("../../logger.ts");
+  const { createLogger } = await import("../../core/logger.ts");
   const { slug } = await appIdentity(createProbot(env.app, env.github, createLogger("silent")))();
   return ok(`${env.github.host} knows the App ${slug}`);
 }

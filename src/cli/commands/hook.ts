@@ -10,10 +10,10 @@ import {
   pushOfFramework,
   skipsHooks,
 } from "../../config/process-env.ts";
-import { AppError } from "../../errors.ts";
+import { AppError } from "../../core/errors.ts";
+import { shellWord } from "../../core/text/fence.ts";
 import type { HookRepository, HooksPlace } from "../../git/repository.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
-import { shellWord } from "../../text/fence.ts";
 import {
   type CommandContext,
   type CommandIo,

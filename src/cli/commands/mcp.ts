@@ -11,7 +11,7 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { readLocalEnv } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
-import { AppError, errorLine } from "../../errors.ts";
+import { AppError, errorLine } from "../../core/errors.ts";
 import { startReviewProcess } from "../../process/start-process.ts";
 import { ReviewJson } from "../../reporters/json.ts";
 import { clip, plainLine, WIDEST } from "../../reporters/terminal-style.ts";

@@ -1,6 +1,6 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { readRunsPlace } from "../../config/server-env.ts";
-import { AppError } from "../../errors.ts";
+import { AppError } from "../../core/errors.ts";
 import {
   type Breakdown,
   breakdownCsv,

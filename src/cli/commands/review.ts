@@ -4,9 +4,9 @@ import { type LocalEnv, rawEnv, readLocalEnv, withModel } from "../../config/env
 import { presentIndex } from "../../config/folders.ts";
 import { withOverrides } from "../../config/overrides.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
+import { AppError } from "../../core/errors.ts";
+import { atLeast, type Severity, severities } from "../../core/finding.ts";
 import { NOT_SELECTED } from "../../diff/filter.ts";
-import { AppError } from "../../errors.ts";
-import { atLeast, type Severity, severities } from "../../finding.ts";
 import type { StartedProcess } from "../../process/start-process.ts";
 import {
   countBySeverity,

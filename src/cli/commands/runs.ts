@@ -3,14 +3,14 @@ import { resolve } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { readLocalEnv } from "../../config/env.ts";
 import { readRunsPlace } from "../../config/server-env.ts";
-import { AppError, errorLine } from "../../errors.ts";
+import { AppError, errorLine } from "../../core/errors.ts";
+import { redactStrings } from "../../core/secrets/redact.ts";
+import { escapeUnseen } from "../../core/text/escape-invisible.ts";
 import { askedBy, taskName } from "../../queue/job.ts";
 import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../../queue/runs.ts";
 import { lastReview, paidFor, summaryOf } from "../../records/run-summary.ts";
 import { dollars, thousands } from "../../reporters/outcome.ts";
 import { clip, columns, createStyle, plainLine } from "../../reporters/terminal-style.ts";
-import { redactStrings } from "../../secrets/redact.ts";
-import { escapeUnseen } from "../../text/escape-invisible.ts";
 import {
   type CommandContext,
   type CommandIo,

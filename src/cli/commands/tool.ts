@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { AppError, errorLine } from "../../errors.ts";
+import { AppError, errorLine } from "../../core/errors.ts";
+import { escapeUnseen } from "../../core/text/escape-invisible.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
-import { escapeUnseen } from "../../text/escape-invisible.ts";
 import type { ToolResult } from "../../tools/tool.ts";
 import {
   type CommandContext,

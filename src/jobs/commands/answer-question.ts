@@ -1,6 +1,6 @@
 import type { StopReason, TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { AppError } from "../../core/errors.ts";
 import { createPrivacy } from "../../diff/filter.ts";
-import type { AppError } from "../../errors.ts";
 import type { Models } from "../../llm/model.ts";
 import { runTask } from "../../process/run-task.ts";
 import { modelAnswer, modelDescription } from "../../publish/command-answers.ts";

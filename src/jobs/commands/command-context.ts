@@ -1,8 +1,9 @@
-import { AppError, type ErrorCode, errorLine, publicLine } from "../../errors.ts";
+import { AppError, type ErrorCode, errorLine, publicLine } from "../../core/errors.ts";
+import { withoutMachineParts } from "../../core/ledger/entry.ts";
+import { type Marker, markerIn, parseMarker } from "../../core/ledger/marker.ts";
+import { cutCharacters } from "../../core/text/cut.ts";
 import type { CommentRef, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
-import { withoutMachineParts } from "../../ledger/entry.ts";
-import { type Marker, markerIn, parseMarker } from "../../ledger/marker.ts";
 import { type Answers, answersTo } from "../../ledger/read-ledger.ts";
 import { renderAnswer } from "../../publish/command-answers.ts";
 import { postOnce } from "../../publish/post-once.ts";
@@ -10,7 +11,6 @@ import type { ActTask, ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTas
 import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { AskedThread, ThreadMessage } from "../../review/answer/answer-input.ts";
-import { cutCharacters } from "../../text/cut.ts";
 import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { reviewPull } from "../review-pull.ts";

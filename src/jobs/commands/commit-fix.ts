@@ -1,5 +1,5 @@
-import { AppError } from "../../errors.ts";
-import type { ProofTest } from "../../finding.ts";
+import { AppError } from "../../core/errors.ts";
+import type { ProofTest } from "../../core/finding.ts";
 import { changedPaths, commitDiff, commitFiles, filesAt } from "../../git/commits.ts";
 import type { RevisionPlace } from "../../git/workspace.ts";
 import { commitMessage } from "../../publish/fix-texts.ts";

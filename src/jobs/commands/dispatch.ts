@@ -1,10 +1,11 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "../../core/errors.ts";
+import { isOpenFinding } from "../../core/ledger/entry.ts";
+import { formatMarker } from "../../core/ledger/marker.ts";
+import type { Pause } from "../../core/ledger/state.ts";
+import { withoutSecrets } from "../../core/secrets/redact.ts";
 import type { CommentRef, PullRequest } from "../../github/pull-request-api.ts";
 import { isSamePerson } from "../../ledger/authority.ts";
-import { isOpenFinding } from "../../ledger/entry.ts";
-import { formatMarker } from "../../ledger/marker.ts";
 import { asks, dismisses } from "../../ledger/reply-words.ts";
-import type { Pause } from "../../ledger/state.ts";
 import { commandRules, renderCommandTable, renderDryRun } from "../../publish/command-answers.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import { publicText } from "../../publish/public-text.ts";
@@ -20,7 +21,6 @@ import type {
 } from "../../queue/job.ts";
 import { type JobTools, requireLease } from "../../queue/run-job.ts";
 import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
-import { withoutSecrets } from "../../secrets/redact.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig, reviewConfig } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";

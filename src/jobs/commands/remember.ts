@@ -13,7 +13,9 @@ import {
 import { loadRepoConfig } from "../../config/load-config.ts";
 import { parseRepoConfig } from "../../config/parse-config.ts";
 import { isEnforced, isRuleEnforced, type RepoConfig } from "../../config/repo-config.ts";
-import { AppError, publicLine } from "../../errors.ts";
+import { AppError, publicLine } from "../../core/errors.ts";
+import { cutAtLine } from "../../core/text/cut.ts";
+import { inertMessage } from "../../core/text/inert-text.ts";
 import { severeOnly } from "../../figures/insights.ts";
 import type { FileProposal, PullRequest } from "../../github/pull-request-api.ts";
 import { publicPlain, publicText } from "../../publish/public-text.ts";
@@ -21,8 +23,6 @@ import type { Act, ActTask, JobOutcome } from "../../queue/job.ts";
 import { requireLease } from "../../queue/run-job.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/safe-markdown.ts";
-import { cutAtLine } from "../../text/cut.ts";
-import { inertMessage } from "../../text/inert-text.ts";
 import { type AskedContext, answered, type CommandContext, pageOf } from "./command-context.ts";
 
 /** The new text of a file, or the reason why there is none, for the person who asked. */

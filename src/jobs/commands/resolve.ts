@@ -1,7 +1,7 @@
-import { errorLine } from "../../errors.ts";
-import { isOpenCarried, isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
-import { formatMarker } from "../../ledger/marker.ts";
-import { emptyState, type LedgerState, mergedHashes } from "../../ledger/state.ts";
+import { errorLine } from "../../core/errors.ts";
+import { isOpenCarried, isOpenFinding, type Ledger, type PostedFinding } from "../../core/ledger/entry.ts";
+import { formatMarker } from "../../core/ledger/marker.ts";
+import { emptyState, type LedgerState, mergedHashes } from "../../core/ledger/state.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import { publicText } from "../../publish/public-text.ts";
 import { updateState } from "../../publish/sticky-comment.ts";

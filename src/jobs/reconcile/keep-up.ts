@@ -1,4 +1,4 @@
-import { AppError } from "../../errors.ts";
+import { AppError } from "../../core/errors.ts";
 import { figuresOfLedger } from "../../figures/pull-figures.ts";
 import { wholeList } from "../../github/app-client.ts";
 import { currentLedger } from "../../publish/existing.ts";

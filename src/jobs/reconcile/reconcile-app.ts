@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError, errorLine } from "../../errors.ts";
+import { AppError, errorLine } from "../../core/errors.ts";
 import { type AppApi, type DeliveryAttempt, wholeList } from "../../github/app-client.ts";
 import { sleepUnlessAborted } from "../../queue/database.ts";
 import type { JobOutcome, NewJob, RepositoryRef } from "../../queue/job.ts";

@@ -1,4 +1,4 @@
-import { errorLine } from "../../errors.ts";
+import { errorLine } from "../../core/errors.ts";
 import type {
   Installation,
   InstallationApi,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PostedFinding } from "../../ledger/entry.ts";
+import { PostedFinding } from "../../core/ledger/entry.ts";
 import { WorkInput } from "../review-input.ts";
 import { WorkResult } from "../review-result.ts";
 import { defineTask } from "../task.ts";

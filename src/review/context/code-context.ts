@@ -1,10 +1,10 @@
 import { grammarOf } from "../../code/languages.ts";
 import { isCommonName } from "../../code/names.ts";
 import { isTestFile } from "../../code/test-file.ts";
+import { cutLine } from "../../core/text/cut.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
 import { type DiffLine, type FileDiff, type Hunk, hunkOf, shownBytes } from "../../diff/file-diff.ts";
 import type { Workspace } from "../../git/workspace.ts";
-import { cutLine } from "../../text/cut.ts";
-import { wrapUntrusted } from "../../text/fence.ts";
 import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 import type { OpenedGraph } from "../review-run.ts";
 import { calleePieces } from "./callees.ts";

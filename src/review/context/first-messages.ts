@@ -1,10 +1,10 @@
 import { mildestMinimum } from "../../config/repo-config.ts";
+import { byteLength, cutAtLine, cutLine } from "../../core/text/cut.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
 import { type FileDiff, renderHunks, shownBytes } from "../../diff/file-diff.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
 import type { Commit, Shas, TreeEntry, Workspace } from "../../git/workspace.ts";
 import type { Message } from "../../llm/model.ts";
-import { byteLength, cutAtLine, cutLine } from "../../text/cut.ts";
-import { wrapUntrusted } from "../../text/fence.ts";
 import { changeLetters, toldLine } from "../../tools/changed-files.ts";
 import type { CoverageSink } from "../../tools/diff-pages.ts";
 import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";

@@ -10,10 +10,10 @@ import { definers } from "../../code/likely-definition.ts";
 import { closeness, mentionsIn } from "../../code/names.ts";
 import type { Reference } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
+import { AppError } from "../../core/errors.ts";
+import { cutLine, splitLines } from "../../core/text/cut.ts";
 import { reasonByName } from "../../diff/skipped-names.ts";
-import { AppError } from "../../errors.ts";
 import type { TreeEntry, Workspace } from "../../git/workspace.ts";
-import { cutLine, splitLines } from "../../text/cut.ts";
 import { modulesOf } from "../../tools/parsed-files.ts";
 
 /** Lines from `start` to `end`, 1-indexed and inclusive. */

@@ -1,7 +1,7 @@
+import type { PostedFinding } from "../../core/ledger/entry.ts";
+import { cutAtLine, cutLine } from "../../core/text/cut.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
 import type { Commit } from "../../git/workspace.ts";
-import type { PostedFinding } from "../../ledger/entry.ts";
-import { cutAtLine, cutLine } from "../../text/cut.ts";
-import { wrapUntrusted } from "../../text/fence.ts";
 import type { ChangedFile } from "../../tools/diff-source.ts";
 import { showPath } from "../../tools/show.ts";
 import type { FailedCheck, LinkedIssue, PullText, ReviewInput } from "../review-input.ts";

@@ -1,4 +1,7 @@
 import { LRUCache } from "lru-cache";
+import { AppError } from "../../core/errors.ts";
+import type { Side } from "../../core/finding.ts";
+import { cutBytes, splitLines } from "../../core/text/cut.ts";
 import {
   createLineIndex,
   type FileDiff,
@@ -6,10 +9,7 @@ import {
   isHiddenForSize,
   lineAtHead,
 } from "../../diff/file-diff.ts";
-import { AppError } from "../../errors.ts";
-import type { Side } from "../../finding.ts";
 import type { Change, FileText, Ref, Workspace } from "../../git/workspace.ts";
-import { cutBytes, splitLines } from "../../text/cut.ts";
 import type { DiffSource } from "../../tools/diff-source.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ReportedFinding } from "../../tools/tool.ts";

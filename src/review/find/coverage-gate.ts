@@ -1,5 +1,6 @@
 import { type Coverage, createCoverage } from "../../agent/coverage.ts";
 import type { Interjection } from "../../agent/run-agent.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
 import {
   type DiffLine,
   divideHunk,
@@ -10,7 +11,6 @@ import {
   renderLine,
   shownBytes,
 } from "../../diff/file-diff.ts";
-import { wrapUntrusted } from "../../text/fence.ts";
 import { toldLine } from "../../tools/changed-files.ts";
 import { noteShown } from "../../tools/diff-pages.ts";
 import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";

@@ -1,7 +1,7 @@
 import { mildestMinimum } from "../../config/repo-config.ts";
+import { atLeast, type Finding, type Severity } from "../../core/finding.ts";
+import { unescapeAsIn } from "../../core/text/escape-invisible.ts";
 import { WITHHELD } from "../../diff/filter.ts";
-import { atLeast, type Finding, type Severity } from "../../finding.ts";
-import { unescapeAsIn } from "../../text/escape-invisible.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Rejection, ReportAnswer, ReportedFinding, ReportPort } from "../../tools/tool.ts";
 import type { ScopedRule } from "../named-rules.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { CodeLocation, Finding } from "../../finding.ts";
+import type { CodeLocation, Finding } from "../../core/finding.ts";
 
 type Identified = Pick<Finding, "path" | "side" | "symbol" | "category" | "quote">;
 

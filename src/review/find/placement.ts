@@ -1,6 +1,6 @@
 import { blockingRules } from "../../config/named-rules.ts";
 import { type EffectiveConfig, minimumSeverityAt } from "../../config/repo-config.ts";
-import { atLeast, bySeverity, type Finding, isCertain } from "../../finding.ts";
+import { atLeast, bySeverity, type Finding, isCertain } from "../../core/finding.ts";
 import type { PlacedFinding } from "../review-result.ts";
 import { withoutSuggestion } from "../suggestion/check-suggestion.ts";
 import type { AnchorFile } from "./anchor.ts";

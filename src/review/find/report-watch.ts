@@ -1,7 +1,7 @@
 import type { AgentEvent } from "../../agent/trajectory.ts";
-import { atLeast } from "../../finding.ts";
+import { atLeast } from "../../core/finding.ts";
+import { cutSentence } from "../../core/text/cut.ts";
 import { withoutThinking } from "../../llm/model.ts";
-import { cutSentence } from "../../text/cut.ts";
 import { finishReview } from "../../tools/finish-review.ts";
 import {
   type Claim,

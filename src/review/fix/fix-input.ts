@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { ProofTest } from "../../finding.ts";
-import { PostedFinding } from "../../ledger/entry.ts";
+import { ProofTest } from "../../core/finding.ts";
+import { PostedFinding } from "../../core/ledger/entry.ts";
 import { AskedThread } from "../answer/answer-input.ts";
 import { WorkInput } from "../review-input.ts";
 import { WorkResult } from "../review-result.ts";

@@ -1,6 +1,6 @@
-import { textBelowTitle } from "../../ledger/entry.ts";
+import { textBelowTitle } from "../../core/ledger/entry.ts";
+import { inlineCode, wrapUntrusted } from "../../core/text/fence.ts";
 import type { Message } from "../../llm/model.ts";
-import { inlineCode, wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { codeNow } from "../followup/recheck.ts";

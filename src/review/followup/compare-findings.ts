@@ -1,8 +1,8 @@
-import { type Finding, isCertain, isUndisputed, type Side, worstFirst } from "../../finding.ts";
-import { codeHash, type PostedFinding, textBelowTitle } from "../../ledger/entry.ts";
+import { type Finding, isCertain, isUndisputed, type Side, worstFirst } from "../../core/finding.ts";
+import { codeHash, type PostedFinding, textBelowTitle } from "../../core/ledger/entry.ts";
+import { cutAtLine } from "../../core/text/cut.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
-import { cutAtLine } from "../../text/cut.ts";
-import { wrapUntrusted } from "../../text/fence.ts";
 import { comparingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { DuplicateSink } from "../../tools/tool.ts";

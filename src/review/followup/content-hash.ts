@@ -1,6 +1,6 @@
 import { createHmac, hash } from "node:crypto";
 import { defaultRepoConfig, type EffectiveConfig } from "../../config/repo-config.ts";
-import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../ledger/state.ts";
+import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../core/ledger/state.ts";
 import type { ChangedFile } from "../../tools/diff-source.ts";
 
 const sha256 = (text: string) => hash("sha256", text, "base64url");

@@ -1,6 +1,6 @@
-import type { Finding } from "../../finding.ts";
-import { codeHash, type PostedFinding, withoutComment } from "../../ledger/entry.ts";
-import type { CarriedFinding } from "../../ledger/state.ts";
+import type { Finding } from "../../core/finding.ts";
+import { codeHash, type PostedFinding, withoutComment } from "../../core/ledger/entry.ts";
+import type { CarriedFinding } from "../../core/ledger/state.ts";
 import type { DiffSource } from "../../tools/diff-source.ts";
 import { resolveAnchor } from "../find/anchor.ts";
 import type { LineRange } from "../find/quote.ts";

@@ -1,8 +1,8 @@
 import type { Coverage } from "../../agent/coverage.ts";
+import { nullIfTooLarge } from "../../core/errors.ts";
+import type { Finding, Side } from "../../core/finding.ts";
+import type { Reviewed } from "../../core/ledger/state.ts";
 import { type FileDiff, type Hunk, renderHunks, shownBytes } from "../../diff/file-diff.ts";
-import { nullIfTooLarge } from "../../errors.ts";
-import type { Finding, Side } from "../../finding.ts";
-import type { Reviewed } from "../../ledger/state.ts";
 import { servedHunks } from "../../tools/diff-pages.ts";
 import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 import type { History } from "../review-input.ts";

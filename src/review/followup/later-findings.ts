@@ -1,8 +1,8 @@
 import pMap from "p-map";
 import { blockingRules, namedRules } from "../../config/named-rules.ts";
-import { AppError } from "../../errors.ts";
-import { type Finding, holdsSecret, isCertain, isUndisputed, worstFirst } from "../../finding.ts";
-import type { PostedFinding } from "../../ledger/entry.ts";
+import { AppError } from "../../core/errors.ts";
+import { type Finding, holdsSecret, isCertain, isUndisputed, worstFirst } from "../../core/finding.ts";
+import type { PostedFinding } from "../../core/ledger/entry.ts";
 import type { ChangedFile } from "../../tools/diff-source.ts";
 import { createUniqueIds, isSameFinding } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";

@@ -1,10 +1,10 @@
+import { AppError, asValue, publicLine } from "../../core/errors.ts";
+import type { Side } from "../../core/finding.ts";
+import { textBelowTitle } from "../../core/ledger/entry.ts";
+import { cutAtLine } from "../../core/text/cut.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
 import { lineAtHead, shorten } from "../../diff/file-diff.ts";
-import { AppError, asValue, publicLine } from "../../errors.ts";
-import type { Side } from "../../finding.ts";
-import { textBelowTitle } from "../../ledger/entry.ts";
 import type { Message } from "../../llm/model.ts";
-import { cutAtLine } from "../../text/cut.ts";
-import { wrapUntrusted } from "../../text/fence.ts";
 import type { ChangedFile } from "../../tools/diff-source.ts";
 import { settlingTools } from "../../tools/index.ts";
 import { count, showPath } from "../../tools/show.ts";

@@ -1,8 +1,8 @@
 import type { Diagnostic } from "../../analyzers/analyzer.ts";
 import { grammarOf } from "../../code/languages.ts";
 import { configText } from "../../config/load-config.ts";
-import { AppError } from "../../errors.ts";
-import { type Finding, OWN_RULE } from "../../finding.ts";
+import { AppError } from "../../core/errors.ts";
+import { type Finding, OWN_RULE } from "../../core/finding.ts";
 import type { Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 import { count } from "../../tools/show.ts";

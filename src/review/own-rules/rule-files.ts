@@ -6,8 +6,8 @@ import { AstGrepRule, keys } from "../../analyzers/rule-file.ts";
 import { dialectNamed } from "../../code/languages.ts";
 import type { FileProblem } from "../../config/load-config.ts";
 import { type ConfigProblem, parseDocuments, tooLarge, wholeFile } from "../../config/parse-config.ts";
+import { Category, Severity } from "../../core/finding.ts";
 import { createPathMatcher, patternFault } from "../../diff/paths.ts";
-import { Category, Severity } from "../../finding.ts";
 import { categoryOf } from "../tool-results/tool-findings.ts";
 
 /** The folder of a repository's own rules. */

@@ -3,8 +3,8 @@ import { createMeantCheck, fillIn, suggestionFor } from "../../analyzers/ast-gre
 import type { FoundMatch, RuleAnswer, RuleTask } from "../../analyzers/match-rule.ts";
 import { grammarOf } from "../../code/languages.ts";
 import { isNestedTooDeep, isWorthParsing } from "../../code/parse.ts";
-import { OWN_RULE } from "../../finding.ts";
-import { cutBytes } from "../../text/cut.ts";
+import { OWN_RULE } from "../../core/finding.ts";
+import { cutBytes } from "../../core/text/cut.ts";
 import type { OwnRule, RuleProblem } from "./rule-files.ts";
 
 /** A process that matches rules. */

@@ -1,9 +1,9 @@
 import { familyOf } from "../../code/imports.ts";
 import { isExample, isTestFile } from "../../code/test-file.ts";
+import { cutAtLine } from "../../core/text/cut.ts";
+import { inlineCode, wrapUntrusted } from "../../core/text/fence.ts";
 import { renderHunks } from "../../diff/file-diff.ts";
 import type { Message } from "../../llm/model.ts";
-import { cutAtLine } from "../../text/cut.ts";
-import { inlineCode, wrapUntrusted } from "../../text/fence.ts";
 import { intentTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Intent } from "../../tools/tool.ts";

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import pMap from "p-map";
-import { AppError, asValue, publicLine } from "../../errors.ts";
-import type { Proof, ProofTest, Revision } from "../../finding.ts";
+import { AppError, asValue, publicLine } from "../../core/errors.ts";
+import type { Proof, ProofTest, Revision } from "../../core/finding.ts";
+import { decodeText } from "../../core/text/decode.ts";
 import { type ChangedCode, type ChangedFileText, findChangedCode } from "../../proof/changed-code.ts";
 import {
   type Claimed,
@@ -13,7 +14,6 @@ import {
   type TestRuns,
 } from "../../proof/judge.ts";
 import type { TestEnd } from "../../proof/test-end.ts";
-import { decodeText } from "../../text/decode.ts";
 import { provingTools } from "../../tools/index.ts";
 import { type ProofReport, ToolError, type TriedTest } from "../../tools/tool.ts";
 import { publicModelError, type StopReason, whyNoResult, worstStop } from "../review-result.ts";

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import { z } from "zod";
-import { AppError } from "../../errors.ts";
-import { type Severity, worstFirst } from "../../finding.ts";
-import { JsonMeter } from "../../text/json.ts";
+import { AppError } from "../../core/errors.ts";
+import { type Severity, worstFirst } from "../../core/finding.ts";
+import { JsonMeter } from "../../core/text/json.ts";
 import { ToolResult } from "./tool-result.ts";
 
 /*

@@ -1,8 +1,8 @@
 import { firstIndex } from "../../code/tree.ts";
+import type { Category, Finding } from "../../core/finding.ts";
+import { splitLines } from "../../core/text/cut.ts";
 import { addedLinesOf } from "../../diff/file-diff.ts";
-import type { Category, Finding } from "../../finding.ts";
 import type { Workspace } from "../../git/workspace.ts";
-import { splitLines } from "../../text/cut.ts";
 import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 import { createIdentities } from "../find/fingerprint.ts";
 import { symbolAt } from "../find/symbols.ts";

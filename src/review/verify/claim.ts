@@ -1,3 +1,6 @@
+import type { Finding } from "../../core/finding.ts";
+import { cutAtLine } from "../../core/text/cut.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
 import {
   type DiffLine,
   divideHunk,
@@ -8,10 +11,7 @@ import {
   shorten,
   shownBytes,
 } from "../../diff/file-diff.ts";
-import type { Finding } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
-import { cutAtLine } from "../../text/cut.ts";
-import { wrapUntrusted } from "../../text/fence.ts";
 import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
 import { showPath } from "../../tools/show.ts";
 import type { AnchorFile } from "../find/anchor.ts";

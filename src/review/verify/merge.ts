@@ -1,7 +1,7 @@
-import { type CodeLocation, type Evidence, type Finding, worstFirst } from "../../finding.ts";
+import { type CodeLocation, type Evidence, type Finding, worstFirst } from "../../core/finding.ts";
+import { cutAtLine } from "../../core/text/cut.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
-import { cutAtLine } from "../../text/cut.ts";
-import { wrapUntrusted } from "../../text/fence.ts";
 import { mergingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { MergeSink, ReportPort } from "../../tools/tool.ts";

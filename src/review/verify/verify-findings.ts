@@ -1,6 +1,6 @@
 import pMap from "p-map";
-import { AppError, asValue, publicLine } from "../../errors.ts";
-import { atLeast, type CodeLocation, type Evidence, type Finding, worstFirst } from "../../finding.ts";
+import { AppError, asValue, publicLine } from "../../core/errors.ts";
+import { atLeast, type CodeLocation, type Evidence, type Finding, worstFirst } from "../../core/finding.ts";
 import { judgingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";

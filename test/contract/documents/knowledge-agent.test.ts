@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import type { Graph, GraphAnswer } from "../../../src/graph/graph.ts";
 import { graphRagQuery } from "../../../src/tools/graph-rag-query.ts";
 import { runTool } from "../../../src/tools/run-tool.ts";

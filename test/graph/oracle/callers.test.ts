@@ -52,7 +52,7 @@ async function expectUses(name: string, files: Files, oracle: Oracle, size: numb
 }
 
 describe("callers that the graph finds", () => {
-  const own = filesBelow(["src/diff", "src/text"], /\.ts$/);
+  const own = filesBelow(["src/diff", "src/core/text"], /\.ts$/);
   const service = createService(own);
 
   it("are those that the TypeScript language service finds in this repository's code", () =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { parseMarker } from "../../../src/core/ledger/marker.ts";
 import { figuresOfLedger } from "../../../src/figures/pull-figures.ts";
-import { parseMarker } from "../../../src/ledger/marker.ts";
 import { currentLedger } from "../../../src/publish/existing.ts";
 import type { Act } from "../../../src/queue/job.ts";
 import { refusal } from "../../publish/memory-github.ts";

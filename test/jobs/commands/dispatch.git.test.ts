@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
-import { formatMarker, parseMarker } from "../../../src/ledger/marker.ts";
+import { AppError } from "../../../src/core/errors.ts";
+import { formatMarker, parseMarker } from "../../../src/core/ledger/marker.ts";
 import { commandTable } from "../../../src/publish/command-answers.ts";
 import type { Command } from "../../../src/queue/job.ts";
 import { parseCommand } from "../../../src/webhooks/commands.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { parseMarker } from "../../../src/ledger/marker.ts";
+import { parseMarker } from "../../../src/core/ledger/marker.ts";
 import { refusal } from "../../publish/memory-github.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { liveInBody } from "../../support/markdown-oracle.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { eventReview } from "../../../src/jobs/new-jobs.ts";
 import type { NewJob } from "../../../src/queue/job.ts";
 import { hour, RememberedApp, start } from "./remembered-app.ts";

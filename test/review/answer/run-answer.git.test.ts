@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LoopEntry } from "../../../src/agent/trajectory.ts";
 import { RepoConfig } from "../../../src/config/repo-config.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { createPrivacy } from "../../../src/diff/filter.ts";
-import { AppError } from "../../../src/errors.ts";
 import { forAllRoles, type Model, type Protocol } from "../../../src/llm/model.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import type { AnswerInput, AskedThread } from "../../../src/review/answer/answer-input.ts";

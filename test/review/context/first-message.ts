@@ -1,5 +1,5 @@
+import type { PostedFinding } from "../../../src/core/ledger/entry.ts";
 import { createPrivacy } from "../../../src/diff/filter.ts";
-import type { PostedFinding } from "../../../src/ledger/entry.ts";
 import { firstMessages, type MessageParts } from "../../../src/review/context/first-messages.ts";
 import type { RuleMatches } from "../../../src/review/find/rule-matches.ts";
 import type { PullText } from "../../../src/review/review-input.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { Masks } from "../../../src/core/secrets/masks.ts";
+import { byteLength } from "../../../src/core/text/cut.ts";
 import { createMasking } from "../../../src/llm/masked-request.ts";
 import { learningWorkspace } from "../../../src/process/masking.ts";
-import { Masks } from "../../../src/secrets/masks.ts";
-import { byteLength } from "../../../src/text/cut.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { writeOut } from "../../support/secret-corpus.ts";
 import { seeded } from "../../support/seeded.ts";

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TextFile } from "../../../src/code/code-file.ts";
+import { byteLength } from "../../../src/core/text/cut.ts";
+import { escapeInvisible } from "../../../src/core/text/escape-invisible.ts";
 import { joined } from "../../../src/review/context/lookup.ts";
 import {
   kinds,
@@ -10,8 +12,6 @@ import {
   ShownLines,
   selectPieces,
 } from "../../../src/review/context/pieces.ts";
-import { byteLength } from "../../../src/text/cut.ts";
-import { escapeInvisible } from "../../../src/text/escape-invisible.ts";
 
 const line = fc.oneof(
   fc.constantFrom("", "}", "return x;", "  // é 漢", "\u200b\u0000\r", "x".repeat(900)),

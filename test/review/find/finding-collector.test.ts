@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Finding } from "../../../src/finding.ts";
+import { Finding } from "../../../src/core/finding.ts";
 import type { AnchorFile } from "../../../src/review/find/anchor.ts";
 import { createFindingCollector } from "../../../src/review/find/finding-collector.ts";
 import type { ReportedFinding } from "../../../src/tools/tool.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RuleDefinition } from "../../../src/config/named-rules.ts";
-import type { Finding } from "../../../src/finding.ts";
+import type { Finding } from "../../../src/core/finding.ts";
 import type { AnchorFile } from "../../../src/review/find/anchor.ts";
 import { placeFinding, placeFindings } from "../../../src/review/find/placement.ts";
 import { reviewInput } from "../../support/review-input.ts";

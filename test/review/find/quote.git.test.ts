@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { cutLine } from "../../../src/core/text/cut.ts";
 import { MAX_LINE_BYTES, renderLine } from "../../../src/diff/file-diff.ts";
 import {
   findQuote,
@@ -9,7 +10,6 @@ import {
   squeeze,
   undecorated,
 } from "../../../src/review/find/quote.ts";
-import { cutLine } from "../../../src/text/cut.ts";
 
 const at = (start: number, end = start) => ({ start, end });
 /** A stated place that confirms no other. */

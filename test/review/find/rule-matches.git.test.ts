@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Analyzer, Diagnostic } from "../../../src/analyzers/analyzer.ts";
-import { AppError } from "../../../src/errors.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { openWorkspace } from "../../../src/git/object-workspace.ts";
 import type { Workspace } from "../../../src/git/workspace.ts";
 import {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { answered, call, commandsThat, edit, FixedRepository, finish, look, run } from "./fix-fixture.ts";
 
 const repo = new FixedRepository();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
-import type { Finding } from "../../../src/finding.ts";
-import type { Reviewed } from "../../../src/ledger/state.ts";
+import { AppError } from "../../../src/core/errors.ts";
+import type { Finding } from "../../../src/core/finding.ts";
+import type { Reviewed } from "../../../src/core/ledger/state.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import {
   comment,

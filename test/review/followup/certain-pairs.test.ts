@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../../src/finding.ts";
-import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
+import type { Finding } from "../../../src/core/finding.ts";
+import { codeHash, type PostedFinding } from "../../../src/core/ledger/entry.ts";
 import { certainPairs, underRuleOf } from "../../../src/review/followup/compare-findings.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { earlierFinding, facts } from "./earlier-finding.ts";

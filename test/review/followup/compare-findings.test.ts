@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../../src/finding.ts";
-import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
+import type { Finding } from "../../../src/core/finding.ts";
+import { codeHash, type PostedFinding } from "../../../src/core/ledger/entry.ts";
 import type { AnchorFile } from "../../../src/review/find/anchor.ts";
 import { locate, nearCollisions } from "../../../src/review/followup/compare-findings.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";

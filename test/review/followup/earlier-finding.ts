@@ -1,4 +1,4 @@
-import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
+import { codeHash, type PostedFinding } from "../../../src/core/ledger/entry.ts";
 import type { LineRange } from "../../../src/review/find/quote.ts";
 import { postedFinding } from "../../ledger/posted-finding.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Finding } from "../../../src/finding.ts";
-import type { CarriedFinding, Reviewed } from "../../../src/ledger/state.ts";
+import type { Finding } from "../../../src/core/finding.ts";
+import type { CarriedFinding, Reviewed } from "../../../src/core/ledger/state.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import {
   COUNT,

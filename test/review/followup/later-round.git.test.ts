@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
-import type { Reviewed } from "../../../src/ledger/state.ts";
+import { AppError } from "../../../src/core/errors.ts";
+import type { Reviewed } from "../../../src/core/ledger/state.ts";
 import {
   COUNT,
   comment,

@@ -1,7 +1,7 @@
 import type { LoopEntry, Trajectory } from "../../../src/agent/trajectory.ts";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import type { Effort } from "../../../src/config/repo-config.ts";
-import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
+import { codeHash, type PostedFinding } from "../../../src/core/ledger/entry.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import { reviewChange } from "../../../src/review/review-change.ts";

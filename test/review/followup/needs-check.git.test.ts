@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { PostedFinding } from "../../../src/core/ledger/entry.ts";
 import type { FileDiff } from "../../../src/diff/file-diff.ts";
-import type { PostedFinding } from "../../../src/ledger/entry.ts";
 import { type CheckedChange, needsCheck } from "../../../src/review/followup/earlier.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { comment } from "./later-round.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { codeHash, type PostedFinding } from "../../../src/ledger/entry.ts";
-import type { Reviewed } from "../../../src/ledger/state.ts";
+import { codeHash, type PostedFinding } from "../../../src/core/ledger/entry.ts";
+import type { Reviewed } from "../../../src/core/ledger/state.ts";
 import { comment, createRounds, finding, type Head, type Rounds, reports, round } from "./later-round.ts";
 
 let repo: Rounds;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../src/ledger/state.ts";
+import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../src/core/ledger/state.ts";
 import { contentHashBy } from "../../../src/review/followup/content-hash.ts";
 import {
   findReviewedHunks,

@@ -1,4 +1,4 @@
-import type { Reviewed } from "../../../src/ledger/state.ts";
+import type { Reviewed } from "../../../src/core/ledger/state.ts";
 import { contentHashBy } from "../../../src/review/followup/content-hash.ts";
 import {
   findReviewedHunks,

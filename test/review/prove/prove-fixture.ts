@@ -1,5 +1,5 @@
 import { RepoConfig } from "../../../src/config/repo-config.ts";
-import type { Revision } from "../../../src/finding.ts";
+import type { Revision } from "../../../src/core/finding.ts";
 import { forAllRoles } from "../../../src/llm/model.ts";
 import type { TestEnd } from "../../../src/proof/test-end.ts";
 import type { ProveInput, ProveTarget } from "../../../src/review/prove/prove-input.ts";

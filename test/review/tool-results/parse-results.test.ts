@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../../src/errors.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { parseResults } from "../../../src/review/tool-results/parse-results.ts";
 import { ToolResult } from "../../../src/review/tool-results/tool-result.ts";
 

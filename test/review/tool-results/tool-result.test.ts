@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { severities, worstFirst } from "../../../src/finding.ts";
+import { severities, worstFirst } from "../../../src/core/finding.ts";
 import { fairShare, ToolResult } from "../../../src/review/tool-results/tool-result.ts";
 
 const result = (over: Partial<ToolResult>): ToolResult =>

@@ -8,7 +8,7 @@ import {
   cutLine,
   headAndTail,
   splitLines,
-} from "../../src/text/cut.ts";
+} from "../../../src/core/text/cut.ts";
 
 describe("cutBytes", () => {
   it("never breaks a character", () => {

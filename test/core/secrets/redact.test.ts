@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { registerSecret } from "../../src/secrets/live-secrets.ts";
-import { redactLines, redactStrings, redactText, withoutSecrets } from "../../src/secrets/redact.ts";
-import { plantedSecrets, writeOut } from "../support/secret-corpus.ts";
-import { seeded } from "../support/seeded.ts";
+import { registerSecret } from "../../../src/core/secrets/live-secrets.ts";
+import { redactLines, redactStrings, redactText, withoutSecrets } from "../../../src/core/secrets/redact.ts";
+import { plantedSecrets, writeOut } from "../../support/secret-corpus.ts";
+import { seeded } from "../../support/seeded.ts";
 
 const random = seeded(11);
 const gitHubToken = writeOut("ghp_{base62:36}", random);

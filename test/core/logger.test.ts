@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { AppError } from "../src/errors.ts";
-import { createLogger, type LogLevel } from "../src/logger.ts";
-import { registerSecret } from "../src/secrets/live-secrets.ts";
-import { withoutSecrets } from "../src/secrets/redact.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { createLogger, type LogLevel } from "../../src/core/logger.ts";
+import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
+import { withoutSecrets } from "../../src/core/secrets/redact.ts";
 
 function book(level: LogLevel = "info") {
   const lines: string[] = [];

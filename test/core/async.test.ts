@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { unlessAborted, within } from "../src/async.ts";
+import { unlessAborted, within } from "../../src/core/async.ts";
 
 const never = new Promise<never>(() => {});
 

@@ -6,8 +6,8 @@ import {
   holdsPlainSecret,
   registerSecret,
   withoutLiveSecrets,
-} from "../../src/secrets/live-secrets.ts";
-import { seeded } from "../support/seeded.ts";
+} from "../../../src/core/secrets/live-secrets.ts";
+import { seeded } from "../../support/seeded.ts";
 
 const random = seeded(7);
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

@@ -6,7 +6,7 @@ import {
   looksMixed,
   looksRandom,
   partsOfName,
-} from "../../src/secrets/randomness.ts";
+} from "../../../src/core/secrets/randomness.ts";
 
 describe("a placeholder", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { failedProxy, rememberProxies } from "../src/proxies.ts";
+import { failedProxy, rememberProxies } from "../../src/core/proxies.ts";
 
 const https = "http://ada:pass-word@proxy.example:3128";
 const http = "http://127.0.0.1:9";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatMarker, type Marker, parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
-import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
-import { renderComment } from "../../src/publish/render-comment.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
-import { anyState } from "./any-state.ts";
+import { formatMarker, type Marker, parseMarker, stripMarkers } from "../../../src/core/ledger/marker.ts";
+import { emptyState, type LedgerState } from "../../../src/core/ledger/state.ts";
+import { renderComment } from "../../../src/publish/render-comment.ts";
+import { anyState } from "../../ledger/any-state.ts";
+import { sampleFinding } from "../../reporters/sample-result.ts";
 
 const text = fc.string({ unit: "binary" });
 const id = fc.integer({ min: 1, max: 2 ** 52 });

@@ -1,11 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { severities } from "../../src/finding.ts";
-import { codeHash, commentText, commentTitle, openFindings, textBelowTitle } from "../../src/ledger/entry.ts";
-import { readLedger } from "../../src/ledger/read-ledger.ts";
-import { emptyState } from "../../src/ledger/state.ts";
-import { renderComment, type Spot } from "../../src/publish/render-comment.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
-import { findingBody, marked, reply, Source, summary, thread, us } from "./ledger-source.ts";
+import { severities } from "../../../src/core/finding.ts";
+import {
+  codeHash,
+  commentText,
+  commentTitle,
+  openFindings,
+  textBelowTitle,
+} from "../../../src/core/ledger/entry.ts";
+import { emptyState } from "../../../src/core/ledger/state.ts";
+import { readLedger } from "../../../src/ledger/read-ledger.ts";
+import { renderComment, type Spot } from "../../../src/publish/render-comment.ts";
+import { findingBody, marked, reply, Source, summary, thread, us } from "../../ledger/ledger-source.ts";
+import { sampleFinding } from "../../reporters/sample-result.ts";
 
 const context = {
   repositoryUrl: "https://github.com/octo/shop",

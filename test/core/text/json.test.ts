@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isWithin, JsonMeter, withStrings } from "../../src/text/json.ts";
+import { isWithin, JsonMeter, withStrings } from "../../../src/core/text/json.ts";
 
 const limits = { depth: 3, elements: 8, members: 4 };
 const mostDigits = 1_000;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { micromark } from "micromark";
 import { describe, expect, it } from "vitest";
-import { writtenText } from "../../src/text/written-text.ts";
+import { writtenText } from "../../../src/core/text/written-text.ts";
 
 describe("what a person wrote", () => {
   it.each([

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatMarker } from "../../src/ledger/marker.ts";
-import { emptyState, fitState, type LedgerState, stateBytes } from "../../src/ledger/state.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
-import { anyState } from "./any-state.ts";
+import { formatMarker } from "../../../src/core/ledger/marker.ts";
+import { emptyState, fitState, type LedgerState, stateBytes } from "../../../src/core/ledger/state.ts";
+import { anyState } from "../../ledger/any-state.ts";
+import { sampleFinding } from "../../reporters/sample-result.ts";
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `id${at}`);
 const hashes = (count: number) => ids(count).map((id) => id.padEnd(15, "x"));

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ProofTest } from "../../src/finding.ts";
-import { commentText, textBelowTitle, withoutMachineParts } from "../../src/ledger/entry.ts";
-import { proofIn } from "../../src/ledger/folds.ts";
-import { formatMarker } from "../../src/ledger/marker.ts";
-import { createSeal } from "../../src/ledger/seal.ts";
-import { sealedText } from "../../src/publish/public-text.ts";
-import { renderComment, type Spot } from "../../src/publish/render-comment.ts";
-import { withoutSecrets } from "../../src/secrets/redact.ts";
-import { hostileText } from "../reporters/any-result.ts";
-import { sampleFinding, sampleProof } from "../reporters/sample-result.ts";
-import { pageOf } from "../support/markdown-oracle.ts";
+import { ProofTest } from "../../../src/core/finding.ts";
+import { commentText, textBelowTitle, withoutMachineParts } from "../../../src/core/ledger/entry.ts";
+import { proofIn } from "../../../src/core/ledger/folds.ts";
+import { formatMarker } from "../../../src/core/ledger/marker.ts";
+import { withoutSecrets } from "../../../src/core/secrets/redact.ts";
+import { createSeal } from "../../../src/ledger/seal.ts";
+import { sealedText } from "../../../src/publish/public-text.ts";
+import { renderComment, type Spot } from "../../../src/publish/render-comment.ts";
+import { hostileText } from "../../reporters/any-result.ts";
+import { sampleFinding, sampleProof } from "../../reporters/sample-result.ts";
+import { pageOf } from "../../support/markdown-oracle.ts";
 
 const context = {
   repositoryUrl: "https://github.com/octo/shop",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { secretFormsIn } from "../../src/secrets/forms.ts";
-import { redactText } from "../../src/secrets/redact.ts";
-import { inSyntaxes, lookAlikes, plantedSecrets } from "../support/secret-corpus.ts";
+import { secretFormsIn } from "../../../src/core/secrets/forms.ts";
+import { redactText } from "../../../src/core/secrets/redact.ts";
+import { inSyntaxes, lookAlikes, plantedSecrets } from "../../support/secret-corpus.ts";
 
 /** Twelve characters of a secret in a row, or all of a shorter one, are too many. */
 function leaks(secret: string, clean: string): boolean {

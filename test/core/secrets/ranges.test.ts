@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { censored, merged, valuesIn, withoutRanges } from "../../src/secrets/ranges.ts";
+import { censored, merged, valuesIn, withoutRanges } from "../../../src/core/secrets/ranges.ts";
 
 const ranges = fc.array(
   fc

@@ -2,10 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createEgress, type EgressOptions, type Outgoing, reachOfHost } from "../src/egress.ts";
-import { AppError } from "../src/errors.ts";
-import { holdsLiveSecret, registerSecret } from "../src/secrets/live-secrets.ts";
-import { seeded } from "./support/seeded.ts";
+import { createEgress, type EgressOptions, type Outgoing, reachOfHost } from "../../src/core/egress.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { holdsLiveSecret, registerSecret } from "../../src/core/secrets/live-secrets.ts";
+import { seeded } from "../support/seeded.ts";
 
 const home = "https://api.example.com";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { unescapeInvisible } from "../../src/text/escape-invisible.ts";
-import { fence, inlineCode, unusedMark, wrapUntrusted } from "../../src/text/fence.ts";
+import { unescapeInvisible } from "../../../src/core/text/escape-invisible.ts";
+import { fence, inlineCode, unusedMark, wrapUntrusted } from "../../../src/core/text/fence.ts";
 
 const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex");
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isLiteral, secretForms, secretFormsIn } from "../../src/secrets/forms.ts";
-import { writeOut } from "../support/secret-corpus.ts";
-import { seeded } from "../support/seeded.ts";
+import { isLiteral, secretForms, secretFormsIn } from "../../../src/core/secrets/forms.ts";
+import { writeOut } from "../../support/secret-corpus.ts";
+import { seeded } from "../../support/seeded.ts";
 
 const random = seeded(17);
 
@@ -76,7 +76,7 @@ describe("a search for the values of names", () => {
 
 describe("the forms of issuers", () => {
   const corpus: { kinds: Record<string, { forms: string[]; contexts?: string[] }> } = JSON.parse(
-    readFileSync(new URL("../../fixtures/secrets/true.json", import.meta.url), "utf8"),
+    readFileSync(new URL("../../../fixtures/secrets/true.json", import.meta.url), "utf8"),
   );
 
   it("find 99.9 % or more of random tokens, although some hold parts of words", () => {

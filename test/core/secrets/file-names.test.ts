@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isNamedLikeSecret } from "../../src/secrets/file-names.ts";
+import { isNamedLikeSecret } from "../../../src/core/secrets/file-names.ts";
 
 describe("a file that is named like a secret", () => {
   it.each(

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { chmodSync, copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { livenessOf, ownIdentity } from "../src/process-identity.ts";
-import { TempFolder } from "./support/git-repo.ts";
+import { livenessOf, ownIdentity } from "../../src/core/process-identity.ts";
+import { TempFolder } from "../support/git-repo.ts";
 
 describe("whether a process runs", () => {
   it("is known of this one, of one that has ended, and of one that was given its pid", async () => {
@@ -24,7 +24,7 @@ describe("whether a process runs", () => {
       using folder = new TempFolder("identity");
       chmodSync(folder.path, 0o755);
       const source = join(folder.path, "process-identity.ts");
-      copyFileSync(join(import.meta.dirname, "../src/process-identity.ts"), source);
+      copyFileSync(join(import.meta.dirname, "../../src/core/process-identity.ts"), source);
       const script = `
         const { livenessOf, ownIdentity } = await import(${JSON.stringify(source)});
         const other = { ...ownIdentity, pid: ${process.pid}, started: "${ownIdentity.started}" };

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createMasking } from "../../src/llm/masked-request.ts";
-import { Masks } from "../../src/secrets/masks.ts";
-import { wrapUntrusted } from "../../src/text/fence.ts";
-import { type Planted, plantedSecrets, writeOut } from "../support/secret-corpus.ts";
-import { seeded } from "../support/seeded.ts";
+import { Masks } from "../../../src/core/secrets/masks.ts";
+import { wrapUntrusted } from "../../../src/core/text/fence.ts";
+import { createMasking } from "../../../src/llm/masked-request.ts";
+import { type Planted, plantedSecrets, writeOut } from "../../support/secret-corpus.ts";
+import { seeded } from "../../support/seeded.ts";
 
 const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 const keyOf = (seed: number) => writeOut("{pem:RSA PRIVATE KEY:700}", seeded(seed));

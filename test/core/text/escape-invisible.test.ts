@@ -6,7 +6,7 @@ import {
   showHidden,
   unescapeAsIn,
   unescapeInvisible,
-} from "../../src/text/escape-invisible.ts";
+} from "../../../src/core/text/escape-invisible.ts";
 
 const cases: [what: string, text: string, shown: string][] = [
   ["plain code", "if (a && b) {\n\treturn 'é 漢 😀';\n}", "if (a && b) {\n\treturn 'é 漢 😀';\n}"],

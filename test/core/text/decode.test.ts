@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeStart, decodeText, looksBinary, splitNul, splitRecords } from "../../src/text/decode.ts";
+import {
+  decodeStart,
+  decodeText,
+  looksBinary,
+  splitNul,
+  splitRecords,
+} from "../../../src/core/text/decode.ts";
 
 describe("how a file begins", () => {
   it("is the beginning of its text, wherever it is cut", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inertMessage, mayNameCommit, withoutCommands } from "../../src/text/inert-text.ts";
+import { inertMessage, mayNameCommit, withoutCommands } from "../../../src/core/text/inert-text.ts";
 
 const shown = (text: string) => inertMessage(text).replaceAll("\u200b", "|");
 
