@@ -16,7 +16,7 @@ const processes = [
   "process/review-process",
   "process/index-process",
   "process/rule-process",
-  "graph/extract-worker",
+  "repo/index/extract-worker",
   "process/results-thread",
   "queue/reader-thread",
   "sandbox/supervisor/bridge",

@@ -18,8 +18,9 @@ import {
   repoConfigSchema,
 } from "../src/config/repo-config.ts";
 import { environmentDocs } from "../src/config/variables.ts";
-import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
 import { commandRules, renderCommandTable } from "../src/publish/command-answers.ts";
+import { MAX_REVIEWABLE_LINES } from "../src/repo/diff/filter.ts";
+import { MAX_RENDERED_BYTES } from "../src/repo/show.ts";
 import { eventSchema } from "../src/reporters/event.ts";
 import { reviewJsonSchema } from "../src/reporters/json.ts";
 import {
@@ -32,7 +33,6 @@ import {
   readingTools,
   reportingTools,
 } from "../src/tools/index.ts";
-import { MAX_RENDERED_BYTES } from "../src/tools/show.ts";
 import type { AnyTool } from "../src/tools/tool.ts";
 import { benchTable, scaleTables } from "./figures.ts";
 import { ruleList } from "./rule-source.ts";

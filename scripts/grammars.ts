@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { registeredDialects } from "../src/code/languages.ts";
+import { registeredDialects } from "../src/repo/code/languages.ts";
 
 const require = createRequire(import.meta.url);
 

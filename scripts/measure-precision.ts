@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { analyzeChange, createAnalyzers } from "../src/analyzers/analyze-change.ts";
 import type { AnalyzedFile } from "../src/analyzers/analyzer.ts";
 import { ruleGrammarOf } from "../src/analyzers/rule-file.ts";
-import { isWorthParsing } from "../src/code/parse.ts";
+import { isWorthParsing } from "../src/repo/code/parse.ts";
 
 interface Measured {
   folder: string;

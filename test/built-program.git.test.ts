@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { platformsHere } from "../scripts/grammars.ts";
-import { registeredDialects } from "../src/code/languages.ts";
+import { registeredDialects } from "../src/repo/code/languages.ts";
 import { programEntry } from "./support/built-program.ts";
 
 const root = join(import.meta.dirname, "..");

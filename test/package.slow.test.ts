@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
-import { createLayoutSource } from "../src/code/layout-source.ts";
+import { createLayoutSource } from "../src/repo/code/layout-source.ts";
 import { hello } from "./cli/mcp-client.ts";
 import { GitRepo, TempFolder, testGitEnvironment } from "./support/git-repo.ts";
 import { unsetVariables } from "./support/run-cli.ts";

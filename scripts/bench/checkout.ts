@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { checkout } from "../../src/git/checkout.ts";
-import { Mirror } from "../../src/git/mirror.ts";
+import { checkout } from "../../src/repo/git/checkout.ts";
+import { Mirror } from "../../src/repo/git/mirror.ts";
 import { GitHttpServer } from "../../test/support/git-http.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { timeOf } from "./bare-process.ts";

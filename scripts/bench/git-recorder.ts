@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { openLocalRange } from "../../src/git/range.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
 import { gitPath } from "../../test/support/git-repo.ts";
 import { type BareProcess, timeOf } from "./bare-process.ts";
 

@@ -1,10 +1,10 @@
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { openLocalRange } from "../../src/git/range.ts";
-import type { Graph } from "../../src/graph/graph.ts";
-import { openGraph, sourceOfWorkspace } from "../../src/graph/open-graph.ts";
 import { keepCompiledCode } from "../../src/process/compile-cache.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
+import type { Graph } from "../../src/repo/index/graph.ts";
+import { openGraph, sourceOfWorkspace } from "../../src/repo/index/open-graph.ts";
 import { GitRepo, gitPath } from "../../test/support/git-repo.ts";
 import { runCli } from "../../test/support/run-cli.ts";
 import { type Peaks, watchMemory } from "./memory.ts";

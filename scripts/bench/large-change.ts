@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { createPrivacy } from "../../src/diff/filter.ts";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { openLocalRange } from "../../src/git/range.ts";
-import type { RevisionPlace } from "../../src/git/workspace.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { createPrivacy } from "../../src/repo/diff/filter.ts";
+import { createDiffSource } from "../../src/repo/diff-source.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
+import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { readingTools } from "../../src/tools/index.ts";
 import { createRegistry } from "../../src/tools/run-tool.ts";
 import type { ToolContext } from "../../src/tools/tool.ts";

@@ -3,10 +3,10 @@
  * reports its cost.
  */
 
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { RevisionPlace } from "../../src/git/workspace.ts";
+import { createDiffSource } from "../../src/repo/diff-source.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { planUnits } from "../../src/review/plan/plan-units.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
 import type { PlanReport } from "./planning.ts";
 
 const UNIT_BYTES = 200_000;

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { openLocalRange } from "../../src/git/range.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
 import { checkedOut } from "../../test/support/checked-out.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { timeOf } from "./bare-process.ts";

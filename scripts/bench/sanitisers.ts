@@ -9,12 +9,12 @@ import { escapeInvisible, showHidden, unescapeInvisible } from "../../src/core/t
 import { fence, inlineCode, wrapUntrusted } from "../../src/core/text/fence.ts";
 import { inertMessage, withoutCommands } from "../../src/core/text/inert-text.ts";
 import { writtenText } from "../../src/core/text/written-text.ts";
-import { parseFilePatch, surveyPatch } from "../../src/diff/file-diff.ts";
-import { createPathMatcher } from "../../src/diff/paths.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
 import { withoutThinking } from "../../src/llm/model.ts";
 import { callsIn } from "../../src/llm/text-fallback.ts";
 import { publicText } from "../../src/publish/public-text.ts";
+import { parseFilePatch, surveyPatch } from "../../src/repo/diff/file-diff.ts";
+import { createPathMatcher } from "../../src/repo/diff/paths.ts";
 import {
   untrustedBlock,
   untrustedCode,

@@ -1,5 +1,5 @@
 import { rgPath } from "@vscode/ripgrep";
-import { ripgrepArguments } from "../../src/git/search.ts";
+import { ripgrepArguments } from "../../src/repo/git/search.ts";
 import { MAX_RESULTS, SearchInput } from "../../src/tools/search-in-files.ts";
 import { timeOf } from "./bare-process.ts";
 import type { LargeChange, ToolSession } from "./large-change.ts";

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { openLocalRange } from "../../src/git/range.ts";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
+import { createDiffSource } from "../../src/repo/diff-source.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
 import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { gitPath } from "../../test/support/git-repo.ts";
 import { reviewInput } from "../../test/support/review-input.ts";
 import { scriptedModel } from "../../test/support/scripted.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { programPath } from "../../src/config/process-env.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { requireGit, runGit } from "../../src/git/run-git.ts";
+import { requireGit, runGit } from "../../src/repo/git/run-git.ts";
 import type { EvalCase } from "./case-format.ts";
 
 /** A repository in which `main` is the base of the case's pull request and `pull` is its head. */

@@ -1,5 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
-import { grammarOf, loadAstGrep } from "../../src/code/languages.ts";
+import { grammarOf, loadAstGrep } from "../../src/repo/code/languages.ts";
 import { escapeHtml, Html } from "./html.ts";
 
 interface Token {

@@ -1,4 +1,4 @@
-import type { CoverageSink } from "../tools/diff-pages.ts";
+import type { CoverageSink } from "../repo/diff-pages.ts";
 
 interface CoverageCounts {
   /** `-U3` hunks of all files given. */

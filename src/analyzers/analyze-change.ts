@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setImmediate as nextTick } from "node:timers/promises";
-import { dataFormatOf } from "../code/data-formats.ts";
 import { worstFirst } from "../core/finding.ts";
+import { dataFormatOf } from "../repo/code/data-formats.ts";
 import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
 import { createAstGrepAnalyzer } from "./ast-grep.ts";
 import { createBrokenCodeAnalyzers, createBrokenDataAnalyzer } from "./broken-files.ts";

@@ -1,6 +1,6 @@
-import { firstIndex } from "../code/tree.ts";
 import type { Finding } from "../core/finding.ts";
-import type { FileDiff } from "../diff/file-diff.ts";
+import { firstIndex } from "../repo/code/tree.ts";
+import type { FileDiff } from "../repo/diff/file-diff.ts";
 
 /** A changed file for an analyzer: the whole text at head and the lines that the change added. */
 export interface AnalyzedFile {

@@ -1,9 +1,9 @@
 import { setImmediate as nextTick } from "node:timers/promises";
-import { loadAstGrep, type NapiConfig, type SgNode } from "../code/languages.ts";
-import { isTooDeep, isWorthParsing } from "../code/parse.ts";
-import { isTestFile } from "../code/test-file.ts";
-import { firstIndex } from "../code/tree.ts";
 import type { Finding } from "../core/finding.ts";
+import { loadAstGrep, type NapiConfig, type SgNode } from "../repo/code/languages.ts";
+import { isTooDeep, isWorthParsing } from "../repo/code/parse.ts";
+import { isTestFile } from "../repo/code/test-file.ts";
+import { firstIndex } from "../repo/code/tree.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzer.ts";
 import {
   configOf,

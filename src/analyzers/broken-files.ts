@@ -1,8 +1,8 @@
-import { type DataError, dataFormatOf, firstError } from "../code/data-formats.ts";
-import { grammarOf } from "../code/languages.ts";
-import { parseText } from "../code/parse.ts";
-import { isTestFile } from "../code/test-file.ts";
-import type { LockFault } from "../diff/locks/compare.ts";
+import { type DataError, dataFormatOf, firstError } from "../repo/code/data-formats.ts";
+import { grammarOf } from "../repo/code/languages.ts";
+import { parseText } from "../repo/code/parse.ts";
+import { isTestFile } from "../repo/code/test-file.ts";
+import type { LockFault } from "../repo/diff/locks/compare.ts";
 import { type AnalyzedFile, type Analyzer, baseText, type Diagnostic, seamLines } from "./analyzer.ts";
 
 /** Names that tests give to data that is broken on purpose. */

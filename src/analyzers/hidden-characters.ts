@@ -1,13 +1,13 @@
 import { setImmediate as nextTick } from "node:timers/promises";
-import { extensionOf, grammarOf, loadAstGrep, type SgNode } from "../code/languages.ts";
-import { isNestedTooDeep, parseText } from "../code/parse.ts";
-import { isTestFile } from "../code/test-file.ts";
-import { extentOf, firstIndex } from "../code/tree.ts";
 import { flatMapWithPauses } from "../core/async.ts";
 import type { Severity } from "../core/finding.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
 import { escapeInvisible } from "../core/text/escape-invisible.ts";
 import { fence } from "../core/text/fence.ts";
+import { extensionOf, grammarOf, loadAstGrep, type SgNode } from "../repo/code/languages.ts";
+import { isNestedTooDeep, parseText } from "../repo/code/parse.ts";
+import { isTestFile } from "../repo/code/test-file.ts";
+import { extentOf, firstIndex } from "../repo/code/tree.ts";
 import {
   type AddedLine,
   type AnalyzedFile,

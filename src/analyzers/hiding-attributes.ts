@@ -1,7 +1,7 @@
-import { extensionOf } from "../code/languages.ts";
 import { escapeInvisible } from "../core/text/escape-invisible.ts";
 import { fence } from "../core/text/fence.ts";
-import { reasonByName } from "../diff/skipped-names.ts";
+import { extensionOf } from "../repo/code/languages.ts";
+import { reasonByName } from "../repo/diff/skipped-names.ts";
 import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
 
 /** Files that people write by hand and machines execute. */

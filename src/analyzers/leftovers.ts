@@ -1,7 +1,7 @@
-import { extensionOf, loadAstGrep } from "../code/languages.ts";
-import { isWorthParsing } from "../code/parse.ts";
-import { isTestFile } from "../code/test-file.ts";
 import type { Category, Severity } from "../core/finding.ts";
+import { extensionOf, loadAstGrep } from "../repo/code/languages.ts";
+import { isWorthParsing } from "../repo/code/parse.ts";
+import { isTestFile } from "../repo/code/test-file.ts";
 import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
 import { proseLinesOf, ruleGrammarOf } from "./rule-file.ts";
 

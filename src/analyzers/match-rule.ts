@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { loadAstGrep, type NapiConfig, type SgNode } from "../code/languages.ts";
-import { isTooDeep } from "../code/parse.ts";
-import { firstIndex } from "../code/tree.ts";
+import { loadAstGrep, type NapiConfig, type SgNode } from "../repo/code/languages.ts";
+import { isTooDeep } from "../repo/code/parse.ts";
+import { firstIndex } from "../repo/code/tree.ts";
 import { createGuessCheck, variableText } from "./ast-grep.ts";
 
 /** One step of matching a repository's own rules, in a process that can be killed: native matching cannot be interrupted. */

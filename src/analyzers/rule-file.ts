@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type Grammar, grammarOf, grammarsOf, loadAstGrep, type NapiConfig } from "../code/languages.ts";
-import { isWorthParsing } from "../code/parse.ts";
 import { AppError } from "../core/errors.ts";
 import { Category, Severity } from "../core/finding.ts";
+import { type Grammar, grammarOf, grammarsOf, loadAstGrep, type NapiConfig } from "../repo/code/languages.ts";
+import { isWorthParsing } from "../repo/code/parse.ts";
 
 /** A rule names one of these. `javascript` is the whole family: JavaScript, TypeScript, JSX and TSX. */
 export const ruleLanguages = ["javascript", "python", "go", "java"] as const;

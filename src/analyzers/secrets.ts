@@ -1,6 +1,6 @@
-import { isExample, isTestFile } from "../code/test-file.ts";
 import type { FoundSecret } from "../core/secrets/forms.ts";
 import { formsInWhole } from "../core/secrets/redact.ts";
+import { isExample, isTestFile } from "../repo/code/test-file.ts";
 import { type AnalyzedFile, type Analyzer, type Diagnostic, lineAt, lineEnds } from "./analyzer.ts";
 
 /**

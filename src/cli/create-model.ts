@@ -3,12 +3,12 @@ import type { EmbeddingEnv, ModelEnv } from "../config/env.ts";
 import { leastContextTokens } from "../config/variables.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import type { Embedder } from "../graph/vectors.ts";
 import { type AdaptiveModel, createAdaptiveModel, withFallback } from "../llm/adaptive-model.ts";
 import { createModelGuard, type ModelGuard, type RequestEnd } from "../llm/guarded-model.ts";
 import type { Avoidable, EndpointModel, Models, ToolDefinition, Usage } from "../llm/model.ts";
 import type { PriceTable } from "../llm/prices.ts";
 import { type KnownModels, modelKey, openKnownModels } from "../llm/probe.ts";
+import type { Embedder } from "../repo/index/vectors.ts";
 
 /** Time limit of one attempt; a long answer of a reasoning model takes minutes. */
 const TIMEOUT_MS = 300_000;

@@ -5,6 +5,7 @@ import { AppError } from "../core/errors.ts";
 import { escapeUnseen } from "../core/text/escape-invisible.ts";
 import { forAllRoles, type Model } from "../llm/model.ts";
 import { costOf, priceOf, readPrices } from "../llm/prices.ts";
+import { createDiffSource } from "../repo/diff-source.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { plainLine, WIDEST, wrap } from "../reporters/terminal-style.ts";
 import { createAnchorFiles } from "../review/find/anchor.ts";
@@ -18,7 +19,6 @@ import { type ReviewDependencies, type ReviewRun, startRun } from "../review/rev
 import { windowFor } from "../review/run-loop.ts";
 import { toolFindings } from "../review/tool-results/tool-findings.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
-import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/paths.ts";
 import { readPricesFile } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";

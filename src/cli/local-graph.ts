@@ -2,11 +2,11 @@ import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { localIndex } from "../config/folders.ts";
 import { unlessAborted, within } from "../core/async.ts";
 import { AppError, errorLine } from "../core/errors.ts";
-import { lastCommit } from "../git/workspace.ts";
-import type { Graph, GraphAnswer, GraphSource, IndexProgress } from "../graph/graph.ts";
-import { readHistory } from "../graph/history.ts";
-import { openGraph, sourceOfWorkspace } from "../graph/open-graph.ts";
-import type { VectorReport, Vectors } from "../graph/vectors.ts";
+import { lastCommit } from "../repo/git/workspace.ts";
+import type { Graph, GraphAnswer, GraphSource, IndexProgress } from "../repo/index/graph.ts";
+import { readHistory } from "../repo/index/history.ts";
+import { openGraph, sourceOfWorkspace } from "../repo/index/open-graph.ts";
+import type { VectorReport, Vectors } from "../repo/index/vectors.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
 import { type GraphPort, ToolError } from "../tools/tool.ts";
 import type { OpenRange } from "./open-range.ts";
@@ -90,7 +90,7 @@ async function vectorsOf(
   if (!env.embedding) return null;
   useProxy(env);
   const { createEmbedder } = await import("./create-model.ts");
-  const { createVectors } = await import("../graph/vectors.ts");
+  const { createVectors } = await import("../repo/index/vectors.ts");
   return createVectors({
     embedder: await createEmbedder(env.embedding),
     source,

@@ -7,9 +7,6 @@ import { programPath } from "../config/process-env.ts";
 import { errorLine } from "../core/errors.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import { Disk, freeSpace } from "../git/disk.ts";
-import { removeRepository } from "../git/places.ts";
-import { requireGit } from "../git/run-git.ts";
 import { createRateLimiter } from "../github/rate-limit.ts";
 import { createUsageLimits } from "../jobs/budgets.ts";
 import { createCheckoutPull, createPushBranch } from "../jobs/checkout-pull.ts";
@@ -27,6 +24,9 @@ import type { JobWatch } from "../queue/run-job.ts";
 import { installationConcurrency, openStores, type Stores } from "../queue/stores.ts";
 import { retryingSpending } from "../queue/usage.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
+import { Disk, freeSpace } from "../repo/git/disk.ts";
+import { removeRepository } from "../repo/git/places.ts";
+import { requireGit } from "../repo/git/run-git.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import {
   appAuth,

@@ -5,14 +5,14 @@ import { join, resolve } from "node:path";
 import { programPath, userHome } from "../config/process-env.ts";
 import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
 import { AppError } from "../core/errors.ts";
-import { uncommittedStamp } from "../git/capture.ts";
-import { discoverRepository, findCommits, type LocalRepository } from "../git/repository.ts";
-import type { Git } from "../git/run-git.ts";
-import { makeTempFolder, removeFolder } from "../git/scratch.ts";
+import { createDiffSource } from "../repo/diff-source.ts";
+import { uncommittedStamp } from "../repo/git/capture.ts";
+import { discoverRepository, findCommits, type LocalRepository } from "../repo/git/repository.ts";
+import type { Git } from "../repo/git/run-git.ts";
+import { makeTempFolder, removeFolder } from "../repo/git/scratch.ts";
 import { createAnchorFiles } from "../review/find/anchor.ts";
 import { createCoverageGate, createReviewCoverage } from "../review/find/coverage-gate.ts";
 import { createFindingCollector } from "../review/find/finding-collector.ts";
-import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/paths.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { KeptGraph } from "./local-graph.ts";
@@ -76,7 +76,7 @@ interface Held {
  * @param options the signal stops ranges that are being opened; running work must end by itself
  */
 export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKeeper> {
-  const { requireGit } = await import("../git/run-git.ts");
+  const { requireGit } = await import("../repo/git/run-git.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const folder = await makeTempFolder(resolve(tmpdir()));
   const emptyHome = join(folder, "home");

@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { once } from "../code/source.ts";
 import { AppError, errorLine } from "../core/errors.ts";
-import type { Change, Workspace } from "../git/workspace.ts";
+import { once } from "../repo/code/source.ts";
+import type { Change, Workspace } from "../repo/git/workspace.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
 import { MOST_BYTES, parseResults } from "../review/tool-results/parse-results.ts";
 import { fairShare, type ToolResult } from "../review/tool-results/tool-result.ts";

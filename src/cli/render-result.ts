@@ -2,7 +2,7 @@ import { AppError } from "../core/errors.ts";
 import type { Finding, Side } from "../core/finding.ts";
 import { redactLines, withoutSecrets } from "../core/secrets/redact.ts";
 import { splitLines } from "../core/text/cut.ts";
-import type { Workspace } from "../git/workspace.ts";
+import type { Workspace } from "../repo/git/workspace.ts";
 import type { SourceLines } from "../reporters/code-frame.ts";
 import type { ReviewJson } from "../reporters/json.ts";
 import type { RangeNames } from "../reporters/terminal.ts";

@@ -12,7 +12,7 @@ import { AppError, errorLine } from "../core/errors.ts";
 
 /** Checks the requirements of every App process before it starts any work. */
 export async function requireWorkable({ app, dataDir }: Env, signal: AbortSignal): Promise<void> {
-  const { requireGit } = await import("../git/run-git.ts");
+  const { requireGit } = await import("../repo/git/run-git.ts");
   await requireGit({ searchPath: programPath() });
   try {
     await requireTempFolder();
@@ -49,7 +49,7 @@ export async function requireNextStart(env: Env): Promise<void> {
 
 /** Searches a file, because an existing program may not run on this machine. */
 export async function requireRipgrep(signal: AbortSignal): Promise<void> {
-  const { searchTree } = await import("../git/search.ts");
+  const { searchTree } = await import("../repo/git/search.ts");
   const root = await mkdtemp(join(tmpdir(), "hunkwise-doctor-"));
   try {
     await writeFile(join(root, "a.txt"), "needle\n");

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Severity } from "../core/finding.ts";
-import { createPathMatcher } from "../diff/paths.ts";
+import { createPathMatcher } from "../repo/diff/paths.ts";
 import { builtInRules } from "./built-in-rules.ts";
 
 /** Longest name of a named rule. */

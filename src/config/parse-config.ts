@@ -16,7 +16,7 @@ import {
 } from "yaml";
 import { z } from "zod";
 import { errorLine } from "../core/errors.ts";
-import { patternFault } from "../diff/paths.ts";
+import { patternFault } from "../repo/diff/paths.ts";
 import { type EffectiveConfig, NestedConfig, RepoConfig } from "./repo-config.ts";
 import { retiredNames } from "./retired-names.ts";
 

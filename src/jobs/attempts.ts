@@ -12,7 +12,6 @@ import {
 import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
 import type { Ledger } from "../core/ledger/entry.ts";
 import { markerIn } from "../core/ledger/marker.ts";
-import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import { closeCheckRun } from "../publish/check-run.ts";
 import { baseOf } from "../publish/commit-check.ts";
@@ -20,6 +19,7 @@ import { cancelledConclusion } from "../publish/conclusions.ts";
 import { checkRunKey, type ReviewKey } from "../publish/existing.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
+import type { RevisionPlace } from "../repo/git/workspace.ts";
 import { ProveInput, type RecordedTest } from "../review/prove/prove-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
 

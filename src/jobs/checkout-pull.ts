@@ -1,12 +1,12 @@
 import { AppError } from "../core/errors.ts";
-import { type Checkout, checkout } from "../git/checkout.ts";
-import { type Disk, OverLimit } from "../git/disk.ts";
-import { DISK_FULL_REMEDY } from "../git/git-error.ts";
-import { Mirror } from "../git/mirror.ts";
-import { type HostedRepository, isMirrored, removeRepository } from "../git/places.ts";
-import { type PushEnd, pushCommit } from "../git/remote.ts";
-import type { Network } from "../git/run-git.ts";
 import type { RepositoryRef } from "../queue/job.ts";
+import { type Checkout, checkout } from "../repo/git/checkout.ts";
+import { type Disk, OverLimit } from "../repo/git/disk.ts";
+import { DISK_FULL_REMEDY } from "../repo/git/git-error.ts";
+import { Mirror } from "../repo/git/mirror.ts";
+import { type HostedRepository, isMirrored, removeRepository } from "../repo/git/places.ts";
+import { type PushEnd, pushCommit } from "../repo/git/remote.ts";
+import type { Network } from "../repo/git/run-git.ts";
 import type { BranchPush, CheckoutRequest } from "./job-dependencies.ts";
 
 interface CheckoutPullOptions {

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { errorLine } from "../core/errors.ts";
-import { graphIndex } from "../git/places.ts";
-import type { RevisionPlace } from "../git/workspace.ts";
 import type { IndexReport, IndexTask } from "../process/index-messages.ts";
 import { runIndexProcess } from "../process/run-index-process.ts";
+import { graphIndex } from "../repo/git/places.ts";
+import type { RevisionPlace } from "../repo/git/workspace.ts";
 import type { JobLog } from "./job-dependencies.ts";
 
 interface IndexKeeperOptions {

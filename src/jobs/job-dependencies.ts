@@ -1,7 +1,4 @@
 import type { EffectiveConfig } from "../config/repo-config.ts";
-import type { Checkout } from "../git/checkout.ts";
-import type { PushEnd, PushRequest } from "../git/remote.ts";
-import type { RevisionPlace } from "../git/workspace.ts";
 import type { AppApi, InstallationApi } from "../github/app-client.ts";
 import type { ArtifactApi } from "../github/artifact-client.ts";
 import type { BeforeWrite } from "../github/client.ts";
@@ -22,6 +19,9 @@ import type { ClaimedJob, JobOutcome, NewJob, NotifyTask, RepositoryRef } from "
 import type { Queue } from "../queue/queue.ts";
 import type { Notes } from "../queue/stores.ts";
 import type { Spending } from "../queue/usage.ts";
+import type { Checkout } from "../repo/git/checkout.ts";
+import type { PushEnd, PushRequest } from "../repo/git/remote.ts";
+import type { RevisionPlace } from "../repo/git/workspace.ts";
 import type { EventJson } from "../reporters/event.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import type { SpendingLimits, UsageLimits } from "./budgets.ts";

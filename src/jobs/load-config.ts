@@ -1,11 +1,11 @@
 import { loadRepoConfig, mostListed, withNested } from "../config/load-config.ts";
 import { defaultRepoConfig, type EffectiveConfig, isConfigName } from "../config/repo-config.ts";
 import { AppError } from "../core/errors.ts";
-import { listNamed } from "../git/object-listing.ts";
-import { openWorkspace } from "../git/object-workspace.ts";
-import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import type { RepositoryRef } from "../queue/job.ts";
+import { listNamed } from "../repo/git/object-listing.ts";
+import { openWorkspace } from "../repo/git/object-workspace.ts";
+import type { RevisionPlace } from "../repo/git/workspace.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 
 interface ConfigOf {

@@ -5,10 +5,10 @@ import { Finding } from "../core/finding.ts";
 import type { Ledger, PostedFinding } from "../core/ledger/entry.ts";
 import { type CarriedFinding, type LedgerState, mergedHashes, type Reviewed } from "../core/ledger/state.ts";
 import { cutCharacters } from "../core/text/cut.ts";
-import { createPrivacy } from "../diff/filter.ts";
 import type * as github from "../github/pull-request-api.ts";
 import { issueReferences, type ReferenceBase } from "../github/references.ts";
 import type { ReviewTask } from "../queue/job.ts";
+import { createPrivacy } from "../repo/diff/filter.ts";
 import { lookAgain, markOf } from "../review/followup/content-hash.ts";
 import type { FailedCheck, History, LinkedIssue, PullText } from "../review/review-input.ts";
 

@@ -4,8 +4,6 @@ import { checkPolicy } from "../config/named-rules.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../core/errors.ts";
 import { type Ledger, openFindings } from "../core/ledger/entry.ts";
 import { countFindings, figuresOfReview, pullKey } from "../figures/pull-figures.ts";
-import { openWorkspace } from "../git/object-workspace.ts";
-import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
@@ -24,6 +22,8 @@ import {
   type ReviewTask,
 } from "../queue/job.ts";
 import { type JobTools, jobFields, nextTry, requireLease } from "../queue/run-job.ts";
+import { openWorkspace } from "../repo/git/object-workspace.ts";
+import type { RevisionPlace } from "../repo/git/workspace.ts";
 import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
 import { isComplete, type ReviewResult } from "../review/review-result.ts";
 import { reviewTask } from "../review/review-task.ts";

@@ -2,11 +2,12 @@ import type { RunEntry } from "../agent/trajectory.ts";
 import { namedCommands } from "../config/repo-config.ts";
 import { AppError, publicLine } from "../core/errors.ts";
 import { Masks } from "../core/secrets/masks.ts";
-import { openWorkspace } from "../git/object-workspace.ts";
-import { openOverlay } from "../git/overlay-workspace.ts";
-import type { Workspace } from "../git/workspace.ts";
 import { createMasking } from "../llm/masked-request.ts";
 import type { ModelFacts, ModelRole, Models } from "../llm/model.ts";
+import { createDiffSource } from "../repo/diff-source.ts";
+import { openWorkspace } from "../repo/git/object-workspace.ts";
+import { openOverlay } from "../repo/git/overlay-workspace.ts";
+import type { Workspace } from "../repo/git/workspace.ts";
 import { answerTask } from "../review/answer/answer-input.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";
 import { type FixInput, type FixResult, fixTask } from "../review/fix/fix-input.ts";
@@ -23,7 +24,6 @@ import type { Task, TaskInput } from "../review/task.ts";
 import type { TaskName } from "../review/tasks.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { type CommandFiles, createCommandPort } from "../sandbox/command-port.ts";
-import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/paths.ts";
 import {
   entryForPeople,

@@ -1,10 +1,10 @@
 /** Entry point of the process that updates an index: waits for its task and sends the report. */
 
 import { errorLine } from "../core/errors.ts";
-import { blobSizes } from "../git/object-listing.ts";
-import { openObjects } from "../git/object-workspace.ts";
-import type { GraphSource } from "../graph/graph.ts";
-import { openGraph, sourceOfWorkspace } from "../graph/open-graph.ts";
+import { blobSizes } from "../repo/git/object-listing.ts";
+import { openObjects } from "../repo/git/object-workspace.ts";
+import type { GraphSource } from "../repo/index/graph.ts";
+import { openGraph, sourceOfWorkspace } from "../repo/index/open-graph.ts";
 import { privacyOf } from "../tools/paths.ts";
 import { type IndexAnswer, type IndexReport, IndexTask } from "./index-messages.ts";
 import { liveForParent } from "./parent-port.ts";

@@ -10,7 +10,7 @@ import type {
   SearchHits,
   TreeEntry,
   Workspace,
-} from "../git/workspace.ts";
+} from "../repo/git/workspace.ts";
 import type { FixCommands } from "../review/fix/run-fix.ts";
 import type { KnownGraph } from "../review/review-run.ts";
 import type { JournalPort } from "../tools/tool.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { LoopEntry, MasksEntry, Message, ModelTurn, TestedEntry } from "../agent/trajectory.ts";
 import { HASH_CHARACTERS } from "../core/ledger/state.ts";
-import { RevisionPlace } from "../git/workspace.ts";
 import { modelRoles } from "../llm/model.ts";
+import { RevisionPlace } from "../repo/git/workspace.ts";
 import { RecordedTest } from "../review/prove/prove-input.ts";
 import { ProgressEvent } from "../review/review-result.ts";
 import { taskNames } from "../review/tasks.ts";

@@ -1,7 +1,7 @@
 import { AppError, errorLine } from "../core/errors.ts";
 import type { PostedFinding } from "../core/ledger/entry.ts";
-import type { RevisionPlace, Workspace } from "../git/workspace.ts";
-import type { Graph, GraphCommit, GraphFinding } from "../graph/graph.ts";
+import type { RevisionPlace, Workspace } from "../repo/git/workspace.ts";
+import type { Graph, GraphCommit, GraphFinding } from "../repo/index/graph.ts";
 import type { KnownGraph, OpenedGraph } from "../review/review-run.ts";
 
 interface ReviewGraphOptions {
@@ -62,8 +62,8 @@ type Opened = OpenedGraph & Disposable;
 async function openIndex(options: ReviewGraphOptions, signal: AbortSignal): Promise<Opened> {
   const { place, workspace, file, isPrivate, earlier } = options;
   const [{ openGraph, sourceOfWorkspace }, { readHistory }] = await Promise.all([
-    import("../graph/open-graph.ts"),
-    import("../graph/history.ts"),
+    import("../repo/index/open-graph.ts"),
+    import("../repo/index/history.ts"),
   ]);
   const [source, commits] = await Promise.all([
     sourceOfWorkspace(workspace, isPrivate),

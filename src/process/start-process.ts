@@ -3,8 +3,8 @@ import { existsSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { setPriority, tmpdir } from "node:os";
 import { extname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ownerVariable } from "../git/owner.ts";
-import { killProgram, programGroup } from "../git/run-process.ts";
+import { ownerVariable } from "../repo/git/owner.ts";
+import { killProgram, programGroup } from "../repo/git/run-process.ts";
 import { compiledCodeFolder, compiledCodeVariable } from "./compile-cache.ts";
 
 /** The folder of `src/` or `dist/`. */
@@ -69,7 +69,7 @@ const ownProcess = [
   "/proc/self/fd/",
 ];
 
-/** The path, and its real path if that differs: files are opened by the real one (`git/confined-file.ts`). */
+/** The path, and its real path if that differs: files are opened by the real one (`repo/git/confined-file.ts`). */
 function namesOf(folder: string): string[] {
   const real = existsSync(folder) ? realpathSync.native(folder) : folder;
   return [...new Set([folder, real])];

@@ -1,9 +1,9 @@
 import { namedCommands, type RepoConfig } from "../config/repo-config.ts";
-import { createPrivacy } from "../diff/filter.ts";
-import { openWorkspace } from "../git/object-workspace.ts";
-import type { RevisionPlace } from "../git/workspace.ts";
 import { changedDependencies } from "../proof/dependency-files.ts";
 import { changedEnvironment, prepareEnvironment } from "../proof/environment.ts";
+import { createPrivacy } from "../repo/diff/filter.ts";
+import { openWorkspace } from "../repo/git/object-workspace.ts";
+import type { RevisionPlace } from "../repo/git/workspace.ts";
 import { type FindOptions, findSandbox } from "../sandbox/find-sandbox.ts";
 import type { CommandSandbox } from "./messages.ts";
 import { type FoundTestPlace, NO_SANDBOX } from "./prove-review.ts";

@@ -1,5 +1,5 @@
-import { isLockFile } from "../diff/skipped-names.ts";
-import type { Change } from "../git/workspace.ts";
+import { isLockFile } from "../repo/diff/skipped-names.ts";
+import type { Change } from "../repo/git/workspace.ts";
 
 /** Names of files that decide what a package manager installs or how, besides lock files; in lower case. */
 const names = new Set([

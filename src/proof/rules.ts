@@ -10,11 +10,11 @@
  * flow of values loses, its name or its number of parameters; a name built at run time for a member of a value; a subclass of an own class that overrides what it inherits.
  */
 import { posix } from "node:path";
-import { grammarOf, loadAstGrep } from "../code/languages.ts";
-import { isNestedTooDeep, isTooDeep, isWorthParsing } from "../code/parse.ts";
-import { isTestFile } from "../code/test-file.ts";
 import type { ProofTest } from "../core/finding.ts";
 import { escapeInvisible } from "../core/text/escape-invisible.ts";
+import { grammarOf, loadAstGrep } from "../repo/code/languages.ts";
+import { isNestedTooDeep, isTooDeep, isWorthParsing } from "../repo/code/parse.ts";
+import { isTestFile } from "../repo/code/test-file.ts";
 import { type Call, Flow, isPrimitive, type Meaning, type Name, Names, namesIn } from "./flow.ts";
 import { type Allowed, allowed, type Check, isCheck, reasons, type Use, type Uses } from "./may-use.ts";
 import {

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { AppError } from "../core/errors.ts";
 import type { ProofTest } from "../core/finding.ts";
 import { shellWord } from "../core/text/fence.ts";
-import { decodeName } from "../git/names.ts";
+import { decodeName } from "../repo/git/names.ts";
 import type { Sandbox, SandboxLimits } from "../sandbox/bubblewrap.ts";
 import {
   keyOf,

@@ -1,4 +1,4 @@
-import type { SgNode } from "../code/languages.ts";
+import type { SgNode } from "../repo/code/languages.ts";
 
 /**
  * A test's code in the few forms that the rules know, the same for all languages: what `readers` makes of a syntax tree. Types and comments

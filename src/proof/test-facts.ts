@@ -1,7 +1,7 @@
 import { posix } from "node:path";
-import { hasImports, Modules, type Package, packageOf } from "../code/imports.ts";
 import { decodeText } from "../core/text/decode.ts";
-import type { TreeEntry, Workspace } from "../git/workspace.ts";
+import { hasImports, Modules, type Package, packageOf } from "../repo/code/imports.ts";
+import type { TreeEntry, Workspace } from "../repo/git/workspace.ts";
 import type { TestFacts } from "./rules.ts";
 
 /** Manifests whose dependencies are read; those nearest to the root first. */

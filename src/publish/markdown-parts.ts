@@ -1,7 +1,7 @@
 import type { CodeLocation, Finding, Severity } from "../core/finding.ts";
 import { foldLine } from "../core/ledger/folds.ts";
 import { byteLength } from "../core/text/cut.ts";
-import { isOrigin } from "../diff/origin.ts";
+import { isOrigin } from "../repo/diff/origin.ts";
 import { effortSentence, markOf, whyDropped } from "../reporters/finding-words.ts";
 import {
   maskedSentence,

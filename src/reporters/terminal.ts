@@ -1,7 +1,7 @@
 import { bySeverity, type CodeLocation, type Evidence, type Finding } from "../core/finding.ts";
 import { markTitles } from "../core/ledger/folds.ts";
 import { cutSentence } from "../core/text/cut.ts";
-import { NOT_SELECTED } from "../diff/filter.ts";
+import { NOT_SELECTED } from "../repo/diff/filter.ts";
 import {
   type Coverage,
   type PlacedFinding,

@@ -18,8 +18,8 @@ import {
 } from "../config/repo-config.ts";
 import { cutBytes } from "../core/text/cut.ts";
 import { inlineCode } from "../core/text/fence.ts";
-import type { Ref, Workspace } from "../git/workspace.ts";
-import { count } from "../tools/show.ts";
+import type { Ref, Workspace } from "../repo/git/workspace.ts";
+import { count } from "../repo/show.ts";
 import { textOf } from "./own-rules/own-findings.ts";
 import { isRuleFile, type OwnRule, ownRulesFolder, parseRuleFiles, whyNot } from "./own-rules/rule-files.ts";
 

@@ -2,7 +2,7 @@ import { createScope, type NamedRule, namedRules } from "../config/named-rules.t
 import { type EffectiveConfig, minimumSeverityAt } from "../config/repo-config.ts";
 import { atLeast, type Finding } from "../core/finding.ts";
 import { fence } from "../core/text/fence.ts";
-import type { ChangedFile } from "../tools/diff-source.ts";
+import type { ChangedFile } from "../repo/diff-source.ts";
 import type { RuleOutcome, RuleReport } from "./review-result.ts";
 
 /** A named rule, and the files in its scope. */

@@ -1,7 +1,6 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import { hasRules } from "../analyzers/analyze-change.ts";
 import { lineAt, lineEnds } from "../analyzers/analyzer.ts";
-import { grammarOf } from "../code/languages.ts";
 import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
 import {
@@ -15,8 +14,9 @@ import {
 import { isLiteral, secretFormsIn } from "../core/secrets/forms.ts";
 import { type TextRange, withoutRanges } from "../core/secrets/ranges.ts";
 import { formsInWhole } from "../core/secrets/redact.ts";
-import { addedLinesOf } from "../diff/file-diff.ts";
-import type { ChangedFile } from "../tools/diff-source.ts";
+import { grammarOf } from "../repo/code/languages.ts";
+import { addedLinesOf } from "../repo/diff/file-diff.ts";
+import type { ChangedFile } from "../repo/diff-source.ts";
 import { findConfigChanges } from "./config-changes.ts";
 import { type AnchorFile, createAnchorFiles } from "./find/anchor.ts";
 import { createReviewCoverage } from "./find/coverage-gate.ts";

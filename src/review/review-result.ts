@@ -4,7 +4,7 @@ import { Effort } from "../config/repo-config.ts";
 import type { AppError, ErrorCode } from "../core/errors.ts";
 import { atLeast, Category, Finding, Severity, toolOf } from "../core/finding.ts";
 import { Reviewed } from "../core/ledger/state.ts";
-import { accounts } from "../diff/filter.ts";
+import { accounts } from "../repo/diff/filter.ts";
 
 const Usage = z.strictObject({
   promptTokens: z.number(),

@@ -4,7 +4,7 @@ import type { AgentEvent } from "../agent/trajectory.ts";
 import { cutAtLine } from "../core/text/cut.ts";
 import { wrapUntrusted } from "../core/text/fence.ts";
 import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
-import type { CoverageSink } from "../tools/diff-pages.ts";
+import type { CoverageSink } from "../repo/diff-pages.ts";
 import { readingTools } from "../tools/index.ts";
 import type { AnyTool, ToolContext } from "../tools/tool.ts";
 import { createAnchorFiles } from "./find/anchor.ts";

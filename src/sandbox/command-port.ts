@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { AppError, errorLine } from "../core/errors.ts";
-import { createPathMatcher } from "../diff/paths.ts";
-import { nameBytes } from "../git/names.ts";
-import type { TreeEntry, Workspace } from "../git/workspace.ts";
+import { createPathMatcher } from "../repo/diff/paths.ts";
+import { nameBytes } from "../repo/git/names.ts";
+import type { TreeEntry, Workspace } from "../repo/git/workspace.ts";
 import {
   type CommandEnd,
   type CommandPort,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { AppError, errorLine } from "../core/errors.ts";
-import { findOnPath } from "../git/run-process.ts";
+import { findOnPath } from "../repo/git/run-process.ts";
 import { limitsFor, mountsOf, type Sandbox, type VisiblePaths } from "./bubblewrap.ts";
 import { runInSandbox } from "./run-in-sandbox.ts";
 import { isKnownProcessor } from "./seccomp.ts";

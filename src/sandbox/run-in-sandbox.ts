@@ -3,9 +3,9 @@ import { closeSync, openSync, readdirSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { z } from "zod";
 import { AppError } from "../core/errors.ts";
-import { decodeName, nameBytes } from "../git/names.ts";
-import { ownerVariable } from "../git/owner.ts";
-import { killProgram, programGroup } from "../git/run-process.ts";
+import { decodeName, nameBytes } from "../repo/git/names.ts";
+import { ownerVariable } from "../repo/git/owner.ts";
+import { killProgram, programGroup } from "../repo/git/run-process.ts";
 import {
   type Command,
   innerArguments,

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { shorten } from "../diff/file-diff.ts";
-import type { ChangeType } from "../git/workspace.ts";
-import type { ChangedFile } from "./diff-source.ts";
+import { shorten } from "../repo/diff/file-diff.ts";
+import type { ChangedFile } from "../repo/diff-source.ts";
+import type { ChangeType } from "../repo/git/workspace.ts";
+import { count, fitting, showPath } from "../repo/show.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, fitting, showPath } from "./show.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 const Input = z.strictObject({

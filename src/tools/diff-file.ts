@@ -1,13 +1,19 @@
 import { z } from "zod";
-import { headerFacts, MAX_DIFF_LINES, parseFilePatch, printDiff, renderHunks } from "../diff/file-diff.ts";
-import { WITHHELD } from "../diff/filter.ts";
-import { isPathTooLong } from "../diff/paths.ts";
-import type { Change, Workspace } from "../git/workspace.ts";
-import { noteShown, pageBudget, servedHunks, takePage } from "./diff-pages.ts";
-import { type ChangedFile, GITHUB_CONTEXT } from "./diff-source.ts";
+import {
+  headerFacts,
+  MAX_DIFF_LINES,
+  parseFilePatch,
+  printDiff,
+  renderHunks,
+} from "../repo/diff/file-diff.ts";
+import { WITHHELD } from "../repo/diff/filter.ts";
+import { isPathTooLong } from "../repo/diff/paths.ts";
+import { noteShown, pageBudget, servedHunks, takePage } from "../repo/diff-pages.ts";
+import { type ChangedFile, GITHUB_CONTEXT } from "../repo/diff-source.ts";
+import type { Change, Workspace } from "../repo/git/workspace.ts";
+import { count, latin1Note, MAX_RENDERED_BYTES, showPath } from "../repo/show.ts";
 import { didYouMean, keysToRead, nearMisses, refusePrivate } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, latin1Note, MAX_RENDERED_BYTES, showPath } from "./show.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 const kinds: Record<string, string> = {

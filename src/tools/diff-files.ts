@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { divideHunk, parseFilePatch, renderHunk, renderLine, shownBytes } from "../diff/file-diff.ts";
-import { boundedPatch } from "./diff-source.ts";
+import { divideHunk, parseFilePatch, renderHunk, renderLine, shownBytes } from "../repo/diff/file-diff.ts";
+import { boundedPatch } from "../repo/diff-source.ts";
+import { count, fitting, LATIN1_NOTE } from "../repo/show.ts";
 import { resolveFile } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, fitting, LATIN1_NOTE } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 
 const IDENTICAL = "Files are identical.";

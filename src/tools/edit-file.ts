@@ -3,6 +3,7 @@ import { z } from "zod";
 import { cutLine } from "../core/text/cut.ts";
 import { decodeText } from "../core/text/decode.ts";
 import { unescapeInvisible } from "../core/text/escape-invisible.ts";
+import { count, showPath } from "../repo/show.ts";
 import {
   changedLines,
   type EditableText,
@@ -14,7 +15,6 @@ import {
   toEditable,
 } from "./editing.ts";
 import { resolveFile } from "./paths.ts";
-import { count, showPath } from "./show.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 import { MAX_CONTENT } from "./write-file.ts";
 

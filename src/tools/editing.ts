@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { decodeText, looksBinary } from "../core/text/decode.ts";
-import { takeLines, totalLines } from "./show.ts";
+import { takeLines, totalLines } from "../repo/show.ts";
 import { type EditPort, type ToolContext, ToolError } from "./tool.ts";
 
 /** The files of a fix; throws a ToolError outside of a fix. */

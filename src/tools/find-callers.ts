@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cutLine, splitLines } from "../core/text/cut.ts";
 import {
   type DefinitionSite,
   definitionAt,
@@ -9,8 +10,8 @@ import {
   isType,
   type ParsedFile,
   parseFile,
-} from "../code/code-file.ts";
-import { familyOf, isGo, type Modules } from "../code/imports.ts";
+} from "../repo/code/code-file.ts";
+import { familyOf, isGo, type Modules } from "../repo/code/imports.ts";
 import {
   closeness,
   constructors,
@@ -20,11 +21,13 @@ import {
   mentionsIn,
   POSSIBLE,
   typeHead,
-} from "../code/names.ts";
-import { type Definition, definitionsAt, type Reference } from "../code/source.ts";
-import { cutLine, splitLines } from "../core/text/cut.ts";
-import { reasonByName } from "../diff/skipped-names.ts";
-import type { TreeEntry } from "../git/workspace.ts";
+} from "../repo/code/names.ts";
+import { type Definition, definitionsAt, type Reference } from "../repo/code/source.ts";
+import { reasonByName } from "../repo/diff/skipped-names.ts";
+import type { TreeEntry } from "../repo/git/workspace.ts";
+import { modulesOf } from "../repo/parsed-files.ts";
+import { fileKindOf, kindRank } from "../repo/search-rank.ts";
+import { count, fitting, showPath } from "../repo/show.ts";
 import {
   type DefinitionSearch,
   type FoundDefinition,
@@ -32,10 +35,7 @@ import {
   type NamingFile,
   wantedName,
 } from "./find-definition.ts";
-import { modulesOf } from "./parsed-files.ts";
 import { resolveFile } from "./paths.ts";
-import { fileKindOf, kindRank } from "./search-rank.ts";
-import { count, fitting, showPath } from "./show.ts";
 import { defineTool, type Executed, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 
 const MAX_NAME = 200;

@@ -1,12 +1,12 @@
-import { isMemberOf, readWantedName, type WantedName } from "../code/code-file.ts";
-import { definers, definesLikely, SURE } from "../code/likely-definition.ts";
-import { compareRanks } from "../code/names.ts";
-import type { Definition } from "../code/source.ts";
 import { AppError } from "../core/errors.ts";
-import type { LineMatch, SearchQuery, TreeEntry } from "../git/workspace.ts";
-import { parseEntry } from "./parsed-files.ts";
+import { isMemberOf, readWantedName, type WantedName } from "../repo/code/code-file.ts";
+import { definers, definesLikely, SURE } from "../repo/code/likely-definition.ts";
+import { compareRanks } from "../repo/code/names.ts";
+import type { Definition } from "../repo/code/source.ts";
+import type { LineMatch, SearchQuery, TreeEntry } from "../repo/git/workspace.ts";
+import { parseEntry } from "../repo/parsed-files.ts";
+import { kindRank } from "../repo/search-rank.ts";
 import { folderDistance, folderOf } from "./paths.ts";
-import { kindRank } from "./search-rank.ts";
 import { type ToolContext, ToolError } from "./tool.ts";
 
 /** Maximum lines of one search; a more frequent word is searched again on lines that look like definitions. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Commit } from "../git/workspace.ts";
+import type { Commit } from "../repo/git/workspace.ts";
+import { count, fitting } from "../repo/show.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, fitting } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 
 const DEFAULT_COMMITS = 20;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../core/errors.ts";
-import type { GraphAnswer, GraphEdge, GraphNode } from "../graph/graph.ts";
+import type { GraphAnswer, GraphEdge, GraphNode } from "../repo/index/graph.ts";
+import { fitting, showPath } from "../repo/show.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { fitting, showPath } from "./show.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 
 const forward: Record<GraphEdge["kind"], string> = {

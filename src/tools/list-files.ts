@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { createPathMatcher } from "../diff/paths.ts";
-import type { TreeEntry } from "../git/workspace.ts";
+import { createPathMatcher } from "../repo/diff/paths.ts";
+import type { TreeEntry } from "../repo/git/workspace.ts";
+import { count, fitting, showPath } from "../repo/show.ts";
 import { resolveFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, fitting, showPath } from "./show.ts";
 import { defineTool, type Executed, type Rendered, type ToolContext } from "./tool.ts";
 
 interface SizedEntry {

@@ -1,8 +1,8 @@
 import { distance } from "fastest-levenshtein";
 import { unescapeInvisible } from "../core/text/escape-invisible.ts";
-import { createPrivacy, WITHHELD } from "../diff/filter.ts";
-import { isPathTooLong, MAX_PATH_BYTES, pathFault } from "../diff/paths.ts";
-import type { Change, Ref, TreeEntry, Workspace } from "../git/workspace.ts";
+import { createPrivacy, WITHHELD } from "../repo/diff/filter.ts";
+import { isPathTooLong, MAX_PATH_BYTES, pathFault } from "../repo/diff/paths.ts";
+import type { Change, Ref, TreeEntry, Workspace } from "../repo/git/workspace.ts";
 import { type ToolContext, ToolError, WithheldError } from "./tool.ts";
 
 const MAX_SUGGESTIONS = 3;

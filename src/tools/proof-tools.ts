@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cutLine, headAndTail } from "../core/text/cut.ts";
-import { shownBytes } from "../diff/file-diff.ts";
-import { pathFault } from "../diff/paths.ts";
+import { shownBytes } from "../repo/diff/file-diff.ts";
+import { pathFault } from "../repo/diff/paths.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError, type TriedTest } from "./tool.ts";
 
 const MAX_PATH = 300;

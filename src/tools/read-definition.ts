@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { fullName } from "../code/code-file.ts";
-import type { Definition, DefinitionKind } from "../code/source.ts";
 import { cutLine } from "../core/text/cut.ts";
-import { shorten, shownBytes } from "../diff/file-diff.ts";
-import type { TreeEntry } from "../git/workspace.ts";
+import { fullName } from "../repo/code/code-file.ts";
+import type { Definition, DefinitionKind } from "../repo/code/source.ts";
+import { shorten, shownBytes } from "../repo/diff/file-diff.ts";
+import type { TreeEntry } from "../repo/git/workspace.ts";
+import { count, fitting, type LineRange, showPath, takeLines, totalLines } from "../repo/show.ts";
 import {
   type DefinitionSearch,
   type FoundDefinition,
@@ -12,7 +13,6 @@ import {
 } from "./find-definition.ts";
 import { resolveFile } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, fitting, type LineRange, showPath, takeLines, totalLines } from "./show.ts";
 import { defineTool, type Executed, type ToolContext, ToolError } from "./tool.ts";
 
 const MAX_NAME = 200;

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { shorten, shownBytes } from "../diff/file-diff.ts";
+import { shorten, shownBytes } from "../repo/diff/file-diff.ts";
+import { count, type LineRange, MAX_RENDERED_BYTES, showPath, takeLines, totalLines } from "../repo/show.ts";
 import { resolveFile } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, type LineRange, MAX_RENDERED_BYTES, showPath, takeLines, totalLines } from "./show.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 /** Reserved in every answer for its heading and for the call that continues. */

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { Category, Evidence, type Finding, Severity, Side } from "../core/finding.ts";
 import { unescapeInvisible } from "../core/text/escape-invisible.ts";
 import { isObject, readLenientObject } from "../llm/lenient-json.ts";
+import { showPath } from "../repo/show.ts";
 import { pathOnAnySide } from "./paths.ts";
 import { readArguments, wholeNumber } from "./read-arguments.ts";
-import { showPath } from "./show.ts";
 import {
   type AnyTool,
   defineTool,

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { cutLine, headAndTail } from "../core/text/cut.ts";
 import { shellWord } from "../core/text/fence.ts";
-import { shownBytes } from "../diff/file-diff.ts";
+import { shownBytes } from "../repo/diff/file-diff.ts";
+import { count, showPath } from "../repo/show.ts";
 import { resolveFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
-import { count, showPath } from "./show.ts";
 import {
   type CommandEnd,
   defineTool,

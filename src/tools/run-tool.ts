@@ -5,8 +5,8 @@ import { byteLength, cutAtLine } from "../core/text/cut.ts";
 import { escapeInvisible } from "../core/text/escape-invisible.ts";
 import { isObject, readLenient } from "../llm/lenient-json.ts";
 import type { ToolDefinition } from "../llm/model.ts";
+import { MAX_RENDERED_BYTES } from "../repo/show.ts";
 import { inputSchema, readArguments, type Taking, withinLimits } from "./read-arguments.ts";
-import { MAX_RENDERED_BYTES } from "./show.ts";
 import { toDefinition } from "./to-openai.ts";
 import {
   type AnyTool,

@@ -1,13 +1,11 @@
 import { z } from "zod";
-import { fullName } from "../code/code-file.ts";
-import { type Definition, definitionsAt } from "../code/source.ts";
 import { AppError } from "../core/errors.ts";
 import { cutLine } from "../core/text/cut.ts";
-import { shownBytes } from "../diff/file-diff.ts";
-import type { LineMatch, SearchHits, SearchQuery } from "../git/workspace.ts";
-import { parseEntry } from "./parsed-files.ts";
-import { resolveFileOrFolder } from "./paths.ts";
-import { wholeNumber } from "./read-arguments.ts";
+import { fullName } from "../repo/code/code-file.ts";
+import { type Definition, definitionsAt } from "../repo/code/source.ts";
+import { shownBytes } from "../repo/diff/file-diff.ts";
+import type { LineMatch, SearchHits, SearchQuery } from "../repo/git/workspace.ts";
+import { parseEntry } from "../repo/parsed-files.ts";
 import {
   fileKindOf,
   fileKinds,
@@ -17,8 +15,10 @@ import {
   namesIn,
   type RankedKind,
   roleOf,
-} from "./search-rank.ts";
-import { count, fitting, LATIN1_NOTE, showPath } from "./show.ts";
+} from "../repo/search-rank.ts";
+import { count, fitting, LATIN1_NOTE, showPath } from "../repo/show.ts";
+import { resolveFileOrFolder } from "./paths.ts";
+import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 
 /** The default maximum number of results. */

@@ -2,8 +2,8 @@ import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from "@m
 import { z } from "zod";
 import { byteLength } from "../core/text/cut.ts";
 import { escapeInvisible } from "../core/text/escape-invisible.ts";
+import { MAX_RENDERED_BYTES } from "../repo/show.ts";
 import type { ToolRun } from "./run-tool.ts";
-import { MAX_RENDERED_BYTES } from "./show.ts";
 import type { AnyTool } from "./tool.ts";
 
 /** A tool as an MCP server declares it. */

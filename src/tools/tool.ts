@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { CodeLocation, Evidence, Finding, Severity } from "../core/finding.ts";
-import type { EditableWorkspace, Shas, Workspace } from "../git/workspace.ts";
-import type { GraphAnswer } from "../graph/graph.ts";
-import type { CoverageSink } from "./diff-pages.ts";
-import type { DiffSource } from "./diff-source.ts";
+import type { CoverageSink } from "../repo/diff-pages.ts";
+import type { DiffSource } from "../repo/diff-source.ts";
+import type { EditableWorkspace, Shas, Workspace } from "../repo/git/workspace.ts";
+import type { GraphAnswer } from "../repo/index/graph.ts";
 
 /** The output of `report_finding`, without the parts that the review itself adds. */
 export type ReportedFinding = Omit<

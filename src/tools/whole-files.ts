@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { showPath } from "../repo/show.ts";
 import { editsOf } from "./editing.ts";
 import { resolveFile, resolveTarget } from "./paths.ts";
-import { showPath } from "./show.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 /** @param destination describes the second path for the model */

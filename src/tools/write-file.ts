@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { count, showPath } from "../repo/show.ts";
 import {
   changedLines,
   type EditableText,
@@ -10,7 +11,6 @@ import {
   withLineEnds,
 } from "./editing.ts";
 import { isFolder, resolveTarget } from "./paths.ts";
-import { count, showPath } from "./show.ts";
 import { defineTool, type EditPort, type ToolContext, ToolError } from "./tool.ts";
 
 const WRITE_MODES = ["overwrite", "append", "insert", "replace_lines"] as const;

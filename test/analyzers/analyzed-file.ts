@@ -1,5 +1,5 @@
 import type { AnalyzedFile } from "../../src/analyzers/analyzer.ts";
-import type { DiffLine, Hunk } from "../../src/diff/file-diff.ts";
+import type { DiffLine, Hunk } from "../../src/repo/diff/file-diff.ts";
 
 const header = (path: string) => [`diff --git a/${path} b/${path}`, `--- a/${path}`, `+++ b/${path}`];
 

@@ -15,7 +15,7 @@ import {
   type RuleLanguage,
   ruleLanguages,
 } from "../../src/analyzers/rule-file.ts";
-import { loadAstGrep } from "../../src/code/languages.ts";
+import { loadAstGrep } from "../../src/repo/code/languages.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();

@@ -1,10 +1,10 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { checkout } from "../../src/git/checkout.ts";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { Patches } from "../../src/git/patches.ts";
-import { openLocalRange } from "../../src/git/range.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { createDiffSource } from "../../src/repo/diff-source.ts";
+import { checkout } from "../../src/repo/git/checkout.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { Patches } from "../../src/repo/git/patches.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
 import { query } from "../support/every-way.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { MemoryWatch } from "../support/memory-of.ts";

@@ -1,10 +1,10 @@
 import { globSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openObjects } from "../../src/git/object-workspace.ts";
-import { openOverlay } from "../../src/git/overlay-workspace.ts";
-import { openLocalRange } from "../../src/git/range.ts";
-import type { EditableWorkspace, SearchHits, Workspace } from "../../src/git/workspace.ts";
+import { openObjects } from "../../src/repo/git/object-workspace.ts";
+import { openOverlay } from "../../src/repo/git/overlay-workspace.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
+import type { EditableWorkspace, SearchHits, Workspace } from "../../src/repo/git/workspace.ts";
 import { query, Sentinel } from "../support/every-way.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { type TestTools, toolsOn } from "../tools/context.ts";

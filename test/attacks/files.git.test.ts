@@ -14,16 +14,16 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { pathFault } from "../../src/diff/paths.ts";
-import { fileStart, openConfined } from "../../src/git/confined-file.ts";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { openLocalRange } from "../../src/git/range.ts";
+import { pathFault } from "../../src/repo/diff/paths.ts";
+import { fileStart, openConfined } from "../../src/repo/git/confined-file.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
 import { checkedOut } from "../support/checked-out.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { needle } from "../support/needle.ts";
 
 const SECRET = "canary-of-a-neighbour";
-const confinedFile = pathToFileURL(join(import.meta.dirname, "../../src/git/confined-file.ts")).href;
+const confinedFile = pathToFileURL(join(import.meta.dirname, "../../src/repo/git/confined-file.ts")).href;
 
 /** A reader's content, or the word of its refusal. */
 function attempt(read: () => Buffer): string {
@@ -348,7 +348,7 @@ describe("the rooms that see a checkout", () => {
     const own = ["src/analyzers/rule-file.ts", "src/review/prompts/prompts.ts"];
     expect(reading.toSorted()).toEqual(own);
     const opens = /import \{[^}]*\bopen(?:Sync)?\b[^}]*\} from "node:fs/;
-    const opening = globSync("src/git/**/*.ts").filter((file) => opens.test(readFileSync(file, "utf8")));
-    expect(opening).toEqual(["src/git/confined-file.ts"]);
+    const opening = globSync("src/repo/git/**/*.ts").filter((file) => opens.test(readFileSync(file, "utf8")));
+    expect(opening).toEqual(["src/repo/git/confined-file.ts"]);
   });
 });

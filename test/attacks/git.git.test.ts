@@ -1,10 +1,10 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { openLocalRange } from "../../src/git/range.ts";
-import { runGit } from "../../src/git/run-git.ts";
-import { ripgrepArguments } from "../../src/git/search.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
+import { runGit } from "../../src/repo/git/run-git.ts";
+import { ripgrepArguments } from "../../src/repo/git/search.ts";
 import { everyWay, query, review, Sentinel } from "../support/every-way.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { PullRequestServer } from "../support/pull-request-server.ts";

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
-import { createPathMatcher } from "../../src/diff/paths.ts";
+import { createPathMatcher } from "../../src/repo/diff/paths.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
 import { searchInFiles } from "../../src/tools/search-in-files.ts";
 import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";

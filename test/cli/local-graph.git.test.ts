@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { KeptGraph, type LocalGraph, type openLocalGraph } from "../../src/cli/local-graph.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { Graph } from "../../src/graph/graph.ts";
-import type { VectorReport } from "../../src/graph/vectors.ts";
+import type { Graph } from "../../src/repo/index/graph.ts";
+import type { VectorReport } from "../../src/repo/index/vectors.ts";
 
 const never = new AbortController().signal;
 const none = { nodes: [], edges: [] };

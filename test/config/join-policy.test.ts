@@ -13,8 +13,8 @@ import {
   settingKeys,
 } from "../../src/config/repo-config.ts";
 import { severities } from "../../src/core/finding.ts";
-import { createPrivacy } from "../../src/diff/filter.ts";
-import { createPathMatcher } from "../../src/diff/paths.ts";
+import { createPrivacy } from "../../src/repo/diff/filter.ts";
+import { createPathMatcher } from "../../src/repo/diff/paths.ts";
 import { createRuleSwitch } from "../../src/review/find/rule-matches.ts";
 
 const workflow = (name: string) => ({ workflow: name, artifact: "results" });

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { mergeNested, rebasePattern } from "../../src/config/load-config.ts";
 import { NestedConfig, RepoConfig } from "../../src/config/repo-config.ts";
-import { createPrivacy } from "../../src/diff/filter.ts";
-import { createPathMatcher } from "../../src/diff/paths.ts";
+import { createPrivacy } from "../../src/repo/diff/filter.ts";
+import { createPathMatcher } from "../../src/repo/diff/paths.ts";
 
 const folders = ["a", "a/b", "c", "a/#b"];
 const names = ["x", "y.md", "b", "z.key"];

@@ -8,8 +8,8 @@ import {
   RepoConfig,
 } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { createPrivacy } from "../../src/diff/filter.ts";
-import { createPathMatcher } from "../../src/diff/paths.ts";
+import { createPrivacy } from "../../src/repo/diff/filter.ts";
+import { createPathMatcher } from "../../src/repo/diff/paths.ts";
 
 interface Entry {
   text: string;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
 import { defaultRepoConfig, RepoConfig } from "../../src/config/repo-config.ts";
-import { createPrivacy } from "../../src/diff/filter.ts";
+import { createPrivacy } from "../../src/repo/diff/filter.ts";
 
 const yaml = (...lines: string[]) => lines.join("\n");
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { rebasePattern } from "../../src/config/load-config.ts";
-import { createPathMatcher } from "../../src/diff/paths.ts";
+import { createPathMatcher } from "../../src/repo/diff/paths.ts";
 import { GitRepo } from "../support/git-repo.ts";
 
 describe("a pattern of a folder", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError, type ErrorCode, publicLine } from "../../src/core/errors.ts";
-import { gitError } from "../../src/git/git-error.ts";
+import { gitError } from "../../src/repo/git/git-error.ts";
 
 describe("what people are told who do not run Hunkwise", () => {
   const folder = "/srv/hunkwise/mirrors/github.com/octo/shop.git";

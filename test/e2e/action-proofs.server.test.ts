@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { findOnPath } from "../../src/git/run-process.ts";
+import { findOnPath } from "../../src/repo/git/run-process.ts";
 import { sandboxFor } from "../sandbox/sandbox.ts";
 import type { FakeOpenAi } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";

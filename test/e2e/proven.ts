@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { findOnPath } from "../../src/git/run-process.ts";
+import { findOnPath } from "../../src/repo/git/run-process.ts";
 import type { AppOptions } from "../support/app-under-test.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";

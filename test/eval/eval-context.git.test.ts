@@ -7,7 +7,7 @@ import { type ContextResult, runContext } from "../../scripts/eval/run-context.t
 import { readShownLines } from "../../scripts/eval/shown-lines.ts";
 import { wrapUntrusted } from "../../src/core/text/fence.ts";
 import type { Message } from "../../src/llm/model.ts";
-import { showPath } from "../../src/tools/show.ts";
+import { showPath } from "../../src/repo/show.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { loadOne, writeCase } from "./case-folder.ts";
 

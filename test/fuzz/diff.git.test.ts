@@ -7,9 +7,9 @@ import {
   printDiff,
   renderHunks,
   surveyPatch,
-} from "../../src/diff/file-diff.ts";
-import { defaultPatchLimits, PatchSplitter } from "../../src/git/patches.ts";
-import { randomHunk } from "../diff/random-hunk.ts";
+} from "../../src/repo/diff/file-diff.ts";
+import { defaultPatchLimits, PatchSplitter } from "../../src/repo/git/patches.ts";
+import { randomHunk } from "../repo/diff/random-hunk.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 
 const anything = textOf([

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import type { RevisionPlace } from "../../src/git/workspace.ts";
 import type { BeforeWrite } from "../../src/github/client.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { withFence } from "../../src/jobs/fenced.ts";
@@ -8,6 +7,7 @@ import type { GitHubAccess, UnopenedDependencies } from "../../src/jobs/job-depe
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publishReview } from "../../src/publish/publish-review.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
+import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { many, onFile } from "../publish/publish-to-memory.ts";

@@ -1,5 +1,4 @@
 import { AppError } from "../../src/core/errors.ts";
-import type { Checkout } from "../../src/git/checkout.ts";
 import { createUsageLimits, type MostUsage, type SpendingLimits } from "../../src/jobs/budgets.ts";
 import { createAnnouncer, createSender } from "../../src/jobs/events.ts";
 import type { CheckoutRequest, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
@@ -10,6 +9,7 @@ import type { Queue } from "../../src/queue/queue.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";
 import type { Quotas, Spending } from "../../src/queue/usage.ts";
 import { startWorker, type Worker } from "../../src/queue/worker.ts";
+import type { Checkout } from "../../src/repo/git/checkout.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { MemoryGitHub } from "../publish/memory-github.ts";
 import { placeOf } from "../support/checkout-place.ts";

@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { mirrorBytes } from "../../src/git/disk.ts";
-import { graphIndex } from "../../src/git/places.ts";
 import { indexTask, reviewIndex } from "../../src/jobs/graph-index.ts";
+import { mirrorBytes } from "../../src/repo/git/disk.ts";
+import { graphIndex } from "../../src/repo/git/places.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 const folder = new TempFolder("review-index");

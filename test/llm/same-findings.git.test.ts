@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { createTokenBudget } from "../../src/agent/limits.ts";
 import { runAgent } from "../../src/agent/run-agent.ts";
-import type { TreeEntry, Workspace } from "../../src/git/workspace.ts";
 import type { Model, Protocol } from "../../src/llm/model.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
+import type { TreeEntry, Workspace } from "../../src/repo/git/workspace.ts";
 import { reportingTools } from "../../src/tools/index.ts";
 import type { ReportPort } from "../../src/tools/tool.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";

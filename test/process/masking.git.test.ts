@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Masks } from "../../src/core/secrets/masks.ts";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { openOverlay } from "../../src/git/overlay-workspace.ts";
-import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";
 import { learningEdits, learningWorkspace } from "../../src/process/masking.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { openOverlay } from "../../src/repo/git/overlay-workspace.ts";
+import type { SearchQuery, Workspace } from "../../src/repo/git/workspace.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { writeOut } from "../support/secret-corpus.ts";

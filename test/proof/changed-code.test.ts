@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseFilePatch } from "../../src/diff/file-diff.ts";
 import { findChangedCode, keyOf } from "../../src/proof/changed-code.ts";
+import { parseFilePatch } from "../../src/repo/diff/file-diff.ts";
 
 const text = `import { tax } from "./tax.js";
 

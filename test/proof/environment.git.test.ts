@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { changedDependencies } from "../../src/proof/dependency-files.ts";
 import { changedEnvironment, removeEnvironments as removeFor } from "../../src/proof/environment.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
 import { attack as attackWith, sandboxFor } from "../sandbox/sandbox.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";

@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { type Severity, severities } from "../../src/core/finding.ts";
-import type { Account } from "../../src/diff/filter.ts";
 import {
   type CheckPolicy,
   cancelledConclusion,
@@ -11,6 +10,7 @@ import {
   reviewConclusion,
   withheldConclusion,
 } from "../../src/publish/conclusions.ts";
+import type { Account } from "../../src/repo/diff/filter.ts";
 import { StopReason } from "../../src/review/review-result.ts";
 import {
   lookedAtAgain,

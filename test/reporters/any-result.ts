@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { Category, type Finding, type Proof, Revision, severities } from "../../src/core/finding.ts";
-import { leftOut, parsed, unread } from "../../src/diff/filter.ts";
+import { leftOut, parsed, unread } from "../../src/repo/diff/filter.ts";
 import type { ReviewResult, StopReason } from "../../src/review/review-result.ts";
 import { markdownPieces } from "../support/markdown-pieces.ts";
 import { sampleDropped, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";

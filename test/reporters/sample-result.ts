@@ -1,7 +1,7 @@
 import type { CodeLocation, Finding } from "../../src/core/finding.ts";
 import type { PostedFinding } from "../../src/core/ledger/entry.ts";
-import type { Account } from "../../src/diff/filter.ts";
 import type { PullStatus } from "../../src/publish/pull-status.ts";
+import type { Account } from "../../src/repo/diff/filter.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
 import type { RanProof } from "../../src/reporters/finding-words.ts";
 import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/review/review-result.ts";

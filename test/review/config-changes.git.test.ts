@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
 import { describeConfigChange, findConfigChanges } from "../../src/review/config-changes.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { defaultRepoConfig, RepoConfig } from "../../src/config/repo-config.ts";
 import type { Finding } from "../../src/core/finding.ts";
+import type { ChangedFile } from "../../src/repo/diff-source.ts";
 import { appliedRules, ruleReport, rulesSection } from "../../src/review/named-rules.ts";
-import type { ChangedFile } from "../../src/tools/diff-source.ts";
 import { reportingTools } from "../../src/tools/index.ts";
 import { withNamedRules } from "../../src/tools/report-finding.ts";
 import { toDefinition } from "../../src/tools/to-openai.ts";

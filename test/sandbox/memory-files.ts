@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../../src/core/errors.ts";
-import type { TreeEntry } from "../../src/git/workspace.ts";
+import type { TreeEntry } from "../../src/repo/git/workspace.ts";
 import type { CommandFiles } from "../../src/sandbox/command-port.ts";
 
 type Mode = "100644" | "100755" | "120000";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ownTag } from "../../src/git/owner.ts";
+import { ownTag } from "../../src/repo/git/owner.ts";
 import { runInSandbox } from "../../src/sandbox/run-in-sandbox.ts";
 import { attack, endLeft, isRunning, leftProcesses, perl, sandboxFor, smallLimits } from "./sandbox.ts";
 

@@ -1,5 +1,5 @@
 /** Runs a command in the sandbox that does not end, and says by which tag its processes can be found: for whoever kills this. */
-import { ownTag } from "../../src/git/owner.ts";
+import { ownTag } from "../../src/repo/git/owner.ts";
 import { limitsFor } from "../../src/sandbox/bubblewrap.ts";
 import { findSandbox } from "../../src/sandbox/find-sandbox.ts";
 import { runInSandbox } from "../../src/sandbox/run-in-sandbox.ts";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { ownTag } from "../../src/git/owner.ts";
+import { ownTag } from "../../src/repo/git/owner.ts";
 import {
   limitsFor,
   mountsOf,

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { writeTree } from "../../src/git/checkout.ts";
-import type { RevisionPlace } from "../../src/git/workspace.ts";
+import { writeTree } from "../../src/repo/git/checkout.ts";
+import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 
 /** The same range with its head checked out, as on a server. The files are removed with the range. */
 export async function checkedOut(place: RevisionPlace): Promise<RevisionPlace> {

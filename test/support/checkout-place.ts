@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { RevisionPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { type GitRepo, gitPath, TempFolder } from "./git-repo.ts";
 
 /** A test repository as the input of a review process: the work tree itself is the checkout of its head. */

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { openLocalRange } from "../../src/git/range.ts";
-import type { RevisionPlace, SearchQuery } from "../../src/git/workspace.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
+import type { RevisionPlace, SearchQuery } from "../../src/repo/git/workspace.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "./git-repo.ts";
 import { needle } from "./needle.ts";
 import { PullRequestServer, pullRef } from "./pull-request-server.ts";

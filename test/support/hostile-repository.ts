@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HARDENED_ATTRIBUTES } from "../../src/git/scratch.ts";
+import { HARDENED_ATTRIBUTES } from "../../src/repo/git/scratch.ts";
 import { type Content, GitRepo, type Mode } from "./git-repo.ts";
 import type { GeneratedContent, RepositorySpec, Step } from "./repo-arbitrary.ts";
 

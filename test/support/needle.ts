@@ -1,4 +1,4 @@
-import type { SearchQuery } from "../../src/git/workspace.ts";
+import type { SearchQuery } from "../../src/repo/git/workspace.ts";
 
 /** A search for a word in every file; each test says what is different in its own. */
 export const needle: SearchQuery = {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { type Checkout, type CheckoutOptions, checkout } from "../../src/git/checkout.ts";
-import { Mirror, type MirrorOptions } from "../../src/git/mirror.ts";
-import type { HostedRepository } from "../../src/git/places.ts";
+import { type Checkout, type CheckoutOptions, checkout } from "../../src/repo/git/checkout.ts";
+import { Mirror, type MirrorOptions } from "../../src/repo/git/mirror.ts";
+import type { HostedRepository } from "../../src/repo/git/places.ts";
 import { GitHttpServer } from "./git-http.ts";
 import { GitRepo, gitPath, type ImportedCommit, TempFolder } from "./git-repo.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { openObjects } from "../../src/git/object-workspace.ts";
-import { openOverlay } from "../../src/git/overlay-workspace.ts";
-import { openLocalRange } from "../../src/git/range.ts";
-import type { Workspace } from "../../src/git/workspace.ts";
+import { openObjects } from "../../src/repo/git/object-workspace.ts";
+import { openOverlay } from "../../src/repo/git/overlay-workspace.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
+import type { Workspace } from "../../src/repo/git/workspace.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";
 import { toolsOn } from "./context.ts";
 

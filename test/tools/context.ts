@@ -1,8 +1,8 @@
-import { createPrivacy } from "../../src/diff/filter.ts";
-import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { openLocalRange } from "../../src/git/range.ts";
-import type { RevisionPlace, Workspace } from "../../src/git/workspace.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { createPrivacy } from "../../src/repo/diff/filter.ts";
+import { createDiffSource } from "../../src/repo/diff-source.ts";
+import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
+import { openLocalRange } from "../../src/repo/git/range.ts";
+import type { RevisionPlace, Workspace } from "../../src/repo/git/workspace.ts";
 import { changingTools, readingTools, reportingTools } from "../../src/tools/index.ts";
 import { createRegistry, type ToolRun } from "../../src/tools/run-tool.ts";
 import type { EditPort, ReportedFinding, ReportPort, ToolContext } from "../../src/tools/tool.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { MAX_DIFF_LINES } from "../../src/diff/file-diff.ts";
+import { MAX_DIFF_LINES } from "../../src/repo/diff/file-diff.ts";
+import { MAX_RENDERED_BYTES } from "../../src/repo/show.ts";
 import { diffFile, type FileDiffOutput } from "../../src/tools/diff-file.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
-import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";
 import { type ContextOptions, openRepository, type TestTools, toolsOn } from "./context.ts";
 

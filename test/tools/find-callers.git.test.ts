@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAX_RENDERED_BYTES } from "../../src/repo/show.ts";
 import type { CallersOutput } from "../../src/tools/find-callers.ts";
-import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { type ContextOptions, openRepository, toolsOn } from "./context.ts";
 

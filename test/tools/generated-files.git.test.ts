@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import type { Workspace } from "../../src/git/workspace.ts";
-import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { createDiffSource } from "../../src/repo/diff-source.ts";
+import type { Workspace } from "../../src/repo/git/workspace.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";
 import { openRepository } from "./context.ts";
 

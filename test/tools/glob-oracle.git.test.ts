@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createPathMatcher } from "../../src/diff/paths.ts";
-import { anyPath, anyPattern } from "../diff/any-pattern.ts";
+import { createPathMatcher } from "../../src/repo/diff/paths.ts";
+import { anyPath, anyPattern } from "../repo/diff/any-pattern.ts";
 import { GitRepo } from "../support/git-repo.ts";
 
 /** To git, a name is its bytes: `?` is one of the two of an é, to us all of it. */

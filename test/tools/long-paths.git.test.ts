@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { escapeInvisible } from "../../src/core/text/escape-invisible.ts";
+import { MAX_RENDERED_BYTES } from "../../src/repo/show.ts";
 import type { FileChange } from "../../src/tools/changed-files.ts";
 import type { FileDiffOutput } from "../../src/tools/diff-file.ts";
 import type { FileContent } from "../../src/tools/read-file-part.ts";
-import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { openRepository, type TestTools, toolsOn } from "./context.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAX_RENDERED_BYTES } from "../../src/repo/show.ts";
 import type { DefinitionOutput } from "../../src/tools/read-definition.ts";
-import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { type ContextOptions, openRepository, toolsOn } from "./context.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TreeEntry, Workspace } from "../../src/git/workspace.ts";
+import type { TreeEntry, Workspace } from "../../src/repo/git/workspace.ts";
 import { reportVerdict } from "../../src/tools/report-verdict.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
 import type { Verdict } from "../../src/tools/tool.ts";

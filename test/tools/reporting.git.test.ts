@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TreeEntry, Workspace } from "../../src/git/workspace.ts";
+import type { TreeEntry, Workspace } from "../../src/repo/git/workspace.ts";
 import { type ContextOptions, toolsOn } from "./context.ts";
 
 const tree = new Map<string, TreeEntry>([

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
+import { MAX_RENDERED_BYTES } from "../../src/repo/show.ts";
 import { allowedCommand, runCommand } from "../../src/tools/run-command.ts";
 import { parseArguments, runTool } from "../../src/tools/run-tool.ts";
-import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { toDefinition } from "../../src/tools/to-openai.ts";
 import type { CommandEnd, CommandRequest, ToolContext } from "../../src/tools/tool.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AppError } from "../../src/core/errors.ts";
+import { MAX_RENDERED_BYTES } from "../../src/repo/show.ts";
 import { createRegistry, type RunToolOptions, runTool } from "../../src/tools/run-tool.ts";
-import { MAX_RENDERED_BYTES } from "../../src/tools/show.ts";
 import { type AnyTool, defineTool, type ToolContext, ToolError } from "../../src/tools/tool.ts";
 
 const context = {} as ToolContext;

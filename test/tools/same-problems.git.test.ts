@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Workspace } from "../../src/git/workspace.ts";
+import type { Workspace } from "../../src/repo/git/workspace.ts";
 import { sameProblems } from "../../src/tools/answers.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
 import type { SamePair } from "../../src/tools/tool.ts";

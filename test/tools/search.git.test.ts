@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SearchQuery } from "../../src/git/workspace.ts";
+import type { SearchQuery } from "../../src/repo/git/workspace.ts";
 import type { SearchMatch } from "../../src/tools/search-in-files.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { type ContextOptions, openRepository, toolsOn } from "./context.ts";

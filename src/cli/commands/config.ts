@@ -144,8 +144,8 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const { checkNested } = await import("../../config/load-config.ts");
   const { parseRepoConfig } = await import("../../config/parse-config.ts");
   const { isRuleFile } = await import("../../review/own-rules/rule-files.ts");
-  const { requireGit } = await import("../../git/run-git.ts");
-  const { listWorkingFiles } = await import("../../git/repository.ts");
+  const { requireGit } = await import("../../repo/git/run-git.ts");
+  const { listWorkingFiles } = await import("../../repo/git/repository.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const { workTree, paths } = await listWorkingFiles(repo, { gitPath, signal });
   const shown = (file: string) => relative(process.cwd(), join(workTree, file));

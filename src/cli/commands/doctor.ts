@@ -9,7 +9,6 @@ import { programPath } from "../../config/process-env.ts";
 import { inspectServerEnv } from "../../config/server-env.ts";
 import { leastContextTokens } from "../../config/variables.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
-import { canFindByMeaning } from "../../graph/vectors.ts";
 import { ModelAbsent } from "../../llm/model.ts";
 import {
   abilityOf,
@@ -19,6 +18,7 @@ import {
   protocolFor,
   windowTooSmall,
 } from "../../llm/probe.ts";
+import { canFindByMeaning } from "../../repo/index/vectors.ts";
 import { duration, thousands } from "../../reporters/outcome.ts";
 import { createStyle, plainLine, type Style, WIDEST, wrap } from "../../reporters/terminal-style.ts";
 import { type CommandContext, type CommandIo, examples, exitCodes, paragraphs } from "../command.ts";
@@ -130,7 +130,7 @@ async function checkEnvironment({ env, faults }: InspectedEnv): Promise<readonly
 }
 
 async function checkGit(): Promise<Diagnosis> {
-  const { requireGit } = await import("../../git/run-git.ts");
+  const { requireGit } = await import("../../repo/git/run-git.ts");
   const { path, version } = await requireGit({ searchPath: programPath() });
   return ok(`${version} at ${path}`);
 }
@@ -143,7 +143,7 @@ async function checkRipgrep(signal: AbortSignal): Promise<Diagnosis> {
 
 /** Without a parser, reviews still work, but know less about the code around a change. */
 async function checkParsers(): Promise<Diagnosis> {
-  const { languagesWithoutParser, loadAstGrep } = await import("../../code/languages.ts");
+  const { languagesWithoutParser, loadAstGrep } = await import("../../repo/code/languages.ts");
   const missing = languagesWithoutParser();
   await loadAstGrep();
   if (missing.length === 0) return ok("all languages");

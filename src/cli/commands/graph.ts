@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { Command, Option } from "@commander-js/extra-typings";
 import { AppError } from "../../core/errors.ts";
 import { escapeUnseen } from "../../core/text/escape-invisible.ts";
-import type { GraphAnswer, IndexReport } from "../../graph/graph.ts";
-import type { VectorReport } from "../../graph/vectors.ts";
+import type { GraphAnswer, IndexReport } from "../../repo/index/graph.ts";
+import type { VectorReport } from "../../repo/index/vectors.ts";
 import { plural, thousands } from "../../reporters/outcome.ts";
 import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../../reporters/terminal-style.ts";
 import {

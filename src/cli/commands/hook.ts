@@ -12,7 +12,7 @@ import {
 } from "../../config/process-env.ts";
 import { AppError } from "../../core/errors.ts";
 import { shellWord } from "../../core/text/fence.ts";
-import type { HookRepository, HooksPlace } from "../../git/repository.ts";
+import type { HookRepository, HooksPlace } from "../../repo/git/repository.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import {
   type CommandContext,
@@ -68,14 +68,14 @@ export const hook = (io: CommandContext) =>
       return;
     }
     const names = name === undefined ? hookNames : [name];
-    const { findHooks } = await import("../../git/repository.ts");
+    const { findHooks } = await import("../../repo/git/repository.ts");
     const place = await findHooks(repo, { ...(await found(io)), env: gitUserEnvironment() });
     const does = { install, uninstall, status }[action];
     io.exitCode = await does(place, names, io);
   });
 
 async function found({ signal }: CommandIo): Promise<{ gitPath: string; signal: AbortSignal }> {
-  const { requireGit } = await import("../../git/run-git.ts");
+  const { requireGit } = await import("../../repo/git/run-git.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   return { gitPath, signal };
 }
@@ -434,7 +434,7 @@ async function rangesOf(
   refs: readonly PushedRef[],
   io: CommandIo,
 ): Promise<{ ranges: PushedRange[]; first: string[] }> {
-  const { openHookRepository } = await import("../../git/repository.ts");
+  const { openHookRepository } = await import("../../repo/git/repository.ts");
   const { usualBase } = await import("../open-range.ts");
   await using repository = await openHookRepository(HERE, await found(io));
   await requireSame(repository);
@@ -484,7 +484,7 @@ async function reviewRange(values: Parameters<typeof reviewLocally>[0], io: Comm
 
 /** The analyzers on what is staged, compared with the last commit: fast, and nothing leaves the machine. */
 async function reviewCommit(io: CommandIo): Promise<number> {
-  const { openHookRepository } = await import("../../git/repository.ts");
+  const { openHookRepository } = await import("../../repo/git/repository.ts");
   await using repository = await openHookRepository(HERE, await found(io));
   await requireSame(repository);
   const indexFile = resolve(hookVariables().indexFile ?? join(repository.gitDir, "index"));

@@ -6,8 +6,8 @@ import { withOverrides } from "../../config/overrides.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { atLeast, type Severity, severities } from "../../core/finding.ts";
-import { NOT_SELECTED } from "../../diff/filter.ts";
 import type { StartedProcess } from "../../process/start-process.ts";
+import { NOT_SELECTED } from "../../repo/diff/filter.ts";
 import {
   countBySeverity,
   isPartialBesidesNeutral,

@@ -1,10 +1,10 @@
 import type { StopReason, TrajectoryEntry } from "../../agent/trajectory.ts";
 import type { AppError } from "../../core/errors.ts";
-import { createPrivacy } from "../../diff/filter.ts";
 import type { Models } from "../../llm/model.ts";
 import { runTask } from "../../process/run-task.ts";
 import { modelAnswer, modelDescription } from "../../publish/command-answers.ts";
 import type { JobOutcome } from "../../queue/job.ts";
+import { createPrivacy } from "../../repo/diff/filter.ts";
 import { AnswerInput, AnswerResult, type AskedThread, answerTask } from "../../review/answer/answer-input.ts";
 import { publicModelError, whyNoResult } from "../../review/review-result.ts";
 import { lastResult, recordStart } from "../attempts.ts";

@@ -1,8 +1,8 @@
 import { AppError } from "../../core/errors.ts";
 import type { ProofTest } from "../../core/finding.ts";
-import { changedPaths, commitDiff, commitFiles, filesAt } from "../../git/commits.ts";
-import type { RevisionPlace } from "../../git/workspace.ts";
 import { commitMessage } from "../../publish/fix-texts.ts";
+import { changedPaths, commitDiff, commitFiles, filesAt } from "../../repo/git/commits.ts";
+import type { RevisionPlace } from "../../repo/git/workspace.ts";
 import { type FileEdit, isPlainPath, most, type Refusal, refusalsOf } from "../../review/fix/check-edits.ts";
 import type { FixResult, Repair } from "../../review/fix/fix-input.ts";
 

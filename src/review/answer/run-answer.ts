@@ -1,10 +1,10 @@
 import type { AgentResult } from "../../agent/run-agent.ts";
 import { byteLength, cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import { type Hunk, renderHunk, renderHunks, shorten, shownBytes } from "../../diff/file-diff.ts";
 import { type Message, withoutThinking } from "../../llm/model.ts";
+import { type Hunk, renderHunk, renderHunks, shorten, shownBytes } from "../../repo/diff/file-diff.ts";
+import { count, showPath } from "../../repo/show.ts";
 import { answeringTools } from "../../tools/index.ts";
-import { count, showPath } from "../../tools/show.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { answerPrompt, describePrompt } from "../prompts/prompts.ts";
 import {

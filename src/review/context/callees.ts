@@ -1,7 +1,7 @@
-import { type DefinitionSite, fullName, isDeclaration, isRun, isType } from "../../code/code-file.ts";
-import { bestTargets, fitOf, isCommonName, isOwnUse, POSSIBLE, UNIQUE } from "../../code/names.ts";
-import type { Call } from "../../code/source.ts";
-import { isTestFile } from "../../code/test-file.ts";
+import { type DefinitionSite, fullName, isDeclaration, isRun, isType } from "../../repo/code/code-file.ts";
+import { bestTargets, fitOf, isCommonName, isOwnUse, POSSIBLE, UNIQUE } from "../../repo/code/names.ts";
+import type { Call } from "../../repo/code/source.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
 import type { Changed } from "./changed.ts";
 import type { Lookup } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece } from "./pieces.ts";

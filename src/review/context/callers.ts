@@ -7,11 +7,19 @@ import {
   isPrivate,
   isRun,
   isType,
-} from "../../code/code-file.ts";
-import { closeness, constructors, fitOf, isCommonName, KNOWN, NAMED, POSSIBLE } from "../../code/names.ts";
-import type { Definition } from "../../code/source.ts";
-import { isTestFile } from "../../code/test-file.ts";
-import { showPath } from "../../tools/show.ts";
+} from "../../repo/code/code-file.ts";
+import {
+  closeness,
+  constructors,
+  fitOf,
+  isCommonName,
+  KNOWN,
+  NAMED,
+  POSSIBLE,
+} from "../../repo/code/names.ts";
+import type { Definition } from "../../repo/code/source.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
+import { showPath } from "../../repo/show.ts";
 import type { KnownCall, OpenedGraph } from "../review-run.ts";
 import { type Changed, isWithin } from "./changed.ts";
 import {

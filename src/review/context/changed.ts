@@ -7,11 +7,11 @@ import {
   isType,
   type ParsedFile,
   parseFile,
-} from "../../code/code-file.ts";
-import { isMember } from "../../code/names.ts";
-import { type Call, type Definition, definitionsAt, type Source } from "../../code/source.ts";
-import { isExample, isTestFile } from "../../code/test-file.ts";
-import type { DiffLine, FileDiff } from "../../diff/file-diff.ts";
+} from "../../repo/code/code-file.ts";
+import { isMember } from "../../repo/code/names.ts";
+import { type Call, type Definition, definitionsAt, type Source } from "../../repo/code/source.ts";
+import { isExample, isTestFile } from "../../repo/code/test-file.ts";
+import type { DiffLine, FileDiff } from "../../repo/diff/file-diff.ts";
 import { type LineSpan, loadAhead, type RepositoryFiles, rangesOf } from "./lookup.ts";
 
 /** One side's information about a definition. */

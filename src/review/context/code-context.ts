@@ -1,11 +1,11 @@
-import { grammarOf } from "../../code/languages.ts";
-import { isCommonName } from "../../code/names.ts";
-import { isTestFile } from "../../code/test-file.ts";
 import { cutLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import { type DiffLine, type FileDiff, type Hunk, hunkOf, shownBytes } from "../../diff/file-diff.ts";
-import type { Workspace } from "../../git/workspace.ts";
-import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
+import { grammarOf } from "../../repo/code/languages.ts";
+import { isCommonName } from "../../repo/code/names.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
+import { type DiffLine, type FileDiff, type Hunk, hunkOf, shownBytes } from "../../repo/diff/file-diff.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
+import type { Workspace } from "../../repo/git/workspace.ts";
 import type { OpenedGraph } from "../review-run.ts";
 import { calleePieces } from "./callees.ts";
 import { callerFiles, knownCalls, namesOf, unusedLines, usePieces } from "./callers.ts";

@@ -1,4 +1,4 @@
-import { type CodeFile, type DefinitionSite, fullName, isRun, isType } from "../../code/code-file.ts";
+import { type CodeFile, type DefinitionSite, fullName, isRun, isType } from "../../repo/code/code-file.ts";
 import {
   bestTargets,
   constructors,
@@ -8,9 +8,9 @@ import {
   nearestFirst,
   ownObject,
   receiverOf,
-} from "../../code/names.ts";
-import { type Definition, definitionsAt } from "../../code/source.ts";
-import { isTestFile } from "../../code/test-file.ts";
+} from "../../repo/code/names.ts";
+import { type Definition, definitionsAt } from "../../repo/code/source.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
 import { type Changed, isWithin } from "./changed.ts";
 import { clamped, joined, type LineSpan, type Lookup, type Mention } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece, type ShownLines } from "./pieces.ts";

@@ -1,4 +1,4 @@
-import { isTestFile } from "../../code/test-file.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
 import { namesOf } from "./callers.ts";
 import type { Changed } from "./changed.ts";
 import { firstOfFiles, type Hit, type RepositoryFiles, rarity, type WordHits } from "./lookup.ts";

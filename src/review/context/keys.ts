@@ -1,6 +1,6 @@
-import { fullName, isProse, type TextFile } from "../../code/code-file.ts";
-import { closeness, isCommonName, nearestFirst } from "../../code/names.ts";
-import { isTestFile } from "../../code/test-file.ts";
+import { fullName, isProse, type TextFile } from "../../repo/code/code-file.ts";
+import { closeness, isCommonName, nearestFirst } from "../../repo/code/names.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
 import { type Changed, isWithin } from "./changed.ts";
 import {
   firstOfFiles,

@@ -1,20 +1,20 @@
+import { AppError } from "../../core/errors.ts";
+import { cutLine, splitLines } from "../../core/text/cut.ts";
 import {
   type CodeFile,
   type DefinitionSite,
   isProse,
   parseFile,
   type TextFile,
-} from "../../code/code-file.ts";
-import { folderOf, type Modules } from "../../code/imports.ts";
-import { definers } from "../../code/likely-definition.ts";
-import { closeness, mentionsIn } from "../../code/names.ts";
-import type { Reference } from "../../code/source.ts";
-import { isTestFile } from "../../code/test-file.ts";
-import { AppError } from "../../core/errors.ts";
-import { cutLine, splitLines } from "../../core/text/cut.ts";
-import { reasonByName } from "../../diff/skipped-names.ts";
-import type { TreeEntry, Workspace } from "../../git/workspace.ts";
-import { modulesOf } from "../../tools/parsed-files.ts";
+} from "../../repo/code/code-file.ts";
+import { folderOf, type Modules } from "../../repo/code/imports.ts";
+import { definers } from "../../repo/code/likely-definition.ts";
+import { closeness, mentionsIn } from "../../repo/code/names.ts";
+import type { Reference } from "../../repo/code/source.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
+import { reasonByName } from "../../repo/diff/skipped-names.ts";
+import type { TreeEntry, Workspace } from "../../repo/git/workspace.ts";
+import { modulesOf } from "../../repo/parsed-files.ts";
 
 /** Lines from `start` to `end`, 1-indexed and inclusive. */
 export interface LineSpan {

@@ -1,6 +1,6 @@
-import { type DefinitionSite, fullName, type TextFile } from "../../code/code-file.ts";
-import { shownBytes } from "../../diff/file-diff.ts";
-import { showPath } from "../../tools/show.ts";
+import { type DefinitionSite, fullName, type TextFile } from "../../repo/code/code-file.ts";
+import { shownBytes } from "../../repo/diff/file-diff.ts";
+import { showPath } from "../../repo/show.ts";
 import { joined, type LineSpan, linesIn, numbered, rangesOf } from "./lookup.ts";
 
 /** The kinds of code pieces, in the order in which they are shown. */

@@ -1,9 +1,9 @@
 import type { PostedFinding } from "../../core/ledger/entry.ts";
 import { cutAtLine, cutLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import type { Commit } from "../../git/workspace.ts";
-import type { ChangedFile } from "../../tools/diff-source.ts";
-import { showPath } from "../../tools/show.ts";
+import type { ChangedFile } from "../../repo/diff-source.ts";
+import type { Commit } from "../../repo/git/workspace.ts";
+import { showPath } from "../../repo/show.ts";
 import type { FailedCheck, LinkedIssue, PullText, ReviewInput } from "../review-input.ts";
 
 const MAX_BODY_BYTES = 12_000;

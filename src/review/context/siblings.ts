@@ -1,6 +1,6 @@
-import { type DefinitionSite, fullName, isDeclaration, isPrivate, isRun } from "../../code/code-file.ts";
-import { closeness, constructors, isCommonName, nearestFirst, typeHead } from "../../code/names.ts";
-import { isTestFile } from "../../code/test-file.ts";
+import { type DefinitionSite, fullName, isDeclaration, isPrivate, isRun } from "../../repo/code/code-file.ts";
+import { closeness, constructors, isCommonName, nearestFirst, typeHead } from "../../repo/code/names.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
 import { type Changed, isWithin } from "./changed.ts";
 import type { Lookup } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece } from "./pieces.ts";

@@ -5,10 +5,10 @@ import {
   isDeclaration,
   isRun,
   isType,
-} from "../../code/code-file.ts";
-import { constructors, nearestFirst, typeHead } from "../../code/names.ts";
-import { type Definition, definitionsAt } from "../../code/source.ts";
-import { isTestFile } from "../../code/test-file.ts";
+} from "../../repo/code/code-file.ts";
+import { constructors, nearestFirst, typeHead } from "../../repo/code/names.ts";
+import { type Definition, definitionsAt } from "../../repo/code/source.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
 import { bodyOf, type Changed, shareOf } from "./changed.ts";
 import { clamped, joined, type LineSpan, type Lookup } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece } from "./pieces.ts";

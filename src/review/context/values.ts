@@ -1,7 +1,7 @@
-import { fullName, isRun } from "../../code/code-file.ts";
-import { closeness, isCommonName, isMember, nearestFirst } from "../../code/names.ts";
-import { type Definition, definitionsAt } from "../../code/source.ts";
-import { isTestFile } from "../../code/test-file.ts";
+import { fullName, isRun } from "../../repo/code/code-file.ts";
+import { closeness, isCommonName, isMember, nearestFirst } from "../../repo/code/names.ts";
+import { type Definition, definitionsAt } from "../../repo/code/source.ts";
+import { isTestFile } from "../../repo/code/test-file.ts";
 import { type Changed, isWithin, shareOf } from "./changed.ts";
 import { firstOfFiles, type LineSpan, type Lookup, type Mention, rarity } from "./lookup.ts";
 import { type Piece, placePiece } from "./pieces.ts";

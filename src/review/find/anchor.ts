@@ -8,10 +8,10 @@ import {
   type Hunk,
   isHiddenForSize,
   lineAtHead,
-} from "../../diff/file-diff.ts";
-import type { Change, FileText, Ref, Workspace } from "../../git/workspace.ts";
-import type { DiffSource } from "../../tools/diff-source.ts";
-import { showPath } from "../../tools/show.ts";
+} from "../../repo/diff/file-diff.ts";
+import type { DiffSource } from "../../repo/diff-source.ts";
+import type { Change, FileText, Ref, Workspace } from "../../repo/git/workspace.ts";
+import { showPath } from "../../repo/show.ts";
 import type { ReportedFinding } from "../../tools/tool.ts";
 import {
   confirms,

@@ -10,11 +10,11 @@ import {
   renderHunks,
   renderLine,
   shownBytes,
-} from "../../diff/file-diff.ts";
+} from "../../repo/diff/file-diff.ts";
+import { noteShown } from "../../repo/diff-pages.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
+import { headingOf, showPath } from "../../repo/show.ts";
 import { toldLine } from "../../tools/changed-files.ts";
-import { noteShown } from "../../tools/diff-pages.ts";
-import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
-import { headingOf, showPath } from "../../tools/show.ts";
 import type { ReviewedHunks } from "../followup/known-change.ts";
 import { type RuleMatch, unansweredRefusal } from "./rule-matches.ts";
 

@@ -1,7 +1,7 @@
 import { distance } from "fastest-levenshtein";
 import type { Side } from "../../core/finding.ts";
 import { cutLine } from "../../core/text/cut.ts";
-import type { DiffLine, Hunk } from "../../diff/file-diff.ts";
+import type { DiffLine, Hunk } from "../../repo/diff/file-diff.ts";
 
 /** Finds quoted code in the lines of a file. Pure, and linear in the size of the file for any quote. */
 

@@ -5,7 +5,7 @@ import type { StopReason } from "../../agent/trajectory.ts";
 import { type Finding, isOfOwnRule, toolOf, worstFirst } from "../../core/finding.ts";
 import { byteLength } from "../../core/text/cut.ts";
 import type { Message } from "../../llm/model.ts";
-import type { ChangedFile } from "../../tools/diff-source.ts";
+import type { ChangedFile } from "../../repo/diff-source.ts";
 import { graphTools, journalTools, judgingTools, reportingTools } from "../../tools/index.ts";
 import { withNamedRules } from "../../tools/report-finding.ts";
 import { firstMessages } from "../context/first-messages.ts";

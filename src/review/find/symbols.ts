@@ -1,6 +1,6 @@
-import { fullName, isProse, isRun } from "../../code/code-file.ts";
-import { parseSource } from "../../code/parse.ts";
-import { type Definition, definitionsAt } from "../../code/source.ts";
+import { fullName, isProse, isRun } from "../../repo/code/code-file.ts";
+import { parseSource } from "../../repo/code/parse.ts";
+import { type Definition, definitionsAt } from "../../repo/code/source.ts";
 
 /** Definitions of a file, by its array of lines. */
 const known = new WeakMap<readonly string[], Promise<readonly Definition[]>>();

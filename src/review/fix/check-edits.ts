@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { hiddenIn } from "../../analyzers/hidden-in-line.ts";
-import { faultInData, isPlainJson } from "../../code/data-formats.ts";
-import { isExample, isTestFile } from "../../code/test-file.ts";
 import { isNestedName } from "../../config/repo-config.ts";
 import { redactText } from "../../core/secrets/redact.ts";
-import { pathFault } from "../../diff/paths.ts";
-import { isLockFile } from "../../diff/skipped-names.ts";
-import { whyOnlyPeople } from "../../diff/takes-effect.ts";
+import { faultInData, isPlainJson } from "../../repo/code/data-formats.ts";
+import { isExample, isTestFile } from "../../repo/code/test-file.ts";
+import { pathFault } from "../../repo/diff/paths.ts";
+import { isLockFile } from "../../repo/diff/skipped-names.ts";
+import { whyOnlyPeople } from "../../repo/diff/takes-effect.ts";
 
 /** Characters that may be invisible, or that file systems treat differently. */
 const unlike = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\\:*?"<>|]/u;

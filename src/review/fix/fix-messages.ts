@@ -1,7 +1,7 @@
 import { textBelowTitle } from "../../core/ledger/entry.ts";
 import { inlineCode, wrapUntrusted } from "../../core/text/fence.ts";
 import type { Message } from "../../llm/model.ts";
-import { showPath } from "../../tools/show.ts";
+import { showPath } from "../../repo/show.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { codeNow } from "../followup/recheck.ts";
 import { fixPrompt } from "../prompts/prompts.ts";

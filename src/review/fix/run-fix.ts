@@ -3,11 +3,11 @@ import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError, publicLine } from "../../core/errors.ts";
 import { isCertain, type ProofTest } from "../../core/finding.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import type { Edit, Workspace } from "../../git/workspace.ts";
 import { readFailure } from "../../proof/read-failure.ts";
+import type { Edit, Workspace } from "../../repo/git/workspace.ts";
+import { showPath } from "../../repo/show.ts";
 import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
 import { testPath } from "../../tools/proof-tools.ts";
-import { showPath } from "../../tools/show.ts";
 import {
   type CommandEnd,
   type CommandPort,

@@ -1,4 +1,4 @@
-import type { FileDiff, Hunk } from "../../diff/file-diff.ts";
+import type { FileDiff, Hunk } from "../../repo/diff/file-diff.ts";
 
 /** Lines at head that a suggestion replaces. */
 export interface LineSuggestion {

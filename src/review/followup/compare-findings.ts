@@ -3,8 +3,8 @@ import { codeHash, type PostedFinding, textBelowTitle } from "../../core/ledger/
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
+import { showPath } from "../../repo/show.ts";
 import { comparingTools } from "../../tools/index.ts";
-import { showPath } from "../../tools/show.ts";
 import type { DuplicateSink } from "../../tools/tool.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { fingerprintIn, titlesAlike } from "../find/fingerprint.ts";

@@ -1,7 +1,7 @@
 import { createHmac, hash } from "node:crypto";
 import { defaultRepoConfig, type EffectiveConfig } from "../../config/repo-config.ts";
 import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../core/ledger/state.ts";
-import type { ChangedFile } from "../../tools/diff-source.ts";
+import type { ChangedFile } from "../../repo/diff-source.ts";
 
 const sha256 = (text: string) => hash("sha256", text, "base64url");
 

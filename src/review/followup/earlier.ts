@@ -1,7 +1,7 @@
 import type { Finding } from "../../core/finding.ts";
 import { codeHash, type PostedFinding, withoutComment } from "../../core/ledger/entry.ts";
 import type { CarriedFinding } from "../../core/ledger/state.ts";
-import type { DiffSource } from "../../tools/diff-source.ts";
+import type { DiffSource } from "../../repo/diff-source.ts";
 import { resolveAnchor } from "../find/anchor.ts";
 import type { LineRange } from "../find/quote.ts";
 import type { AnalyzerFindings } from "../find/rule-matches.ts";

@@ -2,9 +2,9 @@ import type { Coverage } from "../../agent/coverage.ts";
 import { nullIfTooLarge } from "../../core/errors.ts";
 import type { Finding, Side } from "../../core/finding.ts";
 import type { Reviewed } from "../../core/ledger/state.ts";
-import { type FileDiff, type Hunk, renderHunks, shownBytes } from "../../diff/file-diff.ts";
-import { servedHunks } from "../../tools/diff-pages.ts";
-import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
+import { type FileDiff, type Hunk, renderHunks, shownBytes } from "../../repo/diff/file-diff.ts";
+import { servedHunks } from "../../repo/diff-pages.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
 import type { History } from "../review-input.ts";
 import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";
 

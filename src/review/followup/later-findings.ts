@@ -3,7 +3,7 @@ import { blockingRules, namedRules } from "../../config/named-rules.ts";
 import { AppError } from "../../core/errors.ts";
 import { type Finding, holdsSecret, isCertain, isUndisputed, worstFirst } from "../../core/finding.ts";
 import type { PostedFinding } from "../../core/ledger/entry.ts";
-import type { ChangedFile } from "../../tools/diff-source.ts";
+import type { ChangedFile } from "../../repo/diff-source.ts";
 import { createUniqueIds, isSameFinding } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";
 import { textOfRule } from "../named-rules.ts";

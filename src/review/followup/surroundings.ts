@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import pMap from "p-map";
-import { type ParsedText, parseText } from "../../code/parse.ts";
-import type { Definition, DefinitionKind } from "../../code/source.ts";
-import { firstIndex } from "../../code/tree.ts";
-import { type DiffLine, type Hunk, signs } from "../../diff/file-diff.ts";
-import { takesEffect } from "../../diff/takes-effect.ts";
-import type { FileText, Workspace } from "../../git/workspace.ts";
-import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
+import { type ParsedText, parseText } from "../../repo/code/parse.ts";
+import type { Definition, DefinitionKind } from "../../repo/code/source.ts";
+import { firstIndex } from "../../repo/code/tree.ts";
+import { type DiffLine, type Hunk, signs } from "../../repo/diff/file-diff.ts";
+import { takesEffect } from "../../repo/diff/takes-effect.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
+import type { FileText, Workspace } from "../../repo/git/workspace.ts";
 
 /*
  * The same lines can mean something else elsewhere. So the hash of a run of changed lines covers the lines, everything around them

@@ -1,11 +1,11 @@
 import type { Diagnostic } from "../../analyzers/analyzer.ts";
-import { grammarOf } from "../../code/languages.ts";
 import { configText } from "../../config/load-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { type Finding, OWN_RULE } from "../../core/finding.ts";
-import type { Workspace } from "../../git/workspace.ts";
-import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
-import { count } from "../../tools/show.ts";
+import { grammarOf } from "../../repo/code/languages.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
+import type { Workspace } from "../../repo/git/workspace.ts";
+import { count } from "../../repo/show.ts";
 import { createIdentities } from "../find/fingerprint.ts";
 import { analyzedFiles, findingsOf, type Identifiable } from "../find/rule-matches.ts";
 import { isRuleFile, parseRuleFiles, type RuleFile, type RuleProblem, whyNot } from "./rule-files.ts";

@@ -3,11 +3,11 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { variablesIn } from "../../analyzers/ast-grep.ts";
 import { AstGrepRule, keys } from "../../analyzers/rule-file.ts";
-import { dialectNamed } from "../../code/languages.ts";
 import type { FileProblem } from "../../config/load-config.ts";
 import { type ConfigProblem, parseDocuments, tooLarge, wholeFile } from "../../config/parse-config.ts";
 import { Category, Severity } from "../../core/finding.ts";
-import { createPathMatcher, patternFault } from "../../diff/paths.ts";
+import { dialectNamed } from "../../repo/code/languages.ts";
+import { createPathMatcher, patternFault } from "../../repo/diff/paths.ts";
 import { categoryOf } from "../tool-results/tool-findings.ts";
 
 /** The folder of a repository's own rules. */

@@ -1,10 +1,10 @@
 import type { AnalyzedFile, Diagnostic } from "../../analyzers/analyzer.ts";
 import { createMeantCheck, fillIn, suggestionFor } from "../../analyzers/ast-grep.ts";
 import type { FoundMatch, RuleAnswer, RuleTask } from "../../analyzers/match-rule.ts";
-import { grammarOf } from "../../code/languages.ts";
-import { isNestedTooDeep, isWorthParsing } from "../../code/parse.ts";
 import { OWN_RULE } from "../../core/finding.ts";
 import { cutBytes } from "../../core/text/cut.ts";
+import { grammarOf } from "../../repo/code/languages.ts";
+import { isNestedTooDeep, isWorthParsing } from "../../repo/code/parse.ts";
 import type { OwnRule, RuleProblem } from "./rule-files.ts";
 
 /** A process that matches rules. */

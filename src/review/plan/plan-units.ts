@@ -1,5 +1,5 @@
-import { folderOf, hasImports, importsOf, Modules } from "../../code/imports.ts";
-import type { ChangedFile } from "../../tools/diff-source.ts";
+import { folderOf, hasImports, importsOf, Modules } from "../../repo/code/imports.ts";
+import type { ChangedFile } from "../../repo/diff-source.ts";
 import { fileRisk, isTestPath, kindOf, stemOf } from "./risk.ts";
 
 /** Maximum files with the same name that are compared. */

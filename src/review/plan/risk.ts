@@ -1,5 +1,5 @@
-import { extensionOf } from "../../code/languages.ts";
-import type { ChangedFile } from "../../tools/diff-source.ts";
+import { extensionOf } from "../../repo/code/languages.ts";
+import type { ChangedFile } from "../../repo/diff-source.ts";
 
 /** The purpose of a file, by its path only. */
 type FileKind = "code" | "configuration" | "test" | "documentation" | "data";

@@ -1,11 +1,11 @@
-import { familyOf } from "../../code/imports.ts";
-import { isExample, isTestFile } from "../../code/test-file.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { inlineCode, wrapUntrusted } from "../../core/text/fence.ts";
-import { renderHunks } from "../../diff/file-diff.ts";
 import type { Message } from "../../llm/model.ts";
+import { familyOf } from "../../repo/code/imports.ts";
+import { isExample, isTestFile } from "../../repo/code/test-file.ts";
+import { renderHunks } from "../../repo/diff/file-diff.ts";
+import { showPath } from "../../repo/show.ts";
 import { intentTools } from "../../tools/index.ts";
-import { showPath } from "../../tools/show.ts";
 import type { Intent } from "../../tools/tool.ts";
 import { codeNow } from "../followup/recheck.ts";
 import { intentPrompt, provePrompt } from "../prompts/prompts.ts";

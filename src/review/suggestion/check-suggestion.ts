@@ -1,8 +1,8 @@
-import { faultInData, isData, isPlainJson } from "../../code/data-formats.ts";
-import { isWorthParsing } from "../../code/parse.ts";
 import type { Finding } from "../../core/finding.ts";
 import { escapeInvisible } from "../../core/text/escape-invisible.ts";
 import { fence } from "../../core/text/fence.ts";
+import { faultInData, isData, isPlainJson } from "../../repo/code/data-formats.ts";
+import { isWorthParsing } from "../../repo/code/parse.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import {
   type Anchored,

@@ -1,4 +1,4 @@
-import { extensionOf } from "../../code/languages.ts";
+import { extensionOf } from "../../repo/code/languages.ts";
 
 /** The file around the lines that a suggestion replaces. */
 export interface Anchored {

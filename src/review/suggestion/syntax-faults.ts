@@ -1,6 +1,6 @@
-import type { Language } from "../../code/languages.ts";
-import { grammarOf, loadAstGrep, type NapiConfig, type SgNode } from "../../code/languages.ts";
-import { isTooDeep } from "../../code/parse.ts";
+import type { Language } from "../../repo/code/languages.ts";
+import { grammarOf, loadAstGrep, type NapiConfig, type SgNode } from "../../repo/code/languages.ts";
+import { isTooDeep } from "../../repo/code/parse.ts";
 
 /** A compile error that the syntax tree shows. Lines are 1-indexed and inclusive. */
 export interface SyntaxFault {

@@ -1,9 +1,9 @@
-import { firstIndex } from "../../code/tree.ts";
 import type { Category, Finding } from "../../core/finding.ts";
 import { splitLines } from "../../core/text/cut.ts";
-import { addedLinesOf } from "../../diff/file-diff.ts";
-import type { Workspace } from "../../git/workspace.ts";
-import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
+import { firstIndex } from "../../repo/code/tree.ts";
+import { addedLinesOf } from "../../repo/diff/file-diff.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
+import type { Workspace } from "../../repo/git/workspace.ts";
 import { createIdentities } from "../find/fingerprint.ts";
 import { symbolAt } from "../find/symbols.ts";
 import { fairShare, sourceOf, type ToolResult } from "./tool-result.ts";

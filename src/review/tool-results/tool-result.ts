@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { OTHER_TOOL, Severity, worstFirst } from "../../core/finding.ts";
 import { withoutSecrets } from "../../core/secrets/redact.ts";
-import type { Workspace } from "../../git/workspace.ts";
+import type { Workspace } from "../../repo/git/workspace.ts";
 
 /** A result of another tool. Its names are of few letters; its message is text of anyone. */
 export const ToolResult = z.strictObject({

@@ -1,6 +1,7 @@
 import type { Finding } from "../../core/finding.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
+import type { Message } from "../../llm/model.ts";
 import {
   type DiffLine,
   divideHunk,
@@ -10,10 +11,9 @@ import {
   renderLine,
   shorten,
   shownBytes,
-} from "../../diff/file-diff.ts";
-import type { Message } from "../../llm/model.ts";
-import type { ChangedFile, DiffSource } from "../../tools/diff-source.ts";
-import { showPath } from "../../tools/show.ts";
+} from "../../repo/diff/file-diff.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
+import { showPath } from "../../repo/show.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import type { UnitStart } from "../find/review-units.ts";
 import { ruleOfClaim } from "../named-rules.ts";

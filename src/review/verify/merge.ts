@@ -2,8 +2,8 @@ import { type CodeLocation, type Evidence, type Finding, worstFirst } from "../.
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
+import { showPath } from "../../repo/show.ts";
 import { mergingTools } from "../../tools/index.ts";
-import { showPath } from "../../tools/show.ts";
 import type { MergeSink, ReportPort } from "../../tools/tool.ts";
 import {
   type createUniqueIds,

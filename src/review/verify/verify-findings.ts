@@ -1,8 +1,8 @@
 import pMap from "p-map";
 import { AppError, asValue, publicLine } from "../../core/errors.ts";
 import { atLeast, type CodeLocation, type Evidence, type Finding, worstFirst } from "../../core/finding.ts";
+import { showPath } from "../../repo/show.ts";
 import { judgingTools } from "../../tools/index.ts";
-import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";
 import { resolveAnchor } from "../find/anchor.ts";
 import { isSameFinding } from "../find/fingerprint.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkEmbedding, checks } from "../../../src/cli/commands/doctor.ts";
 import { readEnv } from "../../../src/config/env.ts";
-import { canFindByMeaning } from "../../../src/graph/vectors.ts";
+import { canFindByMeaning } from "../../../src/repo/index/vectors.ts";
 import { type FakeEmbeddingsOptions, startFakeEmbeddings } from "../../support/fake-embeddings.ts";
 
 const never = new AbortController().signal;

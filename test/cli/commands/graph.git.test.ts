@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { runProgram } from "../../../src/cli/program.ts";
-import { canFindByMeaning } from "../../../src/graph/vectors.ts";
+import { canFindByMeaning } from "../../../src/repo/index/vectors.ts";
 import { capturedIo } from "../../support/captured-io.ts";
 import { startFakeEmbeddings } from "../../support/fake-embeddings.ts";
 import { GitRepo, TempFolder } from "../../support/git-repo.ts";

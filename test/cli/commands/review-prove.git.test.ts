@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { FixJson } from "../../../src/cli/commands/fix.ts";
 import { environmentsFolder } from "../../../src/config/folders.ts";
-import { findOnPath } from "../../../src/git/run-process.ts";
+import { findOnPath } from "../../../src/repo/git/run-process.ts";
 import { sandboxFor } from "../../sandbox/sandbox.ts";
 import { withAgreeingSceptic } from "../../support/agreeing-sceptic.ts";
 import { type FakeScript, startFakeOpenAi } from "../../support/fake-openai.ts";

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
-import { openOverlay } from "../../../src/git/overlay-workspace.ts";
-import type { EditableWorkspace } from "../../../src/git/workspace.ts";
+import { openOverlay } from "../../../src/repo/git/overlay-workspace.ts";
+import type { EditableWorkspace } from "../../../src/repo/git/workspace.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { openRepository, type TestTools, toolsOn } from "../../tools/context.ts";
 

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { compact } from "../../../src/agent/loop-state.ts";
 import type { Message } from "../../../src/llm/model.ts";
+import { MAX_RENDERED_BYTES } from "../../../src/repo/show.ts";
 import { readingTools } from "../../../src/tools/index.ts";
 import type { FileContent } from "../../../src/tools/read-file-part.ts";
 import { createRegistry } from "../../../src/tools/run-tool.ts";
 import type { SearchMatch } from "../../../src/tools/search-in-files.ts";
-import { MAX_RENDERED_BYTES } from "../../../src/tools/show.ts";
 import { type AnyTool, defineTool } from "../../../src/tools/tool.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 

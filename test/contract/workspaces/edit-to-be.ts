@@ -1,4 +1,4 @@
-import type { EditableWorkspace, Workspace } from "../../../src/git/workspace.ts";
+import type { EditableWorkspace, Workspace } from "../../../src/repo/git/workspace.ts";
 
 /** Writes and removes regular files until `edited` has those of `wanted`'s head. */
 export async function editToBe(edited: EditableWorkspace, wanted: Workspace): Promise<void> {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { nameBytes } from "../../../src/git/names.ts";
-import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
-import { openOverlay } from "../../../src/git/overlay-workspace.ts";
-import { openLocalRange } from "../../../src/git/range.ts";
-import type { Change, EditableWorkspace } from "../../../src/git/workspace.ts";
+import { nameBytes } from "../../../src/repo/git/names.ts";
+import { openObjects, openWorkspace } from "../../../src/repo/git/object-workspace.ts";
+import { openOverlay } from "../../../src/repo/git/overlay-workspace.ts";
+import { openLocalRange } from "../../../src/repo/git/range.ts";
+import type { Change, EditableWorkspace } from "../../../src/repo/git/workspace.ts";
 import type { FileDiffOutput } from "../../../src/tools/diff-file.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
 import { buildRepository } from "../../support/hostile-repository.ts";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openObjects } from "../../../src/git/object-workspace.ts";
-import { openOverlay } from "../../../src/git/overlay-workspace.ts";
-import { openLocalRange } from "../../../src/git/range.ts";
-import type { Change, Shas, TreeEntry } from "../../../src/git/workspace.ts";
+import { openObjects } from "../../../src/repo/git/object-workspace.ts";
+import { openOverlay } from "../../../src/repo/git/overlay-workspace.ts";
+import { openLocalRange } from "../../../src/repo/git/range.ts";
+import type { Change, Shas, TreeEntry } from "../../../src/repo/git/workspace.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
 import { buildRepository } from "../../support/hostile-repository.ts";
 import { repositorySpec } from "../../support/repo-arbitrary.ts";

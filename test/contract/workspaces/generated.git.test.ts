@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
-import { openLocalRange } from "../../../src/git/range.ts";
-import type { SearchQuery } from "../../../src/git/workspace.ts";
+import { openObjects, openWorkspace } from "../../../src/repo/git/object-workspace.ts";
+import { openLocalRange } from "../../../src/repo/git/range.ts";
+import type { SearchQuery } from "../../../src/repo/git/workspace.ts";
 import { checkedOut } from "../../support/checked-out.ts";
 import { gitPath } from "../../support/git-repo.ts";
 import { buildRepository } from "../../support/hostile-repository.ts";

@@ -1,9 +1,9 @@
 import { lstatSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
-import { openOverlay } from "../../../src/git/overlay-workspace.ts";
-import { type LocalRange, openLocalRange } from "../../../src/git/range.ts";
-import type { Workspace } from "../../../src/git/workspace.ts";
+import { openObjects, openWorkspace } from "../../../src/repo/git/object-workspace.ts";
+import { openOverlay } from "../../../src/repo/git/overlay-workspace.ts";
+import { type LocalRange, openLocalRange } from "../../../src/repo/git/range.ts";
+import type { Workspace } from "../../../src/repo/git/workspace.ts";
 import { checkedOut } from "../../support/checked-out.ts";
 import { GitRepo, gitPath, TempFolder } from "../../support/git-repo.ts";
 import { editToBe } from "./edit-to-be.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Workspace } from "../../../src/git/workspace.ts";
+import type { Workspace } from "../../../src/repo/git/workspace.ts";
 import type { GitRepo } from "../../support/git-repo.ts";
 import { toolsOn } from "../../tools/context.ts";
 import { type Call, oddCalls } from "./calls.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DiffLine, FileDiff } from "../../../src/diff/file-diff.ts";
+import type { DiffLine, FileDiff } from "../../../src/repo/diff/file-diff.ts";
 import { tellingLines } from "../../../src/review/context/changed.ts";
 
 /** A diff of lines with a sign in front. */

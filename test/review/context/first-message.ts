@@ -1,10 +1,10 @@
 import type { PostedFinding } from "../../../src/core/ledger/entry.ts";
-import { createPrivacy } from "../../../src/diff/filter.ts";
+import { createPrivacy } from "../../../src/repo/diff/filter.ts";
+import type { ChangedFile } from "../../../src/repo/diff-source.ts";
+import { createDiffSource } from "../../../src/repo/diff-source.ts";
 import { firstMessages, type MessageParts } from "../../../src/review/context/first-messages.ts";
 import type { RuleMatches } from "../../../src/review/find/rule-matches.ts";
 import type { PullText } from "../../../src/review/review-input.ts";
-import type { ChangedFile } from "../../../src/tools/diff-source.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { postedFinding } from "../../ledger/posted-finding.ts";
 import { type Content, GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { splitLines } from "../../../src/core/text/cut.ts";
-import { type FileDiff, parseFilePatch, printDiff, renderLine } from "../../../src/diff/file-diff.ts";
+import { type FileDiff, parseFilePatch, printDiff, renderLine } from "../../../src/repo/diff/file-diff.ts";
 import { widened } from "../../../src/review/context/code-context.ts";
 import { joined } from "../../../src/review/context/lookup.ts";
 import { testGitEnvironment } from "../../support/git-repo.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LineMatch, SearchHits, Workspace } from "../../../src/git/workspace.ts";
+import type { LineMatch, SearchHits, Workspace } from "../../../src/repo/git/workspace.ts";
 import { inQuotes, loadAhead, searchWords } from "../../../src/review/context/lookup.ts";
 
 /** A workspace in which each search finds the same lines of one file. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TextFile } from "../../../src/code/code-file.ts";
 import { byteLength } from "../../../src/core/text/cut.ts";
 import { escapeInvisible } from "../../../src/core/text/escape-invisible.ts";
+import type { TextFile } from "../../../src/repo/code/code-file.ts";
 import { joined } from "../../../src/review/context/lookup.ts";
 import {
   kinds,

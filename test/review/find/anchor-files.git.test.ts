@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPrivacy } from "../../../src/diff/filter.ts";
+import { createPrivacy } from "../../../src/repo/diff/filter.ts";
 import { createAnchorFiles, resolveAnchor } from "../../../src/review/find/anchor.ts";
 import { createFindingCollector } from "../../../src/review/find/finding-collector.ts";
 import { GitRepo } from "../../support/git-repo.ts";

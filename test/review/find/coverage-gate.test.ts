@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createCoverage } from "../../../src/agent/coverage.ts";
-import { parseFilePatch } from "../../../src/diff/file-diff.ts";
+import { parseFilePatch } from "../../../src/repo/diff/file-diff.ts";
+import type { ChangedFile } from "../../../src/repo/diff-source.ts";
 import { createUnreadHunks } from "../../../src/review/find/coverage-gate.ts";
-import type { ChangedFile } from "../../../src/tools/diff-source.ts";
 
 /** One file with a hunk of one added line for each text. */
 function unread(texts: readonly string[], portionBytes: number) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLineIndex, parseFilePatch, renderHunks } from "../../../src/diff/file-diff.ts";
+import { createLineIndex, parseFilePatch, renderHunks } from "../../../src/repo/diff/file-diff.ts";
 import { type AnchorFile, resolveAnchor } from "../../../src/review/find/anchor.ts";
 
 const before = [

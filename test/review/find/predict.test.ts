@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { ChangedFile } from "../../../src/repo/diff-source.ts";
 import { predictReview } from "../../../src/review/find/predict.ts";
-import type { ChangedFile } from "../../../src/tools/diff-source.ts";
 
 /** What reviews at medium effort took that were recorded from start to end (docs/quality.md says how). */
 const Recorded = z.array(

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cutLine } from "../../../src/core/text/cut.ts";
-import { MAX_LINE_BYTES, renderLine } from "../../../src/diff/file-diff.ts";
+import { MAX_LINE_BYTES, renderLine } from "../../../src/repo/diff/file-diff.ts";
 import {
   findQuote,
   type QuoteSearch,

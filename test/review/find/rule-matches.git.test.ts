@@ -2,14 +2,14 @@ import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Analyzer, Diagnostic } from "../../../src/analyzers/analyzer.ts";
 import { AppError } from "../../../src/core/errors.ts";
-import { openWorkspace } from "../../../src/git/object-workspace.ts";
-import type { Workspace } from "../../../src/git/workspace.ts";
+import { createDiffSource } from "../../../src/repo/diff-source.ts";
+import { openWorkspace } from "../../../src/repo/git/object-workspace.ts";
+import type { Workspace } from "../../../src/repo/git/workspace.ts";
 import {
   type AnalyzerDependencies,
   runAnalyzers,
   unfinishedWarning,
 } from "../../../src/review/find/rule-matches.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { fiveSecrets } from "../../attacks/five-secrets.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";

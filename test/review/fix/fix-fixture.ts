@@ -1,6 +1,6 @@
 import { RepoConfig } from "../../../src/config/repo-config.ts";
-import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
+import { openOverlay } from "../../../src/repo/git/overlay-workspace.ts";
 import type { FixInput, FixTarget } from "../../../src/review/fix/fix-input.ts";
 import { type FixCommands, runFix } from "../../../src/review/fix/run-fix.ts";
 import type { TestPort } from "../../../src/review/prove/run-prove.ts";

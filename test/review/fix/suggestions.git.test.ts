@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseFilePatch } from "../../../src/diff/file-diff.ts";
+import { parseFilePatch } from "../../../src/repo/diff/file-diff.ts";
 import { type LineSuggestion, suggestionsFor } from "../../../src/review/fix/suggestions.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 

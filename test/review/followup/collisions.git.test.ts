@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { FileDiff } from "../../../src/diff/file-diff.ts";
+import type { FileDiff } from "../../../src/repo/diff/file-diff.ts";
+import type { ChangedFile } from "../../../src/repo/diff-source.ts";
+import { createDiffSource } from "../../../src/repo/diff-source.ts";
 import { reviewedNow } from "../../../src/review/followup/known-change.ts";
 import { withSurroundings } from "../../../src/review/followup/surroundings.ts";
-import type { ChangedFile } from "../../../src/tools/diff-source.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { seeded } from "../../support/seeded.ts";
 import { openRepository } from "../../tools/context.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Hunk, NO_NEWLINE, signs } from "../../../src/diff/file-diff.ts";
+import { type Hunk, NO_NEWLINE, signs } from "../../../src/repo/diff/file-diff.ts";
 import { reviewedNow } from "../../../src/review/followup/known-change.ts";
 import { contentHash, coverageWithout, knownIn, newIn, type ReadRound, readRounds } from "./rounds.ts";
 

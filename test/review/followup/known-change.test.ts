@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type FileDiff, parseFilePatch, renderHunks, shownBytes } from "../../../src/diff/file-diff.ts";
+import { type FileDiff, parseFilePatch, renderHunks, shownBytes } from "../../../src/repo/diff/file-diff.ts";
+import { servedHunks } from "../../../src/repo/diff-pages.ts";
 import { filesWithNewHunks, newHunks } from "../../../src/review/followup/known-change.ts";
-import { servedHunks } from "../../../src/tools/diff-pages.ts";
-import { randomHunk } from "../../diff/random-hunk.ts";
+import { randomHunk } from "../../repo/diff/random-hunk.ts";
 import { changedFile } from "../plan/changed-file.ts";
 
 /** Hunks of so many added lines of 80 bytes. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PostedFinding } from "../../../src/core/ledger/entry.ts";
-import type { FileDiff } from "../../../src/diff/file-diff.ts";
+import type { FileDiff } from "../../../src/repo/diff/file-diff.ts";
 import { type CheckedChange, needsCheck } from "../../../src/review/followup/earlier.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { comment } from "./later-round.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../src/core/ledger/state.ts";
+import type { ChangedFile } from "../../../src/repo/diff-source.ts";
 import { contentHashBy } from "../../../src/review/followup/content-hash.ts";
 import {
   findReviewedHunks,
@@ -7,7 +8,6 @@ import {
   readHashes,
   reviewedNow,
 } from "../../../src/review/followup/known-change.ts";
-import type { ChangedFile } from "../../../src/tools/diff-source.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { contentHash, coverageWithout } from "./rounds.ts";
 

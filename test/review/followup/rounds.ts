@@ -1,12 +1,12 @@
 import type { Reviewed } from "../../../src/core/ledger/state.ts";
+import type { ChangedFile, DiffSource } from "../../../src/repo/diff-source.ts";
+import { createDiffSource } from "../../../src/repo/diff-source.ts";
 import { contentHashBy } from "../../../src/review/followup/content-hash.ts";
 import {
   findReviewedHunks,
   type ReviewedHunks,
   reviewedNow,
 } from "../../../src/review/followup/known-change.ts";
-import type { ChangedFile, DiffSource } from "../../../src/tools/diff-source.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { openRepository } from "../../tools/context.ts";
 

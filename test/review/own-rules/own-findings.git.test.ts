@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openWorkspace } from "../../../src/git/object-workspace.ts";
 import { startRuleMatcher } from "../../../src/process/rule-matcher.ts";
 import { runTask } from "../../../src/process/run-task.ts";
 import { startRuleProcess } from "../../../src/process/start-process.ts";
+import { createDiffSource } from "../../../src/repo/diff-source.ts";
+import { openWorkspace } from "../../../src/repo/git/object-workspace.ts";
 import { createRuleSwitch } from "../../../src/review/find/rule-matches.ts";
 import { ownFindings } from "../../../src/review/own-rules/own-findings.ts";
 import { ownRulesFolder } from "../../../src/review/own-rules/rule-files.ts";
 import { type RuleLimits, type RuleMatcher, ruleLimits } from "../../../src/review/own-rules/rule-run.ts";
 import { reviewTask } from "../../../src/review/review-task.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { type Content, GitRepo } from "../../support/git-repo.ts";
 import { startProcessHere } from "../../support/process-here.ts";

@@ -1,6 +1,6 @@
-import type { Change } from "../../../src/git/workspace.ts";
+import type { ChangedFile } from "../../../src/repo/diff-source.ts";
+import type { Change } from "../../../src/repo/git/workspace.ts";
 import { type Plan, type PlanOptions, planUnits } from "../../../src/review/plan/plan-units.ts";
-import type { ChangedFile } from "../../../src/tools/diff-source.ts";
 
 export interface FileFacts {
   path: string;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, it } from "vitest";
+import type { ChangedFile } from "../../../src/repo/diff-source.ts";
 import type { Plan } from "../../../src/review/plan/plan-units.ts";
 import { fileRisk } from "../../../src/review/plan/risk.ts";
-import type { ChangedFile } from "../../../src/tools/diff-source.ts";
 import { changedFile, pathsOf, plan } from "./changed-file.ts";
 
 const UNIT = 1_000;

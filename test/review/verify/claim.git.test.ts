@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles } from "../../../src/llm/model.ts";
+import { createDiffSource } from "../../../src/repo/diff-source.ts";
 import { createAnchorFiles } from "../../../src/review/find/anchor.ts";
 import { createReviewCoverage } from "../../../src/review/find/coverage-gate.ts";
 import { startUnit } from "../../../src/review/find/review-units.ts";
@@ -7,7 +8,6 @@ import { ruleMatches } from "../../../src/review/find/rule-matches.ts";
 import { findReviewedHunks } from "../../../src/review/followup/known-change.ts";
 import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
 import { type Claim, claimMessages, sharedStart } from "../../../src/review/verify/claim.ts";
-import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewDependencies } from "../../support/review-dependencies.ts";

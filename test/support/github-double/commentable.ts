@@ -3,7 +3,7 @@ import type { Side } from "./model.ts";
 
 /**
  * Determines which lines of a pull request can have a comment, from `git diff`, with the double's own code. It shares nothing with
- * `src/diff` on purpose: a fault there must show as a 422 here.
+ * `src/repo/diff` on purpose: a fault there must show as a 422 here.
  */
 
 /** A line of a hunk: its numbers on both sides, and its text with the sign. */

@@ -1,0 +1,538 @@
+import { posix } from "node:path";
+import { LRUCache } from "lru-cache";
+import pMap from "p-map";
+import { AppError, errorLine } from "../core/errors.ts";
+import { NAMED_LIKE_SECRET } from "../core/secrets/file-names.ts";
+import { isTestFile } from "./code/test-file.ts";
+import {
+  countLines,
+  type FileDiff,
+  isOverlong,
+  MAX_DIFF_LINES,
+  NO_NEWLINE,
+  parseFilePatch,
+  shownBytes,
+  surveyPatch,
+} from "./diff/file-diff.ts";
+import {
+  type Account,
+  createFilter,
+  createPrivacy,
+  effectWithoutLines,
+  isToldInALine,
+  LINK,
+  LINK_OUT,
+  lastMode,
+  leadsOut,
+  leftOut,
+  MAX_REVIEWABLE_LINES,
+  NOT_SELECTED,
+  OVERLONG_LINES,
+  type PathPatterns,
+  parsed,
+  type Skip,
+  TEXT_AS_BINARY,
+  TOO_LARGE,
+  TOO_LARGE_FOR_DIFF,
+  unread,
+  WITHHELD,
+} from "./diff/filter.ts";
+import { isPlainSnapshot, isWholeImage } from "./diff/known-formats.ts";
+import { compareLocks, type LockFault, type LockReading, UNREADABLE_LOCK } from "./diff/locks/compare.ts";
+import {
+  type BaseWord,
+  HEADER_BYTES,
+  type LinguistAttributes,
+  PROBED_BYTES,
+  readsAsText,
+  saysGenerated,
+} from "./diff/origin.ts";
+import { isFoundByPath } from "./diff/takes-effect.ts";
+import type { Change, Workspace } from "./git/workspace.ts";
+import { count, showPath } from "./show.ts";
+
+/**
+ * How a model reads a changed file: its hunks; `whole`, because it now takes effect, or no longer does; or `line`, because one line tells all
+ * of the change: a plain rename, another mode, the end of a file without lines. The last two count as one hunk.
+ */
+export type Reading = "hunks" | "whole" | "line";
+
+/** A file's role in a review: `reviewable`, or not, with a reason for people. */
+export interface ChangedFile {
+  change: Change;
+  reading: Reading;
+  /** Hunks of the `-U3 -M` diff, or 1 for another reading; 0 for a file that no model can read. */
+  totalHunks: number;
+  /** Bytes of these hunks as the model sees them, under a heading with the path; 0 if there are none. */
+  diffBytes: number;
+  /** For each of these hunks the digests of its changes, by `surveyPatch`; empty for a file that is not reviewable. */
+  changes: readonly (readonly string[])[];
+  reviewable: boolean;
+  skipReason: string | null;
+  /** What accounts for a file that is not reviewable; null for a reviewable one. */
+  account: Account | null;
+}
+
+/** The diff of a changed file at a given context width. */
+export interface DiffSource {
+  /** All changed files in git's order, including private ones, which are marked. */
+  files(): Promise<readonly ChangedFile[]>;
+  /** Parsed diff; with `contextLines` 3, GitHub's diff. Rejects with `too_large` beyond MAX_DIFF_LINES. */
+  fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
+  /** The hunks that a review of the file counts: of GitHub's diff, or one with all lines of the file; none for a file told in a line. */
+  shownDiff(file: ChangedFile): Promise<FileDiff>;
+  /** The faults of a lock file that programs can read; none if they cannot. */
+  lockFaults(change: Change): Promise<readonly LockFault[]>;
+  /** Warnings about the classification of files; complete after `files` has resolved. */
+  warnings(): readonly string[];
+}
+
+/** The base branch's information about changed files; for a renamed one, at either path. */
+interface BaseWords {
+  of(change: Change, path: string): BaseWord;
+  /** Warnings for people: attributes that could not be read. */
+  warnings: readonly string[];
+}
+
+/**
+ * Reads the base's information about a change. If its attributes cannot be read, the review continues without them and with a warning: it
+ * is better to review a generated file than to skip one that the base wants reviewed.
+ */
+async function askBase(workspace: Workspace, changes: readonly Change[]): Promise<BaseWords> {
+  const warnings: string[] = [];
+  const attributes = await workspace
+    .linguistAttributes(changes.flatMap(({ path, oldPath }) => (oldPath === null ? [path] : [path, oldPath])))
+    .catch((error: unknown): ReadonlyMap<string, LinguistAttributes> => {
+      if (error instanceof AppError && error.code === "aborted") throw error;
+      warnings.push(
+        `The base's .gitattributes could not be read, so generated and vendored files were told by their headers alone: ${errorLine(error)}`,
+      );
+      return new Map();
+    });
+  return {
+    warnings,
+    of: (change, path) => ({
+      attributes: attributes.get(path) ?? null,
+      headerSaysGenerated: () => headerSaysGenerated(workspace, change, path),
+    }),
+  };
+}
+
+/**
+ * Whether a file's header marks it as generated both at head and at the base's tip. With the head only, the pull request could mark its own
+ * file; with the base only, people have started to edit the file. The head is checked first: its files are on the disk, so few blobs must
+ * be read. An unreadable file is reviewed.
+ */
+async function headerSaysGenerated(
+  workspace: Workspace,
+  { path, newMode }: Change,
+  basePath: string,
+): Promise<boolean> {
+  if (!newMode.startsWith("100")) return false;
+  try {
+    if (!saysGenerated((await workspace.headStart(path, HEADER_BYTES)).text)) return false;
+    const before = (await workspace.tree("base")).get(basePath);
+    return before !== undefined && saysGenerated((await workspace.readBlob(before.oid)).text);
+  } catch {
+    return false;
+  }
+}
+
+const isTooLarge = (error: unknown) => error instanceof AppError && error.code === "too_large";
+
+/**
+ * A patch that is small enough to parse. Rejects with `too_large` and a suggestion if it has more than MAX_DIFF_LINES lines or was too
+ * large to read.
+ *
+ * @param what describes the owner of the patch
+ */
+export async function boundedPatch(
+  what: string,
+  contextLines: number,
+  reading: Promise<string>,
+): Promise<string> {
+  const refusal = () =>
+    new AppError(
+      "too_large",
+      `The diff of ${what} with ${count(contextLines, "line")} of context has more than ${count(MAX_DIFF_LINES, "line")}`,
+      { remedy: "Ask for fewer context_lines, or read the file in parts with read_file_part" },
+    );
+  const patch = await reading.catch((error: unknown) => {
+    throw isTooLarge(error) ? refusal() : error;
+  });
+  if (countLines(patch) > MAX_DIFF_LINES) throw refusal();
+  return patch;
+}
+
+/** The context width of GitHub's diff. */
+export const GITHUB_CONTEXT = 3;
+
+/** Patches read at the same time when all files are surveyed. */
+const CONCURRENCY = 4;
+
+/** Lines of parsed diffs in the cache; the least recently used diff is parsed again on request. */
+const KEPT_LINES = 400_000;
+/** Longer lines count as several. */
+const CHARACTERS_A_LINE = 100;
+
+/** Whether git prints hunks for a change; links and submodules get some too, but these contain no code. */
+function isTextual(change: Change): boolean {
+  return change.additions !== null && lastMode(change).startsWith("100");
+}
+
+/** The patch of a textual change. If a file replaces a link or submodule, only the file's part. */
+async function textualPatch(workspace: Workspace, change: Change, contextLines: number): Promise<string> {
+  const patch = await workspace.patch(change, contextLines);
+  // The file is the second half; lines of content begin with a sign.
+  return change.type === "type_changed" ? patch.slice(patch.indexOf("\ndiff --git ") + 1) : patch;
+}
+
+/** Why git shows no diff of a text; null if it is no longer a regular file, not text, or unreadable. */
+async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Change): Promise<string | null> {
+  if (!newMode.startsWith("100")) return null;
+  const start = await workspace.headStart(path, PROBED_BYTES).catch(() => null);
+  if (start === null || !readsAsText(path, start)) return null;
+  if (start.text.includes("\0")) return TEXT_AS_BINARY;
+  // The file may also have been binary before.
+  return workspace.readBlob(newOid).then(
+    () => TEXT_AS_BINARY,
+    (error) => (isTooLarge(error) ? TOO_LARGE_FOR_DIFF : TEXT_AS_BINARY),
+  );
+}
+
+/** Both states of a lock file are read completely, because a single line is enough for an attack. */
+async function readLock(workspace: Workspace, change: Change): Promise<LockReading | null> {
+  const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
+  const textOf = async (mode: string, oid: string) =>
+    mode.startsWith("100") ? (await workspace.readBlob(oid)).text : null;
+  const manifestPath = posix.join(posix.dirname(path), "package.json");
+  const manifest = async (ref: "head" | "merge_base") => {
+    const entry = (await workspace.tree(ref)).get(manifestPath);
+    return (entry && (await textOf(entry.mode, entry.oid))) ?? "";
+  };
+  try {
+    const after = await textOf(newMode, newOid);
+    if (after === null) return null;
+    const isSameKind = posix.basename(oldPath ?? path) === posix.basename(path);
+    const before = isSameKind ? await textOf(oldMode, oldOid) : null;
+    const changes = await workspace.changes();
+    const isChanged = changes.some((one) => one.path === manifestPath || one.oldPath === manifestPath);
+    const now = await manifest("head");
+    const manifests = [isChanged ? await manifest("merge_base") : now, now] as const;
+    const reading = compareLocks(path, before, after, manifests);
+    if (oldPath === null || reading.kind === "unread") return reading;
+    // What was in use at another path is not in use here.
+    const fresh = compareLocks(path, null, after, manifests);
+    return fresh.kind === "unread" || reading.neutral !== null
+      ? reading
+      : { ...reading, neutral: fresh.neutral };
+  } catch (error) {
+    if (isTooLarge(error)) return { kind: "unread", reason: UNREADABLE_LOCK };
+    throw error;
+  }
+}
+
+/** Names of files that a program of ours may read whole. */
+const formats = /\.(?:png|jpe?g|gif|webp|avif|ico|snap)$/i;
+
+/** The format by which a program of ours has read all of a file that cannot be run, and all that was there before; null if there is none. */
+async function knownFormat(workspace: Workspace, change: Change): Promise<string | null> {
+  const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
+  if (newMode !== "100644" || !formats.test(path)) return null;
+  const format = await formatOf(workspace, path, newOid);
+  const isNew = !oldMode.startsWith("100");
+  return isNew || format === (await formatOf(workspace, oldPath ?? path, oldOid)) ? format : null;
+}
+
+async function formatOf(workspace: Workspace, path: string, oid: string): Promise<string | null> {
+  try {
+    if (!path.endsWith(".snap")) return isWholeImage(path, await workspace.readBytes(oid)) ? "image" : null;
+    const { binary, encoding, text } = await workspace.readBlob(oid);
+    return !binary && encoding === "utf8" && isPlainSnapshot(text) ? "snapshot" : null;
+  } catch (error) {
+    if (isTooLarge(error)) return null;
+    throw error;
+  }
+}
+
+/** The target of an unreadable link is unknown. */
+async function leadsAway(workspace: Workspace, { path, newOid }: Change): Promise<boolean> {
+  const target = await workspace.readBlob(newOid).then(
+    ({ text }) => text,
+    () => "",
+  );
+  return leadsOut(path, target);
+}
+
+/** A context width beyond any file that can be reviewed: the diff has all lines. */
+const WHOLE = 2 * MAX_REVIEWABLE_LINES;
+
+/** The patch with all lines of a file; git prints no line of one that is only moved. */
+async function wholePatch(workspace: Workspace, change: Change): Promise<string> {
+  const patch = await workspace.patch(change, WHOLE);
+  if (change.oldOid !== change.newOid) return patch;
+  const { text } = await workspace.readBlob(change.newOid);
+  const lines = text.replace(/\n$/, "").split("\n");
+  const end = text.endsWith("\n") ? "" : `${NO_NEWLINE}\n`;
+  const range = `1,${lines.length}`;
+  return `${patch}@@ -${range} +${range} @@\n${lines.map((line) => ` ${line}\n`).join("")}${end}`;
+}
+
+/** Why a file cannot be read whole; null if it can. */
+async function hinderedWhole(workspace: Workspace, { newOid }: Change): Promise<string | null> {
+  const file = await workspace.readBlob(newOid).catch((error: unknown) => {
+    if (isTooLarge(error)) return null;
+    throw error;
+  });
+  if (file === null || countLines(file.text) > MAX_REVIEWABLE_LINES) return TOO_LARGE;
+  if (file.binary) return MOVED_BINARY;
+  return file.text.split("\n").some(isOverlong) ? OVERLONG_LINES : null;
+}
+
+/** A binary file that is found by its new path, or by its old one. */
+const MOVED_BINARY = "binary at another path or with another mode";
+
+const emptyDiff = (change: Change): FileDiff => ({
+  path: change.path,
+  oldPath: change.oldPath,
+  header: [],
+  hunks: [],
+});
+
+/** Parses each diff once, even for concurrent requests. A failure is retried at the next call. */
+function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["fileDiff"] {
+  const kept = new LRUCache<string, FileDiff>({ maxSize: keptLines });
+  const reading = new Map<string, Promise<FileDiff>>();
+
+  async function read(change: Change, contextLines: number, key: string): Promise<FileDiff> {
+    if (!isTextual(change)) return emptyDiff(change);
+    if (changesTooMuch(change)) throw changedTooMuch(change);
+    const reading =
+      contextLines === WHOLE ? wholePatch(workspace, change) : textualPatch(workspace, change, contextLines);
+    const patch = await boundedPatch(`'${change.path}'`, contextLines, reading);
+    const diff = parseFilePatch(patch, change.path, change.oldPath);
+    const lines = Math.max(countLines(patch), patch.length / CHARACTERS_A_LINE);
+    kept.set(key, diff, { size: Math.max(1, Math.ceil(lines)) });
+    return diff;
+  }
+
+  return async (change, contextLines) => {
+    // A file that is edited meanwhile has different diffs before and after.
+    const key = JSON.stringify([contextLines, change]);
+    const known = kept.get(key) ?? reading.get(key);
+    if (known !== undefined) return known;
+    const diff = read(change, contextLines, key).finally(() => reading.delete(key));
+    reading.set(key, diff);
+    return diff;
+  };
+}
+
+const changesTooMuch = ({ additions, deletions }: Change) =>
+  (additions ?? 0) + (deletions ?? 0) > MAX_DIFF_LINES;
+
+function changedTooMuch({ path, additions, deletions }: Change): AppError {
+  const changed = count((additions ?? 0) + (deletions ?? 0), "changed line");
+  return new AppError(
+    "too_large",
+    `'${path}' has ${changed}, and no diff has more than ${count(MAX_DIFF_LINES, "line")}`,
+    {
+      remedy: "Read the file in parts with read_file_part, at merge_base for what was removed",
+    },
+  );
+}
+
+/** Whether a moved file, or one with another mode, must be read whole: where it is decides what runs it, or what it is. */
+function isReadWhole({ path, oldPath, oldMode, newMode }: Change): boolean {
+  if (!newMode.startsWith("100") || !oldMode.startsWith("100")) return false;
+  if (oldPath === null) return oldMode !== newMode && isFoundByPath(path);
+  const isOther = posix.extname(path) !== posix.extname(oldPath) || isTestFile(path) !== isTestFile(oldPath);
+  return isOther || isFoundByPath(path) || isFoundByPath(oldPath);
+}
+
+function readingOf(change: Change): Reading {
+  if (isReadWhole(change)) return "whole";
+  return isToldInALine(change) ? "line" : "hunks";
+}
+
+/** Facts about the patch of a change without parsing it. */
+interface Survey {
+  hunks: number;
+  /** Bytes of the hunks as the model sees them. */
+  bytes: number;
+  /** Digests of its changes, by hunk. */
+  changes: ChangedFile["changes"];
+  /** Why it cannot be read; null if it can. */
+  unreadable: string | null;
+}
+
+const unseen: Survey = { hunks: 0, bytes: 0, changes: [], unreadable: null };
+/** The lists of files tell it, so it takes no room of the diff. The hash of a file covers its paths, modes and content. */
+const toldInALine: Survey = { hunks: 1, bytes: 0, changes: [[""]], unreadable: null };
+
+const reviewable = { reviewable: true, skipReason: null, account: null };
+/** In a broken tree: only one of them would be shown. */
+const TWICE = "path that the tree names twice";
+const NOTHING_TO_SHOW = "no line to show";
+
+/** A file with why it may not be reviewable. */
+interface Described {
+  file: ChangedFile;
+  skip: Skip<Account | "named"> | null;
+}
+
+/** Changed lines of files that are skipped for their name or header, up to which they are read; or a quarter of the rest. */
+const NAMED_LINES = 400;
+
+const linesOf = ({ change: { additions, deletions } }: ChangedFile) => (additions ?? 0) + (deletions ?? 0);
+
+/**
+ * Names and headers are chosen by the pull request. So files that they call generated, vendored or snapshots are read like others while there
+ * are few changed lines in them, the smallest first.
+ */
+function withNamed(all: readonly Described[]): ChangedFile[] {
+  const times = Map.groupBy(all, ({ file }) => file.change.path);
+  const [named, others] = [true, false].map((is) =>
+    all.filter(({ skip }) => (skip?.account === "named") === is),
+  );
+  const rest = (others ?? []).reduce((sum, { file, skip }) => sum + (skip === null ? linesOf(file) : 0), 0);
+  let room = Math.max(NAMED_LINES, rest / 4);
+  const read = new Set<ChangedFile>();
+  for (const { file } of (named ?? []).toSorted((a, b) => linesOf(a.file) - linesOf(b.file))) {
+    room -= linesOf(file);
+    if (room >= 0 && file.totalHunks > 0) read.add(file);
+  }
+  return all.map(({ file, skip }) => {
+    const isTwice = (times.get(file.change.path)?.length ?? 0) > 1;
+    if (!isTwice && (skip === null || read.has(file))) return file;
+    const { reason, account } = isTwice || skip === null ? unread(TWICE) : skip;
+    const decided = account === "named" ? "unread" : account;
+    return { ...file, changes: [], reviewable: false, skipReason: reason, account: decided };
+  });
+}
+
+/** Untracked files are nobody's decision yet. A staged or committed one is part of the change. */
+const skipWithheld = (reason: string) => (reason === NAMED_LIKE_SECRET ? unread : leftOut)(reason);
+
+/** Bytes around a file's hunks: `## `, its path and two line feeds, an old path and a mode. */
+const headingBytes = ({ path, oldPath, oldMode, newMode }: Change) => {
+  const was = oldPath === null ? 0 : shownBytes(` (was ${showPath(oldPath)})`);
+  return shownBytes(showPath(path)) + 5 + was + (oldMode === newMode ? 0 : " (mode 100644 -> 100755)".length);
+};
+
+/** The changed files of a workspace, read once and again after edits, and their diffs, of which the last ones are cached. */
+export function createDiffSource(
+  workspace: Workspace,
+  patterns: PathPatterns,
+  keptLines = KEPT_LINES,
+): DiffSource {
+  const skipReason = createFilter(patterns);
+  const { isPrivate = createPrivacy(patterns.private) } = patterns;
+  let all: { of: readonly Change[]; files: Promise<ChangedFile[]> } | undefined;
+  let warnings: readonly string[] = [];
+  const locks = new WeakMap<Change, ReturnType<typeof readLock>>();
+
+  /** Compares each lock file once. A failure is retried at the next call. */
+  function lockOf(change: Change): ReturnType<typeof readLock> {
+    const known = locks.get(change);
+    if (known !== undefined) return known;
+    const reading = readLock(workspace, change);
+    locks.set(change, reading);
+    reading.catch(() => locks.delete(change));
+    return reading;
+  }
+
+  /** Does not parse: a change of a thousand files is surveyed as a whole, but read file by file. */
+  async function survey(change: Change, reading: Reading): Promise<Survey> {
+    if ([change.path, change.oldPath].some((path) => path !== null && isPrivate(path))) return unseen;
+    if (changesTooMuch(change)) return { ...unseen, unreadable: TOO_LARGE };
+    if (reading === "line") return toldInALine;
+    const hindered = reading === "whole" ? await hinderedWhole(workspace, change) : null;
+    if (hindered !== null) return { ...unseen, unreadable: hindered };
+    return await (reading === "whole" ? wholePatch(workspace, change) : patchOf(change)).then(
+      (patch) => {
+        const { hunks, overlongChange, shownBytes: bytes, changes } = surveyPatch(patch);
+        const digests = reading === "whole" ? changes.map(() => [""]) : changes;
+        return { hunks, bytes, changes: digests, unreadable: overlongChange ? OVERLONG_LINES : null };
+      },
+      (error: unknown) => {
+        if (!isTooLarge(error)) throw error;
+        return { ...unseen, unreadable: TOO_LARGE };
+      },
+    );
+  }
+
+  const patchOf = async (change: Change) =>
+    isTextual(change) ? await textualPatch(workspace, change, GITHUB_CONTEXT) : "";
+
+  async function describe(
+    change: Change,
+    reading: Reading,
+    { hunks, bytes, changes, unreadable }: Survey,
+    base: BaseWords,
+  ): Promise<Described> {
+    const word = (path: string) => base.of(change, path);
+    const unseen = {
+      hiddenText: () => hiddenText(workspace, change),
+      lock: () => lockOf(change),
+      knownFormat: () => knownFormat(workspace, change),
+    };
+    const filtered = await skipReason(change, word, unseen);
+    const isDecided = filtered?.reason === NOT_SELECTED || filtered?.reason === WITHHELD;
+    const withheld = isDecided ? undefined : workspace.withheld.get(change.path);
+    const hindered = unreadable ?? (hunks === 0 ? NOTHING_TO_SHOW : null);
+    const diffBytes = bytes === 0 ? 0 : bytes + headingBytes(change);
+    return {
+      file: { change, reading, totalHunks: hunks, diffBytes, changes, ...reviewable },
+      skip: withheld === undefined ? await skipFor(change, filtered, hindered) : skipWithheld(withheld),
+    };
+  }
+
+  /** @param hindered why no model can read it */
+  async function skipFor(
+    change: Change,
+    filtered: Described["skip"],
+    hindered: string | null,
+  ): Promise<Described["skip"]> {
+    if (filtered?.reason === LINK && (await leadsAway(workspace, change))) return unread(LINK_OUT);
+    if (hindered === null || (filtered !== null && filtered.account !== "named")) return filtered;
+    if (hindered !== MOVED_BINARY || filtered !== null) return unread(filtered?.reason ?? hindered);
+    const format = await knownFormat(workspace, change);
+    return format === null ? effectWithoutLines({ ...change, additions: null }) : parsed(format);
+  }
+
+  async function lookAtAll(changes: readonly Change[]): Promise<ChangedFile[]> {
+    const readings = changes.map(readingOf);
+    // git reads the patches while the base's attributes are requested.
+    const [base, surveys] = await Promise.all([
+      askBase(workspace, changes),
+      pMap(changes, (change, at) => survey(change, readings[at] ?? "hunks"), { concurrency: CONCURRENCY }),
+    ]);
+    warnings = base.warnings;
+    const describeAt = (change: Change, at: number) =>
+      describe(change, readings[at] ?? "hunks", surveys[at] ?? unseen, base);
+    return withNamed(await pMap(changes, describeAt, { concurrency: CONCURRENCY }));
+  }
+
+  const fileDiff = createDiffCache(workspace, keptLines);
+  return {
+    fileDiff,
+    async lockFaults(change) {
+      const reading = await lockOf(change);
+      return reading?.kind === "read" ? reading.faults : [];
+    },
+    async shownDiff({ change, reading }) {
+      if (reading === "line") return emptyDiff(change);
+      return await fileDiff(change, reading === "whole" ? WHOLE : GITHUB_CONTEXT);
+    },
+    async files() {
+      const changes = await workspace.changes();
+      if (all?.of !== changes) all = { of: changes, files: lookAtAll(changes) };
+      const mine = all;
+      mine.files.catch(() => {
+        if (all === mine) all = undefined;
+      });
+      return mine.files;
+    },
+    warnings: () => warnings,
+  };
+}

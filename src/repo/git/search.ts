@@ -1,0 +1,442 @@
+import { isUtf8 } from "node:buffer";
+import { closeSync } from "node:fs";
+import { rgPath } from "@vscode/ripgrep";
+import { AppError } from "../../core/errors.ts";
+import { BINARY_PROBE_BYTES, looksBinary } from "../../core/text/decode.ts";
+import { fileStart, openConfined } from "./confined-file.ts";
+import { decodeName, nameBytes } from "./names.ts";
+import { ownerVariable } from "./owner.ts";
+import { byNul, LineSplitter, runProcess } from "./run-process.ts";
+import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
+
+/** A folder with files, and the tree with the files that count. */
+interface SearchPlace {
+  root: string;
+  tree: ReadonlyMap<string, TreeEntry>;
+  /** Default: {@link startsBinary}. */
+  isBinary?: ((path: string) => boolean) | undefined;
+  /** For a user's work tree, which only ripgrep may open: absolute path of a file with patterns of what it leaves out. */
+  ignoreFile?: string | undefined;
+}
+
+const TIMEOUT_MS = 60_000;
+/** With more files, ripgrep searches first with all threads, which finish in any order; to sort, it uses one. */
+const MANY_FILES = 5_000;
+const [NUL, NEWLINE, SLASH] = [0, 10, 47];
+/** Larger files are not searched: a line of 100 MB would be in memory twice. ripgrep reads "20M" as this number. */
+export const MAX_SEARCHED_BYTES = 20 * 1024 * 1024;
+/** Longer lines are cut; minified files have lines of megabytes. */
+const MAX_LINE_CHARS = 2000;
+
+/**
+ * Searches the regular files of a tree in a folder. Rejects with `usage` for a path that is not in the tree, and if ripgrep refuses the
+ * pattern, the glob or the type.
+ */
+export async function searchTree(
+  place: SearchPlace,
+  query: SearchQuery,
+  signal: AbortSignal,
+): Promise<SearchHits> {
+  const { ignoreFile, isBinary = (path: string) => startsBinary(place.root, path) } = place;
+  const { start, covers, flat } = whereToLook(place.tree, query);
+  if (start !== undefined && ignoreFile === undefined) requireNoLink(place.root, start);
+  const { filePattern, fileType, wants: allows = () => true } = query;
+  const walk = [
+    ...(flat ? ["--max-depth=1"] : []),
+    ...(ignoreFile === undefined ? [] : [`--ignore-file=${ignoreFile}`]),
+  ];
+  // ripgrep ignores the type for a file whose name matches a glob.
+  const ofType =
+    filePattern === undefined || fileType === undefined
+      ? undefined
+      : await listFiles(place.root, [...walk, `--type=${fileType}`, "--", target(start)], signal);
+  const wants = (path: string) =>
+    covers(path) &&
+    isRegular(place.tree.get(path)) &&
+    allows(path) &&
+    (ofType?.has(path) ?? true) &&
+    !isBinary(path);
+  const args = ripgrepArguments(query, start);
+  args.splice(args.indexOf("--"), 0, ...walk);
+  const run = { root: place.root, wants, signal };
+  const search = query.mode === "content" ? searchLines : searchFiles;
+  if (place.tree.size > MANY_FILES) {
+    const found = await search(query, { ...run, args });
+    // Otherwise chance decided which matches came before the maximum.
+    if (!found.limited) return inOrderOfPaths(found);
+  }
+  return await search(query, { ...run, args: ["--sort=path", ...args] });
+}
+
+/** ripgrep follows no link below a folder, but it would follow one as its start. */
+function requireNoLink(root: string, start: string): void {
+  try {
+    closeSync(openConfined(root, decodeName(Buffer.from(start)), { kind: "file or folder" }));
+  } catch {
+    throw new AppError("usage", `'${start}' cannot be searched: it is not in the checkout`);
+  }
+}
+
+/** Whether a file of a checkout is binary, by its beginning. An unreadable file counts as binary. */
+export function startsBinary(root: string, key: string): boolean {
+  try {
+    return looksBinary(fileStart(root, key, BINARY_PROBE_BYTES));
+  } catch {
+    return true;
+  }
+}
+
+/** The target of a query: a file or a folder of the tree. */
+interface SearchTarget {
+  /** The file or folder as a key, "" for the root. */
+  key: string;
+  isFile: boolean;
+  /** Whether the file with this key is included. */
+  covers: (key: string) => boolean;
+}
+
+/** Rejects with `usage` for a path that is not in the tree. */
+export function searchTarget(
+  tree: ReadonlyMap<string, TreeEntry>,
+  { path = "" }: Pick<SearchQuery, "path">,
+): SearchTarget {
+  const key = path.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
+  if (key === "" || key === ".") return { key: "", isFile: false, covers: () => true };
+  if (tree.has(key)) return { key, isFile: true, covers: (one) => one === key };
+  const prefix = `${key}/`;
+  for (const one of tree.keys()) {
+    if (one.startsWith(prefix)) return { key, isFile: false, covers: (other) => other.startsWith(prefix) };
+  }
+  throw new AppError("usage", `There is no file or folder '${key}' at head`);
+}
+
+const isRegular = (entry: TreeEntry | undefined) => entry?.mode.startsWith("100") ?? false;
+
+/**
+ * The start path for ripgrep (undefined is the root), and the files there that are included. ripgrep applies neither glob nor type to a
+ * file given as an argument, so its folder is searched instead, without subfolders (`flat`).
+ */
+function whereToLook(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery) {
+  const { key, isFile, covers } = searchTarget(tree, query);
+  const hasFile = [...tree.values()].some((entry) => isRegular(entry) && covers(entry.path));
+  // A link or a submodule: ripgrep still reports problems of the query.
+  if (!hasFile) return { start: undefined, covers, flat: true };
+  const isFiltered = query.filePattern !== undefined || query.fileType !== undefined;
+  const start = withUtf8Name(isFile && isFiltered ? folderOf(key) : key);
+  const flat = isFile && start !== key && start === folderOf(key);
+  return { start: start === "" ? undefined : nameBytes(start).toString("utf8"), covers, flat };
+}
+
+const folderOf = (key: string) => key.slice(0, Math.max(key.lastIndexOf("/"), 0));
+
+/** The file or folder itself, or else the nearest folder around it, with a UTF-8 name: arguments cannot have others. */
+function withUtf8Name(key: string): string {
+  let near = key;
+  while (!isUtf8(nameBytes(near))) near = folderOf(near);
+  return near;
+}
+
+/** No file of the repository (`.ignore`, `.rgignore`, `.gitignore`, `.ripgreprc`) can hide or start anything. */
+const obeysNoFile = [
+  "--no-config",
+  "--no-ignore",
+  "--hidden",
+  "--no-messages",
+  "--no-follow",
+  "--max-filesize=20M",
+  "--no-require-git",
+];
+
+const target = (path: string | undefined) => (path === undefined ? "./" : `./${path}`);
+
+/**
+ * ripgrep's arguments for a query. Values of the query come after `=` or `--`, so none can be an option.
+ *
+ * @param path of the tree; undefined is the root
+ */
+export function ripgrepArguments(query: SearchQuery, path: string | undefined): string[] {
+  const flags = [
+    ...obeysNoFile,
+    ...modeFlags(query),
+    // A pattern of a few characters may expand to a hundred megabytes, ripgrep's own limit, and take half a minute.
+    "--regex-size-limit=10M",
+    "--dfa-size-limit=30M",
+    // Raw bytes: a byte order mark must not make ripgrep transcode or shift the first line.
+    "--encoding=none",
+    // We decide which files are binary, as git does: ripgrep would stop at the first NUL of any text.
+    "--text",
+    "--color=never",
+  ];
+  if (query.fixedString) flags.push("--fixed-strings");
+  flags.push(query.ignoreCase ? "--ignore-case" : "--case-sensitive");
+  if (query.wholeWord) flags.push("--word-regexp");
+  if (query.invertMatch) flags.push("--invert-match");
+  if (query.fileType !== undefined) flags.push(`--type=${query.fileType}`);
+  if (query.filePattern !== undefined) flags.push(`--glob=${query.filePattern}`);
+  return [...flags, "--glob=!**/.git", `--regexp=${query.pattern}`, "--", target(path)];
+}
+
+function modeFlags({ mode, contextLines }: SearchQuery): string[] {
+  const named = ["--null", "--with-filename"];
+  if (mode === "count") return [...named, "--count"];
+  if (mode === "files_with_matches") return [...named, "--files-with-matches"];
+  return [...named, "--no-heading", "--line-number", `--context=${contextLines}`, "--no-context-separator"];
+}
+
+/** The files that ripgrep would search in a folder. */
+async function listFiles(root: string, args: readonly string[], signal: AbortSignal): Promise<Set<string>> {
+  const paths = new Set<string>();
+  const names = new LineSplitter((name) => {
+    paths.add(keyOf(name));
+    return undefined;
+  }, byNul);
+  const all = [...obeysNoFile, "--files", "--null", ...args];
+  await runRipgrep({ root, args: all, signal }, (chunk) => names.push(chunk));
+  return paths;
+}
+
+interface SearchRun {
+  root: string;
+  args: readonly string[];
+  /** Whether matches in the file at this path count. */
+  wants: (path: string) => boolean;
+  signal: AbortSignal;
+}
+
+/** A path may contain a newline, and a line a NUL, but neither contains what ends it. */
+const pathThenLine = { ends: [NUL, NEWLINE] };
+
+/** Records are `PATH NUL LINE:TEXT newline` for a match, and `PATH NUL LINE-TEXT newline` for a line near it. */
+async function searchLines(query: SearchQuery, run: SearchRun): Promise<SearchHits> {
+  const collector = new MatchCollector({ ...query, wants: run.wants });
+  const pieces = new LineSplitter(
+    (piece, end) => (end === NUL ? collector.takePath(piece) : collector.takeLine(piece)),
+    pathThenLine,
+  );
+  const ran = await runRipgrep(run, (chunk) => pieces.push(chunk));
+  const { matches } = collector;
+  return { mode: "content", matches, ...ran, limited: ran.limited || matches.length >= query.maxResults };
+}
+
+/** Records are `PATH NUL` or `PATH NUL COUNT newline`. */
+async function searchFiles({ mode, maxResults }: SearchQuery, run: SearchRun): Promise<SearchHits> {
+  const found: { path: string; count: number }[] = [];
+  let path = "";
+  const add = (count: number) =>
+    run.wants(path) && found.push({ path, count }) >= maxResults ? "stop" : undefined;
+  const pieces = new LineSplitter(
+    (piece, end) => {
+      if (end === NEWLINE) return add(Number(piece.toString("latin1")) || 0);
+      path = keyOf(piece);
+      return mode === "count" ? undefined : add(0);
+    },
+    mode === "count" ? pathThenLine : byNul,
+  );
+  const ran = await runRipgrep(run, (chunk) => pieces.push(chunk));
+  if (mode === "count") return { mode, counts: found, ...ran };
+  return { mode: "files_with_matches", paths: found.map(({ path }) => path), ...ran };
+}
+
+/** Runs ripgrep in a folder; `limited` if it was stopped early. Exit code 1 means "nothing found". */
+async function runRipgrep(
+  { root, args, signal }: Pick<SearchRun, "root" | "args" | "signal">,
+  onStdout: (chunk: Buffer) => "stop" | undefined,
+): Promise<Pick<SearchHits, "limited" | "program">> {
+  if (args.some((argument) => argument.includes("\0"))) {
+    throw new AppError("usage", "A search pattern cannot contain the character NUL");
+  }
+  const end = await runProcess({
+    program: rgPath,
+    args,
+    cwd: root,
+    env: ownerVariable,
+    signal,
+    timeoutMs: TIMEOUT_MS,
+    onStdout,
+  });
+  const returnCode = end.stopped ? null : end.exitCode;
+  const program = { command: ["rg", ...args].join(" "), returnCode, stderr: end.stderr };
+  if (end.stopped || end.exitCode === 0 || end.exitCode === 1) return { limited: end.stopped, program };
+  const message = end.stderr.replace(/^rg: /, "").trim();
+  // Unreadable files cause the same code without a message; the results still count.
+  if (end.exitCode === 2 && message === "") return { limited: false, program };
+  if (end.exitCode === 2) throw new AppError("usage", message);
+  throw new AppError("git_failed", message || "ripgrep ended unexpectedly", { retryable: true });
+}
+
+/** The tree's key of a path that ripgrep received with `./`. */
+function keyOf(path: Buffer): string {
+  const key = decodeName(path);
+  return key.startsWith("./") ? key.slice(2) : key;
+}
+
+/** A line as ripgrep prints it. */
+interface PrintedLine {
+  line: number;
+  isMatch: boolean;
+  /** The bytes of its text. */
+  bytes: Buffer;
+}
+
+const [COLON, DIGIT_0] = [58, 48];
+
+function printedLine(record: Buffer): PrintedLine {
+  let [at, line] = [0, 0];
+  for (let digit = digitAt(record, at); digit !== null; digit = digitAt(record, ++at))
+    line = 10 * line + digit;
+  return { line, isMatch: record[at] === COLON, bytes: record.subarray(at + 1) };
+}
+
+function digitAt(record: Buffer, at: number): number | null {
+  const digit = (record[at] ?? 0) - DIGIT_0;
+  return digit >= 0 && digit <= 9 ? digit : null;
+}
+
+/** Collects the matches of one file, each with its context, in the order of lines. */
+class FileMatches {
+  readonly path: string;
+  readonly matches: LineMatch[] = [];
+  readonly #contextLines: number;
+  readonly #recent: { line: number; text: string; isLatin1: boolean }[] = [];
+
+  constructor(path: string, contextLines: number) {
+    this.path = path;
+    this.#contextLines = contextLines;
+  }
+
+  /** Adds a line; as a match only if it is one and `wanted`, always as context of its neighbours. */
+  add({ line, isMatch, bytes }: PrintedLine, wanted: boolean): void {
+    // Decoded as everywhere: UTF-8 or Latin-1.
+    const isLatin1 = !isUtf8(bytes);
+    const text = cutLine(bytes.toString(isLatin1 ? "latin1" : "utf8"));
+    for (let index = this.matches.length - 1; index >= 0; index--) {
+      const match = this.matches[index];
+      if (!match || line - match.line > this.#contextLines) break;
+      match.after.push({ line, text });
+      match.hasLatin1 ||= isLatin1;
+    }
+    if (isMatch && wanted) {
+      const near = this.#recent.filter((one) => line - one.line <= this.#contextLines);
+      const before = near.map((one) => ({ line: one.line, text: one.text }));
+      const hasLatin1 = isLatin1 || near.some((one) => one.isLatin1);
+      this.matches.push({ path: this.path, line, text, before, after: [], hasLatin1 });
+    }
+    this.#recent.push({ line, text, isLatin1 });
+    if (this.#recent.length > this.#contextLines) this.#recent.shift();
+  }
+
+  /** Whether the last match already has all of its following lines that a stream at `line` can still add. */
+  isCompleteAt(line: number): boolean {
+    const last = this.matches.at(-1);
+    return last === undefined || line >= last.line + this.#contextLines;
+  }
+}
+
+interface CollectorOptions {
+  contextLines: number;
+  maxResults: number;
+  wants: (path: string) => boolean;
+}
+
+/** Converts ripgrep's output into matches and reports when there are enough. */
+class MatchCollector {
+  readonly #matches: LineMatch[] = [];
+  readonly #options: CollectorOptions;
+  /** The path of the last record. */
+  #name = Buffer.alloc(0);
+  /** Null if it does not count. */
+  #file: FileMatches | null = null;
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+  }
+
+  takePath(name: Buffer): "stop" | undefined {
+    if (name.equals(this.#name)) return undefined;
+    this.#endFile();
+    if (this.#isFull()) return "stop";
+    this.#name = Buffer.from(name);
+    const path = keyOf(name);
+    this.#file = this.#options.wants(path) ? new FileMatches(path, this.#options.contextLines) : null;
+    return undefined;
+  }
+
+  takeLine(line: Buffer): "stop" | undefined {
+    if (this.#file === null) return undefined;
+    const printed = printedLine(line);
+    this.#file.add(printed, !this.#isFull());
+    return this.#isFull() && this.#file.isCompleteAt(printed.line) ? "stop" : undefined;
+  }
+
+  /** All matches found, including those of the file in which the stream was stopped. */
+  get matches(): LineMatch[] {
+    this.#endFile();
+    return this.#matches;
+  }
+
+  #endFile(): void {
+    for (const match of this.#file?.matches ?? []) this.#matches.push(match);
+    this.#file = null;
+  }
+
+  #isFull(): boolean {
+    return this.#matches.length + (this.#file?.matches.length ?? 0) >= this.#options.maxResults;
+  }
+}
+
+function cutLine(text: string): string {
+  if (text.length <= MAX_LINE_CHARS) return text;
+  return `${text.slice(0, MAX_LINE_CHARS)} [... ${text.length - MAX_LINE_CHARS} more characters]`;
+}
+
+/** The files with a match. */
+export function pathsOf(hits: SearchHits): string[] {
+  if (hits.mode === "files_with_matches") return hits.paths;
+  const found: readonly { path: string }[] = hits.mode === "content" ? hits.matches : hits.counts;
+  return [...new Set(found.map(({ path }) => path))];
+}
+
+/** Joins the results of one query for different files. */
+export function mergeHits(one: SearchHits, other: SearchHits, { maxResults }: SearchQuery): SearchHits {
+  const join = <Hit>(a: readonly Hit[], b: readonly Hit[], pathOf: (hit: Hit) => string) =>
+    sortedByPath([...a, ...b], pathOf).slice(0, maxResults);
+  const count = hitsOf(one).length + hitsOf(other).length;
+  const rest = { limited: count >= maxResults, program: one.program };
+  if (one.mode === "content" && other.mode === "content")
+    return { mode: "content", matches: join(one.matches, other.matches, ({ path }) => path), ...rest };
+  if (one.mode === "count" && other.mode === "count")
+    return { mode: "count", counts: join(one.counts, other.counts, ({ path }) => path), ...rest };
+  if (one.mode === "files_with_matches" && other.mode === "files_with_matches")
+    return { mode: "files_with_matches", paths: join(one.paths, other.paths, (path) => path), ...rest };
+  throw new Error("Two answers of one query are of one mode");
+}
+
+function hitsOf(hits: SearchHits): readonly unknown[] {
+  if (hits.mode === "content") return hits.matches;
+  return hits.mode === "count" ? hits.counts : hits.paths;
+}
+
+/** The same hits in the order of `rg --sort=path`. */
+function inOrderOfPaths(hits: SearchHits): SearchHits {
+  switch (hits.mode) {
+    case "content":
+      return { ...hits, matches: sortedByPath(hits.matches, ({ path }) => path) };
+    case "count":
+      return { ...hits, counts: sortedByPath(hits.counts, ({ path }) => path) };
+    case "files_with_matches":
+      return { ...hits, paths: sortedByPath(hits.paths, (path) => path) };
+  }
+}
+
+function sortedByPath<Hit>(hits: readonly Hit[], pathOf: (hit: Hit) => string): Hit[] {
+  const byPath = [...Map.groupBy(hits, pathOf)].map(([path, own]) => ({ own, key: sortKey(path) }));
+  byPath.sort((left, right) => Buffer.compare(left.key, right.key));
+  return byPath.flatMap(({ own }) => own);
+}
+
+/** ripgrep's sort key: names as bytes, folder by folder. Unlike in git, `a/b` comes before `a-b`. */
+function sortKey(path: string): Buffer {
+  const bytes = nameBytes(path);
+  for (let at = bytes.indexOf(SLASH); at >= 0; at = bytes.indexOf(SLASH, at + 1)) bytes[at] = 0;
+  return bytes;
+}

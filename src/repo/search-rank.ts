@@ -1,0 +1,80 @@
+import { definers, definesLikely, SURE, writesLikely } from "./code/likely-definition.ts";
+import type { Definition } from "./code/source.ts";
+import { isExample, isTestFile } from "./code/test-file.ts";
+import { reasonByName } from "./diff/skipped-names.ts";
+
+/** The kind of a file for a reader of the code, the most wanted first. */
+export const fileKinds = ["product", "test", "prose", "foreign"] as const;
+export type RankedKind = (typeof fileKinds)[number];
+
+/** By name only: tests and their data; documentation and examples; vendored, generated or locked files; and the rest. */
+export function fileKindOf(path: string): RankedKind {
+  if (reasonByName(path) !== null) return "foreign";
+  if (isTestFile(path)) return "test";
+  return isExample(path) ? "prose" : "product";
+}
+
+/** Smaller ranks come first. */
+export const kindRank = (path: string): number => fileKinds.indexOf(fileKindOf(path));
+
+/** What a matching line does with a searched name, the most wanted first. */
+const lineRoles = ["defines", "writes", "other"] as const;
+export type LineRole = (typeof lineRoles)[number];
+
+/** Maximum names of one pattern. */
+const MAX_NAMES = 8;
+const keywords: ReadonlySet<string> = new Set([...definers.split("|"), "return", "import", "from", "new"]);
+/** Parts of a regular expression that are not searched as they are: escapes, classes, the heads of groups. */
+const notLiteral = /\\[pPxuU]\{[^}]*\}|\\[\p{L}]|\[\^?\]?[^\]]*\]|\(\?[^):]*[):]?/gu;
+
+const word = /[\p{L}_$][\p{L}\p{N}_$]{2,}/gu;
+
+/** The names that a pattern contains. */
+export function namesIn(pattern: string, isLiteral: boolean): string[] {
+  const text = isLiteral ? pattern : pattern.replace(notLiteral, " ");
+  return [...new Set(text.match(word))].filter((word) => !keywords.has(word)).slice(0, MAX_NAMES);
+}
+
+/**
+ * What a line does with one of the names.
+ *
+ * @param definitions those of its file; undefined if they are unknown
+ */
+export function roleOf(
+  { line, text }: { line: number; text: string },
+  names: readonly string[],
+  definitions: readonly Definition[] | undefined,
+): LineRole {
+  const words: readonly string[] = text.match(word) ?? [];
+  const named = names.filter((name) => words.includes(name));
+  if (named.length === 0) return "other";
+  const defines =
+    definitions?.some(
+      ({ name, kind, start, signatureEnd }) =>
+        kind !== "test" && start <= line && line <= signatureEnd && named.includes(name),
+    ) ?? named.some((name) => definesLikely(text, name) >= SURE);
+  if (defines) return "defines";
+  return named.some((name) => writesLikely(text, name)) ? "writes" : "other";
+}
+
+/** A match whose role is known. */
+interface RankedMatch {
+  path: string;
+  role: LineRole;
+}
+
+/**
+ * Matches in the order in which they are worth showing: in rounds, each with the next best match of every file; product files come
+ * first, and among them those that define a searched name, then those that write it.
+ *
+ * @param matches in order of their files and lines
+ */
+export function inRounds<Match extends RankedMatch>(matches: readonly Match[]): Match[] {
+  const byFile = [...Map.groupBy(matches, ({ path }) => path)].map(([path, all]) => {
+    const best = all.toSorted((a, b) => lineRoles.indexOf(a.role) - lineRoles.indexOf(b.role));
+    return { best, rank: kindRank(path) * lineRoles.length + lineRoles.indexOf(best[0]?.role ?? "other") };
+  });
+  byFile.sort((a, b) => a.rank - b.rank);
+  const inTurn = byFile.flatMap(({ best }) => best.map((match, round) => ({ match, round })));
+  return inTurn.sort((a, b) => a.round - b.round).map(({ match }) => match);
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { parseSource } from "../../../src/repo/code/parse.ts";
+
+/** `specifier imported -> local`, with a `+` for what is only offered to others. */
+async function bindingsIn(path: string, text: string): Promise<string[]> {
+  const source = await parseSource(path, text);
+  return (source?.bindings() ?? []).map(
+    ({ specifier, imported, local, reexport }) =>
+      `${specifier} ${imported} ->${reexport ? "+" : ""} ${local}`,
+  );
+}
+
+describe("the names that a file takes and offers", () => {
+  it("are those of its imports and exports in TypeScript", async () => {
+    const text = `import first, { a, type b as c /* d, */ } from "./x.ts";
+import * as all from "y";
+import "z";
+export { a as e };
+export * from "./f.ts";
+export * as g from "./g.ts";
+export type { H } from "./h.ts";
+export default class I {}
+const api = { a, j: c, ...all };
+`;
+    expect(await bindingsIn("a.ts", text)).toEqual([
+      ...["./x.ts default -> first", "./x.ts a -> a", "./x.ts b -> c", "y * -> all", "z  -> "],
+      ...[" a ->+ e", "./f.ts * ->+ *", "./g.ts * ->+ g", "./h.ts H ->+ H", " I ->+ default"],
+      ...[" a ->+ api.a", " c ->+ api.j", " all ->+ api.*"],
+    ]);
+  });
+
+  it("are those that CommonJS loads and sets, and those that a function loads later", async () => {
+    const text = `const whole = require("./x");
+const { a, b: c } = require("./y");
+exports.d = a;
+module.exports = { c, e: require("./e"), ...whole };
+module.exports = whole;
+const late = async () => {
+  const f = (await import("./f.js")).default;
+};
+`;
+    expect(await bindingsIn("a.js", text)).toEqual([
+      ...["./x * -> whole", "./y a -> a", "./y b -> c", " a ->+ d"],
+      ...[" c ->+ c", "./e * ->+ e", " whole ->+ *", " whole ->+ export=", "./f.js default -> f"],
+    ]);
+  });
+
+  it("are those of its imports in Python and Go", async () => {
+    const python =
+      "import a.b, c as d\nfrom .e import (f, # g\n  h as i)\nfrom . import j\nfrom k import *\n";
+    expect(await bindingsIn("a.py", python)).toEqual([
+      ...["a * -> a", "a.b  -> ", "c * -> d", ".e f -> f", ".e h -> i", ". j -> j", "k * -> *"],
+    ]);
+    const go =
+      'package a\nimport (\n\t"net/http"\n\tm "example.org/money"\n\t_ "embed"\n\t"example.org/go-shop/v2"\n)\n';
+    expect(await bindingsIn("a.go", go)).toEqual([
+      ...["net/http * -> http", "example.org/money * -> m", "embed  -> ", "example.org/go-shop/v2 * -> shop"],
+    ]);
+  });
+
+  it("are the last words of its imports in other languages", async () => {
+    expect(await bindingsIn("a.rs", "use crate::scale::weigh;\n")).toEqual([
+      "crate::scale::weigh * -> weigh",
+    ]);
+  });
+});
