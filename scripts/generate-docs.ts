@@ -7,6 +7,17 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
+import {
+  changingTools,
+  commandTools,
+  graphTools,
+  intentTools,
+  journalTools,
+  provingTools,
+  readingTools,
+  reportingTools,
+} from "../src/agent/tools/index.ts";
+import type { AnyTool } from "../src/agent/tools/tool.ts";
 import { createAnalyzers, rulesFolder } from "../src/analyzers/analyze-change.ts";
 import { ruleLanguages } from "../src/analyzers/rule-file.ts";
 import { RuleDefinition } from "../src/config/named-rules.ts";
@@ -23,17 +34,6 @@ import { MAX_REVIEWABLE_LINES } from "../src/repo/diff/filter.ts";
 import { MAX_RENDERED_BYTES } from "../src/repo/show.ts";
 import { eventSchema } from "../src/reporters/event.ts";
 import { reviewJsonSchema } from "../src/reporters/json.ts";
-import {
-  changingTools,
-  commandTools,
-  graphTools,
-  intentTools,
-  journalTools,
-  provingTools,
-  readingTools,
-  reportingTools,
-} from "../src/tools/index.ts";
-import type { AnyTool } from "../src/tools/tool.ts";
 import { benchTable, scaleTables } from "./figures.ts";
 import { ruleList } from "./rule-source.ts";
 

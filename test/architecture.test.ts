@@ -20,9 +20,7 @@ const waiting: string[] = [
   "figures",
   "github",
   "jobs",
-  "journal",
   "ledger",
-  "llm",
   "metrics",
   "process",
   "proof",
@@ -31,7 +29,6 @@ const waiting: string[] = [
   "records",
   "reporters",
   "review",
-  "tools",
   "webhooks",
 ];
 
@@ -260,7 +257,7 @@ describe("the rooms", () => {
         .toSorted(),
     ).toEqual(
       [
-        "agent/run-agent.ts",
+        "agent/loop/run-agent.ts",
         "cli/create-model.ts",
         "jobs/budgets.ts",
         "jobs/model-run.ts",
@@ -269,7 +266,7 @@ describe("the rooms", () => {
         "review/rule-examples.ts",
       ].toSorted(),
     );
-    expect(having(/client\.post\(/)).toEqual(["llm/endpoint-model.ts"]);
+    expect(having(/client\.post\(/)).toEqual(["agent/llm/endpoint-model.ts"]);
     // What the check sends is written in it.
     expect(having(/embedder\.embed\(/).toSorted()).toEqual([
       "cli/commands/doctor.ts",
@@ -333,9 +330,9 @@ describe("requests to other machines", () => {
     const calling = withSuch(/(?<![.\w#]|function )fetch\((?!\))/).filter(
       (file) => !/^(?:core\/)?egress\.ts$/.test(file),
     );
-    expect(calling).toEqual(["llm/probe.ts"]);
+    expect(calling).toEqual(["agent/llm/probe.ts"]);
     // It calls the `fetch` that it gets as an argument.
-    expect(code(join(src, "llm/probe.ts"))).toContain("{ headers, model, fetch }: ModelEndpoint");
+    expect(code(join(src, "agent/llm/probe.ts"))).toContain("{ headers, model, fetch }: ModelEndpoint");
   });
 
   it("are not made by other means, except for hosts that an operator names", () => {

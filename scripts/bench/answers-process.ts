@@ -5,13 +5,13 @@
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
+import type { ModelRequest } from "../../src/agent/llm/model.ts";
+import { createOpenAiModel } from "../../src/agent/llm/openai.ts";
+import { createOpenAiEmbeddings } from "../../src/agent/llm/openai-embeddings.ts";
+import { readPrices } from "../../src/agent/llm/prices.ts";
+import { withTextProtocol } from "../../src/agent/llm/text-fallback.ts";
 import { createGitHubClient } from "../../src/github/client.ts";
 import { createRateLimiter } from "../../src/github/rate-limit.ts";
-import type { ModelRequest } from "../../src/llm/model.ts";
-import { createOpenAiModel } from "../../src/llm/openai.ts";
-import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
-import { readPrices } from "../../src/llm/prices.ts";
-import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import type { AnswersReport } from "./answers.ts";
 
 const [, , baseUrl = "", kind = "chat"] = process.argv;

@@ -1,4 +1,4 @@
-import type { FileChange } from "../../src/tools/changed-files.ts";
+import type { FileChange } from "../../src/agent/tools/changed-files.ts";
 import type { LargeChange } from "./large-change.ts";
 import { compare, timed } from "./measure.ts";
 import { manyHunks } from "./repositories.ts";

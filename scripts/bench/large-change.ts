@@ -1,12 +1,12 @@
 import { join } from "node:path";
+import { readingTools } from "../../src/agent/tools/index.ts";
+import { createRegistry } from "../../src/agent/tools/run-tool.ts";
+import type { ToolContext } from "../../src/agent/tools/tool.ts";
 import { createPrivacy } from "../../src/repo/diff/filter.ts";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
 import { openLocalRange } from "../../src/repo/git/range.ts";
 import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
-import { readingTools } from "../../src/tools/index.ts";
-import { createRegistry } from "../../src/tools/run-tool.ts";
-import type { ToolContext } from "../../src/tools/tool.ts";
 import { checkedOut } from "../../test/support/checked-out.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { type BareProcess, timeOf } from "./bare-process.ts";

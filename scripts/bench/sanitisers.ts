@@ -1,4 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { readLenient } from "../../src/agent/llm/lenient-json.ts";
+import { withoutThinking } from "../../src/agent/llm/model.ts";
+import { callsIn } from "../../src/agent/llm/text-fallback.ts";
 import { hiddenIn } from "../../src/analyzers/hidden-in-line.ts";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
 import { commentText, commentTitle } from "../../src/core/ledger/entry.ts";
@@ -9,9 +12,6 @@ import { escapeInvisible, showHidden, unescapeInvisible } from "../../src/core/t
 import { fence, inlineCode, wrapUntrusted } from "../../src/core/text/fence.ts";
 import { inertMessage, withoutCommands } from "../../src/core/text/inert-text.ts";
 import { writtenText } from "../../src/core/text/written-text.ts";
-import { readLenient } from "../../src/llm/lenient-json.ts";
-import { withoutThinking } from "../../src/llm/model.ts";
-import { callsIn } from "../../src/llm/text-fallback.ts";
 import { publicText } from "../../src/publish/public-text.ts";
 import { parseFilePatch, surveyPatch } from "../../src/repo/diff/file-diff.ts";
 import { createPathMatcher } from "../../src/repo/diff/paths.ts";

@@ -1,6 +1,6 @@
 import { rgPath } from "@vscode/ripgrep";
+import { MAX_RESULTS, SearchInput } from "../../src/agent/tools/search-in-files.ts";
 import { ripgrepArguments } from "../../src/repo/git/search.ts";
-import { MAX_RESULTS, SearchInput } from "../../src/tools/search-in-files.ts";
 import { timeOf } from "./bare-process.ts";
 import type { LargeChange, ToolSession } from "./large-change.ts";
 import { compare, timed } from "./measure.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
+import { forAllRoles, type Model, type ModelRequest } from "../../src/agent/llm/model.ts";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
 import { openLocalRange } from "../../src/repo/git/range.ts";

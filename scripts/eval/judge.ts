@@ -1,8 +1,8 @@
 import { z } from "zod";
+import type { Message, Model } from "../../src/agent/llm/model.ts";
 import type { Finding } from "../../src/core/finding.ts";
 import { cutAtLine } from "../../src/core/text/cut.ts";
 import { wrapUntrusted } from "../../src/core/text/fence.ts";
-import type { Message, Model } from "../../src/llm/model.ts";
 import type { TotalUsage } from "../../src/review/review-result.ts";
 
 /** A judge's verdict on a known issue and a finding. */

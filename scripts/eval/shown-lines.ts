@@ -1,6 +1,6 @@
+import type { Message } from "../../src/agent/llm/model.ts";
 import { splitLines } from "../../src/core/text/cut.ts";
 import { unescapeInvisible } from "../../src/core/text/escape-invisible.ts";
-import type { Message } from "../../src/llm/model.ts";
 
 export type Revision = "head" | "merge_base";
 

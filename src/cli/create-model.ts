@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
+import { type AdaptiveModel, createAdaptiveModel, withFallback } from "../agent/llm/adaptive-model.ts";
+import { createModelGuard, type ModelGuard, type RequestEnd } from "../agent/llm/guarded-model.ts";
+import type { Avoidable, EndpointModel, Models, ToolDefinition, Usage } from "../agent/llm/model.ts";
+import type { PriceTable } from "../agent/llm/prices.ts";
+import { type KnownModels, modelKey, openKnownModels } from "../agent/llm/probe.ts";
 import type { EmbeddingEnv, ModelEnv } from "../config/env.ts";
 import { leastContextTokens } from "../config/variables.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import { type AdaptiveModel, createAdaptiveModel, withFallback } from "../llm/adaptive-model.ts";
-import { createModelGuard, type ModelGuard, type RequestEnd } from "../llm/guarded-model.ts";
-import type { Avoidable, EndpointModel, Models, ToolDefinition, Usage } from "../llm/model.ts";
-import type { PriceTable } from "../llm/prices.ts";
-import { type KnownModels, modelKey, openKnownModels } from "../llm/probe.ts";
 import type { Embedder } from "../repo/index/vectors.ts";
 
 /** Time limit of one attempt; a long answer of a reasoning model takes minutes. */
@@ -131,8 +131,8 @@ function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
 
 /** The definitions that each review offers. Loaded late, because most commands know their model. */
 export async function toolsOfReviews(): Promise<ToolDefinition[]> {
-  const { readingTools, reportingTools } = await import("../tools/index.ts");
-  const { toDefinition } = await import("../tools/to-openai.ts");
+  const { readingTools, reportingTools } = await import("../agent/tools/index.ts");
+  const { toDefinition } = await import("../agent/tools/to-openai.ts");
   return [...readingTools, ...reportingTools].map(toDefinition);
 }
 
@@ -184,7 +184,7 @@ interface Prices {
 }
 
 async function pricesOf(pricesFile: string | null): Promise<Prices> {
-  const { allWritten, costOf, priceOf, readPrices } = await import("../llm/prices.ts");
+  const { allWritten, costOf, priceOf, readPrices } = await import("../agent/llm/prices.ts");
   const table = readPrices(await readPricesFile(pricesFile));
   return {
     table,
@@ -213,10 +213,10 @@ async function connect(
     avoids,
   };
   if (env.api === "anthropic") {
-    const { createAnthropicModel } = await import("../llm/anthropic.ts");
+    const { createAnthropicModel } = await import("../agent/llm/anthropic.ts");
     return createAnthropicModel(options);
   }
-  const { createOpenAiModel } = await import("../llm/openai.ts");
+  const { createOpenAiModel } = await import("../agent/llm/openai.ts");
   // In Azure's classic API, the model of another role is another deployment.
   const deployment = name === env.name ? env.azure?.deployment : name;
   return createOpenAiModel({
@@ -245,7 +245,7 @@ export async function createEmbedder(
   { maxRetries = MAX_RETRIES }: { maxRetries?: number } = {},
 ): Promise<Embedder> {
   if (apiKey) registerSecret(apiKey, { keep: true });
-  const { createOpenAiEmbeddings } = await import("../llm/openai-embeddings.ts");
+  const { createOpenAiEmbeddings } = await import("../agent/llm/openai-embeddings.ts");
   const limits = { timeoutMs: EMBEDDING_TIMEOUT_MS, maxRetries };
   return createOpenAiEmbeddings({ ...{ model: name, apiKey, baseUrl, azure }, ...limits });
 }

@@ -1,10 +1,11 @@
+import { forAllRoles, type Model } from "../agent/llm/model.ts";
+import { costOf, priceOf, readPrices } from "../agent/llm/prices.ts";
+import { privacyOf } from "../agent/tools/paths.ts";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig, Effort } from "../config/repo-config.ts";
 import { defaultContextTokens } from "../config/variables.ts";
 import { AppError } from "../core/errors.ts";
 import { escapeUnseen } from "../core/text/escape-invisible.ts";
-import { forAllRoles, type Model } from "../llm/model.ts";
-import { costOf, priceOf, readPrices } from "../llm/prices.ts";
 import { createDiffSource } from "../repo/diff-source.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { plainLine, WIDEST, wrap } from "../reporters/terminal-style.ts";
@@ -19,7 +20,6 @@ import { type ReviewDependencies, type ReviewRun, startRun } from "../review/rev
 import { windowFor } from "../review/run-loop.ts";
 import { toolFindings } from "../review/tool-results/tool-findings.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
-import { privacyOf } from "../tools/paths.ts";
 import { readPricesFile } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
 import { inputOf } from "./review-range.ts";

@@ -1,3 +1,4 @@
+import { type GraphPort, ToolError } from "../agent/tools/tool.ts";
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { localIndex } from "../config/folders.ts";
 import { unlessAborted, within } from "../core/async.ts";
@@ -8,7 +9,6 @@ import { readHistory } from "../repo/index/history.ts";
 import { openGraph, sourceOfWorkspace } from "../repo/index/open-graph.ts";
 import type { VectorReport, Vectors } from "../repo/index/vectors.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
-import { type GraphPort, ToolError } from "../tools/tool.ts";
 import type { OpenRange } from "./open-range.ts";
 import { useProxy } from "./use-proxy.ts";
 

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { openLogseqVault } from "../agent/record/journal.ts";
 import { type AppCredentials, type Env, secretsOf } from "../config/env.ts";
 import { environmentsFolder } from "../config/folders.ts";
 import { type LoadedRepoConfig, loadRepoConfig } from "../config/load-config.ts";
@@ -15,7 +16,6 @@ import { createAppAccess, createGitHubAccess, gitAuthorization } from "../jobs/g
 import { IndexKeeper } from "../jobs/graph-index.ts";
 import type { Upkeep } from "../jobs/job-dependencies.ts";
 import { createJobHandler } from "../jobs/job-handler.ts";
-import { openLogseqVault } from "../journal/journal.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createCommandSandbox, createFindTestPlace } from "../process/test-place.ts";
 import { removeEnvironments } from "../proof/environment.ts";

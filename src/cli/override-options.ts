@@ -126,7 +126,7 @@ export async function requirePrices(
   { model, pricesFile }: Pick<LocalEnv, "model" | "pricesFile">,
 ): Promise<void> {
   if (maxCost === undefined || model === null) return;
-  const { priceOf, readPrices } = await import("../llm/prices.ts");
+  const { priceOf, readPrices } = await import("../agent/llm/prices.ts");
   const { readPricesFile } = await import("./create-model.ts");
   const prices = readPrices(await readPricesFile(pricesFile));
   const { name, verifyName, summarizeName, fallback } = model;

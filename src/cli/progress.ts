@@ -1,4 +1,4 @@
-import type { Usage } from "../llm/model.ts";
+import type { Usage } from "../agent/llm/model.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { clip, plainLine } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/review-result.ts";

@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { privacyOf } from "../agent/tools/paths.ts";
+import type { ToolContext } from "../agent/tools/tool.ts";
 import { programPath, userHome } from "../config/process-env.ts";
 import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
 import { AppError } from "../core/errors.ts";
@@ -13,8 +15,6 @@ import { makeTempFolder, removeFolder } from "../repo/git/scratch.ts";
 import { createAnchorFiles } from "../review/find/anchor.ts";
 import { createCoverageGate, createReviewCoverage } from "../review/find/coverage-gate.ts";
 import { createFindingCollector } from "../review/find/finding-collector.ts";
-import { privacyOf } from "../tools/paths.ts";
-import type { ToolContext } from "../tools/tool.ts";
 import { KeptGraph } from "./local-graph.ts";
 import { loadLocalConfig, type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";
 

@@ -1,10 +1,10 @@
 import { basename, resolve } from "node:path";
+import { eachRole, factsOf, type Models } from "../agent/llm/model.ts";
+import { createJournal, openLogseqVault } from "../agent/record/journal.ts";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { publicLine } from "../core/errors.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import { createJournal, openLogseqVault } from "../journal/journal.ts";
-import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { type FoundTestPlace, proveReview, withoutProofs } from "../process/prove-review.ts";
 import { runTask } from "../process/run-task.ts";
 import type { StartedProcess } from "../process/start-process.ts";

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
 import type { RecordedEntry } from "../queue/runs.ts";

@@ -1,11 +1,11 @@
 import pMap from "p-map";
+import { createMasking } from "../agent/llm/masked-request.ts";
+import type { Usage } from "../agent/llm/model.ts";
 import { readLocalEnv } from "../config/env.ts";
 import type { FileProblem } from "../config/load-config.ts";
 import { namedRules } from "../config/named-rules.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
 import { Masks } from "../core/secrets/masks.ts";
-import { createMasking } from "../llm/masked-request.ts";
-import type { Usage } from "../llm/model.ts";
 import { plural, usageSentence } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import { examplesOf, tryExamplesOf } from "../review/rule-examples.ts";

@@ -8,7 +8,7 @@ import {
   type StartEntry,
   type ToldEntry,
   type TrajectoryEntry,
-} from "../agent/trajectory.ts";
+} from "../agent/record/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
 import type { Ledger } from "../core/ledger/entry.ts";
 import { markerIn } from "../core/ledger/marker.ts";

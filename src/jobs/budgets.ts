@@ -1,6 +1,6 @@
-import type { LoopEntry } from "../agent/trajectory.ts";
+import { factsOf, type Model, type Usage } from "../agent/llm/model.ts";
+import type { LoopEntry } from "../agent/record/trajectory.ts";
 import { AppError } from "../core/errors.ts";
-import { factsOf, type Model, type Usage } from "../llm/model.ts";
 import type { ClaimedJob, RepositoryRef, Task } from "../queue/job.ts";
 import {
   dayOf,

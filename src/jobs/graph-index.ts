@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
 import { errorLine } from "../core/errors.ts";
 import type { IndexReport, IndexTask } from "../process/index-messages.ts";
 import { runIndexProcess } from "../process/run-index-process.ts";

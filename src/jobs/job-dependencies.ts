@@ -1,3 +1,5 @@
+import type { Models } from "../agent/llm/model.ts";
+import type { LogseqVault } from "../agent/record/journal.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { AppApi, InstallationApi } from "../github/app-client.ts";
 import type { ArtifactApi } from "../github/artifact-client.ts";
@@ -9,8 +11,6 @@ import type {
   RepositoryApi,
   RepositoryWriter,
 } from "../github/pull-request-api.ts";
-import type { LogseqVault } from "../journal/journal.ts";
-import type { Models } from "../llm/model.ts";
 import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedProcess } from "../process/start-process.ts";
 import type { FindCommandSandbox, FindTestPlace } from "../process/test-place.ts";

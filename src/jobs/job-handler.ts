@@ -1,4 +1,4 @@
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
 import { errorLine, publicLine } from "../core/errors.ts";
 import { openFindings } from "../core/ledger/entry.ts";

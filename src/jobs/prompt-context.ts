@@ -1,4 +1,4 @@
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 import { Finding } from "../core/finding.ts";

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
+import { eachRole, factsOf, type Models } from "../agent/llm/model.ts";
+import { createJournal } from "../agent/record/journal.ts";
+import type { LoopEntry, TrajectoryEntry } from "../agent/record/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../core/errors.ts";
 import { type Ledger, openFindings } from "../core/ledger/entry.ts";
 import { countFindings, figuresOfReview, pullKey } from "../figures/pull-figures.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import { createJournal } from "../journal/journal.ts";
-import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { proveReview, withoutProofs } from "../process/prove-review.ts";
 import { readArtifact } from "../process/read-artifact.ts";
 import { runTask } from "../process/run-task.ts";

@@ -1,4 +1,4 @@
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
 import { AppError } from "../core/errors.ts";

@@ -1,9 +1,10 @@
-import type { RunEntry } from "../agent/trajectory.ts";
+import { createMasking } from "../agent/llm/masked-request.ts";
+import type { ModelFacts, ModelRole, Models } from "../agent/llm/model.ts";
+import type { RunEntry } from "../agent/record/trajectory.ts";
+import { privacyOf } from "../agent/tools/paths.ts";
 import { namedCommands } from "../config/repo-config.ts";
 import { AppError, publicLine } from "../core/errors.ts";
 import { Masks } from "../core/secrets/masks.ts";
-import { createMasking } from "../llm/masked-request.ts";
-import type { ModelFacts, ModelRole, Models } from "../llm/model.ts";
 import { createDiffSource } from "../repo/diff-source.ts";
 import { openWorkspace } from "../repo/git/object-workspace.ts";
 import { openOverlay } from "../repo/git/overlay-workspace.ts";
@@ -24,7 +25,6 @@ import type { Task, TaskInput } from "../review/task.ts";
 import type { TaskName } from "../review/tasks.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { type CommandFiles, createCommandPort } from "../sandbox/command-port.ts";
-import { privacyOf } from "../tools/paths.ts";
 import {
   entryForPeople,
   journalForPeople,

@@ -1,11 +1,11 @@
 /** Entry point of the process that updates an index: waits for its task and sends the report. */
 
+import { privacyOf } from "../agent/tools/paths.ts";
 import { errorLine } from "../core/errors.ts";
 import { blobSizes } from "../repo/git/object-listing.ts";
 import { openObjects } from "../repo/git/object-workspace.ts";
 import type { GraphSource } from "../repo/index/graph.ts";
 import { openGraph, sourceOfWorkspace } from "../repo/index/open-graph.ts";
-import { privacyOf } from "../tools/paths.ts";
 import { type IndexAnswer, type IndexReport, IndexTask } from "./index-messages.ts";
 import { liveForParent } from "./parent-port.ts";
 

@@ -1,4 +1,5 @@
-import type { RunEntry } from "../agent/trajectory.ts";
+import type { RunEntry } from "../agent/record/trajectory.ts";
+import type { JournalPort } from "../agent/tools/tool.ts";
 import { AppError } from "../core/errors.ts";
 import type { Masks } from "../core/secrets/masks.ts";
 import { decodeText } from "../core/text/decode.ts";
@@ -13,7 +14,6 @@ import type {
 } from "../repo/git/workspace.ts";
 import type { FixCommands } from "../review/fix/run-fix.ts";
 import type { KnownGraph } from "../review/review-run.ts";
-import type { JournalPort } from "../tools/tool.ts";
 
 /** Of a file with search hits. Of a larger one the masks learn only the lines found. */
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;

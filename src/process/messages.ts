@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { LoopEntry, MasksEntry, Message, ModelTurn, TestedEntry } from "../agent/trajectory.ts";
+import { modelRoles } from "../agent/llm/model.ts";
+import { LoopEntry, MasksEntry, Message, ModelTurn, TestedEntry } from "../agent/record/trajectory.ts";
 import { HASH_CHARACTERS } from "../core/ledger/state.ts";
-import { modelRoles } from "../llm/model.ts";
 import { RevisionPlace } from "../repo/git/workspace.ts";
 import { RecordedTest } from "../review/prove/prove-input.ts";
 import { ProgressEvent } from "../review/review-result.ts";

@@ -1,12 +1,12 @@
 import { Worker } from "node:worker_threads";
-import type { RunEntry, Trajectory } from "../agent/trajectory.ts";
+import type { Masking } from "../agent/llm/masked-request.ts";
+import type { Model, ModelFacts, ModelRequest, ModelRole, Models, ModelTurn } from "../agent/llm/model.ts";
+import type { RunEntry, Trajectory } from "../agent/record/trajectory.ts";
+import type { JournalPort } from "../agent/tools/tool.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { MaskNumbers } from "../core/secrets/masks.ts";
-import type { Masking } from "../llm/masked-request.ts";
-import type { Model, ModelFacts, ModelRequest, ModelRole, Models, ModelTurn } from "../llm/model.ts";
 import { keepProgramsInThisGroup, killGroup } from "../repo/git/run-process.ts";
 import type { ProgressEvent } from "../review/review-result.ts";
-import type { JournalPort } from "../tools/tool.ts";
 import type { FromChild, ToChild } from "./messages.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;

@@ -1,6 +1,6 @@
+import type { Models } from "../agent/llm/model.ts";
+import { eachRole, factsOf } from "../agent/llm/model.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
-import type { Models } from "../llm/model.ts";
-import { eachRole, factsOf } from "../llm/model.ts";
 import { type ProveInput, type ProveResult, proveTask, targetsOf } from "../review/prove/prove-input.ts";
 import type { Limits } from "../review/review-input.ts";
 import type { ReviewResult, TotalUsage } from "../review/review-result.ts";

@@ -1,15 +1,15 @@
 import type { ChildProcess } from "node:child_process";
 import { z } from "zod";
-import type { LoopEntry, MasksEntry, Trajectory } from "../agent/trajectory.ts";
+import type { Models } from "../agent/llm/model.ts";
+import type { LoopEntry, MasksEntry, Trajectory } from "../agent/record/trajectory.ts";
+import type { JournalPort } from "../agent/tools/tool.ts";
 import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
-import type { Models } from "../llm/model.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";
 import type { RecordedTest } from "../review/prove/prove-input.ts";
 import type { ProgressEvent } from "../review/review-result.ts";
 import type { Task, TaskInput } from "../review/task.ts";
 import type { TaskName } from "../review/tasks.ts";
-import type { JournalPort } from "../tools/tool.ts";
 import { type CommandSandbox, FromChild, type TestPlace, type ToChild } from "./messages.ts";
 import { type StartedProcess, startReviewProcess } from "./start-process.ts";
 

@@ -1,10 +1,10 @@
-import type { TestedEntry } from "../agent/trajectory.ts";
+import type { TestEnd } from "../agent/record/test-end.ts";
+import type { TestedEntry } from "../agent/record/trajectory.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
 import type { ProofTest, Revision } from "../core/finding.ts";
 import { shellWord } from "../core/text/fence.ts";
 import { whyRefused } from "../proof/rules.ts";
 import { asItIs, runTest } from "../proof/run-test.ts";
-import type { TestEnd } from "../proof/test-end.ts";
 import { readTestFacts } from "../proof/test-facts.ts";
 import { once } from "../repo/code/source.ts";
 import { isTestFile } from "../repo/code/test-file.ts";

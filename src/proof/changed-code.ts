@@ -1,9 +1,9 @@
+import type { ExecutedFunction } from "../agent/record/test-end.ts";
 import { parseSource } from "../repo/code/parse.ts";
 import type { Definition, Source } from "../repo/code/source.ts";
 import { isTestFile } from "../repo/code/test-file.ts";
 import type { FileDiff } from "../repo/diff/file-diff.ts";
 import type { Change } from "../repo/git/workspace.ts";
-import type { ExecutedFunction } from "./test-end.ts";
 
 /** The code that a change touches, as far as running it can be noticed: its functions, and the statements of its files. */
 export interface ChangedCode {

@@ -1,7 +1,7 @@
+import type { ExecutedFunction, TestEnd } from "../agent/record/test-end.ts";
 import type { Proof, ProofTest, Revision } from "../core/finding.ts";
 import { type ChangedCode, keyOf } from "./changed-code.ts";
 import { type Failure, readFailure } from "./read-failure.ts";
-import type { ExecutedFunction, TestEnd } from "./test-end.ts";
 
 /** What a test is said to show; the runs decide whether it does. */
 export type Claimed = Exclude<Proof["kind"], "not_shown">;

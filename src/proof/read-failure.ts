@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
+import type { TestEnd } from "../agent/record/test-end.ts";
 import type { ProofTest } from "../core/finding.ts";
-import type { TestEnd } from "./test-end.ts";
 
 /** How a run of a test failed, as far as its output says. Untrusted text: the test can print anything. */
 export interface Failure {

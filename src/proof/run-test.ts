@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path/posix";
 import { z } from "zod";
+import { ExecutedFunction, type TestEnd } from "../agent/record/test-end.ts";
 import { AppError } from "../core/errors.ts";
 import type { ProofTest } from "../core/finding.ts";
 import { shellWord } from "../core/text/fence.ts";
@@ -15,7 +16,6 @@ import {
   sandboxPath,
 } from "../sandbox/run-in-sandbox.ts";
 import type { LeftFile } from "../sandbox/supervisor/protocol.ts";
-import { ExecutedFunction, type TestEnd } from "./test-end.ts";
 
 interface TestOrder {
   /** Files of the revision, without the test. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
 import { AppError } from "../core/errors.ts";
 import { type Database, inBatches, type Parameters, type Result, type Run } from "./database.ts";
 import { forgetFigures, purgeFigures } from "./figures.ts";

@@ -1,4 +1,4 @@
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../core/errors.ts";
 import { isAvailable, retryWhileUnavailable } from "./database.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead, taskFields } from "./job.ts";

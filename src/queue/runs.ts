@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
 import type { Run } from "./database.ts";
 import { type JobState, parseTask, type Task } from "./job.ts";
 import { openReader } from "./reader.ts";

@@ -1,5 +1,5 @@
-import { isLoopEntry, type LoopEntry, type TrajectoryEntry } from "../agent/trajectory.ts";
-import type { ToolCall, Usage } from "../llm/model.ts";
+import type { ToolCall, Usage } from "../agent/llm/model.ts";
+import { isLoopEntry, type LoopEntry, type TrajectoryEntry } from "../agent/record/trajectory.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
 import { ReviewResult } from "../review/review-result.ts";
 import { tasks } from "../review/tasks.ts";

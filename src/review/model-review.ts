@@ -1,4 +1,4 @@
-import type { StopReason } from "../agent/trajectory.ts";
+import type { StopReason } from "../agent/record/trajectory.ts";
 import { type Finding, isUndisputed, toolOf } from "../core/finding.ts";
 import { collectFindings } from "./find/finding-collector.ts";
 import { createUniqueIds, locationOf, locationsOverlap, titlesAlike } from "./find/fingerprint.ts";

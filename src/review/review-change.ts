@@ -1,4 +1,4 @@
-import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
+import type { Coverage as CoverageCounter } from "../agent/loop/coverage.ts";
 import { hasRules } from "../analyzers/analyze-change.ts";
 import { lineAt, lineEnds } from "../analyzers/analyzer.ts";
 import { sparesIn } from "../config/load-config.ts";

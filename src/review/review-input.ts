@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { protocols } from "../agent/llm/model.ts";
 import { EffectiveConfig, type RepoConfig } from "../config/repo-config.ts";
 import { PostedFinding } from "../core/ledger/entry.ts";
 import { CarriedFinding, Reviewed } from "../core/ledger/state.ts";
-import { protocols } from "../llm/model.ts";
 import { ToolResult } from "./tool-results/tool-result.ts";
 
 export const LinkedIssue = z.strictObject({ number: z.int(), title: z.string(), body: z.string() });

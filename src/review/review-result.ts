@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { stopReasons } from "../agent/trajectory.ts";
+import { stopReasons } from "../agent/record/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
 import type { AppError, ErrorCode } from "../core/errors.ts";
 import { atLeast, Category, Finding, Severity, toolOf } from "../core/finding.ts";

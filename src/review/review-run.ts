@@ -1,12 +1,12 @@
-import type { Coverage } from "../agent/coverage.ts";
-import { createTokenBudget, type TokenBudget } from "../agent/limits.ts";
-import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
+import type { Masking } from "../agent/llm/masked-request.ts";
+import type { Models } from "../agent/llm/model.ts";
+import type { Coverage } from "../agent/loop/coverage.ts";
+import { createTokenBudget, type TokenBudget } from "../agent/loop/limits.ts";
+import type { LoopEntry, Trajectory } from "../agent/record/trajectory.ts";
+import type { GraphPort, JournalPort } from "../agent/tools/tool.ts";
 import type { Analyzer } from "../analyzers/analyzer.ts";
-import type { Masking } from "../llm/masked-request.ts";
-import type { Models } from "../llm/model.ts";
 import type { ChangedFile, DiffSource } from "../repo/diff-source.ts";
 import type { Commit, Workspace } from "../repo/git/workspace.ts";
-import type { GraphPort, JournalPort } from "../tools/tool.ts";
 import type { AnchorFile } from "./find/anchor.ts";
 import type { AnalyzerFindings, RuleMatches } from "./find/rule-matches.ts";
 import type { ReviewedHunks } from "./followup/known-change.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import type { Models } from "../agent/llm/model.ts";
 import type { Finding } from "../core/finding.ts";
 import { wholeProof } from "../core/finding.ts";
-import type { Models } from "../llm/model.ts";
 import { ReviewInput } from "./review-input.ts";
 import { ReviewResult, unplacedLines } from "./review-result.ts";
 import { defineTask } from "./task.ts";

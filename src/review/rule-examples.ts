@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import type { Masking } from "../agent/llm/masked-request.ts";
+import type { Message, Model, Usage } from "../agent/llm/model.ts";
+import { parseArguments } from "../agent/tools/run-tool.ts";
+import { toDefinition } from "../agent/tools/to-openai.ts";
+import { ToolError } from "../agent/tools/tool.ts";
 import type { NamedRule } from "../config/named-rules.ts";
 import { AppError } from "../core/errors.ts";
 import { wrapUntrusted } from "../core/text/fence.ts";
-import type { Masking } from "../llm/masked-request.ts";
-import type { Message, Model, Usage } from "../llm/model.ts";
-import { parseArguments } from "../tools/run-tool.ts";
-import { toDefinition } from "../tools/to-openai.ts";
-import { ToolError } from "../tools/tool.ts";
 import { examplesPrompt } from "./prompts/prompts.ts";
 
 /** An example of a named rule. */

@@ -1,12 +1,12 @@
-import { createTokenBudget, type TokenBudget, type UsageTotals } from "../agent/limits.ts";
-import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.ts";
-import type { AgentEvent } from "../agent/trajectory.ts";
+import type { Message, ModelFacts, ModelRole, Usage } from "../agent/llm/model.ts";
+import { createTokenBudget, type TokenBudget, type UsageTotals } from "../agent/loop/limits.ts";
+import { type AgentInput, type AgentResult, runAgent } from "../agent/loop/run-agent.ts";
+import type { AgentEvent } from "../agent/record/trajectory.ts";
+import { readingTools } from "../agent/tools/index.ts";
+import type { AnyTool, ToolContext } from "../agent/tools/tool.ts";
 import { cutAtLine } from "../core/text/cut.ts";
 import { wrapUntrusted } from "../core/text/fence.ts";
-import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
 import type { CoverageSink } from "../repo/diff-pages.ts";
-import { readingTools } from "../tools/index.ts";
-import type { AnyTool, ToolContext } from "../tools/tool.ts";
 import { createAnchorFiles } from "./find/anchor.ts";
 import type { ReportWatch } from "./find/report-watch.ts";
 import type { ReviewInput } from "./review-input.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { Models } from "../agent/llm/model.ts";
 import { redactStrings } from "../core/secrets/redact.ts";
-import type { Models } from "../llm/model.ts";
 import type { Limits, ReviewInput } from "./review-input.ts";
 
 /** What the input of every task holds. */

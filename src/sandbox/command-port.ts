@@ -1,15 +1,15 @@
 import { isUtf8 } from "node:buffer";
-import { AppError, errorLine } from "../core/errors.ts";
-import { createPathMatcher } from "../repo/diff/paths.ts";
-import { nameBytes } from "../repo/git/names.ts";
-import type { TreeEntry, Workspace } from "../repo/git/workspace.ts";
 import {
   type CommandEnd,
   type CommandPort,
   type CommandRequest,
   type EditPort,
   ToolError,
-} from "../tools/tool.ts";
+} from "../agent/tools/tool.ts";
+import { AppError, errorLine } from "../core/errors.ts";
+import { createPathMatcher } from "../repo/diff/paths.ts";
+import { nameBytes } from "../repo/git/names.ts";
+import type { TreeEntry, Workspace } from "../repo/git/workspace.ts";
 import type { Sandbox, SandboxLimits } from "./bubblewrap.ts";
 import {
   keyOf,

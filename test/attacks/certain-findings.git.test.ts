@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/agent/llm/model.ts";
+import { withTextProtocol } from "../../src/agent/llm/text-fallback.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { PostedFinding } from "../../src/core/ledger/entry.ts";
-import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
-import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
+import { openRepository } from "../agent/tools/context.ts";
 import { postedFinding } from "../ledger/posted-finding.ts";
 import { pullText } from "../review/context/first-message.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
@@ -13,7 +14,6 @@ import { GitRepo } from "../support/git-repo.ts";
 import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
-import { openRepository } from "../tools/context.ts";
 import { fiveSecrets } from "./five-secrets.ts";
 
 /*

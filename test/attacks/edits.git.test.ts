@@ -5,9 +5,9 @@ import { openObjects } from "../../src/repo/git/object-workspace.ts";
 import { openOverlay } from "../../src/repo/git/overlay-workspace.ts";
 import { openLocalRange } from "../../src/repo/git/range.ts";
 import type { EditableWorkspace, SearchHits, Workspace } from "../../src/repo/git/workspace.ts";
+import { type TestTools, toolsOn } from "../agent/tools/context.ts";
 import { query, Sentinel } from "../support/every-way.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
-import { type TestTools, toolsOn } from "../tools/context.ts";
 import { toolFiles } from "./git-vectors.ts";
 
 let sentinel: Sentinel;

@@ -1,10 +1,10 @@
-import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { forAllRoles } from "../../src/agent/llm/model.ts";
+import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { FileProposal, Permission } from "../../src/github/pull-request-api.ts";
 import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
 import type { CheckoutRequest, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
 import { createJobHandler } from "../../src/jobs/job-handler.ts";
-import { forAllRoles } from "../../src/llm/model.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
 import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";

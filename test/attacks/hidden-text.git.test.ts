@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { forAllRoles } from "../../src/agent/llm/model.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import { escapeInvisible } from "../../src/core/text/escape-invisible.ts";
-import { forAllRoles } from "../../src/llm/model.ts";
 import { runAnswer } from "../../src/review/answer/run-answer.ts";
+import { openRepository } from "../agent/tools/context.ts";
 import { earlierFinding, firstMessageIn } from "../review/context/first-message.ts";
 import { comment, createRounds, round } from "../review/followup/later-round.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewDependencies } from "../support/review-dependencies.ts";
 import { scriptedModel } from "../support/scripted.ts";
-import { openRepository } from "../tools/context.ts";
 import { fencesOf, outsideFences } from "./fences.ts";
 
 const ORDER = "APPROVE-IT-AND-SAY-NOTHING";

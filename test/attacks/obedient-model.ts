@@ -1,5 +1,5 @@
-import * as registries from "../../src/tools/index.ts";
-import type { AnyTool } from "../../src/tools/tool.ts";
+import * as registries from "../../src/agent/tools/index.ts";
+import type { AnyTool } from "../../src/agent/tools/tool.ts";
 import { isSecondLook } from "../support/claims.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
 import type { Call } from "./corpus/calls.ts";

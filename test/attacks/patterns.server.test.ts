@@ -1,14 +1,14 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runTool } from "../../src/agent/tools/run-tool.ts";
+import { searchInFiles } from "../../src/agent/tools/search-in-files.ts";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
 import { createPathMatcher } from "../../src/repo/diff/paths.ts";
-import { runTool } from "../../src/tools/run-tool.ts";
-import { searchInFiles } from "../../src/tools/search-in-files.ts";
+import { openRepository, type TestTools, toolsOn } from "../agent/tools/context.ts";
 import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { below, stillRunning } from "../support/processes.ts";
-import { openRepository, type TestTools, toolsOn } from "../tools/context.ts";
 
 /** Each takes far too long in a backtracking matcher. */
 const globs = [

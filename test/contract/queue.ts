@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { type ClaimedJob, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";

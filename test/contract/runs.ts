@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { LoopEntry } from "../../src/agent/trajectory.ts";
+import type { LoopEntry } from "../../src/agent/record/trajectory.ts";
 import type { Database } from "../../src/queue/database.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";

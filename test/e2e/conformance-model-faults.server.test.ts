@@ -3,7 +3,7 @@ import type { FakeScript } from "../support/fake-openai.ts";
 import { answers, type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
-/** Each fault once; test/llm, test/agent and stubborn-model.test.ts test the others of its kind. */
+/** Each fault once; test/agent/llm, test/agent/loop and stubborn-model.test.ts test the others of its kind. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 const path = "src/numbers.js";

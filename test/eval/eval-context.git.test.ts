@@ -5,8 +5,8 @@ import { compareLines, judgeCallers, neededLinesOf } from "../../scripts/eval/ne
 import { contextMarkdown, renderContext, shownWord, wholeCases } from "../../scripts/eval/render-context.ts";
 import { type ContextResult, runContext } from "../../scripts/eval/run-context.ts";
 import { readShownLines } from "../../scripts/eval/shown-lines.ts";
+import type { Message } from "../../src/agent/llm/model.ts";
 import { wrapUntrusted } from "../../src/core/text/fence.ts";
-import type { Message } from "../../src/llm/model.ts";
 import { showPath } from "../../src/repo/show.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { loadOne, writeCase } from "./case-folder.ts";

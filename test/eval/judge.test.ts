@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createJudge, type Exhibit, readAnswer, Verdict } from "../../scripts/eval/judge.ts";
-import type { Model, ModelRequest } from "../../src/llm/model.ts";
+import type { Model, ModelRequest } from "../../src/agent/llm/model.ts";
 import { finding } from "./case-folder.ts";
 
 describe("an answer of the judge", () => {

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AppError } from "../../src/core/errors.ts";
-import { readLenient } from "../../src/llm/lenient-json.ts";
-import { withoutThinking } from "../../src/llm/model.ts";
-import { readAnswer } from "../../src/llm/openai.ts";
-import { callsIn, scan } from "../../src/llm/text-fallback.ts";
+import { readLenient } from "../../src/agent/llm/lenient-json.ts";
+import { withoutThinking } from "../../src/agent/llm/model.ts";
+import { readAnswer } from "../../src/agent/llm/openai.ts";
+import { callsIn, scan } from "../../src/agent/llm/text-fallback.ts";
 import {
   answeringTools,
   comparingTools,
@@ -12,9 +11,10 @@ import {
   mergingTools,
   readingTools,
   settlingTools,
-} from "../../src/tools/index.ts";
-import { parseArguments } from "../../src/tools/run-tool.ts";
-import { type AnyTool, ToolError } from "../../src/tools/tool.ts";
+} from "../../src/agent/tools/index.ts";
+import { parseArguments } from "../../src/agent/tools/run-tool.ts";
+import { type AnyTool, ToolError } from "../../src/agent/tools/tool.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 
 const tools = [

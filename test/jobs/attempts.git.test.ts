@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { LoopEntry, ToldEntry, TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import type { ModelRequest } from "../../src/agent/llm/model.ts";
+import type { LoopEntry, ToldEntry, TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { pinPromptContext } from "../../src/jobs/attempts.ts";
-import type { ModelRequest } from "../../src/llm/model.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { forAllRoles } from "../../src/agent/llm/model.ts";
+import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { defaultRepoConfig } from "../../src/config/repo-config.ts";
 import type { OwnText } from "../../src/core/ledger/entry.ts";
 import { formatMarker } from "../../src/core/ledger/marker.ts";
@@ -15,7 +16,6 @@ import {
   triggerOf,
   wasPublished,
 } from "../../src/jobs/attempts.ts";
-import { forAllRoles } from "../../src/llm/model.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publicText } from "../../src/publish/public-text.ts";
 import type { ProveInput, ProveTarget } from "../../src/review/prove/prove-input.ts";

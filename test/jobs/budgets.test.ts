@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LoopEntry } from "../../src/agent/trajectory.ts";
+import type { LoopEntry } from "../../src/agent/record/trajectory.ts";
 import { Budget, type SpendingLimits, withinBudget } from "../../src/jobs/budgets.ts";
 import {
   dayOf,

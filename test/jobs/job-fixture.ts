@@ -1,9 +1,9 @@
+import { forAllRoles, type Model } from "../../src/agent/llm/model.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createUsageLimits, type MostUsage, type SpendingLimits } from "../../src/jobs/budgets.ts";
 import { createAnnouncer, createSender } from "../../src/jobs/events.ts";
 import type { CheckoutRequest, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
 import { createJobHandler } from "../../src/jobs/job-handler.ts";
-import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { ModelUnavailable } from "../../src/agent/llm/model.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { ModelUnavailable } from "../../src/llm/model.ts";
 import { maxAttempts } from "../../src/queue/job.ts";
 import { fiveSecrets } from "../attacks/five-secrets.ts";
 import { summary } from "../publish/publish-to-memory.ts";

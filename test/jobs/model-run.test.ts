@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { forAllRoles, ModelUnavailable } from "../../src/agent/llm/model.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { modelOutage, watchModels } from "../../src/jobs/model-run.ts";
-import { forAllRoles, ModelUnavailable } from "../../src/llm/model.ts";
 import { scriptedModel } from "../support/scripted.ts";
 
 const passing = new AppError("model_rate_limited", "organization org-1 is limited", {

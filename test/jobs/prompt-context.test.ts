@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { PostedFinding } from "../../src/core/ledger/entry.ts";

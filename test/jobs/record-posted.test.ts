@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { recordPosted } from "../../src/jobs/attempts.ts";
 import { MemoryGitHub } from "../publish/memory-github.ts";
 import { many, onFile, publish } from "../publish/publish-to-memory.ts";

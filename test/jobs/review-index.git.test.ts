@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { indexTask, reviewIndex } from "../../src/jobs/graph-index.ts";
 import { mirrorBytes } from "../../src/repo/git/disk.ts";
 import { graphIndex } from "../../src/repo/git/places.ts";

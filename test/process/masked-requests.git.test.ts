@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isLoopEntry, type LoopEntry, type MasksEntry, type RunEntry } from "../../src/agent/trajectory.ts";
+import { forAllRoles, type Model } from "../../src/agent/llm/model.ts";
+import { createOpenAiModel } from "../../src/agent/llm/openai.ts";
+import { readPrices } from "../../src/agent/llm/prices.ts";
+import { withTextProtocol } from "../../src/agent/llm/text-fallback.ts";
+import {
+  isLoopEntry,
+  type LoopEntry,
+  type MasksEntry,
+  type RunEntry,
+} from "../../src/agent/record/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import { forAllRoles, type Model } from "../../src/llm/model.ts";
-import { createOpenAiModel } from "../../src/llm/openai.ts";
-import { readPrices } from "../../src/llm/prices.ts";
-import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { runTask, type TaskOptions } from "../../src/process/run-task.ts";
 import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { type AnswerInput, answerTask } from "../../src/review/answer/answer-input.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
+import { forAllRoles, type Model, type ModelRequest } from "../../src/agent/llm/model.ts";
 import { runTask } from "../../src/process/run-task.ts";
 import { reviewTask } from "../../src/review/review-task.ts";
 import { placeOf } from "../support/checkout-place.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isLoopEntry, type LoopEntry } from "../../src/agent/trajectory.ts";
+import { forAllRoles, type Model } from "../../src/agent/llm/model.ts";
+import { isLoopEntry, type LoopEntry } from "../../src/agent/record/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import { runTask } from "../../src/process/run-task.ts";
 import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { type AnswerInput, answerTask } from "../../src/review/answer/answer-input.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { TestEnd } from "../../src/agent/record/test-end.ts";
 import type { ChangedCode } from "../../src/proof/changed-code.ts";
 import { judge, type RanCode, type TestRuns } from "../../src/proof/judge.ts";
-import type { TestEnd } from "../../src/proof/test-end.ts";
 import { failed, passed, test } from "./test-ends.ts";
 
 const other = { path: "other.js", name: "other", line: 1 };

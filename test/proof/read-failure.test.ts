@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import type { TestEnd } from "../../src/agent/record/test-end.ts";
 import { type Failure, readFailure } from "../../src/proof/read-failure.ts";
-import type { TestEnd } from "../../src/proof/test-end.ts";
 
 /** What the programs printed for the same few tests: Node 24.21, Vitest 5.1, Jest 29.7, Mocha 11.1, AVA 6.2, tap 21.1, pytest 7.2, Go 1.19. */
 const folder = join(import.meta.dirname, "../../fixtures/test-runs");

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { TestEnd } from "../../src/agent/record/test-end.ts";
 import type { ProofTest } from "../../src/core/finding.ts";
 import { asItIs, runTest } from "../../src/proof/run-test.ts";
-import type { TestEnd } from "../../src/proof/test-end.ts";
 import { limitsFor, type SandboxLimits } from "../../src/sandbox/bubblewrap.ts";
 import type { PlacedFile } from "../../src/sandbox/run-in-sandbox.ts";
 import { noSignal, sandboxFor } from "../sandbox/sandbox.ts";

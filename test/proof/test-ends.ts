@@ -1,4 +1,4 @@
-import type { TestEnd } from "../../src/proof/test-end.ts";
+import type { TestEnd } from "../../src/agent/record/test-end.ts";
 
 /** A test of `total` in cart.js. */
 export const test = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { figuresOf } from "../../src/cli/commands/runs.ts";
 import { summaryOf } from "../../src/records/run-summary.ts";
 import type { AnswerResult } from "../../src/review/answer/answer-input.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RunEntry, UnitEntry } from "../../src/agent/trajectory.ts";
+import type { RunEntry, UnitEntry } from "../../src/agent/record/trajectory.ts";
 import type { Analyzer, Diagnostic } from "../../src/analyzers/analyzer.ts";
 import { emptyState } from "../../src/core/ledger/state.ts";
 import { historyOf } from "../../src/jobs/prompt-context.ts";

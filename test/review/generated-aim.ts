@@ -1,6 +1,6 @@
 import fc from "fast-check";
+import type { ReportedFinding } from "../../src/agent/tools/tool.ts";
 import type { Side } from "../../src/core/finding.ts";
-import type { ReportedFinding } from "../../src/tools/tool.ts";
 import { type Source, squeezed } from "./change-sources.ts";
 
 /** What a generated model quotes, and how wrong it is about it. Positions count round. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RunEntry } from "../../src/agent/trajectory.ts";
+import { forAllRoles, type ModelRequest } from "../../src/agent/llm/model.ts";
+import type { RunEntry } from "../../src/agent/record/trajectory.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { emptyState, type Reviewed } from "../../src/core/ledger/state.ts";
-import { forAllRoles, type ModelRequest } from "../../src/llm/model.ts";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { createCoverageGate, createReviewCoverage } from "../../src/review/find/coverage-gate.ts";
 import { findReviewedHunks } from "../../src/review/followup/known-change.ts";
@@ -10,12 +10,12 @@ import { withSurroundings } from "../../src/review/followup/surroundings.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
 import type { History, ReviewInput } from "../../src/review/review-input.ts";
 import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
+import { openRepository } from "../agent/tools/context.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
-import { openRepository } from "../tools/context.ts";
 
 /** Three files of sixty functions; `calls` says what those do that the change touches. */
 const names = ["alpha", "beta", "gamma"];

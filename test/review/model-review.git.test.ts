@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isLoopEntry, type LoopEntry } from "../../src/agent/trajectory.ts";
+import type { ModelRequest } from "../../src/agent/llm/model.ts";
+import { isLoopEntry, type LoopEntry } from "../../src/agent/record/trajectory.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { ModelRequest } from "../../src/llm/model.ts";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 import { isComplete } from "../../src/review/review-result.ts";
+import { openRepository } from "../agent/tools/context.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
-import { openRepository } from "../tools/context.ts";
 
 /** Files of which a window of 12,000 tokens holds one or two. */
 const parts = ["a", "b", "c"];

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { reportingTools } from "../../src/agent/tools/index.ts";
+import { withNamedRules } from "../../src/agent/tools/report-finding.ts";
+import { toDefinition } from "../../src/agent/tools/to-openai.ts";
 import { defaultRepoConfig, RepoConfig } from "../../src/config/repo-config.ts";
 import type { Finding } from "../../src/core/finding.ts";
 import type { ChangedFile } from "../../src/repo/diff-source.ts";
 import { appliedRules, ruleReport, rulesSection } from "../../src/review/named-rules.ts";
-import { reportingTools } from "../../src/tools/index.ts";
-import { withNamedRules } from "../../src/tools/report-finding.ts";
-import { toDefinition } from "../../src/tools/to-openai.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 
 const config = RepoConfig.parse({

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/agent/llm/model.ts";
+import { withTextProtocol } from "../../src/agent/llm/text-fallback.ts";
 import { leastContextTokens } from "../../src/config/variables.ts";
-import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
-import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
 import { isComplete } from "../../src/review/review-result.ts";
+import { openRepository } from "../agent/tools/context.ts";
 import { isSecondLook } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
-import { openRepository } from "../tools/context.ts";
 
 const names = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
 const adapters: Record<Protocol, (model: Model) => Model> = {

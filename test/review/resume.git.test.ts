@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isLoopEntry, type LoopEntry, type RunEntry } from "../../src/agent/trajectory.ts";
+import type { ModelRequest } from "../../src/agent/llm/model.ts";
+import { isLoopEntry, type LoopEntry, type RunEntry } from "../../src/agent/record/trajectory.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { codeHash } from "../../src/core/ledger/entry.ts";
-import type { ModelRequest } from "../../src/llm/model.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import type { ScriptedTurn } from "../support/scripted.ts";
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { createMasking } from "../../src/agent/llm/masked-request.ts";
+import type { ModelRequest } from "../../src/agent/llm/model.ts";
+import { withTextProtocol } from "../../src/agent/llm/text-fallback.ts";
 import type { NamedRule } from "../../src/config/named-rules.ts";
 import { Masks } from "../../src/core/secrets/masks.ts";
-import { createMasking } from "../../src/llm/masked-request.ts";
-import type { ModelRequest } from "../../src/llm/model.ts";
-import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { examplesOf, tryExamplesOf } from "../../src/review/rule-examples.ts";
 import { fiveSecrets } from "../attacks/five-secrets.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addUsage, noUsage } from "../../src/agent/limits.ts";
+import { addUsage, noUsage } from "../../src/agent/loop/limits.ts";
 import { standInWarning, whoAnswered } from "../../src/review/run-loop.ts";
 
 const usage = (answeredBy?: string) => ({

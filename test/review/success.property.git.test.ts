@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { createMasking } from "../../src/agent/llm/masked-request.ts";
+import { forAllRoles, type Model, type ModelRequest } from "../../src/agent/llm/model.ts";
 import { Masks } from "../../src/core/secrets/masks.ts";
-import { createMasking } from "../../src/llm/masked-request.ts";
-import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
 import type { History } from "../../src/review/review-input.ts";
+import { openRepository } from "../agent/tools/context.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";
 import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { scriptedModel } from "../support/scripted.ts";
-import { openRepository } from "../tools/context.ts";
 import { pullText } from "./context/first-message.ts";
 
 /*

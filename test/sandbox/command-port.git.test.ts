@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { CommandRequest } from "../../src/agent/tools/tool.ts";
 import { createCommandPort, ignoreRules } from "../../src/sandbox/command-port.ts";
-import type { CommandRequest } from "../../src/tools/tool.ts";
 import { MemoryFiles } from "./memory-files.ts";
 import { noSignal, sandboxFor, smallLimits } from "./sandbox.ts";
 

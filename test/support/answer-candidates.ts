@@ -1,4 +1,4 @@
-import type { ModelRequest } from "../../src/llm/model.ts";
+import type { ModelRequest } from "../../src/agent/llm/model.ts";
 import type { ScriptedTurn } from "./scripted.ts";
 
 /** Ids of the rule matches that a request asks the model to answer. */

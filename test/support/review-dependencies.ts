@@ -1,4 +1,4 @@
-import type { Models } from "../../src/llm/model.ts";
+import type { Models } from "../../src/agent/llm/model.ts";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import type { Workspace } from "../../src/repo/git/workspace.ts";
 import type { ReviewDependencies } from "../../src/review/review-run.ts";

@@ -1,5 +1,5 @@
+import { forAllRoles } from "../../src/agent/llm/model.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import { forAllRoles } from "../../src/llm/model.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 
 /** A review with generous limits; `config` is the content of a repository's configuration file. */

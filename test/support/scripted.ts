@@ -1,5 +1,5 @@
+import type { Model, ModelRequest, ModelTurn, Protocol, ToolCall, Usage } from "../../src/agent/llm/model.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { Model, ModelRequest, ModelTurn, Protocol, ToolCall, Usage } from "../../src/llm/model.ts";
 
 /** A turn with only the fields that matter to a script; the others get defaults. Arguments may be given as a value. */
 export interface ScriptedTurn {

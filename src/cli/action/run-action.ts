@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
-import type { TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import type { ActionEnv } from "../../config/action-env.ts";
 import { environmentsFolder } from "../../config/folders.ts";
 import { programPath } from "../../config/process-env.ts";

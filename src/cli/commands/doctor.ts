@@ -3,13 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { distance } from "fastest-levenshtein";
-import type { EmbeddingEnv, Env, InspectedEnv, ModelEnv } from "../../config/env.ts";
-import { cacheFolder, isInPackage } from "../../config/folders.ts";
-import { programPath } from "../../config/process-env.ts";
-import { inspectServerEnv } from "../../config/server-env.ts";
-import { leastContextTokens } from "../../config/variables.ts";
-import { AppError, errorLine } from "../../core/errors.ts";
-import { ModelAbsent } from "../../llm/model.ts";
+import { ModelAbsent } from "../../agent/llm/model.ts";
 import {
   abilityOf,
   type ModelProbe,
@@ -17,7 +11,13 @@ import {
   probeModel,
   protocolFor,
   windowTooSmall,
-} from "../../llm/probe.ts";
+} from "../../agent/llm/probe.ts";
+import type { EmbeddingEnv, Env, InspectedEnv, ModelEnv } from "../../config/env.ts";
+import { cacheFolder, isInPackage } from "../../config/folders.ts";
+import { programPath } from "../../config/process-env.ts";
+import { inspectServerEnv } from "../../config/server-env.ts";
+import { leastContextTokens } from "../../config/variables.ts";
+import { AppError, errorLine } from "../../core/errors.ts";
 import { canFindByMeaning } from "../../repo/index/vectors.ts";
 import { duration, thousands } from "../../reporters/outcome.ts";
 import { createStyle, plainLine, type Style, WIDEST, wrap } from "../../reporters/terminal-style.ts";

@@ -2,13 +2,13 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Option } from "@commander-js/extra-typings";
 import { z } from "zod";
+import type { Models } from "../../agent/llm/model.ts";
 import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
 import { withOverrides } from "../../config/overrides.ts";
 import { programPath } from "../../config/process-env.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { Finding } from "../../core/finding.ts";
 import type { CommittedFix } from "../../jobs/commands/commit-fix.ts";
-import type { Models } from "../../llm/model.ts";
 import type { TestPlace } from "../../process/messages.ts";
 import type { FindCommandSandbox, TestPlaceOrder } from "../../process/test-place.ts";
 import { plural, triedWords } from "../../reporters/outcome.ts";
@@ -180,7 +180,7 @@ const author = { name: "Hunkwise", email: "hunkwise@localhost" };
 /** Repairs findings of a local range and prints the patch. Resolves to the exit code. */
 async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise<number> {
   const { openRange, loadLocalConfig } = await import("../open-range.ts");
-  const { privacyOf } = await import("../../tools/paths.ts");
+  const { privacyOf } = await import("../../agent/tools/paths.ts");
   const { connectModels } = await import("../review-range.ts");
   const { createCommandSandbox } = await import("../../process/test-place.ts");
   const { onRecord, openRunRecord } = await import("../run-record.ts");
@@ -270,7 +270,7 @@ async function repair(
   { range, config, targets, models, findSandbox, testPlace, record, onProgress }: Task,
   io: CommandIo,
 ): Promise<FixResult> {
-  const { eachRole, factsOf } = await import("../../llm/model.ts");
+  const { eachRole, factsOf } = await import("../../agent/llm/model.ts");
   const { limitsOf } = await import("../../review/review-input.ts");
   const { runTask } = await import("../../process/run-task.ts");
   const { fixTask } = await import("../../review/fix/fix-input.ts");

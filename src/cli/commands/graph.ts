@@ -73,7 +73,7 @@ async function printGraph(query: string, values: OptionsOf<typeof declare>, io: 
   using progress = createProgress(io.stderr);
   const { openRange, loadLocalConfig } = await import("../open-range.ts");
   const { openLocalGraph, stepText } = await import("../local-graph.ts");
-  const { privacyOf } = await import("../../tools/paths.ts");
+  const { privacyOf } = await import("../../agent/tools/paths.ts");
   await using range = await openRange({ repo, base: head, head, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
   const isPrivate = await privacyOf(range.workspace, config.paths.private);
@@ -104,7 +104,7 @@ function whatItTook({ files, parsed, milliseconds }: IndexReport, vectors: Vecto
 /** Paragraphs as the model reads them, escaped for a terminal, with highlighted headings. */
 async function renderAnswer(answer: GraphAnswer, style: Style): Promise<string> {
   if (answer.nodes.length === 0) return "Nothing was found for these words.\n";
-  const { graphEntries } = await import("../../tools/graph-rag-query.ts");
+  const { graphEntries } = await import("../../agent/tools/graph-rag-query.ts");
   const paragraphs = graphEntries(answer).map((entry) => {
     const [head = "", ...lines] = entry.split("\n").map(plainLine);
     const [, kind = "", name = "", place = ""] = /^(\w+) (.*?)((?: {2}| \()\S.*)?$/.exec(head) ?? [];

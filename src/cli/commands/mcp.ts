@@ -9,6 +9,17 @@ import {
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import pLimit from "p-limit";
 import { z } from "zod";
+import { graphTools, readingTools } from "../../agent/tools/index.ts";
+import { parseArguments, runTool } from "../../agent/tools/run-tool.ts";
+import {
+  toMcpArguments,
+  toMcpError,
+  toMcpOutput,
+  toMcpResult,
+  toMcpTool,
+  withoutHidden,
+} from "../../agent/tools/to-mcp.ts";
+import { type AnyTool, ToolError } from "../../agent/tools/tool.ts";
 import { readLocalEnv } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
@@ -17,17 +28,6 @@ import { ReviewJson } from "../../reporters/json.ts";
 import { clip, plainLine, WIDEST } from "../../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../../review/review-result.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
-import { graphTools, readingTools } from "../../tools/index.ts";
-import { parseArguments, runTool } from "../../tools/run-tool.ts";
-import {
-  toMcpArguments,
-  toMcpError,
-  toMcpOutput,
-  toMcpResult,
-  toMcpTool,
-  withoutHidden,
-} from "../../tools/to-mcp.ts";
-import { type AnyTool, ToolError } from "../../tools/tool.ts";
 import {
   type CommandContext,
   type CommandIo,

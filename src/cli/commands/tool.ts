@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
+import type { ToolResult } from "../../agent/tools/tool.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { escapeUnseen } from "../../core/text/escape-invisible.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
-import type { ToolResult } from "../../tools/tool.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -51,8 +51,8 @@ async function printTool(
   values: OptionsOf<typeof declare>,
   io: CommandIo,
 ): Promise<number> {
-  const { graphTools, readingTools, reportingTools } = await import("../../tools/index.ts");
-  const { createRegistry } = await import("../../tools/run-tool.ts");
+  const { graphTools, readingTools, reportingTools } = await import("../../agent/tools/index.ts");
+  const { createRegistry } = await import("../../agent/tools/run-tool.ts");
   const registry = createRegistry([...readingTools, ...graphTools, ...reportingTools]);
   if (values.list) {
     await write(io.stdout, `${JSON.stringify(registry.definitions(), null, 2)}\n`);
@@ -64,7 +64,7 @@ async function printTool(
   if (!known.includes(name)) {
     const meant = didYouMean(name, known);
     if (meant) await write(io.stderr, `${meant}\n`);
-    const { unknownTool } = await import("../../tools/run-tool.ts");
+    const { unknownTool } = await import("../../agent/tools/run-tool.ts");
     return printResult(unknownTool(name, known).result, io);
   }
   const args = requireJson(values.args);

@@ -1,6 +1,6 @@
-import type { StopReason, TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { Models } from "../../agent/llm/model.ts";
+import type { StopReason, TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import type { AppError } from "../../core/errors.ts";
-import type { Models } from "../../llm/model.ts";
 import { runTask } from "../../process/run-task.ts";
 import { modelAnswer, modelDescription } from "../../publish/command-answers.ts";
 import type { JobOutcome } from "../../queue/job.ts";

@@ -1,4 +1,5 @@
-import type { TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { Models } from "../../agent/llm/model.ts";
+import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ProofTest, worstFirst } from "../../core/finding.ts";
@@ -6,7 +7,6 @@ import { isOpenCarried, isOpenFinding, type Ledger, type PostedFinding } from ".
 import { proofIn } from "../../core/ledger/folds.ts";
 import { splitLines } from "../../core/text/cut.ts";
 import type { PullRequest, SourceBranch } from "../../github/pull-request-api.ts";
-import type { Models } from "../../llm/model.ts";
 import type { TestPlace } from "../../process/messages.ts";
 import { runTask } from "../../process/run-task.ts";
 import { answerFixed } from "../../publish/channels.ts";

@@ -1,10 +1,10 @@
-import type { AgentResult } from "../../agent/run-agent.ts";
+import { type Message, withoutThinking } from "../../agent/llm/model.ts";
+import type { AgentResult } from "../../agent/loop/run-agent.ts";
+import { answeringTools } from "../../agent/tools/index.ts";
 import { byteLength, cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import { type Message, withoutThinking } from "../../llm/model.ts";
 import { type Hunk, renderHunk, renderHunks, shorten, shownBytes } from "../../repo/diff/file-diff.ts";
 import { count, showPath } from "../../repo/show.ts";
-import { answeringTools } from "../../tools/index.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { answerPrompt, describePrompt } from "../prompts/prompts.ts";
 import {

@@ -1,14 +1,14 @@
+import type { Message } from "../../agent/llm/model.ts";
+import { changeLetters, toldLine } from "../../agent/tools/changed-files.ts";
 import { mildestMinimum } from "../../config/repo-config.ts";
 import { byteLength, cutAtLine, cutLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import type { Message } from "../../llm/model.ts";
 import { type FileDiff, renderHunks, shownBytes } from "../../repo/diff/file-diff.ts";
 import { createPathMatcher } from "../../repo/diff/paths.ts";
 import type { CoverageSink } from "../../repo/diff-pages.ts";
 import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
 import type { Commit, Shas, TreeEntry, Workspace } from "../../repo/git/workspace.ts";
 import { count, headingOf, showPath } from "../../repo/show.ts";
-import { changeLetters, toldLine } from "../../tools/changed-files.ts";
 import { type RuleMatches, ruleMatchLine } from "../find/rule-matches.ts";
 import { countReviewed, headingNote, newHunks, type ReviewedHunks } from "../followup/known-change.ts";
 import { appliedRules, rulesSection } from "../named-rules.ts";

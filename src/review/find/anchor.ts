@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import type { ReportedFinding } from "../../agent/tools/tool.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Side } from "../../core/finding.ts";
 import { cutBytes, splitLines } from "../../core/text/cut.ts";
@@ -12,7 +13,6 @@ import {
 import type { DiffSource } from "../../repo/diff-source.ts";
 import type { Change, FileText, Ref, Workspace } from "../../repo/git/workspace.ts";
 import { showPath } from "../../repo/show.ts";
-import type { ReportedFinding } from "../../tools/tool.ts";
 import {
   confirms,
   findQuote,

@@ -1,5 +1,6 @@
-import { type Coverage, createCoverage } from "../../agent/coverage.ts";
-import type { Interjection } from "../../agent/run-agent.ts";
+import { type Coverage, createCoverage } from "../../agent/loop/coverage.ts";
+import type { Interjection } from "../../agent/loop/run-agent.ts";
+import { toldLine } from "../../agent/tools/changed-files.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
 import {
   type DiffLine,
@@ -14,7 +15,6 @@ import {
 import { noteShown } from "../../repo/diff-pages.ts";
 import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
 import { headingOf, showPath } from "../../repo/show.ts";
-import { toldLine } from "../../tools/changed-files.ts";
 import type { ReviewedHunks } from "../followup/known-change.ts";
 import { type RuleMatch, unansweredRefusal } from "./rule-matches.ts";
 

@@ -1,9 +1,9 @@
+import type { Rejection, ReportAnswer, ReportedFinding, ReportPort } from "../../agent/tools/tool.ts";
 import { mildestMinimum } from "../../config/repo-config.ts";
 import { atLeast, type Finding, type Severity } from "../../core/finding.ts";
 import { unescapeAsIn } from "../../core/text/escape-invisible.ts";
 import { WITHHELD } from "../../repo/diff/filter.ts";
 import { showPath } from "../../repo/show.ts";
-import type { Rejection, ReportAnswer, ReportedFinding, ReportPort } from "../../tools/tool.ts";
 import type { ScopedRule } from "../named-rules.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { withCheckedSuggestion, withoutSuggestion } from "../suggestion/check-suggestion.ts";

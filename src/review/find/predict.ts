@@ -1,8 +1,8 @@
-import { createTokenEstimator } from "../../agent/limits.ts";
+import type { Message } from "../../agent/llm/model.ts";
+import { createTokenEstimator } from "../../agent/loop/limits.ts";
+import { judgingTools, readingTools, reportingTools } from "../../agent/tools/index.ts";
+import { toDefinition } from "../../agent/tools/to-openai.ts";
 import type { Effort } from "../../config/repo-config.ts";
-import type { Message } from "../../llm/model.ts";
-import { judgingTools, readingTools, reportingTools } from "../../tools/index.ts";
-import { toDefinition } from "../../tools/to-openai.ts";
 import { countReviewed, type ReviewedHunks } from "../followup/known-change.ts";
 import type { Plan } from "../plan/plan-units.ts";
 import type { Prediction } from "../review-result.ts";

@@ -1,16 +1,16 @@
-import type { AgentEvent } from "../../agent/trajectory.ts";
-import { atLeast } from "../../core/finding.ts";
-import { cutSentence } from "../../core/text/cut.ts";
-import { withoutThinking } from "../../llm/model.ts";
-import { finishReview } from "../../tools/finish-review.ts";
+import { withoutThinking } from "../../agent/llm/model.ts";
+import type { AgentEvent } from "../../agent/record/trajectory.ts";
+import { finishReview } from "../../agent/tools/finish-review.ts";
 import {
   type Claim,
   claimIn,
   claimsBesideSummary,
   claimsIn,
   reportFinding,
-} from "../../tools/report-finding.ts";
-import { NO_SUCH_TOOL } from "../../tools/run-tool.ts";
+} from "../../agent/tools/report-finding.ts";
+import { NO_SUCH_TOOL } from "../../agent/tools/run-tool.ts";
+import { atLeast } from "../../core/finding.ts";
+import { cutSentence } from "../../core/text/cut.ts";
 
 type FinishedCall = Extract<AgentEvent, { type: "tool_finished" }>;
 

@@ -1,13 +1,13 @@
 import pMap from "p-map";
-import type { TokenBudget } from "../../agent/limits.ts";
-import type { AgentResult } from "../../agent/run-agent.ts";
-import type { StopReason } from "../../agent/trajectory.ts";
+import type { Message } from "../../agent/llm/model.ts";
+import type { TokenBudget } from "../../agent/loop/limits.ts";
+import type { AgentResult } from "../../agent/loop/run-agent.ts";
+import type { StopReason } from "../../agent/record/trajectory.ts";
+import { graphTools, journalTools, judgingTools, reportingTools } from "../../agent/tools/index.ts";
+import { withNamedRules } from "../../agent/tools/report-finding.ts";
 import { type Finding, isOfOwnRule, toolOf, worstFirst } from "../../core/finding.ts";
 import { byteLength } from "../../core/text/cut.ts";
-import type { Message } from "../../llm/model.ts";
 import type { ChangedFile } from "../../repo/diff-source.ts";
-import { graphTools, journalTools, judgingTools, reportingTools } from "../../tools/index.ts";
-import { withNamedRules } from "../../tools/report-finding.ts";
 import { firstMessages } from "../context/first-messages.ts";
 import {
   allHunks,

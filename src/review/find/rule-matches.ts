@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import type { Rejection } from "../../agent/tools/tool.ts";
 import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyzer.ts";
 import { lockDiagnostic } from "../../analyzers/broken-files.ts";
@@ -17,7 +18,6 @@ import { hasLockName } from "../../repo/diff/skipped-names.ts";
 import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
 import type { Change, Workspace } from "../../repo/git/workspace.ts";
 import { showPath } from "../../repo/show.ts";
-import type { Rejection } from "../../tools/tool.ts";
 import type { ProgressEvent } from "../review-result.ts";
 import { createIdentities, locationOf, locationsOverlap } from "./fingerprint.ts";
 import type { LineRange } from "./quote.ts";

@@ -1,6 +1,6 @@
+import type { Message } from "../../agent/llm/model.ts";
 import { textBelowTitle } from "../../core/ledger/entry.ts";
 import { inlineCode, wrapUntrusted } from "../../core/text/fence.ts";
-import type { Message } from "../../llm/model.ts";
 import { showPath } from "../../repo/show.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { codeNow } from "../followup/recheck.ts";

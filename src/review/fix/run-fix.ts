@@ -1,13 +1,7 @@
 import { createHash } from "node:crypto";
-import type { StopReason } from "../../agent/trajectory.ts";
-import { AppError, publicLine } from "../../core/errors.ts";
-import { isCertain, type ProofTest } from "../../core/finding.ts";
-import { wrapUntrusted } from "../../core/text/fence.ts";
-import { readFailure } from "../../proof/read-failure.ts";
-import type { Edit, Workspace } from "../../repo/git/workspace.ts";
-import { showPath } from "../../repo/show.ts";
-import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
-import { testPath } from "../../tools/proof-tools.ts";
+import type { StopReason } from "../../agent/record/trajectory.ts";
+import { changingTools, commandTools, fixingTools } from "../../agent/tools/index.ts";
+import { testPath } from "../../agent/tools/proof-tools.ts";
 import {
   type CommandEnd,
   type CommandPort,
@@ -16,7 +10,13 @@ import {
   type FixPort,
   type FixReport,
   ToolError,
-} from "../../tools/tool.ts";
+} from "../../agent/tools/tool.ts";
+import { AppError, publicLine } from "../../core/errors.ts";
+import { isCertain, type ProofTest } from "../../core/finding.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
+import { readFailure } from "../../proof/read-failure.ts";
+import type { Edit, Workspace } from "../../repo/git/workspace.ts";
+import { showPath } from "../../repo/show.ts";
 import { createAnchorFiles } from "../find/anchor.ts";
 import { mayLackCertain, runAnalyzers } from "../find/rule-matches.ts";
 import { recheckFinding } from "../followup/recheck.ts";

@@ -1,11 +1,11 @@
+import type { Message, ModelFacts } from "../../agent/llm/model.ts";
+import { comparingTools } from "../../agent/tools/index.ts";
+import type { DuplicateSink } from "../../agent/tools/tool.ts";
 import { type Finding, isCertain, isUndisputed, type Side, worstFirst } from "../../core/finding.ts";
 import { codeHash, type PostedFinding, textBelowTitle } from "../../core/ledger/entry.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import type { Message, ModelFacts } from "../../llm/model.ts";
 import { showPath } from "../../repo/show.ts";
-import { comparingTools } from "../../tools/index.ts";
-import type { DuplicateSink } from "../../tools/tool.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { fingerprintIn, titlesAlike } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";

@@ -1,4 +1,4 @@
-import type { Coverage } from "../../agent/coverage.ts";
+import type { Coverage } from "../../agent/loop/coverage.ts";
 import { nullIfTooLarge } from "../../core/errors.ts";
 import type { Finding, Side } from "../../core/finding.ts";
 import type { Reviewed } from "../../core/ledger/state.ts";

@@ -1,14 +1,14 @@
+import type { Message } from "../../agent/llm/model.ts";
+import { settlingTools } from "../../agent/tools/index.ts";
+import type { Settlement } from "../../agent/tools/tool.ts";
 import { AppError, asValue, publicLine } from "../../core/errors.ts";
 import type { Side } from "../../core/finding.ts";
 import { textBelowTitle } from "../../core/ledger/entry.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import type { Message } from "../../llm/model.ts";
 import { lineAtHead, shorten } from "../../repo/diff/file-diff.ts";
 import type { ChangedFile } from "../../repo/diff-source.ts";
 import { count, showPath } from "../../repo/show.ts";
-import { settlingTools } from "../../tools/index.ts";
-import type { Settlement } from "../../tools/tool.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import type { LineRange } from "../find/quote.ts";
 import { definitionNamed, definitionOf } from "../find/symbols.ts";

@@ -1,12 +1,12 @@
+import type { Message } from "../../agent/llm/model.ts";
+import { intentTools } from "../../agent/tools/index.ts";
+import type { Intent } from "../../agent/tools/tool.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { inlineCode, wrapUntrusted } from "../../core/text/fence.ts";
-import type { Message } from "../../llm/model.ts";
 import { familyOf } from "../../repo/code/imports.ts";
 import { isExample, isTestFile } from "../../repo/code/test-file.ts";
 import { renderHunks } from "../../repo/diff/file-diff.ts";
 import { showPath } from "../../repo/show.ts";
-import { intentTools } from "../../tools/index.ts";
-import type { Intent } from "../../tools/tool.ts";
 import { codeNow } from "../followup/recheck.ts";
 import { intentPrompt, provePrompt } from "../prompts/prompts.ts";
 import { cut, openingMessages, type PlaceRun, pullSection, roomFor, runLoop } from "../run-loop.ts";

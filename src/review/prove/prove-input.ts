@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { TestEnd } from "../../agent/record/test-end.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { atLeast, bySeverity, type Finding, isCertain, Proof, wholeProof } from "../../core/finding.ts";
 import { PostedFinding } from "../../core/ledger/entry.ts";
-import { TestEnd } from "../../proof/test-end.ts";
 import { WorkInput } from "../review-input.ts";
 import { type ReviewResult, WorkResult } from "../review-result.ts";
 import { defineTask, NamedFindings } from "../task.ts";

@@ -1,5 +1,8 @@
 import { createHash } from "node:crypto";
 import pMap from "p-map";
+import type { TestEnd } from "../../agent/record/test-end.ts";
+import { provingTools } from "../../agent/tools/index.ts";
+import { type ProofReport, ToolError, type TriedTest } from "../../agent/tools/tool.ts";
 import { AppError, asValue, publicLine } from "../../core/errors.ts";
 import type { Proof, ProofTest, Revision } from "../../core/finding.ts";
 import { decodeText } from "../../core/text/decode.ts";
@@ -13,9 +16,6 @@ import {
   revisionsOf,
   type TestRuns,
 } from "../../proof/judge.ts";
-import type { TestEnd } from "../../proof/test-end.ts";
-import { provingTools } from "../../tools/index.ts";
-import { type ProofReport, ToolError, type TriedTest } from "../../tools/tool.ts";
 import { publicModelError, type StopReason, whyNoResult, worstStop } from "../review-result.ts";
 import { runLoop, startPlaceRun, type WorkDependencies, workResult } from "../run-loop.ts";
 import { askIntent, type ProveRun, proveMessages } from "./messages.ts";

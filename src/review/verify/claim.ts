@@ -1,7 +1,7 @@
+import type { Message } from "../../agent/llm/model.ts";
 import type { Finding } from "../../core/finding.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import type { Message } from "../../llm/model.ts";
 import {
   type DiffLine,
   divideHunk,

@@ -1,10 +1,10 @@
+import type { Message, ModelFacts } from "../../agent/llm/model.ts";
+import { mergingTools } from "../../agent/tools/index.ts";
+import type { MergeSink, ReportPort } from "../../agent/tools/tool.ts";
 import { type CodeLocation, type Evidence, type Finding, worstFirst } from "../../core/finding.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
-import type { Message, ModelFacts } from "../../llm/model.ts";
 import { showPath } from "../../repo/show.ts";
-import { mergingTools } from "../../tools/index.ts";
-import type { MergeSink, ReportPort } from "../../tools/tool.ts";
 import {
   type createUniqueIds,
   haveOneRule,

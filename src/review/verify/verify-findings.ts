@@ -1,9 +1,9 @@
 import pMap from "p-map";
+import { judgingTools } from "../../agent/tools/index.ts";
+import type { Verdict } from "../../agent/tools/tool.ts";
 import { AppError, asValue, publicLine } from "../../core/errors.ts";
 import { atLeast, type CodeLocation, type Evidence, type Finding, worstFirst } from "../../core/finding.ts";
 import { showPath } from "../../repo/show.ts";
-import { judgingTools } from "../../tools/index.ts";
-import type { Verdict } from "../../tools/tool.ts";
 import { resolveAnchor } from "../find/anchor.ts";
 import { isSameFinding } from "../find/fingerprint.ts";
 import { type Pass, reviewTools, type UnitStart } from "../find/review-units.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AnyTool } from "../../../src/tools/tool.ts";
+import type { AnyTool } from "../../../src/agent/tools/tool.ts";
 import { linkPaths, secretPaths, trickPaths } from "./paths.ts";
 import { hostilePatterns } from "./patterns.ts";
 import type { Places } from "./places.ts";

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { openKnownModels } from "../../../src/agent/llm/probe.ts";
 import { checkModels } from "../../../src/cli/commands/doctor.ts";
 import { keyOf } from "../../../src/cli/create-model.ts";
 import { readEnv } from "../../../src/config/env.ts";
-import { openKnownModels } from "../../../src/llm/probe.ts";
 import { type FakeScript, startFakeOpenAi } from "../../support/fake-openai.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 

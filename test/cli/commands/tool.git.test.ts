@@ -1,7 +1,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { graphTools, readingTools, reportingTools } from "../../../src/tools/index.ts";
+import { graphTools, readingTools, reportingTools } from "../../../src/agent/tools/index.ts";
 import { type GitRepo, TempFolder } from "../../support/git-repo.ts";
 import { runCli } from "../../support/run-cli.ts";
 import { runHere } from "../../support/run-program.ts";

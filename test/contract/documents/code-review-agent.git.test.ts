@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { FileChange } from "../../../src/tools/changed-files.ts";
-import type { FileDiffOutput } from "../../../src/tools/diff-file.ts";
-import type { FileContent } from "../../../src/tools/read-file-part.ts";
-import type { SearchMatch } from "../../../src/tools/search-in-files.ts";
-import { reviewContext } from "../../../src/tools/tool.ts";
+import type { FileChange } from "../../../src/agent/tools/changed-files.ts";
+import type { FileDiffOutput } from "../../../src/agent/tools/diff-file.ts";
+import type { FileContent } from "../../../src/agent/tools/read-file-part.ts";
+import type { SearchMatch } from "../../../src/agent/tools/search-in-files.ts";
+import { reviewContext } from "../../../src/agent/tools/tool.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 
 let tools: DocumentTools;

@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
 import { openOverlay } from "../../../src/repo/git/overlay-workspace.ts";
 import type { EditableWorkspace } from "../../../src/repo/git/workspace.ts";
+import { openRepository, type TestTools, toolsOn } from "../../agent/tools/context.ts";
 import { GitRepo } from "../../support/git-repo.ts";
-import { openRepository, type TestTools, toolsOn } from "../../tools/context.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
 

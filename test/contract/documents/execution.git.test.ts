@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createCommandPort } from "../../../src/sandbox/command-port.ts";
 import {
   changingTools,
   commandTools,
@@ -7,11 +6,12 @@ import {
   journalTools,
   readingTools,
   reportingTools,
-} from "../../../src/tools/index.ts";
-import { runCommand } from "../../../src/tools/run-command.ts";
-import { runTool } from "../../../src/tools/run-tool.ts";
-import { toDefinition } from "../../../src/tools/to-openai.ts";
-import type { ToolContext } from "../../../src/tools/tool.ts";
+} from "../../../src/agent/tools/index.ts";
+import { runCommand } from "../../../src/agent/tools/run-command.ts";
+import { runTool } from "../../../src/agent/tools/run-tool.ts";
+import { toDefinition } from "../../../src/agent/tools/to-openai.ts";
+import type { ToolContext } from "../../../src/agent/tools/tool.ts";
+import { createCommandPort } from "../../../src/sandbox/command-port.ts";
 import { MemoryFiles } from "../../sandbox/memory-files.ts";
 import { sandboxFor, smallLimits } from "../../sandbox/sandbox.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { changingTools, commandTools, readingTools } from "../../../src/tools/index.ts";
-import type { FileContent } from "../../../src/tools/read-file-part.ts";
+import { changingTools, commandTools, readingTools } from "../../../src/agent/tools/index.ts";
+import type { FileContent } from "../../../src/agent/tools/read-file-part.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 
 let tools: DocumentTools;

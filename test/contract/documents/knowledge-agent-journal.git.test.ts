@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { NoteEntry } from "../../../src/agent/trajectory.ts";
-import { createJournal, openLogseqVault } from "../../../src/journal/journal.ts";
-import { DEFAULT_PAGE, logWorkProduct, MAX_NOTE } from "../../../src/tools/log-work-product.ts";
-import { runTool } from "../../../src/tools/run-tool.ts";
-import type { ToolContext } from "../../../src/tools/tool.ts";
+import { createJournal, openLogseqVault } from "../../../src/agent/record/journal.ts";
+import type { NoteEntry } from "../../../src/agent/record/trajectory.ts";
+import { DEFAULT_PAGE, logWorkProduct, MAX_NOTE } from "../../../src/agent/tools/log-work-product.ts";
+import { runTool } from "../../../src/agent/tools/run-tool.ts";
+import type { ToolContext } from "../../../src/agent/tools/tool.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 
 /** The requirements of the knowledge agent's document (001) for its audit trail. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { graphRagQuery } from "../../../src/agent/tools/graph-rag-query.ts";
+import { runTool } from "../../../src/agent/tools/run-tool.ts";
+import type { GraphPort, ToolContext } from "../../../src/agent/tools/tool.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import type { Graph, GraphAnswer } from "../../../src/repo/index/graph.ts";
-import { graphRagQuery } from "../../../src/tools/graph-rag-query.ts";
-import { runTool } from "../../../src/tools/run-tool.ts";
-import type { GraphPort, ToolContext } from "../../../src/tools/tool.ts";
 import { openTexts } from "../../repo/index/open-texts.ts";
 
 /** The requirements of the knowledge agent's document (001) for its search. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { FileContent } from "../../../src/tools/read-file-part.ts";
-import type { FileCount, SearchMatch } from "../../../src/tools/search-in-files.ts";
+import type { FileContent } from "../../../src/agent/tools/read-file-part.ts";
+import type { FileCount, SearchMatch } from "../../../src/agent/tools/search-in-files.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 
 let tools: DocumentTools;

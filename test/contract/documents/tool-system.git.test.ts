@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { compact } from "../../../src/agent/loop-state.ts";
-import type { Message } from "../../../src/llm/model.ts";
+import type { Message } from "../../../src/agent/llm/model.ts";
+import { compact } from "../../../src/agent/loop/loop-state.ts";
+import { readingTools } from "../../../src/agent/tools/index.ts";
+import type { FileContent } from "../../../src/agent/tools/read-file-part.ts";
+import { createRegistry } from "../../../src/agent/tools/run-tool.ts";
+import type { SearchMatch } from "../../../src/agent/tools/search-in-files.ts";
+import { type AnyTool, defineTool } from "../../../src/agent/tools/tool.ts";
 import { MAX_RENDERED_BYTES } from "../../../src/repo/show.ts";
-import { readingTools } from "../../../src/tools/index.ts";
-import type { FileContent } from "../../../src/tools/read-file-part.ts";
-import { createRegistry } from "../../../src/tools/run-tool.ts";
-import type { SearchMatch } from "../../../src/tools/search-in-files.ts";
-import { type AnyTool, defineTool } from "../../../src/tools/tool.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 
 let tools: DocumentTools;

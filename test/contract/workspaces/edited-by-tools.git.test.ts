@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { FileDiffOutput } from "../../../src/agent/tools/diff-file.ts";
 import { nameBytes } from "../../../src/repo/git/names.ts";
 import { openObjects, openWorkspace } from "../../../src/repo/git/object-workspace.ts";
 import { openOverlay } from "../../../src/repo/git/overlay-workspace.ts";
 import { openLocalRange } from "../../../src/repo/git/range.ts";
 import type { Change, EditableWorkspace } from "../../../src/repo/git/workspace.ts";
-import type { FileDiffOutput } from "../../../src/tools/diff-file.ts";
+import { type TestTools, toolsOn } from "../../agent/tools/context.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
 import { buildRepository } from "../../support/hostile-repository.ts";
 import { repositorySpec } from "../../support/repo-arbitrary.ts";
-import { type TestTools, toolsOn } from "../../tools/context.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Workspace } from "../../../src/repo/git/workspace.ts";
+import { toolsOn } from "../../agent/tools/context.ts";
 import type { GitRepo } from "../../support/git-repo.ts";
-import { toolsOn } from "../../tools/context.ts";
 import { type Call, oddCalls } from "./calls.ts";
 import { type Kind, kinds, type OpenedWorkspaces, openAll } from "./kinds.ts";
 import { createOddRepository } from "./odd-repository.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import { createMasking } from "../../../src/agent/llm/masked-request.ts";
 import { Masks } from "../../../src/core/secrets/masks.ts";
 import { wrapUntrusted } from "../../../src/core/text/fence.ts";
-import { createMasking } from "../../../src/llm/masked-request.ts";
 import { type Planted, plantedSecrets, writeOut } from "../../support/secret-corpus.ts";
 import { seeded } from "../../support/seeded.ts";
 

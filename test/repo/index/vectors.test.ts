@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { createOpenAiEmbeddings } from "../../../src/agent/llm/openai-embeddings.ts";
 import { registerSecret } from "../../../src/core/secrets/live-secrets.ts";
 import { Masks } from "../../../src/core/secrets/masks.ts";
-import { createOpenAiEmbeddings } from "../../../src/llm/openai-embeddings.ts";
 import type { GraphSource } from "../../../src/repo/index/graph.ts";
 import {
   canFindByMeaning,

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoopEntry } from "../../../src/agent/trajectory.ts";
+import { forAllRoles, type Model, type Protocol } from "../../../src/agent/llm/model.ts";
+import { withTextProtocol } from "../../../src/agent/llm/text-fallback.ts";
+import type { LoopEntry } from "../../../src/agent/record/trajectory.ts";
 import { RepoConfig } from "../../../src/config/repo-config.ts";
 import { AppError } from "../../../src/core/errors.ts";
-import { forAllRoles, type Model, type Protocol } from "../../../src/llm/model.ts";
-import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import { createPrivacy } from "../../../src/repo/diff/filter.ts";
 import { createDiffSource } from "../../../src/repo/diff-source.ts";
 import type { AnswerInput, AskedThread } from "../../../src/review/answer/answer-input.ts";
 import { runAnswer } from "../../../src/review/answer/run-answer.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
-import { openRepository } from "../../tools/context.ts";
 
 const adapters: Record<Protocol, (model: Model) => Model> = {
   native: (model) => model,

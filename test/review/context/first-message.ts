@@ -5,10 +5,10 @@ import { createDiffSource } from "../../../src/repo/diff-source.ts";
 import { firstMessages, type MessageParts } from "../../../src/review/context/first-messages.ts";
 import type { RuleMatches } from "../../../src/review/find/rule-matches.ts";
 import type { PullText } from "../../../src/review/review-input.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { postedFinding } from "../../ledger/posted-finding.ts";
 import { type Content, GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
-import { openRepository } from "../../tools/context.ts";
 
 type Files = Record<string, Content | null>;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openRepository, toolsOn } from "../../agent/tools/context.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
-import { openRepository, toolsOn } from "../../tools/context.ts";
 import { earlierFinding, firstMessageIn, manyLines } from "./first-message.ts";
 
 const match = sampleFinding({

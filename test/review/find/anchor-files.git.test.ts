@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPrivacy } from "../../../src/repo/diff/filter.ts";
 import { createAnchorFiles, resolveAnchor } from "../../../src/review/find/anchor.ts";
 import { createFindingCollector } from "../../../src/review/find/finding-collector.ts";
+import { openRepository, type TestTools, toolsOn } from "../../agent/tools/context.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { diffFiles } from "../../support/github-double/commentable.ts";
-import { openRepository, type TestTools, toolsOn } from "../../tools/context.ts";
 
 const lines = (word: string) =>
   Array.from({ length: 12 }, (_, at) => `${word}_${at + 1} = ${at + 1}\n`).join("");

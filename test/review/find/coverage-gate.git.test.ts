@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { forAllRoles, type Message } from "../../../src/llm/model.ts";
+import { forAllRoles, type Message } from "../../../src/agent/llm/model.ts";
 import { reviewChange } from "../../../src/review/review-change.ts";
 import type { Limits } from "../../../src/review/review-input.ts";
 import { isComplete, type ReviewResult } from "../../../src/review/review-result.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
-import { openRepository } from "../../tools/context.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCoverage } from "../../../src/agent/coverage.ts";
+import { createCoverage } from "../../../src/agent/loop/coverage.ts";
 import { parseFilePatch } from "../../../src/repo/diff/file-diff.ts";
 import type { ChangedFile } from "../../../src/repo/diff-source.ts";
 import { createUnreadHunks } from "../../../src/review/find/coverage-gate.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { ReportedFinding } from "../../../src/agent/tools/tool.ts";
 import { Finding } from "../../../src/core/finding.ts";
 import type { AnchorFile } from "../../../src/review/find/anchor.ts";
 import { createFindingCollector } from "../../../src/review/find/finding-collector.ts";
-import type { ReportedFinding } from "../../../src/tools/tool.ts";
 
 const file: AnchorFile = {
   path: "a.ts",

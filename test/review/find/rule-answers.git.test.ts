@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ModelRequest } from "../../../src/agent/llm/model.ts";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
-import type { ModelRequest } from "../../../src/llm/model.ts";
 import type { ScriptedTurn } from "../../support/scripted.ts";
 import { createRounds, NAN, type Rounds, reports, round } from "../followup/later-round.ts";
 

@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoopEntry, RunEntry } from "../../../src/agent/trajectory.ts";
+import { forAllRoles, type ModelRequest } from "../../../src/agent/llm/model.ts";
+import type { LoopEntry, RunEntry } from "../../../src/agent/record/trajectory.ts";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { type Severity, severities } from "../../../src/core/finding.ts";
-import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
 import { reviewChange } from "../../../src/review/review-change.ts";
 import { isComplete, type ReviewResult } from "../../../src/review/review-result.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { candidateIds } from "../../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
-import { openRepository } from "../../tools/context.ts";
 
 /*
  * Whatever rules match and whatever a model does: each match ends in one place, also when the review is killed and taken up

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
-import type { TestEnd } from "../../../src/proof/test-end.ts";
+import type { TestEnd } from "../../../src/agent/record/test-end.ts";
+import { ToolError } from "../../../src/agent/tools/tool.ts";
 import type { TestPort, TestRun } from "../../../src/review/prove/run-prove.ts";
-import { ToolError } from "../../../src/tools/tool.ts";
 import { answered, edit, FixedRepository, finish, look, nothing, target } from "./fix-fixture.ts";
 
 const repo = new FixedRepository();

@@ -1,14 +1,14 @@
+import { forAllRoles, type ModelRequest } from "../../../src/agent/llm/model.ts";
+import type { CommandEnd, CommandRequest, EditPort } from "../../../src/agent/tools/tool.ts";
 import { RepoConfig } from "../../../src/config/repo-config.ts";
-import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
 import { openOverlay } from "../../../src/repo/git/overlay-workspace.ts";
 import type { FixInput, FixTarget } from "../../../src/review/fix/fix-input.ts";
 import { type FixCommands, runFix } from "../../../src/review/fix/run-fix.ts";
 import type { TestPort } from "../../../src/review/prove/run-prove.ts";
-import type { CommandEnd, CommandRequest, EditPort } from "../../../src/tools/tool.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
-import { openRepository } from "../../tools/context.ts";
 
 /** A finding as it was posted. */
 export const target: FixTarget = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { EditPort } from "../../../src/agent/tools/tool.ts";
 import { scopedEdits } from "../../../src/review/fix/run-fix.ts";
-import type { EditPort } from "../../../src/tools/tool.ts";
 
 const entry = (path: string) => ({ path, mode: "100644", oid: "a".repeat(40) });
 

@@ -4,9 +4,9 @@ import type { ChangedFile } from "../../../src/repo/diff-source.ts";
 import { createDiffSource } from "../../../src/repo/diff-source.ts";
 import { reviewedNow } from "../../../src/review/followup/known-change.ts";
 import { withSurroundings } from "../../../src/review/followup/surroundings.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { seeded } from "../../support/seeded.ts";
-import { openRepository } from "../../tools/context.ts";
 import { contentHash, coverageWithout, knownIn } from "./rounds.ts";
 
 /*

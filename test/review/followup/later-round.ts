@@ -1,11 +1,12 @@
-import type { LoopEntry, Trajectory } from "../../../src/agent/trajectory.ts";
+import type { Model, ModelRequest, Protocol } from "../../../src/agent/llm/model.ts";
+import { withTextProtocol } from "../../../src/agent/llm/text-fallback.ts";
+import type { LoopEntry, Trajectory } from "../../../src/agent/record/trajectory.ts";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import type { Effort } from "../../../src/config/repo-config.ts";
 import { codeHash, type PostedFinding } from "../../../src/core/ledger/entry.ts";
-import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
-import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import { reviewChange } from "../../../src/review/review-change.ts";
 import type { History, ReviewInput } from "../../../src/review/review-input.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { postedFinding } from "../../ledger/posted-finding.ts";
 import { rejectingOthers } from "../../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
@@ -13,7 +14,6 @@ import { GitRepo } from "../../support/git-repo.ts";
 import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
-import { openRepository } from "../../tools/context.ts";
 import { pullText } from "../context/first-message.ts";
 
 const fill = Array.from({ length: 40 }, (_, at) => `export const fill${at} = ${at};`);

@@ -7,8 +7,8 @@ import {
   type ReviewedHunks,
   reviewedNow,
 } from "../../../src/review/followup/known-change.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { GitRepo } from "../../support/git-repo.ts";
-import { openRepository } from "../../tools/context.ts";
 
 type Files = Record<string, string>;
 

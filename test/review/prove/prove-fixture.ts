@@ -1,14 +1,14 @@
+import { forAllRoles } from "../../../src/agent/llm/model.ts";
+import type { TestEnd } from "../../../src/agent/record/test-end.ts";
 import { RepoConfig } from "../../../src/config/repo-config.ts";
 import type { Revision } from "../../../src/core/finding.ts";
-import { forAllRoles } from "../../../src/llm/model.ts";
-import type { TestEnd } from "../../../src/proof/test-end.ts";
 import type { ProveInput, ProveTarget } from "../../../src/review/prove/prove-input.ts";
 import { runProve, type TestPort, type TestRun } from "../../../src/review/prove/run-prove.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { failed, passed, test } from "../../proof/test-ends.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
-import { openRepository } from "../../tools/context.ts";
 
 const before = `export function total(prices) {
   return prices.reduce((sum, price) => sum + price, 0);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
-import type { ModelRequest } from "../../../src/llm/model.ts";
-import type { TestEnd } from "../../../src/proof/test-end.ts";
+import type { ModelRequest } from "../../../src/agent/llm/model.ts";
+import type { TestEnd } from "../../../src/agent/record/test-end.ts";
 import { failed, passed, test } from "../../proof/test-ends.ts";
 import { finish, intent, ProvenRepository, regressed, target, testsThat, tryTest } from "./prove-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { forAllRoles } from "../../../src/llm/model.ts";
+import { forAllRoles } from "../../../src/agent/llm/model.ts";
 import { createDiffSource } from "../../../src/repo/diff-source.ts";
 import { createAnchorFiles } from "../../../src/review/find/anchor.ts";
 import { createReviewCoverage } from "../../../src/review/find/coverage-gate.ts";
@@ -8,12 +8,12 @@ import { ruleMatches } from "../../../src/review/find/rule-matches.ts";
 import { findReviewedHunks } from "../../../src/review/followup/known-change.ts";
 import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
 import { type Claim, claimMessages, sharedStart } from "../../../src/review/verify/claim.ts";
+import { openRepository } from "../../agent/tools/context.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewDependencies } from "../../support/review-dependencies.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { scriptedModel } from "../../support/scripted.ts";
-import { openRepository } from "../../tools/context.ts";
 
 const cart = (limit: string) => `import { rate } from "./rate.ts";
 export function total(items: number[]): number {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Verdict } from "../../../src/agent/tools/tool.ts";
 import { afterVerification } from "../../../src/review/verify/verify-findings.ts";
-import type { Verdict } from "../../../src/tools/tool.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 
 const finding = sampleFinding({ severity: "medium" });

@@ -1,0 +1,394 @@
+import { setTimeout as delay } from "node:timers/promises";
+import pRetry from "p-retry";
+import { type AnswerLimits, createEgress, type EgressOptions } from "../../core/egress.ts";
+import { AppError } from "../../core/errors.ts";
+import { failedProxy } from "../../core/proxies.ts";
+import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-secrets.ts";
+import { NoBody, readBeginning } from "./answer-body.ts";
+import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
+import { kindOf, type Refusal, Refused, refusalIn, refusalOf, type Sizes } from "./refusal.ts";
+
+/** The errors that the packages `openai` and `@anthropic-ai/sdk` have in common. */
+interface ClientErrors {
+  APIConnectionError: Kind<Error>;
+  APIConnectionTimeoutError: Kind<Error>;
+  APIUserAbortError: Kind<Error>;
+}
+type Kind<Instance> = abstract new (...given: never) => Instance;
+
+/** A provider's API in words for people, and the errors of its client. */
+export interface Provider {
+  /** "chat completions" */
+  api: string;
+  /** Where its own service is, which needs no address. */
+  host: string;
+  /** The variables of its address and its key, and what the address usually looks like. */
+  baseUrl: string;
+  addressHint: string;
+  keyOf(host: string): string;
+  errors: ClientErrors;
+}
+
+export interface EndpointOptions {
+  /** Null for servers without keys. */
+  apiKey: string | null;
+  /** Null for the provider's own service. */
+  baseUrl: string | null;
+  timeoutMs: number;
+  fetch?: typeof globalThis.fetch;
+}
+
+export type Limits = EgressOptions["answer"];
+
+/** A list of models, read once at the start: OpenRouter's has 1 MB and 25,000 members. */
+export const modelList: AnswerLimits = { bytes: 4_000_000, depth: 64, elements: 50_000, members: 50_000 };
+
+/** An answer to a conversation as it arrives: a stream has 300 bytes around each token. `readBody` limits what is in it. */
+export const chatAnswer = { bytes: 16_000_000 } as const;
+
+/** Characters of an error's body. The rest is not read. */
+const MAX_ERROR = 200_000;
+
+/** A gateway may redirect to another of its own paths. */
+const mostRedirects = 3;
+
+/**
+ * The `fetch` for all requests to the endpoint: it only reaches that origin, even after redirects. A redirect would carry along the key in
+ * its header and the code in the body. Rejects with `Refused` for an error status: the clients read only one of the shapes of an error.
+ *
+ * @param keys the headers for authentication, which no other can replace
+ */
+export function endpointFetch(
+  url: URL,
+  { timeoutMs, fetch }: Pick<EndpointOptions, "timeoutMs" | "fetch">,
+  answer: Limits,
+  { baseUrl }: Pick<Provider, "baseUrl">,
+  keys: Readonly<Record<string, string | null>>,
+): typeof globalThis.fetch {
+  const send = createEgress({
+    origins: [url.origin],
+    timeoutMs,
+    mostRedirects,
+    answer,
+    fetch,
+    // Bodies are long and sent again with every turn: a search for each spelling would block the process.
+    holdsSecret: holdsPlainSecret,
+    refuse: (what, remedy = `Set ${baseUrl} to the address of the endpoint itself.`) =>
+      new AppError("model_refused", `The model endpoint ${url.href} ${what}`, { remedy }),
+  });
+  return async (input, init) => {
+    const response = await send(input, { ...init, headers: withoutOthers(new Headers(init?.headers), keys) });
+    if (response.ok) return response;
+    const body = await readBeginning(response, MAX_ERROR);
+    throw new Refused("refused", { cause: refusalOf(response.status, body, response.headers) });
+  };
+}
+
+/** Headers of the providers' packages. They also take any from variables such as OPENAI_CUSTOM_HEADERS, even for the key. */
+const known = /^(?:accept|content-type|user-agent|anthropic-version|x-stainless-[\w-]+)$/;
+
+function withoutOthers(headers: Headers, keys: Readonly<Record<string, string | null>>): Headers {
+  const own = new Headers([...headers].filter(([name]) => known.test(name)));
+  for (const [name, value] of Object.entries(keys)) if (value !== null) own.set(name, value);
+  return own;
+}
+
+/** An endpoint's address. Throws `config_invalid` for a bad one. */
+export function parseUrl(address: string, { baseUrl, keyOf }: Pick<Provider, "baseUrl" | "keyOf">): URL {
+  const url = URL.parse(address);
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new AppError("config_invalid", `${baseUrl} is not an http or https address`, {
+      remedy: "Write the full address, for example https://api.openai.com/v1.",
+    });
+  }
+  // fetch refuses the first two, and the others would come before the paths of the API. Not shown, because it may be a secret.
+  if (url.username || url.password || url.search || url.hash) {
+    throw new AppError(
+      "config_invalid",
+      `${baseUrl} contains a user name, a password, a query or a fragment`,
+      {
+        remedy: `Remove them, and put the key into ${keyOf(url.hostname)}.`,
+      },
+    );
+  }
+  return url;
+}
+
+/** The endpoint's name for error messages, and the key that they must not contain. */
+export interface Endpoint {
+  provider: Provider;
+  model: string;
+  address: string;
+  timeoutMs: number;
+  hideKey: HideKey;
+}
+
+/** Removes the key from a text. */
+export type HideKey = (text: string) => string;
+
+/** A shorter key is a placeholder for a server that needs none, and a part of many words. */
+const SHORTEST_KEY = 4;
+
+/** An endpoint may repeat the key in its answer. */
+export const keyHider =
+  (apiKey: string | null): HideKey =>
+  (text) =>
+    apiKey && apiKey.length >= SHORTEST_KEY ? text.replaceAll(apiKey, "[key]") : text;
+
+/**
+ * The beginning of an endpoint's text, on one line, without secrets of this server. The key is removed first, because after a cut a part of
+ * it would stay. The text is cut before the rest, which would take seconds for megabytes.
+ */
+export function excerpt(text: string, hideKey: HideKey, length = 500): string {
+  const line = withoutLiveSecrets(hideKey(text).slice(0, 20 * length))
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line.length > length ? `${line.slice(0, length)}...` : line;
+}
+
+/**
+ * An error of the client as an AppError, without a cause: the client's errors hold headers and bodies, and an endpoint may repeat the key.
+ * Throws errors that no endpoint can cause.
+ */
+export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
+  const { errors, baseUrl } = endpoint.provider;
+  const refusal = refusalIn(error);
+  if (refusal) return statusError(refusal, endpoint);
+  const carried = error instanceof errors.APIConnectionError ? error.cause : error;
+  if (carried instanceof AppError) return carried;
+  if (signal.aborted || error instanceof errors.APIUserAbortError) return abortedError();
+  if (error instanceof errors.APIConnectionTimeoutError || isTimeout(error)) {
+    const seconds = Math.round(endpoint.timeoutMs / 1_000);
+    return new AppError("model_failed", `${endpoint.address} did not answer within ${seconds} s`, {
+      retryable: true,
+      remedy: "Try again later, or use a faster model.",
+    });
+  }
+  if (error instanceof errors.APIConnectionError) return connectionError(error, endpoint);
+  if (error instanceof NoBody || error instanceof SyntaxError || systemCode(error) !== null) {
+    const what = error instanceof NoBody ? error.message : "was cut off or is not JSON";
+    return new AppError("model_failed", `The answer of ${endpoint.address} ${what}`, {
+      retryable: true,
+      remedy: `Try again. If this continues, check ${baseUrl} and any proxy in between.`,
+    });
+  }
+  // A bug of ours, which must not look like an error of the endpoint.
+  throw error;
+}
+
+/** The key may also be part of the address. */
+export function withoutKey(error: AppError, hideKey: HideKey): AppError {
+  const message = hideKey(error.message);
+  if (message === error.message) return error;
+  const { code, retryable, remedy, retryAfterMs } = error;
+  const SameKind = error.constructor as typeof AppError;
+  return new SameKind(code, message, {
+    retryable,
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+/** The time-out came in the middle of an answer. */
+const isTimeout = (error: unknown) => error instanceof Error && error.name === "TimeoutError";
+
+function connectionError(error: Error, { address, provider }: Endpoint): AppError {
+  const code = systemCode(error);
+  const url = new URL(address);
+  const proxy = failedProxy(error, url);
+  const isLocal = code === "ECONNREFUSED" && isLoopback(proxy?.url ?? address);
+  const Fault = isLocal ? NothingListens : EndpointUnreachable;
+  if (proxy) {
+    const message = `Cannot reach the proxy ${proxy.url} (${proxy.variable}) on the way to the model endpoint ${address}`;
+    const remedy = `Check it, or list ${url.hostname} in NO_PROXY.`;
+    return new Fault("model_failed", message, { retryable: true, remedy });
+  }
+  if (isBlockedPort(error)) {
+    return new EndpointUnreachable(
+      "model_failed",
+      `Node refuses to connect to port ${url.port} (${address})`,
+      {
+        remedy: `Run the model's server on another port, and set ${provider.baseUrl} to its new address.`,
+      },
+    );
+  }
+  const message = `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`;
+  return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal, provider) });
+}
+
+/** Ports of other protocols, which `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
+const isBlockedPort = (error: unknown) => causesOf(error).some(({ message }) => message === "bad port");
+
+function remedyFor({ hostname }: URL, isLocal: boolean, { host, baseUrl }: Provider): string {
+  if (hostname === host) return "Check the network or set HTTPS_PROXY.";
+  return isLocal
+    ? `Start the model's server, or correct ${baseUrl}.`
+    : `Check ${baseUrl}, and that the server is running and reachable from here.`;
+}
+
+const isLoopback = (address: string) =>
+  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(URL.parse(address)?.hostname ?? "");
+
+function systemCode(error: unknown): string | null {
+  for (const one of causesOf(error)) if ("code" in one && typeof one.code === "string") return one.code;
+  return null;
+}
+
+/** The error and its causes, the outermost first. */
+const causesOf = (error: unknown, depth = 0): Error[] =>
+  error instanceof Error && depth <= 4 ? [error, ...causesOf(error.cause, depth + 1)] : [];
+
+/**
+ * The error for a refusal, in words of ours and the beginning of the endpoint's.
+ *
+ * @param sizes of the request, by which an unknown wording for "too long" is recognised
+ */
+export function statusError(refusal: Refusal, endpoint: Endpoint, sizes?: Sizes): AppError {
+  const { status, message, headers } = refusal;
+  const { model, address, provider, hideKey } = endpoint;
+  const said = message === "" ? "" : `: ${excerpt(message, hideKey)}`;
+  const keyName = provider.keyOf(URL.parse(address)?.hostname ?? "");
+  const isOfModel = message === "" || /\bmodel\b|\bchat\b/i.test(message);
+  const unexplained = isOfModel
+    ? "Check HUNKWISE_MODEL: it must be a chat model."
+    : "Run `hunkwise doctor`, which tries the tools of a review, and change what the endpoint names.";
+  const texts: Record<keyof typeof codes, readonly [what: string, remedy: string]> = {
+    quota: [`The account's quota is used up (${status})${said}`, "Add credit or raise its limit."],
+    // The message about a bad key may repeat parts of it.
+    key: [`${address} refused the API key (401)`, `Set ${keyName} to a valid key.`],
+    access: [
+      `The API key may not use the model "${model}" at ${address} (403)${said}`,
+      "Use a key with access to it, or another HUNKWISE_MODEL.",
+    ],
+    content: [
+      `${address} refused the content (${status})${said}`,
+      "Set HUNKWISE_FALLBACK_MODEL to a model of another provider, or change the provider's filter.",
+    ],
+    absent: [
+      `${address} has no model "${model}" (${status})`,
+      "Set HUNKWISE_MODEL to a model of this endpoint; `hunkwise doctor` lists them.",
+    ],
+    unsupported: [
+      `${address} does not support ${provider.api} (404)`,
+      `Check ${provider.baseUrl}: ${provider.addressHint}.`,
+    ],
+    too_long: [
+      `The conversation is too long for the model "${model}" (${status})${said}`,
+      "Set HUNKWISE_CONTEXT_TOKENS to the model's actual context window, or use a model with a larger one.",
+    ],
+    unexplained: [`${address} refused the request (${status})${said}`, unexplained],
+    rate: [`${address} limits the rate (429)${said}`, "Wait, or raise the account's limit."],
+    passing: [`${address} failed (${status})${said}`, "Try again later."],
+  };
+  const kind = kindOf(refusal, sizes);
+  const [what, remedy] = texts[kind];
+  const Kind = kind === "absent" ? ModelAbsent : AppError;
+  if (kind !== "rate" && kind !== "passing") return new Kind(codes[kind], what, { remedy });
+  const retryable = headers?.get("x-should-retry") !== "false";
+  return new AppError(codes[kind], what, { remedy, retryable, ...pauseAsked(headers) });
+}
+
+const codes = {
+  ...({ quota: "model_rate_limited", rate: "model_rate_limited", passing: "model_failed" } as const),
+  ...({ key: "model_unauthorized", access: "model_unauthorized", content: "content_refused" } as const),
+  ...({ absent: "model_refused", unsupported: "model_refused", unexplained: "model_refused" } as const),
+  too_long: "too_large",
+} as const;
+
+/**
+ * Messages of Ollama ("does not support tools"), vLLM ('"auto" tool choice requires --enable-auto-tool-choice'), llama.cpp ("tools param
+ * requires --jinja flag", "Unsupported param: tools") and OpenRouter ("No endpoints found that support tool use").
+ */
+const NO_TOOLS =
+  /not support (?:the )?(?:tools?\b|tool[ _-](?:use|call)|function[ _-]?call)|support tool use|tool choice requires|tools param requires|(?:unsupported|unknown) param\w*:? ['"`]?tools\b|tools? (?:is|are|use is) not supported|(?:tool|function) calling is not (?:supported|enabled)/i;
+
+/** Whether the endpoint refuses tools as such. */
+export const refusesTools = ({ status, message }: Refusal): boolean =>
+  status !== 401 && status !== 429 && NO_TOOLS.test(message);
+
+export const toolsRefused = ({ status, message }: Refusal, { address, hideKey }: Endpoint): AppError =>
+  new ToolsRefused(
+    "model_refused",
+    `${address} does not support tools (${status}): ${excerpt(message, hideKey)}`,
+    {
+      remedy:
+        "Set HUNKWISE_PROTOCOL=text, or enable tool calls in the server (vLLM: --enable-auto-tool-choice and --tool-call-parser).",
+    },
+  );
+
+/** After an hour one request checks whether the pause still applies: no endpoint may delay a job for a year. */
+const LONGEST_PAUSE_MS = 3_600_000;
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date; an hour at most. */
+function pauseAsked(headers: Headers | undefined): { retryAfterMs?: number } {
+  const milliseconds = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
+  if (milliseconds >= 0) return { retryAfterMs: Math.min(milliseconds, LONGEST_PAUSE_MS) };
+  const after = headers?.get("retry-after") ?? "";
+  const asked = /^[\d.]+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now();
+  return Number.isFinite(asked) ? { retryAfterMs: Math.min(Math.max(0, asked), LONGEST_PAUSE_MS) } : {};
+}
+
+/** Before the first retry; doubles with each further one. In milliseconds, like all of these. */
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 20_000;
+/** If a provider requests a longer pause, the job returns later instead of waiting here. */
+const MAX_ASKED_PAUSE_MS = 90_000;
+/** Maximum jitter, so that several processes do not return at the same moment. */
+const ASKED_PAUSE_JITTER_MS = 1_000;
+/** The last try begins within this time after the first. With tries of five minutes, one that hung is repeated once. */
+const RETRY_FOR_MS = 360_000;
+
+export interface RetryOptions {
+  /** Further tries after the first. */
+  maxRetries: number;
+  /** Default 500 ms; less for tests. */
+  firstPauseMs?: number;
+}
+
+/**
+ * Repeats until it succeeds, an error is not `retryable`, or the tries or their time are used up; rejects with the last error. Pauses grow
+ * exponentially with jitter, and are at least as long as the error's `retryAfterMs`. Rejects with `aborted` when the signal fires, also
+ * during a pause.
+ *
+ * The own retries of the providers' packages do not fit: they repeat every error of `fetch`, even a permanent one, and repeat an exhausted quota;
+ * they ignore a `retry-after` of more than a minute and retry at once; and an answer that was cut off, or an error in an answer with status
+ * 200, is not repeated.
+ */
+export async function withRetries<T>(
+  attempt: () => Promise<T>,
+  { maxRetries, firstPauseMs = FIRST_PAUSE_MS }: RetryOptions,
+  signal: AbortSignal,
+): Promise<T> {
+  const end = performance.now() + RETRY_FOR_MS;
+  let earliest = 0;
+  let done: { value: T } | undefined;
+  const run = async () => {
+    const left = earliest - performance.now();
+    if (left > 0) await delay(left, undefined, { signal });
+    done = { value: await attempt() };
+    return done.value;
+  };
+  const canPass = (error: Error): error is AppError =>
+    error instanceof AppError && error.retryable && !(error instanceof NothingListens);
+  try {
+    return await pRetry(run, {
+      signal,
+      retries: maxRetries,
+      minTimeout: firstPauseMs,
+      maxTimeout: MAX_PAUSE_MS,
+      randomize: true,
+      shouldRetry({ error, retryDelay }) {
+        if (!canPass(error)) return false;
+        const { retryAfterMs: asked = 0 } = error;
+        if (asked > MAX_ASKED_PAUSE_MS) return false;
+        const jitter = Math.random() * Math.min(ASKED_PAUSE_JITTER_MS, asked * 0.1);
+        earliest = performance.now() + Math.max(retryDelay, asked + jitter);
+        return earliest <= end;
+      },
+    });
+  } catch (error) {
+    // The library also rejects if the signal fires after the answer, which is already paid for.
+    if (done) return done.value;
+    throw signal.aborted ? abortedError() : error;
+  }
+}

@@ -1,0 +1,59 @@
+import type { CoverageSink } from "../../repo/diff-pages.ts";
+
+interface CoverageCounts {
+  /** `-U3` hunks of all files given. */
+  total: number;
+  served: number;
+  /** Files with hunks that were never served, in the order given, each with how many. */
+  unserved: { path: string; hunks: number }[];
+}
+
+/**
+ * Records which hunks the model has seen. A hunk counts once the model has answered after it was shown: tool results of the last turn
+ * were never read.
+ */
+export interface Coverage extends CoverageSink {
+  /** Call when the model has answered: everything shown so far counts as seen. */
+  delivered(): void;
+  counts(): CoverageCounts;
+  /** Numbers of the file's hunks that were not shown yet, ascending. */
+  unshown(path: string): number[];
+}
+
+/**
+ * Counts the hunks of these files. A hunk counts once; unknown paths and hunk numbers are ignored.
+ *
+ * @param whole the coverage of the whole change, which is updated as well
+ */
+export function createCoverage(
+  files: readonly { path: string; hunks: number }[],
+  whole: Coverage | null = null,
+): Coverage {
+  const unserved = new Map(
+    files.map(({ path, hunks }) => [path, new Set(Array.from({ length: hunks }, (_, index) => index + 1))]),
+  );
+  const total = files.reduce((sum, { hunks }) => sum + hunks, 0);
+  let shown = new Map<string, Set<number>>();
+  return {
+    serve(path, hunk) {
+      const hunks = shown.get(path) ?? new Set();
+      shown.set(path, hunks.add(hunk));
+    },
+    delivered() {
+      for (const [path, hunks] of shown) {
+        for (const hunk of hunks) {
+          unserved.get(path)?.delete(hunk);
+          whole?.serve(path, hunk);
+        }
+      }
+      shown = new Map();
+      whole?.delivered();
+    },
+    unshown: (path) => [...(unserved.get(path) ?? [])].filter((hunk) => !shown.get(path)?.has(hunk)),
+    counts() {
+      const left = [...unserved].filter(([, hunks]) => hunks.size > 0);
+      const open = left.map(([path, hunks]) => ({ path, hunks: hunks.size }));
+      return { total, served: total - open.reduce((sum, { hunks }) => sum + hunks, 0), unserved: open };
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import { z } from "zod";
+import type * as llm from "../llm/model.ts";
+import type { ToolResult } from "../tools/tool.ts";
+import { TestEnd } from "./test-end.ts";
+
+const Usage = z.strictObject({
+  promptTokens: z.number(),
+  cachedTokens: z.number(),
+  completionTokens: z.number(),
+  costUsd: z.number().nullable(),
+  answeredBy: z.string().optional(),
+});
+
+/** Opaque to both sides; the model adapter limits its size. */
+const Extras = z.record(z.string(), z.unknown()).optional();
+
+const ToolCall = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+  extras: Extras,
+});
+
+/** As `agent/llm/model.ts` has it: what a record or another process holds is parsed. */
+export const Message = z.discriminatedUnion("role", [
+  z.strictObject({ role: z.literal("system"), content: z.string() }),
+  z.strictObject({ role: z.literal("user"), content: z.string() }),
+  z.strictObject({
+    role: z.literal("assistant"),
+    content: z.string(),
+    toolCalls: z.array(ToolCall),
+    extras: Extras,
+  }),
+  z.strictObject({ role: z.literal("tool"), callId: z.string(), content: z.string() }),
+]);
+
+export const ModelTurn = z.strictObject({
+  content: z.string(),
+  toolCalls: z.array(ToolCall),
+  finishReason: z.enum(["stop", "tool_calls", "length", "content_filter", "other"]),
+  usage: Usage,
+  extras: Extras,
+});
+
+/**
+ * One line of a run's record, in the order in which things happened. `loop` names the loop within a run ("review"), `turn`
+ * counts from 1. A turn is appended before it is acted on, so that a crash never pays for it twice.
+ */
+export const LoopEntry = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("messages"), loop: z.string(), messages: z.array(Message) }),
+  z.strictObject({ kind: z.literal("turn"), loop: z.string(), turn: z.int(), model: ModelTurn }),
+  z.strictObject({
+    kind: z.literal("tool_results"),
+    loop: z.string(),
+    turn: z.int(),
+    results: z.array(z.strictObject({ callId: z.string(), tool: z.string(), text: z.string() })),
+    /** Turns left after this one, if a limit was near; the next step of the loop depends on it. */
+    limitNear: z.int().optional(),
+  }),
+  z.strictObject({
+    kind: z.literal("stopped"),
+    loop: z.string(),
+    reason: z.string(),
+    /** The error, if the model failed. */
+    fault: z.strictObject({ code: z.string(), message: z.string() }).optional(),
+  }),
+]);
+export type LoopEntry = z.infer<typeof LoopEntry>;
+
+/**
+ * A complete unit of a review: the hashes of the changes it read, its findings and its summary. If a push replaces the review before
+ * it is published, the next review reuses this.
+ */
+export interface UnitEntry {
+  kind: "unit";
+  head: string;
+  loop: string;
+  hashes: string[];
+  /** Hashes of the rest of the change, whose loss must be noticed later. Omitted by older versions. */
+  beside?: string[] | undefined;
+  findings: unknown[];
+  /** Omitted by older versions. */
+  summary?: string | undefined;
+}
+
+/**
+ * The numbers of the masks of secrets, by salted hashes of the values. Recorded before the first request that shows them, so that a
+ * resumed run can resolve the masks in recorded turns.
+ */
+export const MasksEntry = z.strictObject({
+  kind: z.literal("masks"),
+  /** The name of the task: masks are numbered for each task and each head. */
+  work: z.string(),
+  head: z.string(),
+  salt: z.string(),
+  numbers: z.record(z.string(), z.int().min(1)),
+});
+export type MasksEntry = z.infer<typeof MasksEntry>;
+
+/** A run of a test of a proof. Another attempt finds it by its key and does not run it again. */
+export const TestedEntry = z.strictObject({ kind: z.literal("tested"), key: z.string(), end: TestEnd });
+export type TestedEntry = z.infer<typeof TestedEntry>;
+
+/** Entries of the review process. */
+export type RunEntry = LoopEntry | UnitEntry | MasksEntry | TestedEntry;
+
+/** The prompt context and limits of a review. Another attempt reuses it while `about` is the same. */
+export interface ToldEntry {
+  kind: "told";
+  about: {
+    head: string;
+    base: string;
+    /** The review in the summary comment; a newer one would change the context. */
+    after: string | null;
+    /** Patterns of private paths. */
+    private: string[];
+  };
+  told: unknown;
+}
+
+/** The input of a task. */
+export interface StartEntry {
+  kind: "run";
+  /** The name of the task. Omitted for a review. */
+  what?: string | undefined;
+  /** Full object names. */
+  shas: { head: string; base: string; mergeBase: string; headTree?: string | undefined };
+  /** The input of the review process. */
+  input: unknown;
+}
+
+/** A note that the run wrote for people, and the tool's answer. */
+export interface NoteEntry {
+  kind: "note";
+  page: string;
+  content: string;
+  answer: string;
+}
+
+/** The comments of a review, on lines and files, with their findings. */
+interface PostedEntry {
+  kind: "posted";
+  /** Ids and pages are GitHub's, of the comments. */
+  comments: PostedComment[];
+}
+
+export interface PostedComment {
+  finding: string;
+  id: number;
+  url: string;
+}
+
+/** A write to GitHub: posted, changed, removed or pushed. */
+interface WroteEntry {
+  kind: "wrote";
+  /** "POST /repos/octo/shop/pulls/1/reviews", "resolveReviewThread PRRT_1", "push octo/shop topic" */
+  request: string;
+  /** GitHub's id; null if there is none. */
+  id: number | null;
+  /** Its page; null if it has none. */
+  url: string | null;
+}
+
+/** How a local run ended: the last entry of its record. For a job, the queue knows it. */
+interface EndedEntry {
+  kind: "ended";
+  outcome: string;
+  reason: string;
+}
+
+/**
+ * What a job records for its next attempt: the head of its check run, the head of the turns that follow, the prompt context, and the
+ * result. A result is stored before it is published, so that a failure of GitHub does not cost another review; `after` names the
+ * summary comment that the review knew, and is omitted if no follow-up is needed, and by older versions.
+ */
+type JobEntry =
+  | ToldEntry
+  | StartEntry
+  | NoteEntry
+  | WroteEntry
+  | PostedEntry
+  | EndedEntry
+  /** A pull request whose findings were counted. */
+  | { kind: "counted"; pull: number }
+  | { kind: "check_opened"; head: string; trigger: string }
+  | { kind: "began"; head: string }
+  | { kind: "result"; head: string; base: string; result: unknown; after?: string | null };
+
+export type TrajectoryEntry = RunEntry | JobEntry;
+
+export const isLoopEntry = (entry: TrajectoryEntry): entry is LoopEntry =>
+  "loop" in entry && entry.kind !== "unit";
+
+/** Append-only. Resolves when the entry is durable. */
+export interface Trajectory {
+  append(entry: RunEntry): Promise<void>;
+}
+
+/** Why a loop ended. Limits are values, never exceptions. */
+export const stopReasons = [
+  "finished",
+  "no_tool_calls",
+  "repeated_calls",
+  "turn_limit",
+  "token_limit",
+  "cost_limit",
+  "time_limit",
+  "aborted",
+  "model_error",
+  "content_refused",
+  "too_long",
+  "no_model",
+] as const;
+export type StopReason = (typeof stopReasons)[number];
+
+/** Everything that happens in a loop, for progress displays, logs and tests alike. */
+export type AgentEvent =
+  | { type: "turn_started"; turn: number }
+  | { type: "turn_finished"; turn: number; model: llm.ModelTurn; total: llm.Usage }
+  | { type: "tool_started"; turn: number; callId: string; tool: string; arguments: string }
+  /** `isWithheld`: it was not executed on purpose, and there is nothing to correct. */
+  | { type: "tool_finished"; turn: number; call: llm.ToolCall; result: ToolResult; isWithheld: boolean }
+  /** A tool threw something other than a ToolError: a bug of ours. The model gets a neutral answer. */
+  | { type: "tool_crashed"; turn: number; tool: string; error: string }
+  | { type: "stopped"; reason: StopReason };

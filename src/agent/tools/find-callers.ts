@@ -1,0 +1,394 @@
+import { z } from "zod";
+import { cutLine, splitLines } from "../../core/text/cut.ts";
+import {
+  type DefinitionSite,
+  definitionAt,
+  fullName,
+  functionAround,
+  isProse,
+  isRun,
+  isType,
+  type ParsedFile,
+  parseFile,
+} from "../../repo/code/code-file.ts";
+import { familyOf, isGo, type Modules } from "../../repo/code/imports.ts";
+import {
+  closeness,
+  constructors,
+  fitOf,
+  isCommonName,
+  KNOWN,
+  mentionsIn,
+  POSSIBLE,
+  typeHead,
+} from "../../repo/code/names.ts";
+import { type Definition, definitionsAt, type Reference } from "../../repo/code/source.ts";
+import { reasonByName } from "../../repo/diff/skipped-names.ts";
+import type { TreeEntry } from "../../repo/git/workspace.ts";
+import { modulesOf } from "../../repo/parsed-files.ts";
+import { fileKindOf, kindRank } from "../../repo/search-rank.ts";
+import { count, fitting, showPath } from "../../repo/show.ts";
+import {
+  type DefinitionSearch,
+  type FoundDefinition,
+  findDefinition,
+  type NamingFile,
+  wantedName,
+} from "./find-definition.ts";
+import { resolveFile } from "./paths.ts";
+import { defineTool, type Executed, type Rendered, type ToolContext, ToolError } from "./tool.ts";
+
+const MAX_NAME = 200;
+/** Maximum files that are parsed, and their characters, which take about one second. */
+const MAX_FILES = 60;
+const MAX_CHARACTERS = 1_500_000;
+const PARSE_MS = 5_000;
+const MAX_CALLERS = 200;
+/** Maximum places in one line of the text. */
+const MAX_PLACES = 8;
+const LINE_BYTES = 300;
+/** Room for the sentences around the places. */
+const SENTENCES_BYTES = 2_000;
+
+const Input = z.strictObject({
+  name: z.string().min(1).max(MAX_NAME).describe("parse, Parser.next ..."),
+  file_path: z.string().describe("Where it is defined."),
+});
+type Input = z.infer<typeof Input>;
+
+interface Caller {
+  file_path: string;
+  line_number: number;
+  line_content: string;
+  /** The function or test around it, with its lines; null at top level. */
+  around: { name: string; start_line: number; end_line: number } | null;
+  /** The member of a base class or an interface that the use names; null if it names the definition itself. */
+  through: string | null;
+}
+
+export interface CallersOutput {
+  /** Full name and place of the definition; `start_line` is that of its own text. */
+  definition: { name: string; file_path: string; start_line: number; end_line: number };
+  /** Uses in other files: product code, then tests, each by nearness, path and line. */
+  callers: Caller[];
+  /** Number of uses in other files, including those beyond the first. */
+  total: number;
+  /** Lines of its own file that use it, outside of the definition. */
+  own_lines: number[];
+  /** Places with the name in code that probably mean something else. */
+  unsure: { file_path: string; line_number: number }[];
+  /** Files with the name that are not code. */
+  named_in: string[];
+  /** Number of vendored and generated files with the name, which are not read. */
+  foreign_files: number;
+}
+
+/** Something that a use may mean: the definition, or a member that it implements or overrides. */
+interface Target extends DefinitionSite {
+  through: string | null;
+}
+
+/** Parses files of the head while time and room last; null for a file that is left out. */
+function createParser({ workspace }: ToolContext, modules: Modules, signal: AbortSignal) {
+  const files = new Map<string, Promise<ParsedFile | null>>();
+  const deadline = performance.now() + PARSE_MS;
+  let room = MAX_CHARACTERS;
+  let isComplete = true;
+
+  async function parse({ path, oid }: TreeEntry): Promise<ParsedFile | null> {
+    const file = await workspace.readBlob(oid).catch(() => null);
+    if (file === null || file.binary) return null;
+    room -= file.text.length;
+    return await parseFile({ path, ref: "head", lines: splitLines(file.text) }, modules);
+  }
+  return {
+    /** Whether no file was left out because of a limit. */
+    isComplete: () => isComplete,
+    async file(entry: TreeEntry): Promise<ParsedFile | null> {
+      const known = files.get(entry.path);
+      if (known !== undefined) return await known;
+      if (files.size >= MAX_FILES || room <= 0 || performance.now() > deadline || signal.aborted) {
+        isComplete = false;
+        return null;
+      }
+      const parsed = parse(entry);
+      files.set(entry.path, parsed);
+      return await parsed;
+    },
+  };
+}
+
+/** Levels of base classes and interfaces that are followed. */
+const MAX_LEVELS = 3;
+
+/**
+ * The members of base classes and interfaces that a method implements or overrides: their types are named in the head of its own. In Go,
+ * every interface with the method is one.
+ */
+async function basesOf(
+  target: DefinitionSite,
+  found: readonly FoundDefinition[],
+  parser: ReturnType<typeof createParser>,
+): Promise<Target[]> {
+  const bases: Target[] = [];
+  const related = found.filter(({ entry, definition }) => {
+    const isOwn = entry.path === target.file.path && definition.start === target.definition.start;
+    return !isOwn && definition.container !== null && familyOf(entry.path) === familyOf(target.file.path);
+  });
+  let left = target.definition.container === null ? [] : related;
+  let level: DefinitionSite[] = [target];
+  for (let at = 0; at < MAX_LEVELS && level.length > 0; at++) {
+    const next: Target[] = [];
+    const rest: FoundDefinition[] = [];
+    for (const one of left) {
+      const file = (await parser.file(one.entry))?.code;
+      if (file && isBase({ file, definition: one.definition }, level))
+        next.push({ file, definition: one.definition, through: fullName(one.definition) });
+      else rest.push(one);
+    }
+    for (const base of next) bases.push(base);
+    [left, level] = [rest, next];
+  }
+  return bases;
+}
+
+/** Whether a member is one of a type that the type of one of these extends or implements. */
+function isBase(
+  { file, definition: { container, start } }: DefinitionSite,
+  level: readonly DefinitionSite[],
+) {
+  if (isGo(file.path)) return definitionsAt(file.definitions, start).findLast(isType)?.kind === "interface";
+  return level.some(({ file: below, definition: one }) => {
+    const type = one.container ?? "";
+    return type !== container && typeHead(below, type, one.start).includes(container ?? "");
+  });
+}
+
+/** If a name has more definitions, a use means this one only if its file knows it. */
+const AMBIGUOUS = 3;
+/** With two or three definitions, the least fit of a use: more than for a method that a class calls on itself and defines itself. */
+const FITTING = 0.4;
+
+/** The least fit of a use of this name. */
+function leastFit(name: string, { found }: DefinitionSearch): number {
+  const containers = new Set(found.map(({ definition }) => definition.container)).size;
+  if (isCommonName(name) || containers > AMBIGUOUS) return KNOWN;
+  return containers > 1 ? FITTING : POSSIBLE;
+}
+
+/** Whether an occurrence of the name may use the definition. */
+function mayUse({ name, role }: Pick<Reference, "name" | "role">, definition: Definition): boolean {
+  if (role === "definition" || role === "import") return false;
+  return !isRun(definition) || role === "call" || (role !== "type" && !isCommonName(name));
+}
+
+/** The uses of a name in one file: those that mean one of the targets, and the lines of the others. */
+function usesIn(parsed: ParsedFile, name: string, targets: readonly [Target, ...Target[]], least: number) {
+  const { code: file } = parsed;
+  const [own] = targets;
+  const uses: Caller[] = [];
+  const unsure: number[] = [];
+  const isKin = familyOf(file.path) === familyOf(own.file.path);
+  // A function that is not called may be a variable of the same name.
+  const leastOf = (role: Reference["role"]) =>
+    isRun(own.definition) && role !== "call" ? Math.max(least, KNOWN) : least;
+  for (const mention of mentionsIn(parsed, new Set([name]))) {
+    const { line, role, receiver } = mention;
+    const isSeen = uses.at(-1)?.line_number === line || unsure.at(-1) === line;
+    if (isSeen || !mayUse(mention, own.definition)) continue;
+    const use = { file, receiver, around: definitionAt(file, line) };
+    const rated = targets.map(({ through, ...target }) => ({ through, fit: fitOf(use, target) }));
+    const best = rated.reduce((a, b) => (b.fit > a.fit ? b : a));
+    if (isKin && best.fit >= leastOf(role)) uses.push(callerAt(file, line, best.through));
+    else unsure.push(line);
+  }
+  return { uses, unsure };
+}
+
+function callerAt(file: ParsedFile["code"], line: number, through: string | null): Caller {
+  const around = functionAround(file, line);
+  return {
+    file_path: file.path,
+    line_number: line,
+    line_content: file.lines[line - 1] ?? "",
+    around: around && { name: fullName(around), start_line: around.start, end_line: around.end },
+    through,
+  };
+}
+
+/** The definition by which others use it: for a constructor, its type. */
+function usedAs(definition: Definition): Definition {
+  const { name, container } = definition;
+  if (container === null || !constructors.has(name)) return definition;
+  return { ...definition, name: container, kind: "class", container: null };
+}
+
+/** The definition in question with what it is used by, and the files that have its name. */
+interface Question {
+  found: FoundDefinition;
+  name: string;
+  targets: readonly [Target, ...Target[]];
+  least: number;
+  naming: readonly NamingFile[];
+  isComplete: boolean;
+}
+
+async function questionOf(
+  input: Input,
+  first: TreeEntry,
+  parser: ReturnType<typeof createParser>,
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<Question> {
+  const searchFor = (name: string) =>
+    findDefinition({ wanted: wantedName(name), ref: "head", first, line: null }, context, signal);
+  const search = await searchFor(input.name);
+  const found = search.found.find(({ entry, isBest }) => entry.path === first.path && isBest);
+  const home = found && (await parser.file(first));
+  if (!found || !home) throw new ToolError(notThere(input, search));
+  const definition = usedAs(found.definition);
+  const { name } = definition;
+  const target = { file: home.code, definition, through: null };
+  if (name !== found.definition.name) {
+    const { naming, isComplete } = await searchFor(name);
+    return { found, name, targets: [target], least: POSSIBLE, naming, isComplete };
+  }
+  const targets = [target, ...(await basesOf(target, search.found, parser))] as const;
+  return { ...search, found, name, targets, least: leastFit(name, search) };
+}
+
+async function execute(
+  input: Input,
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<Executed<CallersOutput>> {
+  const first = await resolveFile(input.file_path, "head", context);
+  const isReadable = (path: string) => !context.isPrivate(path) && reasonByName(path) === null;
+  const parser = createParser(context, await modulesOf(context.workspace, isReadable), signal);
+  const question = await questionOf(input, first, parser, context, signal);
+  const { found, name, targets, least, naming, isComplete } = question;
+  const unsure: CallersOutput["unsure"] = [];
+  const uses: Caller[] = [];
+  const paths = naming.map(({ entry }) => entry.path);
+  for (const { entry } of nearestFirst(naming, first.path)) {
+    const parsed = isRead(entry.path) ? await parser.file(entry) : null;
+    if (parsed === null) continue;
+    const here = usesIn(parsed, name, targets, least);
+    for (const use of here.uses) uses.push(use);
+    for (const line of here.unsure) unsure.push({ file_path: entry.path, line_number: line });
+  }
+  const others = uses.filter(({ file_path }) => file_path !== first.path);
+  const own = uses.filter(({ file_path }) => file_path === first.path).map((use) => use.line_number);
+  const callers = others.slice(0, MAX_CALLERS);
+  const isAll = isComplete && parser.isComplete();
+  return {
+    output: {
+      definition: {
+        name: fullName(found.definition),
+        file_path: first.path,
+        start_line: found.definition.start,
+        end_line: found.end,
+      },
+      callers,
+      total: others.length,
+      unsure,
+      own_lines: own.filter((line) => line < found.start || line > found.end),
+      named_in: paths.filter((path) => fileKindOf(path) !== "foreign" && isProse(path)),
+      foreign_files: paths.filter((path) => fileKindOf(path) === "foreign").length,
+    },
+    truncated: !isAll || others.length > callers.length,
+    ...(isAll ? {} : { note: "Not every file that holds the name was looked at." }),
+  };
+}
+
+const isRead = (path: string) => fileKindOf(path) !== "foreign" && !isProse(path);
+
+const nearestFirst = (naming: readonly NamingFile[], path: string) =>
+  naming.toSorted(
+    ({ entry: a }, { entry: b }) =>
+      kindRank(a.path) - kindRank(b.path) || closeness(path, b.path) - closeness(path, a.path),
+  );
+
+function notThere({ name, file_path }: Input, { found }: DefinitionSearch): string {
+  const places = found.slice(0, MAX_PLACES).map(({ entry, start }) => `${entry.path}:${start}`);
+  const elsewhere = places.length === 0 ? "" : `; it is defined in ${places.join(", ")}`;
+  return `no definition of '${name}' in '${file_path}'${elsewhere}`;
+}
+
+/** Places in one line, the first of them. */
+function listed(places: readonly string[]): string {
+  const more = places.length - MAX_PLACES;
+  return places.slice(0, MAX_PLACES).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** A line of the text, with the number of uses that it shows. */
+interface ShownLine {
+  text: string;
+  uses: 0 | 1;
+}
+
+function callerLines(callers: readonly Caller[]): ShownLine[] {
+  const lines: ShownLine[] = [];
+  const say = (text: string) => lines.push({ text, uses: 0 });
+  let isTest = false;
+  let last = { path: "", label: "" };
+  for (const { file_path: path, line_number, line_content, around, through } of callers) {
+    if (!isTest && fileKindOf(path) !== "product") {
+      isTest = true;
+      say("Tests and examples:");
+    }
+    if (path !== last.path) say(showPath(path));
+    const label = around ? `in ${around.name} (${around.start_line}-${around.end_line})` : "at top level";
+    if (path !== last.path || label !== last.label) say(`-- ${label}`);
+    last = { path, label };
+    const mark = through === null ? "" : ` through ${through}`;
+    lines.push({ text: `${line_number}${mark}:${cutLine(line_content, LINE_BYTES)}`, uses: 1 });
+  }
+  return lines;
+}
+
+/** Says plainly if nothing, or nothing but tests, uses the definition. */
+function verdictOf({ callers, total, unsure }: CallersOutput): string {
+  const isProduct = callers.some(({ file_path }) => fileKindOf(file_path) === "product");
+  const files = new Set(callers.map(({ file_path }) => file_path)).size;
+  if (isProduct) return `${count(total, "use")} outside of its file, in ${count(files, "file")}`;
+  const isUnsure = unsure.some(({ file_path }) => fileKindOf(file_path) === "product");
+  const uses = isUnsure ? "is known to use it" : "uses it";
+  return total === 0
+    ? `nothing outside of its file ${uses}`
+    : `nothing outside of its file ${uses}, except ${count(total, "use")} in tests and examples`;
+}
+
+function render(output: CallersOutput, _: Input, maxBytes: number): Rendered {
+  const { definition, callers, total, own_lines, unsure, named_in, foreign_files } = output;
+  const { name, file_path, start_line, end_line } = definition;
+  const lines = callerLines(callers);
+  const texts = lines.map(({ text }) => text);
+  const shown = fitting(texts, maxBytes - SENTENCES_BYTES);
+  const missing = total - lines.slice(0, shown).reduce((sum, { uses }) => sum + uses, 0);
+  const at = unsure.map((one) => `${showPath(one.file_path)}:${one.line_number}`);
+  const text = [
+    `${showPath(file_path)}, ${name}, lines ${start_line}-${end_line}: ${verdictOf(output)}`,
+    ...texts.slice(0, shown),
+    ...(missing > 0 ? [`(${count(missing, "further use")})`] : []),
+    ...(own_lines.length > 0 ? [`In its own file: ${listed(own_lines.map((line) => `line ${line}`))}`] : []),
+    ...(at.length > 0 ? [`Probably something else of that name: ${listed(at)}`] : []),
+    ...(named_in.length > 0 ? [`Named in: ${listed(named_in.map(showPath))}`] : []),
+    ...(foreign_files > 0 ? [`Vendored and generated, not read: ${count(foreign_files, "file")}`] : []),
+  ];
+  return { text: text.join("\n"), ...(missing > 0 ? { truncated: true } : {}) };
+}
+
+export const findCallers = defineTool<Input, CallersOutput>({
+  name: "find_callers",
+  title: "Find callers",
+  description:
+    "Who uses a function, method, type or constant: places outside its file with the function around each, product code before tests, also through its interface or base class.",
+  returns:
+    "`definition`; `callers` (product code, then tests, by nearness): `file_path`, `line_number`, `line_content`, `around` (the function, with its lines), `through` (the member of a base class or interface that it is called by); `total`; `own_lines`: uses in its own file; `unsure`: places that probably mean something else of that name; `named_in`: files with the name that are not code; `foreign_files`.",
+  example: { name: "Parser.next", file_path: "src/parser.ts" },
+  kind: "read",
+  input: Input,
+  execute,
+  render,
+});

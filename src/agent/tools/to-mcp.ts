@@ -1,0 +1,102 @@
+import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { byteLength } from "../../core/text/cut.ts";
+import { escapeInvisible } from "../../core/text/escape-invisible.ts";
+import { MAX_RENDERED_BYTES } from "../../repo/show.ts";
+import type { ToolRun } from "./run-tool.ts";
+import type { AnyTool } from "./tool.ts";
+
+/** A tool as an MCP server declares it. */
+interface McpTool {
+  title: string;
+  description: string;
+  inputSchema: StandardSchemaWithJSON;
+  annotations: ToolAnnotations;
+}
+
+/**
+ * Larger structured content is omitted, and only the text answers: it is cut at whole entries and names the call that continues, but the
+ * output may list every file of a repository.
+ */
+export const MAX_STRUCTURED_BYTES = 2 * MAX_RENDERED_BYTES;
+
+/** A tool that only reads or changes this repository. */
+export function toMcpTool(tool: AnyTool): McpTool {
+  return {
+    title: tool.title,
+    description: tool.description,
+    inputSchema: toMcpArguments(tool.input),
+    annotations: { title: tool.title, readOnlyHint: tool.kind === "read", openWorldHint: false },
+  };
+}
+
+/**
+ * The schema of a zod object without the bounds that zod adds to every whole number. Arguments are passed on unchanged: the tool's own
+ * check answers as it answers a model.
+ */
+export function toMcpArguments(input: z.ZodType): StandardSchemaWithJSON {
+  return declared(z.toJSONSchema(input, { io: "input" }));
+}
+
+/** The schema of a tool's output, in the same way. */
+export function toMcpOutput(output: z.ZodType): StandardSchemaWithJSON {
+  return declared(z.toJSONSchema(output, { io: "output" }));
+}
+
+function declared({ $schema: _, ...whole }: Record<string, unknown>): StandardSchemaWithJSON {
+  const schema: Record<string, unknown> = JSON.parse(JSON.stringify(whole, portable));
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "hunkwise",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: () => schema, output: () => schema },
+    },
+  };
+}
+
+/** Without zod's own bounds, and with one `type` per schema: some clients refuse a tool with a list of types. */
+function portable(_name: string, value: unknown): unknown {
+  if (typeof value === "number" && Math.abs(value) === Number.MAX_SAFE_INTEGER) return undefined;
+  if (typeof value !== "object" || value === null || !("type" in value)) return value;
+  const { type, ...rest } = value;
+  return Array.isArray(type) ? { ...rest, anyOf: type.map((one) => ({ type: one })) } : value;
+}
+
+/**
+ * A call's answer as the text for a model, and as data if it is small enough.
+ *
+ * @param note an additional sentence in the answer
+ */
+export function toMcpResult({ result, text }: ToolRun, note?: string): CallToolResult {
+  const notes = [result.metadata.note, note].filter((one) => one !== undefined);
+  const metadata = notes.length === 0 ? result.metadata : { ...result.metadata, note: notes.join(" ") };
+  const structured = toStructured({ ...result, metadata });
+  return {
+    content: [{ type: "text", text: note === undefined ? text : `${text}\n(${note})` }],
+    ...(structured === undefined ? {} : { structuredContent: structured }),
+    ...(result.status === "success" ? {} : { isError: true }),
+  };
+}
+
+/** An error that did not come from a tool. */
+export function toMcpError(error: string): CallToolResult {
+  return { content: [{ type: "text", text: `error: ${escapeInvisible(error)}` }], isError: true };
+}
+
+/**
+ * A value as structured content; undefined if it is too large. Many clients show a model this instead of the text, so invisible characters
+ * are escaped here as well.
+ */
+function toStructured(value: object): Record<string, unknown> | undefined {
+  const shown = withoutHidden(value) as Record<string, unknown>;
+  return byteLength(JSON.stringify(shown)) > MAX_STRUCTURED_BYTES ? undefined : shown;
+}
+
+/** A JSON value with every invisible character of its texts escaped. */
+export function withoutHidden(value: unknown): unknown {
+  if (typeof value === "string") return escapeInvisible(value);
+  if (Array.isArray(value)) return value.map(withoutHidden);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutHidden(one)]));
+}
