@@ -24,7 +24,7 @@ const processes = [
 ];
 
 /** Data beside the code that reads it; the second is code for programs of a repository, which a sandbox gets as it is. */
-const data = ["review/prompts", "proof/runner"];
+const data = ["tasks/prompts", "tasks/prove/proof/runner"];
 
 /** The oldest Node that package.json names; the sources use syntax that it lacks (`await using`). */
 const target = "node22.20";

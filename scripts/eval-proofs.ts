@@ -19,8 +19,8 @@ import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
 import { AppError, errorLine } from "../src/core/errors.ts";
 import { runTask } from "../src/process/run-task.ts";
 import { createCommandSandbox, createFindTestPlace } from "../src/process/test-place.ts";
-import { ProveTarget, proveTask } from "../src/review/prove/prove-input.ts";
-import { limitsOf } from "../src/review/review-input.ts";
+import { ProveTarget, proveTask } from "../src/tasks/prove/prove-input.ts";
+import { limitsOf } from "../src/tasks/shapes/review-input.ts";
 import { parseJson } from "./eval/case-format.ts";
 import { runScript } from "./eval/run-script.ts";
 

@@ -18,8 +18,6 @@ import {
   reportingTools,
 } from "../src/agent/tools/index.ts";
 import type { AnyTool } from "../src/agent/tools/tool.ts";
-import { createAnalyzers, rulesFolder } from "../src/analyzers/analyze-change.ts";
-import { ruleLanguages } from "../src/analyzers/rule-file.ts";
 import { RuleDefinition } from "../src/config/named-rules.ts";
 import {
   defaultRepoConfig,
@@ -34,6 +32,8 @@ import { MAX_REVIEWABLE_LINES } from "../src/repo/diff/filter.ts";
 import { MAX_RENDERED_BYTES } from "../src/repo/show.ts";
 import { eventSchema } from "../src/reporters/event.ts";
 import { reviewJsonSchema } from "../src/reporters/json.ts";
+import { createAnalyzers, rulesFolder } from "../src/tasks/rules/analyzers/analyze-change.ts";
+import { ruleLanguages } from "../src/tasks/rules/analyzers/rule-file.ts";
 import { benchTable, scaleTables } from "./figures.ts";
 import { ruleList } from "./rule-source.ts";
 

@@ -9,10 +9,10 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { analyzeChange, createAnalyzers } from "../src/analyzers/analyze-change.ts";
-import type { AnalyzedFile } from "../src/analyzers/analyzer.ts";
-import { ruleGrammarOf } from "../src/analyzers/rule-file.ts";
 import { isWorthParsing } from "../src/repo/code/parse.ts";
+import { analyzeChange, createAnalyzers } from "../src/tasks/rules/analyzers/analyze-change.ts";
+import type { AnalyzedFile } from "../src/tasks/rules/analyzers/analyzer.ts";
+import { ruleGrammarOf } from "../src/tasks/rules/analyzers/rule-file.ts";
 
 interface Measured {
   folder: string;

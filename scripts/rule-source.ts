@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { broken, parsed, RuleFile, type RuleLanguage } from "../src/analyzers/rule-file.ts";
+import { broken, parsed, RuleFile, type RuleLanguage } from "../src/tasks/rules/analyzers/rule-file.ts";
 
 /** Rules in their source format. Reviews read the lists generated from them. */
 

@@ -16,19 +16,16 @@ for (const [, room = "", may = ""] of agents.matchAll(/^\| `(\w+)` \|.*\| ([^|]+
 
 /** Old rooms that have not moved into one of these yet. */
 const waiting: string[] = [
-  "analyzers",
   "figures",
   "github",
   "jobs",
   "ledger",
   "metrics",
   "process",
-  "proof",
   "publish",
   "queue",
   "records",
   "reporters",
-  "review",
   "webhooks",
 ];
 
@@ -263,7 +260,7 @@ describe("the rooms", () => {
         "jobs/model-run.ts",
         "process/run-task.ts",
         // With a masking of its own, in the process of `config check`.
-        "review/rule-examples.ts",
+        "tasks/rules/rule-examples.ts",
       ].toSorted(),
     );
     expect(having(/client\.post\(/)).toEqual(["agent/llm/endpoint-model.ts"]);
@@ -290,7 +287,7 @@ describe("the two processes of a review", () => {
 
   it("The parent of a review process loads the names and shapes of tasks, and none of their work", () => {
     const loaded = namesIn("process/run-task.ts");
-    expect(loaded).toContain("review/tasks.ts");
+    expect(loaded).toContain("tasks/tasks.ts");
     const work =
       /^(?:agent\/(?:loop\/)?run-agent|(?:tasks|review)\/(?:review-change|run-loop|\w+\/(?:run-\w+|review-change))|(?:agent\/)?tools\/index)\.ts$/;
     expect(loaded.filter((name) => work.test(name))).toEqual([]);

@@ -16,7 +16,7 @@ it("The built program has a file for each process and thread that it starts, and
   expect(started.length).toBeGreaterThan(2);
   const files = started.map((path) => path.replace(/^src\//, "").replace(/\.ts$/, ".js"));
   const data = globSync("src/**/*.md", { cwd: root }).map((path) => path.replace(/^src\//, ""));
-  const runner = globSync("src/proof/runner/*.{cjs,mjs,py}", { cwd: root }).map((path) =>
+  const runner = globSync("src/tasks/prove/proof/runner/*.{cjs,mjs,py}", { cwd: root }).map((path) =>
     path.replace(/^src\//, ""),
   );
   expect(runner).toHaveLength(4);

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { ReviewResult } from "../../src/review/review-result.ts";
+import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { GitRepo } from "../../test/support/git-repo.ts";
 import { runCli } from "../../test/support/run-cli.ts";
 import { timed } from "./measure.ts";

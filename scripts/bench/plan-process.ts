@@ -6,7 +6,7 @@
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
 import { RevisionPlace } from "../../src/repo/git/workspace.ts";
-import { planUnits } from "../../src/review/plan/plan-units.ts";
+import { planUnits } from "../../src/tasks/review/plan/plan-units.ts";
 import type { PlanReport } from "./planning.ts";
 
 const UNIT_BYTES = 200_000;

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { readLenient } from "../../src/agent/llm/lenient-json.ts";
 import { withoutThinking } from "../../src/agent/llm/model.ts";
 import { callsIn } from "../../src/agent/llm/text-fallback.ts";
-import { hiddenIn } from "../../src/analyzers/hidden-in-line.ts";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
 import { commentText, commentTitle } from "../../src/core/ledger/entry.ts";
 import { parseMarker, stripMarkers } from "../../src/core/ledger/marker.ts";
@@ -21,6 +20,7 @@ import {
   untrustedFence,
   untrustedLine,
 } from "../../src/reporters/safe-markdown.ts";
+import { hiddenIn } from "../../src/tasks/rules/analyzers/hidden-in-line.ts";
 import { parseCommand } from "../../src/webhooks/commands.ts";
 import type { Bench } from "./row.ts";
 

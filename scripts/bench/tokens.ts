@@ -3,8 +3,8 @@ import { forAllRoles, type Model, type ModelRequest } from "../../src/agent/llm/
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
 import { openLocalRange } from "../../src/repo/git/range.ts";
-import { reviewChange } from "../../src/review/review-change.ts";
-import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
+import { reviewChange } from "../../src/tasks/review/review-change.ts";
+import { isComplete, type ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { gitPath } from "../../test/support/git-repo.ts";
 import { reviewInput } from "../../test/support/review-input.ts";
 import { scriptedModel } from "../../test/support/scripted.ts";

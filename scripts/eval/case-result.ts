@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Effort } from "../../src/config/repo-config.ts";
 import { Finding, Severity } from "../../src/core/finding.ts";
-import { StopReason, TotalUsage } from "../../src/review/review-result.ts";
+import { StopReason, TotalUsage } from "../../src/tasks/shapes/review-result.ts";
 import { Judgement, Verdict } from "./judge.ts";
 import { findingVerdicts, foundAt } from "./match-findings.ts";
 

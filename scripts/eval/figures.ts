@@ -1,5 +1,5 @@
 import { type Severity, severities } from "../../src/core/finding.ts";
-import type { TotalUsage } from "../../src/review/review-result.ts";
+import type { TotalUsage } from "../../src/tasks/shapes/review-result.ts";
 import { type CaseResult, type Channel, channels } from "./case-result.ts";
 import { type Worth, worths } from "./judge.ts";
 import { type FindingVerdict, findingVerdicts } from "./match-findings.ts";

@@ -3,7 +3,7 @@ import type { Message, Model } from "../../src/agent/llm/model.ts";
 import type { Finding } from "../../src/core/finding.ts";
 import { cutAtLine } from "../../src/core/text/cut.ts";
 import { wrapUntrusted } from "../../src/core/text/fence.ts";
-import type { TotalUsage } from "../../src/review/review-result.ts";
+import type { TotalUsage } from "../../src/tasks/shapes/review-result.ts";
 
 /** A judge's verdict on a known issue and a finding. */
 export const Verdict = z.strictObject({

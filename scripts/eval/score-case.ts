@@ -1,5 +1,5 @@
 import pMap from "p-map";
-import type { TotalUsage } from "../../src/review/review-result.ts";
+import type { TotalUsage } from "../../src/tasks/shapes/review-result.ts";
 import type { EvalCase } from "./case-format.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
 import { isUnweighed, sumOfUsage } from "./figures.ts";

@@ -1,4 +1,4 @@
-import type { ReviewResult } from "../../src/review/review-result.ts";
+import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { runCli } from "../../test/support/run-cli.ts";
 import type { InstantModel } from "../bench/instant-model.ts";
 import { type Peaks, watchMemory } from "../bench/memory.ts";

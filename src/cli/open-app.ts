@@ -18,7 +18,6 @@ import type { Upkeep } from "../jobs/job-dependencies.ts";
 import { createJobHandler } from "../jobs/job-handler.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createCommandSandbox, createFindTestPlace } from "../process/test-place.ts";
-import { removeEnvironments } from "../proof/environment.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import { installationConcurrency, openStores, type Stores } from "../queue/stores.ts";
@@ -28,6 +27,7 @@ import { Disk, freeSpace } from "../repo/git/disk.ts";
 import { removeRepository } from "../repo/git/places.ts";
 import { requireGit } from "../repo/git/run-git.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
+import { removeEnvironments } from "../tasks/prove/proof/environment.ts";
 import {
   appAuth,
   appIdentity,

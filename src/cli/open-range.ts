@@ -16,7 +16,7 @@ import type { RevisionPlace, Workspace } from "../repo/git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 
 /** A local range. Its temporary folder is removed with it. */
 export interface OpenRange extends AsyncDisposable {

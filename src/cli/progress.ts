@@ -1,7 +1,7 @@
 import type { Usage } from "../agent/llm/model.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { clip, plainLine } from "../reporters/terminal-style.ts";
-import type { ProgressEvent } from "../review/review-result.ts";
+import type { ProgressEvent } from "../tasks/shapes/review-result.ts";
 
 /** Milliseconds between two progress lines of a phase if the output is not a terminal, and of a step, which is short. */
 const SPARSE_MS = 15_000;

@@ -12,9 +12,9 @@ import { uncommittedStamp } from "../repo/git/capture.ts";
 import { discoverRepository, findCommits, type LocalRepository } from "../repo/git/repository.ts";
 import type { Git } from "../repo/git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../repo/git/scratch.ts";
-import { createAnchorFiles } from "../review/find/anchor.ts";
-import { createCoverageGate, createReviewCoverage } from "../review/find/coverage-gate.ts";
-import { createFindingCollector } from "../review/find/finding-collector.ts";
+import { createAnchorFiles } from "../tasks/anchor/anchor.ts";
+import { createCoverageGate, createReviewCoverage } from "../tasks/review/find/coverage-gate.ts";
+import { createFindingCollector } from "../tasks/review/find/finding-collector.ts";
 import { KeptGraph } from "./local-graph.ts";
 import { loadLocalConfig, type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";
 

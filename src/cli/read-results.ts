@@ -5,8 +5,8 @@ import { AppError, errorLine } from "../core/errors.ts";
 import { once } from "../repo/code/source.ts";
 import type { Change, Workspace } from "../repo/git/workspace.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
-import { MOST_BYTES, parseResults } from "../review/tool-results/parse-results.ts";
-import { fairShare, type ToolResult } from "../review/tool-results/tool-result.ts";
+import { MOST_BYTES, parseResults } from "../tasks/rules/tool-results/parse-results.ts";
+import { fairShare, type ToolResult } from "../tasks/shapes/tool-result.ts";
 import { beginningOf } from "./output.ts";
 
 /** Most results of one review, on whatever lines; they are part of its record. */

@@ -6,7 +6,7 @@ import type { Workspace } from "../repo/git/workspace.ts";
 import type { SourceLines } from "../reporters/code-frame.ts";
 import type { ReviewJson } from "../reporters/json.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 import { programVersion } from "./output.ts";
 
 export const formats = ["pretty", "json", "markdown", "sarif", "rdjson", "rdjsonl", "prompt"] as const;

@@ -8,7 +8,7 @@ import type { RepoConfig } from "../config/repo-config.ts";
 import { Masks } from "../core/secrets/masks.ts";
 import { plural, usageSentence } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
-import { examplesOf, tryExamplesOf } from "../review/rule-examples.ts";
+import { examplesOf, tryExamplesOf } from "../tasks/rules/rule-examples.ts";
 import type { CommandIo } from "./command.ts";
 import { write } from "./output.ts";
 import { connectModels } from "./review-range.ts";

@@ -73,7 +73,7 @@ export type ProofRun = z.infer<typeof ProofRun>;
  *
  * `regression`: the test passes at the merge base and fails at the head. `reproduced`: it fails at the head and passes with the finding's
  * suggestion. `ran_right`: the input of the claim was run at the head and does the right thing. Only code decides which one it is
- * (`proof/judge.ts`). `not_shown` says nothing against the finding.
+ * (`tasks/prove/proof/judge.ts`). `not_shown` says nothing against the finding.
  */
 export const Proof = z.discriminatedUnion("kind", [
   z.strictObject({

@@ -20,8 +20,8 @@ import { checkRunKey, type ReviewKey } from "../publish/existing.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";
-import { ProveInput, type RecordedTest } from "../review/prove/prove-input.ts";
-import { ReviewResult } from "../review/review-result.ts";
+import { ProveInput, type RecordedTest } from "../tasks/prove/prove-input.ts";
+import { ReviewResult } from "../tasks/shapes/review-result.ts";
 
 /*
  * State that an attempt at a job takes over from earlier attempts. They may have worked on another head: a push that arrives while a job

@@ -11,7 +11,7 @@ import {
   type Quotas,
   type Spending,
 } from "../queue/usage.ts";
-import type { Limits } from "../review/review-input.ts";
+import type { Limits } from "../tasks/shapes/review-input.ts";
 
 /** Spending limits for one calendar day or month (UTC). Null: no limit. */
 export interface SpendingLimits {

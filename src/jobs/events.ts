@@ -28,7 +28,7 @@ import {
   isoTime,
 } from "../reporters/event.ts";
 import { outcomeOf } from "../reporters/outcome.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 import type { Announcement, EventPort, JobDependencies } from "./job-dependencies.ts";
 
 type Deps = Pick<JobDependencies, "record" | "app" | "now" | "log">;

@@ -23,7 +23,7 @@ import type { Checkout } from "../repo/git/checkout.ts";
 import type { PushEnd, PushRequest } from "../repo/git/remote.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";
 import type { EventJson } from "../reporters/event.ts";
-import type { ToolResult } from "../review/tool-results/tool-result.ts";
+import type { ToolResult } from "../tasks/shapes/tool-result.ts";
 import type { SpendingLimits, UsageLimits } from "./budgets.ts";
 
 /** What the process that runs jobs composes once: each job gets its own GitHub access, which ends with the job. */

@@ -9,8 +9,8 @@ import type * as github from "../github/pull-request-api.ts";
 import { issueReferences, type ReferenceBase } from "../github/references.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { createPrivacy } from "../repo/diff/filter.ts";
-import { lookAgain, markOf } from "../review/followup/content-hash.ts";
-import type { FailedCheck, History, LinkedIssue, PullText } from "../review/review-input.ts";
+import { lookAgain, markOf } from "../tasks/reviewed/content-hash.ts";
+import type { FailedCheck, History, LinkedIssue, PullText } from "../tasks/shapes/review-input.ts";
 
 /*
  * What a review reads about earlier ones. None of it may mention private files, because a model reads it.

@@ -24,10 +24,10 @@ import {
 import { type JobTools, jobFields, nextTry, requireLease } from "../queue/run-job.ts";
 import { openWorkspace } from "../repo/git/object-workspace.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";
-import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
-import { isComplete, type ReviewResult } from "../review/review-result.ts";
-import { reviewTask } from "../review/review-task.ts";
-import { fairShare, onChangedFiles, ToolResult } from "../review/tool-results/tool-result.ts";
+import { reviewTask } from "../tasks/review/review-task.ts";
+import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../tasks/shapes/review-input.ts";
+import { isComplete, type ReviewResult } from "../tasks/shapes/review-result.ts";
+import { fairShare, onChangedFiles, ToolResult } from "../tasks/shapes/tool-result.ts";
 import {
   pinPromptContext,
   publishedName,

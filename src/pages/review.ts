@@ -17,7 +17,7 @@ import {
   revisionNames,
 } from "../reporters/finding-words.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
-import { whyStopped } from "../review/review-result.ts";
+import { whyStopped } from "../tasks/shapes/review-result.ts";
 import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";

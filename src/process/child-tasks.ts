@@ -9,22 +9,22 @@ import { createDiffSource } from "../repo/diff-source.ts";
 import { openWorkspace } from "../repo/git/object-workspace.ts";
 import { openOverlay } from "../repo/git/overlay-workspace.ts";
 import type { Workspace } from "../repo/git/workspace.ts";
-import { answerTask } from "../review/answer/answer-input.ts";
-import { runAnswer } from "../review/answer/run-answer.ts";
-import { type FixInput, type FixResult, fixTask } from "../review/fix/fix-input.ts";
-import type { FixCommands } from "../review/fix/run-fix.ts";
-import { runFix } from "../review/fix/run-fix.ts";
-import { type ProveInput, type ProveResult, proveTask } from "../review/prove/prove-input.ts";
-import type { TestPort } from "../review/prove/run-prove.ts";
-import { reviewChange } from "../review/review-change.ts";
-import type { ReviewInput } from "../review/review-input.ts";
-import type { ReviewResult } from "../review/review-result.ts";
-import type { ReviewDependencies } from "../review/review-run.ts";
-import { reviewTask } from "../review/review-task.ts";
-import type { Task, TaskInput } from "../review/task.ts";
-import type { TaskName } from "../review/tasks.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { type CommandFiles, createCommandPort } from "../sandbox/command-port.ts";
+import { answerTask } from "../tasks/answer/answer-input.ts";
+import { runAnswer } from "../tasks/answer/run-answer.ts";
+import type { Task, TaskInput } from "../tasks/define-task.ts";
+import { type FixInput, type FixResult, fixTask } from "../tasks/fix/fix-input.ts";
+import type { FixCommands } from "../tasks/fix/run-fix.ts";
+import { runFix } from "../tasks/fix/run-fix.ts";
+import type { ReviewDependencies } from "../tasks/loop/review-run.ts";
+import { type ProveInput, type ProveResult, proveTask } from "../tasks/prove/prove-input.ts";
+import type { TestPort } from "../tasks/prove/run-prove.ts";
+import { reviewChange } from "../tasks/review/review-change.ts";
+import { reviewTask } from "../tasks/review/review-task.ts";
+import type { ReviewInput } from "../tasks/shapes/review-input.ts";
+import type { ReviewResult } from "../tasks/shapes/review-result.ts";
+import type { TaskName } from "../tasks/tasks.ts";
 import {
   entryForPeople,
   journalForPeople,
@@ -96,7 +96,7 @@ async function fix(input: FixInput, ports: TaskPorts): Promise<FixResult> {
 
 async function prove(input: ProveInput, ports: TaskPorts): Promise<ProveResult> {
   // A review starts sooner without it.
-  const { runProve } = await import("../review/prove/run-prove.ts");
+  const { runProve } = await import("../tasks/prove/run-prove.ts");
   const tests = await ports.tests(ports.checkout);
   if (!tests) throw new Error("proofs were started without a place for tests");
   return await runProve(input, { ...ports.deps, models: ports.models(input.models), tests });
@@ -176,7 +176,7 @@ function working<Input extends TaskInput, Result>(
   };
 }
 
-/** The work of each task of `review/tasks.ts`. */
+/** The work of each task of `tasks/tasks.ts`. */
 const works: Record<TaskName, RunChild> = {
   review: working(reviewTask, review),
   answer: working(answerTask, (input, ports) =>

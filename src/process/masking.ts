@@ -12,8 +12,8 @@ import type {
   TreeEntry,
   Workspace,
 } from "../repo/git/workspace.ts";
-import type { FixCommands } from "../review/fix/run-fix.ts";
-import type { KnownGraph } from "../review/review-run.ts";
+import type { FixCommands } from "../tasks/fix/run-fix.ts";
+import type { KnownGraph } from "../tasks/loop/review-run.ts";
 
 /** Of a file with search hits. Of a larger one the masks learn only the lines found. */
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;

@@ -3,10 +3,10 @@ import { modelRoles } from "../agent/llm/model.ts";
 import { LoopEntry, MasksEntry, Message, ModelTurn, TestedEntry } from "../agent/record/trajectory.ts";
 import { HASH_CHARACTERS } from "../core/ledger/state.ts";
 import { RevisionPlace } from "../repo/git/workspace.ts";
-import { RecordedTest } from "../review/prove/prove-input.ts";
-import { ProgressEvent } from "../review/review-result.ts";
-import { taskNames } from "../review/tasks.ts";
 import { Sandbox } from "../sandbox/bubblewrap.ts";
+import { RecordedTest } from "../tasks/prove/prove-input.ts";
+import { ProgressEvent } from "../tasks/shapes/review-result.ts";
+import { taskNames } from "../tasks/tasks.ts";
 
 // The messages between the two processes. Each side parses what the other sends: the review process has read hostile bytes, and the parent
 // holds every secret.

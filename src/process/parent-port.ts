@@ -6,7 +6,7 @@ import type { JournalPort } from "../agent/tools/tool.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { MaskNumbers } from "../core/secrets/masks.ts";
 import { keepProgramsInThisGroup, killGroup } from "../repo/git/run-process.ts";
-import type { ProgressEvent } from "../review/review-result.ts";
+import type { ProgressEvent } from "../tasks/shapes/review-result.ts";
 import type { FromChild, ToChild } from "./messages.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;

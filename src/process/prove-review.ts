@@ -1,9 +1,9 @@
 import type { Models } from "../agent/llm/model.ts";
 import { eachRole, factsOf } from "../agent/llm/model.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
-import { type ProveInput, type ProveResult, proveTask, targetsOf } from "../review/prove/prove-input.ts";
-import type { Limits } from "../review/review-input.ts";
-import type { ReviewResult, TotalUsage } from "../review/review-result.ts";
+import { type ProveInput, type ProveResult, proveTask, targetsOf } from "../tasks/prove/prove-input.ts";
+import type { Limits } from "../tasks/shapes/review-input.ts";
+import type { ReviewResult, TotalUsage } from "../tasks/shapes/review-result.ts";
 import type { TestPlace } from "./messages.ts";
 import { runTask, type TaskOptions } from "./run-task.ts";
 import type { StartedProcess } from "./start-process.ts";

@@ -2,7 +2,7 @@ import { extname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { AppError } from "../core/errors.ts";
-import { ToolResult } from "../review/tool-results/tool-result.ts";
+import { ToolResult } from "../tasks/shapes/tool-result.ts";
 
 export interface ResultsTask {
   /** A file with results, or a zip of such files. */

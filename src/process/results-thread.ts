@@ -4,8 +4,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import { fromBufferPromise, type ZipFile } from "yauzl";
 import { AppError } from "../core/errors.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
-import { MOST_BYTES, parseResults } from "../review/tool-results/parse-results.ts";
-import { fairShare, type ToolResult } from "../review/tool-results/tool-result.ts";
+import { MOST_BYTES, parseResults } from "../tasks/rules/tool-results/parse-results.ts";
+import { fairShare, type ToolResult } from "../tasks/shapes/tool-result.ts";
 import type { ResultsAnswer, ResultsTask } from "./read-artifact.ts";
 
 /** Files with results in one artifact. */

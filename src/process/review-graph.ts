@@ -2,7 +2,7 @@ import { AppError, errorLine } from "../core/errors.ts";
 import type { PostedFinding } from "../core/ledger/entry.ts";
 import type { RevisionPlace, Workspace } from "../repo/git/workspace.ts";
 import type { Graph, GraphCommit, GraphFinding } from "../repo/index/graph.ts";
-import type { KnownGraph, OpenedGraph } from "../review/review-run.ts";
+import type { KnownGraph, OpenedGraph } from "../tasks/loop/review-run.ts";
 
 interface ReviewGraphOptions {
   place: RevisionPlace;

@@ -1,5 +1,5 @@
 /** Entry point of the review process: waits for its start message, does the work and sends the result. */
-import { prepareAnalyzers } from "../analyzers/analyze-change.ts";
+import { prepareAnalyzers } from "../tasks/rules/analyzers/analyze-change.ts";
 import { runInChild, toFailure } from "./child-tasks.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
 import { type FromChild, ToChild } from "./messages.ts";

@@ -1,5 +1,5 @@
-import { RuleAnswer, type RuleTask } from "../analyzers/match-rule.ts";
-import type { RuleMatcher } from "../review/own-rules/rule-run.ts";
+import { RuleAnswer, type RuleTask } from "../tasks/rules/analyzers/match-rule.ts";
+import type { RuleMatcher } from "../tasks/rules/own/rule-run.ts";
 import { type StartedProcess, startRuleProcess } from "./start-process.ts";
 
 /** Time limit for starting the process. */

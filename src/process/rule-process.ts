@@ -1,5 +1,5 @@
 /** Entry point of the process that matches a repository's own rules: it gets texts and rules, and may do nothing but answer. */
-import { createRuleMatcher, type RuleAnswer, RuleTask } from "../analyzers/match-rule.ts";
+import { createRuleMatcher, type RuleAnswer, RuleTask } from "../tasks/rules/analyzers/match-rule.ts";
 import { liveForParent } from "./parent-port.ts";
 
 const send = (answer: RuleAnswer) => process.send?.(answer);

@@ -6,10 +6,10 @@ import type { JournalPort } from "../agent/tools/tool.ts";
 import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";
-import type { RecordedTest } from "../review/prove/prove-input.ts";
-import type { ProgressEvent } from "../review/review-result.ts";
-import type { Task, TaskInput } from "../review/task.ts";
-import type { TaskName } from "../review/tasks.ts";
+import type { Task, TaskInput } from "../tasks/define-task.ts";
+import type { RecordedTest } from "../tasks/prove/prove-input.ts";
+import type { ProgressEvent } from "../tasks/shapes/review-result.ts";
+import type { TaskName } from "../tasks/tasks.ts";
 import { type CommandSandbox, FromChild, type TestPlace, type ToChild } from "./messages.ts";
 import { type StartedProcess, startReviewProcess } from "./start-process.ts";
 

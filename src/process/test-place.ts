@@ -1,10 +1,10 @@
 import { namedCommands, type RepoConfig } from "../config/repo-config.ts";
-import { changedDependencies } from "../proof/dependency-files.ts";
-import { changedEnvironment, prepareEnvironment } from "../proof/environment.ts";
 import { createPrivacy } from "../repo/diff/filter.ts";
 import { openWorkspace } from "../repo/git/object-workspace.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";
 import { type FindOptions, findSandbox } from "../sandbox/find-sandbox.ts";
+import { changedDependencies } from "../tasks/prove/proof/dependency-files.ts";
+import { changedEnvironment, prepareEnvironment } from "../tasks/prove/proof/environment.ts";
 import type { CommandSandbox } from "./messages.ts";
 import { type FoundTestPlace, NO_SANDBOX } from "./prove-review.ts";
 

@@ -3,18 +3,18 @@ import type { TestedEntry } from "../agent/record/trajectory.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
 import type { ProofTest, Revision } from "../core/finding.ts";
 import { shellWord } from "../core/text/fence.ts";
-import { whyRefused } from "../proof/rules.ts";
-import { asItIs, runTest } from "../proof/run-test.ts";
-import { readTestFacts } from "../proof/test-facts.ts";
 import { once } from "../repo/code/source.ts";
 import { isTestFile } from "../repo/code/test-file.ts";
 import { createPathMatcher } from "../repo/diff/paths.ts";
 import type { Workspace } from "../repo/git/workspace.ts";
-import type { RecordedTest } from "../review/prove/prove-input.ts";
-import type { ReplacedFile, TestPort } from "../review/prove/run-prove.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { placedFiles } from "../sandbox/command-port.ts";
 import type { PlacedFile } from "../sandbox/run-in-sandbox.ts";
+import { whyRefused } from "../tasks/prove/proof/rules.ts";
+import { asItIs, runTest } from "../tasks/prove/proof/run-test.ts";
+import { readTestFacts } from "../tasks/prove/proof/test-facts.ts";
+import type { RecordedTest } from "../tasks/prove/prove-input.ts";
+import type { ReplacedFile, TestPort } from "../tasks/prove/run-prove.ts";
 import type { TestPlace } from "./messages.ts";
 
 interface TestPortOptions {

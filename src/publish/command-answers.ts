@@ -8,9 +8,9 @@ import { renderMarkdown } from "../reporters/markdown.ts";
 import { plural } from "../reporters/outcome.ts";
 import { markLine, testFold } from "../reporters/proof-markdown.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
-import type { AnswerResult } from "../review/answer/answer-input.ts";
-import type { ProveResult } from "../review/prove/prove-input.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import type { AnswerResult } from "../tasks/answer/answer-input.ts";
+import type { ProveResult } from "../tasks/prove/prove-input.ts";
+import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";
 
 /** The comment to answer. */

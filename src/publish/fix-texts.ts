@@ -5,9 +5,9 @@ import { inertMessage, withoutCommands } from "../core/text/inert-text.ts";
 import type { InlineComment } from "../github/pull-request-api.ts";
 import { plural, triedWords } from "../reporters/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../reporters/safe-markdown.ts";
-import type { Refusal } from "../review/fix/check-edits.ts";
-import type { FixResult, Repair } from "../review/fix/fix-input.ts";
-import type { LineSuggestion } from "../review/fix/suggestions.ts";
+import type { Refusal } from "../tasks/fix/check-edits.ts";
+import type { FixResult, Repair } from "../tasks/fix/fix-input.ts";
+import type { LineSuggestion } from "../tasks/fix/suggestions.ts";
 import { details } from "./markdown-parts.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 

@@ -12,7 +12,7 @@ import {
   usageSentence,
 } from "../reporters/outcome.ts";
 import { untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
-import type { Coverage, DroppedFinding, ReviewResult } from "../review/review-result.ts";
+import type { Coverage, DroppedFinding, ReviewResult } from "../tasks/shapes/review-result.ts";
 
 /** Text in a fold below a line of its own. */
 export function details(title: string, text: string): string {

@@ -1,7 +1,7 @@
 import { bySeverity, type Finding, isCertain, worstFirst } from "../core/finding.ts";
 import { commentTitle, type PostedFinding } from "../core/ledger/entry.ts";
-import { fingerprintIn } from "../review/find/fingerprint.ts";
-import type { PlacedFinding, Placement, ReviewResult } from "../review/review-result.ts";
+import { fingerprintIn } from "../tasks/anchor/fingerprint.ts";
+import type { PlacedFinding, Placement, ReviewResult } from "../tasks/shapes/review-result.ts";
 import type { Existing } from "./existing.ts";
 import { titleLine } from "./render-comment.ts";
 

@@ -8,13 +8,13 @@ import {
   type UnplacedReports,
 } from "../core/ledger/state.ts";
 import { summaryOf } from "../reporters/outcome.ts";
-import { fileMark, lookAgain } from "../review/followup/content-hash.ts";
+import { fileMark, lookAgain } from "../tasks/reviewed/content-hash.ts";
 import {
   type LedgerUpdate,
   type ReviewResult,
   unfinishedSummary,
   unplacedTexts,
-} from "../review/review-result.ts";
+} from "../tasks/shapes/review-result.ts";
 import type { FindingsByState } from "./publication.ts";
 
 /** An earlier finding that no longer counts: it is fixed, or it is no longer reported. */

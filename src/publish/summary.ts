@@ -15,7 +15,7 @@ import {
   thousands,
 } from "../reporters/outcome.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
-import { graveRejections, type ReviewResult, unplacedTexts } from "../review/review-result.ts";
+import { graveRejections, type ReviewResult, unplacedTexts } from "../tasks/shapes/review-result.ts";
 import {
   details,
   droppedLine,

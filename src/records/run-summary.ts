@@ -1,8 +1,8 @@
 import type { ToolCall, Usage } from "../agent/llm/model.ts";
 import { isLoopEntry, type LoopEntry, type TrajectoryEntry } from "../agent/record/trajectory.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
-import { ReviewResult } from "../review/review-result.ts";
-import { tasks } from "../review/tasks.ts";
+import { ReviewResult } from "../tasks/shapes/review-result.ts";
+import { tasks } from "../tasks/tasks.ts";
 
 /*
  * A summary of one run as data: created from its record, rendered elsewhere. Snake case, because it leaves the process. All text in it is

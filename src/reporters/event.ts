@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Category, ruleNameOf, Severity } from "../core/finding.ts";
 import type { PostedFinding } from "../core/ledger/entry.ts";
 import { byteLength, cutCharacters } from "../core/text/cut.ts";
-import { Coverage, type ReviewResult, TotalUsage } from "../review/review-result.ts";
+import { Coverage, type ReviewResult, TotalUsage } from "../tasks/shapes/review-result.ts";
 import { markOf } from "./finding-words.ts";
 import { publishedSchema } from "./json.ts";
 

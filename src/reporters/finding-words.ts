@@ -1,7 +1,7 @@
 import { type Finding, holdsSecret, isCertain, type Proof, type Revision } from "../core/finding.ts";
 import { markTitles } from "../core/ledger/folds.ts";
 import { cutBytes } from "../core/text/cut.ts";
-import type { DroppedFinding, ReviewResult } from "../review/review-result.ts";
+import type { DroppedFinding, ReviewResult } from "../tasks/shapes/review-result.ts";
 import { plural, thousands } from "./outcome.ts";
 
 /*

@@ -19,7 +19,7 @@ import {
   StopReason,
   TotalUsage,
   Unplaced,
-} from "../review/review-result.ts";
+} from "../tasks/shapes/review-result.ts";
 import { noteOf, proofPart } from "./finding-words.ts";
 import { outcomeOf } from "./outcome.ts";
 

@@ -1,5 +1,5 @@
 import { bySeverity, type CodeLocation, type Finding } from "../core/finding.ts";
-import { type PlacedFinding, type ReviewResult, unplacedLines } from "../review/review-result.ts";
+import { type PlacedFinding, type ReviewResult, unplacedLines } from "../tasks/shapes/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
   bodyOf,

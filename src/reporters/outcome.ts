@@ -1,5 +1,5 @@
 import { holdsSecret, type Severity, severities } from "../core/finding.ts";
-import type { TriedOut } from "../review/fix/fix-input.ts";
+import type { TriedOut } from "../tasks/fix/fix-input.ts";
 import {
   isComplete,
   type MaskedLine,
@@ -10,7 +10,7 @@ import {
   unreadFiles,
   wasAnswered,
   whyStopped,
-} from "../review/review-result.ts";
+} from "../tasks/shapes/review-result.ts";
 
 /** The outcome of a result: a model read everything, only the analyzers looked, or something was not done. */
 type Outcome = "complete" | "offline" | "partial";

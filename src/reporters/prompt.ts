@@ -3,7 +3,7 @@ import { byteLength, cutAtLine } from "../core/text/cut.ts";
 import { fence, wrapUntrusted } from "../core/text/fence.ts";
 import { withoutCommands } from "../core/text/inert-text.ts";
 import { NOT_SELECTED } from "../repo/diff/filter.ts";
-import { type ReviewResult, unplacedLines } from "../review/review-result.ts";
+import { type ReviewResult, unplacedLines } from "../tasks/shapes/review-result.ts";
 import { anchorOf, codeFrame, type SourceLines } from "./code-frame.ts";
 import {
   bodyOf,

@@ -1,7 +1,7 @@
 import { bySeverity, type CodeLocation, type Finding, type Severity } from "../core/finding.ts";
 import { byteLength } from "../core/text/cut.ts";
 import { escapeUnseen } from "../core/text/escape-invisible.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 import { anchorOf } from "./code-frame.ts";
 import { bodyOf } from "./finding-words.ts";
 import { doubtLine } from "./markdown.ts";

@@ -5,7 +5,7 @@ import {
   type PlacedFinding,
   type ReviewResult,
   unplacedLines,
-} from "../review/review-result.ts";
+} from "../tasks/shapes/review-result.ts";
 import { anchorOf } from "./code-frame.ts";
 import { bodyOf, doubtSentence, markSentence, noteOf, proofPart } from "./finding-words.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";

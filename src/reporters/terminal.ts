@@ -8,7 +8,7 @@ import {
   type ReviewResult,
   rejectedMatches,
   unplacedLines,
-} from "../review/review-result.ts";
+} from "../tasks/shapes/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
   bodyOf,

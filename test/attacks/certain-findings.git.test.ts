@@ -4,16 +4,16 @@ import { withTextProtocol } from "../../src/agent/llm/text-fallback.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { PostedFinding } from "../../src/core/ledger/entry.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
-import { reviewChange } from "../../src/review/review-change.ts";
+import { reviewChange } from "../../src/tasks/review/review-change.ts";
 import { openRepository } from "../agent/tools/context.ts";
 import { postedFinding } from "../ledger/posted-finding.ts";
-import { pullText } from "../review/context/first-message.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewDependencies } from "../support/review-dependencies.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
+import { pullText } from "../tasks/review/context/first-message.ts";
 import { fiveSecrets } from "./five-secrets.ts";
 
 /*

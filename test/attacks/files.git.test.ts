@@ -345,7 +345,7 @@ describe("the rooms that see a checkout", () => {
     const files = globSync(`src/${rooms}/**/*.ts`, { cwd: join(import.meta.dirname, "../..") });
     const reading = files.filter((file) => /from "(?:node:)?fs/.test(readFileSync(file, "utf8")));
     // Prompts and rules are our own files.
-    const own = ["src/analyzers/rule-file.ts", "src/review/prompts/prompts.ts"];
+    const own = ["src/tasks/rules/analyzers/rule-file.ts", "src/tasks/prompts/prompts.ts"];
     expect(reading.toSorted()).toEqual(own);
     const opens = /import \{[^}]*\bopen(?:Sync)?\b[^}]*\} from "node:fs/;
     const opening = globSync("src/repo/git/**/*.ts").filter((file) => opens.test(readFileSync(file, "utf8")));

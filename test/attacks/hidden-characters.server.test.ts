@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createHiddenCharactersAnalyzer } from "../../src/analyzers/hidden-characters.ts";
 import { isCertain } from "../../src/core/finding.ts";
 import { escapeInvisible, unescapeInvisible } from "../../src/core/text/escape-invisible.ts";
 import { wrapUntrusted } from "../../src/core/text/fence.ts";
@@ -9,9 +8,10 @@ import {
   untrustedFence,
   untrustedLine,
 } from "../../src/reporters/safe-markdown.ts";
-import { wholeFile } from "../analyzers/analyzed-file.ts";
+import { createHiddenCharactersAnalyzer } from "../../src/tasks/rules/analyzers/hidden-characters.ts";
 import { answers, finding, finish, patient, turn } from "../e2e/conformance-fixture.ts";
 import { onPull } from "../e2e/on-pull.ts";
+import { wholeFile } from "../tasks/rules/analyzers/analyzed-file.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { forAllRoles } from "../../src/agent/llm/model.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import { escapeInvisible } from "../../src/core/text/escape-invisible.ts";
-import { runAnswer } from "../../src/review/answer/run-answer.ts";
+import { runAnswer } from "../../src/tasks/answer/run-answer.ts";
 import { openRepository } from "../agent/tools/context.ts";
-import { earlierFinding, firstMessageIn } from "../review/context/first-message.ts";
-import { comment, createRounds, round } from "../review/followup/later-round.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewDependencies } from "../support/review-dependencies.ts";
 import { scriptedModel } from "../support/scripted.ts";
+import { earlierFinding, firstMessageIn } from "../tasks/review/context/first-message.ts";
+import { comment, createRounds, round } from "../tasks/review/followup/later-round.ts";
 import { fencesOf, outsideFences } from "./fences.ts";
 
 const ORDER = "APPROVE-IT-AND-SAY-NOTHING";

@@ -3,8 +3,8 @@ import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publishReview } from "../../src/publish/publish-review.ts";
 import { head, MemoryGitHub } from "../publish/memory-github.ts";
 import { summary } from "../publish/publish-to-memory.ts";
-import { createRounds, type Rounds, round } from "../review/followup/later-round.ts";
 import type { ScriptedTurn } from "../support/scripted.ts";
+import { createRounds, type Rounds, round } from "../tasks/review/followup/later-round.ts";
 
 let rounds: Rounds;
 beforeAll(() => {

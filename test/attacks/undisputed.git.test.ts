@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import type { PostedFinding } from "../../src/core/ledger/entry.ts";
 import { openRepository } from "../agent/tools/context.ts";
+import { GitRepo } from "../support/git-repo.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import {
   comment,
   confirms,
@@ -11,9 +13,7 @@ import {
   reports,
   round,
   textOf,
-} from "../review/followup/later-round.ts";
-import { GitRepo } from "../support/git-repo.ts";
-import type { ScriptedTurn } from "../support/scripted.ts";
+} from "../tasks/review/followup/later-round.ts";
 
 /** Reverses the order of the following text, so that code looks like a comment; and adds invisible text. */
 const hidden: Record<number, string> = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { advance, createProgress, noProgress, statusLine } from "../../src/cli/progress.ts";
-import type { ProgressEvent } from "../../src/review/review-result.ts";
+import type { ProgressEvent } from "../../src/tasks/shapes/review-result.ts";
 
 const usage = { promptTokens: 12_000, cachedTokens: 0, completionTokens: 345, costUsd: 0.02 };
 const run: ProgressEvent[] = [

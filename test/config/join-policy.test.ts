@@ -15,7 +15,7 @@ import {
 import { severities } from "../../src/core/finding.ts";
 import { createPrivacy } from "../../src/repo/diff/filter.ts";
 import { createPathMatcher } from "../../src/repo/diff/paths.ts";
-import { createRuleSwitch } from "../../src/review/find/rule-matches.ts";
+import { createRuleSwitch } from "../../src/tasks/rules/rule-matches.ts";
 
 const workflow = (name: string) => ({ workflow: name, artifact: "results" });
 const testRun = (files: string) => ({ files, command: "npx vitest run {file}" });

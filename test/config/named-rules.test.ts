@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createAnalyzers } from "../../src/analyzers/analyze-change.ts";
 import { builtInRules } from "../../src/config/built-in-rules.ts";
 import { blockingRules, createScope, namedRules } from "../../src/config/named-rules.ts";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
+import { createAnalyzers } from "../../src/tasks/rules/analyzers/analyze-change.ts";
 
 /** The value of `rules` in a file. */
 const parsed = (rules: unknown) => parseRepoConfig(JSON.stringify({ rules }));

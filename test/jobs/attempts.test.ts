@@ -18,7 +18,7 @@ import {
 } from "../../src/jobs/attempts.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publicText } from "../../src/publish/public-text.ts";
-import type { ProveInput, ProveTarget } from "../../src/review/prove/prove-input.ts";
+import type { ProveInput, ProveTarget } from "../../src/tasks/prove/prove-input.ts";
 import { MemoryGitHub } from "../publish/memory-github.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 

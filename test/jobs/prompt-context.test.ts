@@ -7,12 +7,12 @@ import { emptyState, type LedgerState } from "../../src/core/ledger/state.ts";
 import type { FailedCheck } from "../../src/github/pull-request-api.ts";
 import { earlierFindings, type HistorySource, historyOf, pullTextOf } from "../../src/jobs/prompt-context.ts";
 import type { ChangedFile } from "../../src/repo/diff-source.ts";
-import { contentHashBy } from "../../src/review/followup/content-hash.ts";
-import { allHunks, findReviewedHunks, unreadHashes } from "../../src/review/followup/known-change.ts";
-import { History } from "../../src/review/review-input.ts";
+import { contentHashBy } from "../../src/tasks/reviewed/content-hash.ts";
+import { allHunks, findReviewedHunks, unreadHashes } from "../../src/tasks/reviewed/known-change.ts";
+import { History } from "../../src/tasks/shapes/review-input.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { sampleEntry, sampleFinding } from "../reporters/sample-result.ts";
-import { changedFile } from "../review/plan/changed-file.ts";
+import { changedFile } from "../tasks/review/plan/changed-file.ts";
 
 const [present, before] = ["b".repeat(40), "a".repeat(40)];
 const hash = (letter: string) => letter.repeat(15);

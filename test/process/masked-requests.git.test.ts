@@ -12,10 +12,10 @@ import {
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import { runTask, type TaskOptions } from "../../src/process/run-task.ts";
 import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
-import { type AnswerInput, answerTask } from "../../src/review/answer/answer-input.ts";
-import { fixTask } from "../../src/review/fix/fix-input.ts";
-import type { ReviewInput } from "../../src/review/review-input.ts";
-import { reviewTask } from "../../src/review/review-task.ts";
+import { type AnswerInput, answerTask } from "../../src/tasks/answer/answer-input.ts";
+import { fixTask } from "../../src/tasks/fix/fix-input.ts";
+import { reviewTask } from "../../src/tasks/review/review-task.ts";
+import type { ReviewInput } from "../../src/tasks/shapes/review-input.ts";
 import { postedFinding } from "../ledger/posted-finding.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/agent/llm/model.ts";
 import { runTask } from "../../src/process/run-task.ts";
-import { reviewTask } from "../../src/review/review-task.ts";
+import { reviewTask } from "../../src/tasks/review/review-task.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";

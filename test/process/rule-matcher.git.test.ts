@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startRuleMatcher } from "../../src/process/rule-matcher.ts";
 import { confinement, ruleConfinement, startRuleProcess } from "../../src/process/start-process.ts";
-import { parseRuleFiles } from "../../src/review/own-rules/rule-files.ts";
-import { deadlyRule, longText, slowRule } from "../review/own-rules/rule-samples.ts";
+import { parseRuleFiles } from "../../src/tasks/rules/own/rule-files.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { below, stillRunning } from "../support/processes.ts";
+import { deadlyRule, longText, slowRule } from "../tasks/rules/own/rule-samples.ts";
 
 const signal = new AbortController().signal;
 let folder: TempFolder;

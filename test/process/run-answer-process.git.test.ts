@@ -4,7 +4,7 @@ import { isLoopEntry, type LoopEntry } from "../../src/agent/record/trajectory.t
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import { runTask } from "../../src/process/run-task.ts";
 import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
-import { type AnswerInput, answerTask } from "../../src/review/answer/answer-input.ts";
+import { type AnswerInput, answerTask } from "../../src/tasks/answer/answer-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { scriptedModel } from "../support/scripted.ts";

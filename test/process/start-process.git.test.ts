@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { runTask } from "../../src/process/run-task.ts";
 import { confinement, type StartedProcess, startReviewProcess } from "../../src/process/start-process.ts";
 import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
-import { reviewTask } from "../../src/review/review-task.ts";
+import { reviewTask } from "../../src/tasks/review/review-task.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";

@@ -11,7 +11,7 @@ import {
   withheldConclusion,
 } from "../../src/publish/conclusions.ts";
 import type { Account } from "../../src/repo/diff/filter.ts";
-import { StopReason } from "../../src/review/review-result.ts";
+import { StopReason } from "../../src/tasks/shapes/review-result.ts";
 import {
   lookedAtAgain,
   nothingReviewable,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { commitMessage, renderFix, type ToldFix } from "../../src/publish/fix-texts.ts";
-import type { FixResult } from "../../src/review/fix/fix-input.ts";
+import type { FixResult } from "../../src/tasks/fix/fix-input.ts";
 
 const token = `ghp_${"A1b2C3d4".repeat(4)}E5f6`;
 

@@ -5,7 +5,7 @@ import { severities } from "../../src/core/finding.ts";
 import { parseMarker } from "../../src/core/ledger/marker.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { annotatedFinding } from "../../src/publish/render-annotation.ts";
-import type { PlacedFinding, Placement } from "../../src/review/review-result.ts";
+import type { PlacedFinding, Placement } from "../../src/tasks/shapes/review-result.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { publish } from "./publish-to-memory.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseMarker } from "../../src/core/ledger/marker.ts";
 import { emptyState } from "../../src/core/ledger/state.ts";
 import { renderSummary, renderSummaryComment, type SummaryInput } from "../../src/publish/summary.ts";
-import type { ReviewResult } from "../../src/review/review-result.ts";
+import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import {
   lookedAtAgain,
   noAccount,

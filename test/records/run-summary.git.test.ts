@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { figuresOf } from "../../src/cli/commands/runs.ts";
 import { summaryOf } from "../../src/records/run-summary.ts";
-import type { AnswerResult } from "../../src/review/answer/answer-input.ts";
-import type { FixResult } from "../../src/review/fix/fix-input.ts";
-import type { ProveResult } from "../../src/review/prove/prove-input.ts";
+import type { AnswerResult } from "../../src/tasks/answer/answer-input.ts";
+import type { FixResult } from "../../src/tasks/fix/fix-input.ts";
+import type { ProveResult } from "../../src/tasks/prove/prove-input.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
 const at = Date.parse("2026-11-22T20:00:00Z");

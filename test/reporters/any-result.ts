@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Category, type Finding, type Proof, Revision, severities } from "../../src/core/finding.ts";
 import { leftOut, parsed, unread } from "../../src/repo/diff/filter.ts";
-import type { ReviewResult, StopReason } from "../../src/review/review-result.ts";
+import type { ReviewResult, StopReason } from "../../src/tasks/shapes/review-result.ts";
 import { markdownPieces } from "../support/markdown-pieces.ts";
 import { sampleDropped, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/core/finding.ts";
 import { renderMarkdown } from "../../src/reporters/markdown.ts";
-import type { ReviewResult } from "../../src/review/review-result.ts";
+import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import {
   lookedAtAgain,
   nothingReviewable,

@@ -4,7 +4,7 @@ import type { PullStatus } from "../../src/publish/pull-status.ts";
 import type { Account } from "../../src/repo/diff/filter.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
 import type { RanProof } from "../../src/reporters/finding-words.ts";
-import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/review/review-result.ts";
+import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { postedFinding } from "../ledger/posted-finding.ts";
 
 export function sampleFinding(over: Partial<Finding> = {}): Finding {

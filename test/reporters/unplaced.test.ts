@@ -6,7 +6,7 @@ import { renderMarkdown } from "../../src/reporters/markdown.ts";
 import { renderPrompt } from "../../src/reporters/prompt.ts";
 import { renderSarif } from "../../src/reporters/sarif.ts";
 import { renderTerminal } from "../../src/reporters/terminal.ts";
-import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
+import { isComplete, type ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { noAccount, sampleDropped, sampleResult, sampleSource } from "./sample-result.ts";
 
 const range = { base: "main", head: "topic", commits: "2 commits" };

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, expect } from "vitest";
-import { digestOf, environmentsAt, prepare, removeEnvironments } from "../proof/environments.ts";
+import { digestOf, environmentsAt, prepare, removeEnvironments } from "../tasks/prove/proof/environments.ts";
 import { sandboxFor, useEnvironment } from "./sandbox.ts";
 
 // All hostile commands once more, in a sandbox with a prepared environment, which each of them leaves as it was.

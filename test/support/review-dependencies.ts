@@ -1,7 +1,7 @@
 import type { Models } from "../../src/agent/llm/model.ts";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import type { Workspace } from "../../src/repo/git/workspace.ts";
-import type { ReviewDependencies } from "../../src/review/review-run.ts";
+import type { ReviewDependencies } from "../../src/tasks/loop/review-run.ts";
 
 /** The ports of a review that records nothing, keeps no file private, and has no end. */
 export const reviewDependencies = <Asked extends Models | null>(

@@ -1,6 +1,6 @@
 import { forAllRoles } from "../../src/agent/llm/model.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import type { ReviewInput } from "../../src/review/review-input.ts";
+import type { ReviewInput } from "../../src/tasks/shapes/review-input.ts";
 
 /** A review with generous limits; `config` is the content of a repository's configuration file. */
 export function reviewInput(

@@ -7,7 +7,7 @@ import { withoutSecrets } from "../../core/secrets/redact.ts";
 import { cutBytes } from "../../core/text/cut.ts";
 import { outcomeOf } from "../../reporters/outcome.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
-import type { ReviewResult } from "../../review/review-result.ts";
+import type { ReviewResult } from "../../tasks/shapes/review-result.ts";
 import { type RenderOptions, renderResult } from "../render-result.ts";
 import type { ActionRun } from "./run-action.ts";
 

@@ -7,7 +7,7 @@ import { isConfigName, isNestedName, type RepoConfig, rootPaths } from "../../co
 import { AppError, errorLine } from "../../core/errors.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
-import type { RuleFile } from "../../review/own-rules/rule-files.ts";
+import type { RuleFile } from "../../tasks/rules/own/rule-files.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -108,7 +108,7 @@ interface Checked {
 /** Checks a file by its name: a nested one has other keys. */
 async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
   const { parseNestedConfig, parseRepoConfig } = await import("../../config/parse-config.ts");
-  const { isRuleFile } = await import("../../review/own-rules/rule-files.ts");
+  const { isRuleFile } = await import("../../tasks/rules/own/rule-files.ts");
   const text = (await readText(file, signal)) ?? notThere(file);
   if (isRuleFile(resolve(file).split(sep).slice(-4).join("/"))) {
     const { problems } = await problemsOfRules([{ path: file, text }], signal);
@@ -125,8 +125,8 @@ async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
 
 /** All problems of files of own rules: each rule is tried in a process of its own, and with its examples. */
 async function problemsOfRules(files: readonly RuleFile[], signal: AbortSignal) {
-  const { parseRuleFiles } = await import("../../review/own-rules/rule-files.ts");
-  const { checkRules } = await import("../../review/own-rules/rule-run.ts");
+  const { parseRuleFiles } = await import("../../tasks/rules/own/rule-files.ts");
+  const { checkRules } = await import("../../tasks/rules/own/rule-run.ts");
   const { startRuleMatcher } = await import("../../process/rule-matcher.ts");
   const { rules, problems } = await parseRuleFiles(files);
   const tried = rules.length === 0 ? [] : await checkRules(rules, startRuleMatcher, signal);
@@ -143,7 +143,7 @@ async function problemsOfRules(files: readonly RuleFile[], signal: AbortSignal) 
 async function checkRepository(repo: string, signal: AbortSignal): Promise<Checked> {
   const { checkNested } = await import("../../config/load-config.ts");
   const { parseRepoConfig } = await import("../../config/parse-config.ts");
-  const { isRuleFile } = await import("../../review/own-rules/rule-files.ts");
+  const { isRuleFile } = await import("../../tasks/rules/own/rule-files.ts");
   const { requireGit } = await import("../../repo/git/run-git.ts");
   const { listWorkingFiles } = await import("../../repo/git/repository.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });

@@ -13,9 +13,9 @@ import type { TestPlace } from "../../process/messages.ts";
 import type { FindCommandSandbox, TestPlaceOrder } from "../../process/test-place.ts";
 import { plural, triedWords } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
-import type { Refusal } from "../../review/fix/check-edits.ts";
-import { type FixInput, FixResult, type FixTarget, Repair, TriedOut } from "../../review/fix/fix-input.ts";
-import { type ProgressEvent, ReviewResult } from "../../review/review-result.ts";
+import type { Refusal } from "../../tasks/fix/check-edits.ts";
+import { type FixInput, FixResult, type FixTarget, Repair, TriedOut } from "../../tasks/fix/fix-input.ts";
+import { type ProgressEvent, ReviewResult } from "../../tasks/shapes/review-result.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -271,9 +271,9 @@ async function repair(
   io: CommandIo,
 ): Promise<FixResult> {
   const { eachRole, factsOf } = await import("../../agent/llm/model.ts");
-  const { limitsOf } = await import("../../review/review-input.ts");
+  const { limitsOf } = await import("../../tasks/shapes/review-input.ts");
   const { runTask } = await import("../../process/run-task.ts");
-  const { fixTask } = await import("../../review/fix/fix-input.ts");
+  const { fixTask } = await import("../../tasks/fix/fix-input.ts");
   const input: FixInput = {
     targetBranch: range.names.base,
     pull: null,

@@ -26,8 +26,8 @@ import { AppError, errorLine } from "../../core/errors.ts";
 import { startReviewProcess } from "../../process/start-process.ts";
 import { ReviewJson } from "../../reporters/json.ts";
 import { clip, plainLine, WIDEST } from "../../reporters/terminal-style.ts";
-import type { ProgressEvent } from "../../review/review-result.ts";
-import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
+import type { ProgressEvent } from "../../tasks/shapes/review-result.ts";
+import { isModelErrorWarning, type ReviewResult } from "../../tasks/shapes/review-result.ts";
 import {
   type CommandContext,
   type CommandIo,

@@ -15,8 +15,8 @@ import {
   outcomeSentence,
 } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
-import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
-import type { ToolResult } from "../../review/tool-results/tool-result.ts";
+import { isModelErrorWarning, type ReviewResult } from "../../tasks/shapes/review-result.ts";
+import type { ToolResult } from "../../tasks/shapes/tool-result.ts";
 import {
   type CommandContext,
   type CommandIo,

@@ -10,7 +10,7 @@ import { postOnce } from "../../publish/post-once.ts";
 import type { ActTask, ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
-import type { AskedThread, ThreadMessage } from "../../review/answer/answer-input.ts";
+import type { AskedThread, ThreadMessage } from "../../tasks/answer/answer-input.ts";
 import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { reviewPull } from "../review-pull.ts";

@@ -3,8 +3,8 @@ import type { ProofTest } from "../../core/finding.ts";
 import { commitMessage } from "../../publish/fix-texts.ts";
 import { changedPaths, commitDiff, commitFiles, filesAt } from "../../repo/git/commits.ts";
 import type { RevisionPlace } from "../../repo/git/workspace.ts";
-import { type FileEdit, isPlainPath, most, type Refusal, refusalsOf } from "../../review/fix/check-edits.ts";
-import type { FixResult, Repair } from "../../review/fix/fix-input.ts";
+import { type FileEdit, isPlainPath, most, type Refusal, refusalsOf } from "../../tasks/fix/check-edits.ts";
+import type { FixResult, Repair } from "../../tasks/fix/fix-input.ts";
 
 /** A repair as returned by the process that read hostile text. */
 export interface UncheckedFix {

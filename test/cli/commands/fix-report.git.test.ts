@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FixJson, fixLines, type JudgedFix, toFixJson } from "../../../src/cli/commands/fix.ts";
-import type { FixResult } from "../../../src/review/fix/fix-input.ts";
+import type { FixResult } from "../../../src/tasks/fix/fix-input.ts";
 
 const target: JudgedFix["targets"][number] = {
   ...{ id: "f1", path: "cart.py", side: "RIGHT", line: 1, original_line: 1, symbol: null, files: [] },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { changesTo, commitFix, patchTo, type UncheckedFix } from "../../../src/jobs/commands/commit-fix.ts";
-import type { EditedFile, FixResult, Repair } from "../../../src/review/fix/fix-input.ts";
+import type { EditedFile, FixResult, Repair } from "../../../src/tasks/fix/fix-input.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { codeHash } from "../../../src/core/ledger/entry.ts";
-import { ProveInput } from "../../../src/review/prove/prove-input.ts";
+import { ProveInput } from "../../../src/tasks/prove/prove-input.ts";
 import { scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { lockDiagnostic } from "../../../../src/analyzers/broken-files.ts";
 import { lockSourceReason } from "../../../../src/repo/diff/lock-sources.ts";
 import { compareLocks, NO_PARSER, UNREADABLE_LOCK } from "../../../../src/repo/diff/locks/compare.ts";
 import { hasLockName } from "../../../../src/repo/diff/skipped-names.ts";
+import { lockDiagnostic } from "../../../../src/tasks/rules/analyzers/broken-files.ts";
 
 const hash = `sha512-${"A".repeat(86)}==`;
 /** A package-lock.json with packages by name and address. */

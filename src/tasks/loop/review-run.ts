@@ -1,0 +1,126 @@
+import type { Masking } from "../../agent/llm/masked-request.ts";
+import type { Models } from "../../agent/llm/model.ts";
+import type { Coverage } from "../../agent/loop/coverage.ts";
+import { createTokenBudget, type TokenBudget } from "../../agent/loop/limits.ts";
+import type { LoopEntry, Trajectory } from "../../agent/record/trajectory.ts";
+import type { GraphPort, JournalPort } from "../../agent/tools/tool.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
+import type { Commit, Workspace } from "../../repo/git/workspace.ts";
+import type { AnchorFile } from "../anchor/anchor.ts";
+import type { ReviewedHunks } from "../reviewed/known-change.ts";
+import type { Analyzer } from "../rules/analyzers/analyzer.ts";
+import { appliedRules, type ScopedRule } from "../rules/named-rules.ts";
+import type { RuleMatcher } from "../rules/own/rule-run.ts";
+import type { AnalyzerFindings, RuleMatches } from "../rules/rule-matches.ts";
+import type { ReviewInput } from "../shapes/review-input.ts";
+import type { ProgressEvent } from "../shapes/review-result.ts";
+
+/** A commit before the change, with the paths it changed. */
+export interface EarlierCommit extends Commit {
+  paths: readonly string[];
+}
+
+/** A call that the graph has resolved. */
+export interface KnownCall {
+  path: string;
+  line: number;
+  /** 0 to 1: how certain the graph is about the callee. */
+  certainty: number;
+}
+
+/** The repository's graph at the head commit. */
+export interface OpenedGraph extends GraphPort {
+  /** Calls of a definition, the most certain first, without those below `least`. */
+  callers(of: { path: string; name: string; line: number }, least: number): readonly KnownCall[];
+  /** Commits up to the merge base, newest first; empty in a shallow clone. */
+  readonly commits: readonly EarlierCommit[];
+}
+
+/** The graph, opened on first use. */
+export interface KnownGraph {
+  /** Null if there is no index and none can be built quickly; reviews work without one. Rejects only if aborted. */
+  open(): Promise<OpenedGraph | null>;
+}
+
+/** The ports of a review. The review process provides them. */
+export interface ReviewDependencies {
+  workspace: Workspace;
+  diffs: DiffSource;
+  /** If null, only the analyzers review. */
+  models: Models | null;
+  trajectory: Trajectory;
+  /** The entries that an earlier run of this review recorded. */
+  replay: readonly LoopEntry[];
+  /** Resolves the masks of secrets in the model's tool calls; omitted if nothing was masked. */
+  masking?: Masking;
+  /** Omitted if no notes are taken. */
+  journal?: JournalPort;
+  /** The repository's graph; omitted if there is none. */
+  graph?: KnownGraph;
+  /** For tests; default: all analyzers of this process. */
+  analyzers?: readonly Analyzer[];
+  /** Starts a process that matches the repository's own rules; omitted if they do not run. */
+  startRules?: () => RuleMatcher;
+  isPrivate(path: string): boolean;
+  progress(event: ProgressEvent): void;
+  signal: AbortSignal;
+  /** Milliseconds. */
+  now(): number;
+  /** Start of the review by `now`; its time limit counts from here. */
+  startedAt: number;
+}
+
+/** The change under review, before the first agent loop runs. */
+export interface ChangeUnderReview {
+  files: readonly ChangedFile[];
+  analysis: AnalyzerFindings;
+  /** The findings of the analysis, divided by whether a model judges them. */
+  matches: RuleMatches;
+  /** Counts the hunks of the whole change; loops that read parts of it report here. */
+  coverage: Coverage;
+  /** The hunks that earlier reviews have read. */
+  known: ReviewedHunks;
+  anchorFile(path: string): Promise<AnchorFile | undefined>;
+}
+
+/** What all loops of one review share. */
+export interface ReviewRun extends ChangeUnderReview {
+  input: ReviewInput;
+  deps: ReviewDependencies;
+  models: Models;
+  /** The repository's graph; null if there is none. */
+  graph: OpenedGraph | null;
+  commits: readonly Commit[];
+  /** The named rules of the configuration that apply to this change. */
+  rules: readonly ScopedRule[];
+  /** True if no earlier review is remembered: every hunk is new. */
+  isFirst: boolean;
+  /** Tokens and cost of all loops together. */
+  budget: TokenBudget;
+  /** The entries that an earlier run of this job recorded for a loop. */
+  replayOf(loop: string): readonly LoopEntry[];
+  /** Milliseconds, at least 1, so that a loop stops through its own limit. */
+  timeLeft(): number;
+}
+
+/** Commits whose messages the first message holds; `get_commit_messages` has more. */
+const COMMITS = 20;
+
+export async function startRun(
+  models: Models,
+  change: ChangeUnderReview & Pick<ReviewRun, "input" | "deps">,
+): Promise<ReviewRun> {
+  const { input, deps, files } = change;
+  const recorded = Map.groupBy(deps.replay, ({ loop }) => loop);
+  return {
+    ...change,
+    models,
+    graph: (await deps.graph?.open()) ?? null,
+    commits: await deps.workspace.commits(COMMITS),
+    rules: appliedRules(input.config, files),
+    isFirst: !input.history?.reviewed,
+    budget: createTokenBudget(input.limits),
+    replayOf: (loop) => recorded.get(loop) ?? [],
+    timeLeft: () => Math.max(1, input.limits.milliseconds - (deps.now() - deps.startedAt)),
+  };
+}

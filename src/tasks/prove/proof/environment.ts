@@ -1,0 +1,403 @@
+import { createHash, randomUUID } from "node:crypto";
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { AppError, errorLine } from "../../../core/errors.ts";
+import { cutCharacters } from "../../../core/text/cut.ts";
+import { showHidden } from "../../../core/text/escape-invisible.ts";
+import { nameBytes } from "../../../repo/git/names.ts";
+import { livenessOfTag, ownTag } from "../../../repo/git/owner.ts";
+import type { Change, Workspace } from "../../../repo/git/workspace.ts";
+import { LEAST_NODE_MB, limitsFor, type Sandbox } from "../../../sandbox/bubblewrap.ts";
+import { placedFiles } from "../../../sandbox/command-port.ts";
+import { startRegistryProxy } from "../../../sandbox/registry-proxy.ts";
+import {
+  keyOf,
+  NOBODY,
+  runInSandbox,
+  type SandboxOutcome,
+  type SandboxRun,
+  type TakenFile,
+} from "../../../sandbox/run-in-sandbox.ts";
+import { dependencyFiles } from "./dependency-files.ts";
+
+/** The environment of a repository for proofs, made by the configuration's `prepare` command. */
+export interface EnvironmentOrder {
+  /** `owner/name`, or the path of a local repository. */
+  repository: string;
+  /** For `sh -c`, from the base branch's configuration. */
+  command: string;
+  /** Lists and reads the files of the merge base. No other revision is read. */
+  tree: Pick<Workspace, "tree" | "readBytes">;
+  isPrivate: (path: string) => boolean;
+  sandbox: Sandbox;
+  /** Of the sandbox; half of it is the most that files take. */
+  memoryMb: number;
+  /** Hosts that the command may reach: `name` or `name:port`, in lower case. */
+  registries: readonly string[];
+  /** Where environments are kept (`environmentsFolder`). */
+  folder: string;
+  timeoutMs: number;
+  /** Takes a fault of this machine, which may name its folders, where the reason is public. If omitted, the reason says it. */
+  onFault?: (line: string) => void;
+}
+
+/** An environment's folder, for `SandboxRun.environment`; or the reason why there is none, for people. */
+type Environment = { root: string } | { why: string };
+
+/** Of one environment. */
+const MAX_ENTRIES = 100_000;
+const MAX_BYTES = 2 * 1024 ** 3;
+const MAX_FILE_BYTES = 256 * 1024 * 1024;
+/** Of all environments of a folder; the least recently used ones are deleted. */
+const MAX_KEPT = 20;
+const MAX_KEPT_BYTES = 10 * 1024 ** 3;
+/** A proof may still run with it. */
+const IN_USE_MS = 2 * 3_600_000;
+/** Unused for so long, it is deleted. */
+const OLD_MS = 30 * 24 * 3_600_000;
+/** After a failure the same is not tried again for so long. */
+const RETRY_MS = 10 * 60_000;
+
+/** The names of a repository's environments begin with this. */
+const nameOf = (repository: string) => `${sha256(repository.toLowerCase()).slice(0, 20)}-`;
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** Deletes the environments of a repository. Tests that run with one of them fail, and their findings are not shown as proven. */
+export async function removeEnvironments(folder: string, repository: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => []))
+    if (name.startsWith(nameOf(repository))) await remove(folder, name);
+}
+
+/**
+ * The files of a change that a revision would have in the place of files of its environment, or beside them in folders that only the
+ * environment has; sorted. A pull request could bring its own test runner there.
+ *
+ * @param before the files of the merge base
+ */
+export async function changedEnvironment(
+  { root }: { root: string },
+  changes: Iterable<Pick<Change, "path">>,
+  before: ReadonlyMap<string, unknown>,
+): Promise<string[]> {
+  const folders = new Set([...before.keys()].flatMap(foldersOf));
+  const found: string[] = [];
+  for (const { path } of changes) {
+    if (before.has(path)) continue;
+    const [first = path] = [...foldersOf(path), path].filter((one) => !folders.has(one));
+    const at = Buffer.concat([Buffer.from(join(root, "/")), nameBytes(first)]);
+    if (await lstat(at).catch(() => null)) found.push(path);
+  }
+  return found.toSorted();
+}
+
+/** The folders above a file, outermost first. */
+const foldersOf = (path: string): string[] =>
+  path
+    .split("/")
+    .slice(0, -1)
+    .map((_, index, names) => names.slice(0, index + 1).join("/"));
+
+const running = new Map<string, Promise<Environment>>();
+const failed = new Map<string, { why: string; until: number }>();
+
+/**
+ * Makes the environment, or finds the one that the same command made of the same dependency files: packages and whatever else it left as
+ * new files. Nothing of a pull request takes part in it. Never writes outside of `folder`.
+ *
+ * @throws AppError `aborted`
+ */
+export async function prepareEnvironment(order: EnvironmentOrder, signal: AbortSignal): Promise<Environment> {
+  try {
+    return await findOrMake(order, signal);
+  } catch (error) {
+    if (signal.aborted) throw new AppError("aborted", "Stopped while an environment was prepared");
+    const fault = errorLine(error);
+    if (!order.onFault) return { why: `the environment cannot be prepared: ${fault}` };
+    order.onFault(fault);
+    return { why: "the environment cannot be prepared on the machine that runs Hunkwise; its log says why" };
+  }
+}
+
+async function findOrMake(order: EnvironmentOrder, signal: AbortSignal): Promise<Environment> {
+  await makeFolder(order.folder);
+  const place = join(order.folder, await identityOf(order, signal));
+  for (;;) {
+    const root = await rootOf(place);
+    if (root !== null) return { root };
+    const failure = failed.get(place);
+    if (failure && failure.until > Date.now()) return { why: failure.why };
+    const other = running.get(place);
+    if (other === undefined) break;
+    // It ends with the signal of whoever started it; then it is this one's turn.
+    await other.catch(() => {});
+    signal.throwIfAborted();
+  }
+  const work = make(order, place, signal);
+  running.set(place, work);
+  try {
+    const made = await work;
+    if ("why" in made) failed.set(place, { why: made.why, until: Date.now() + RETRY_MS });
+    return made;
+  } finally {
+    running.delete(place);
+  }
+}
+
+/** The files of a finished environment, which is now in use; null if there is none. */
+async function rootOf(place: string): Promise<string | null> {
+  const now = new Date();
+  try {
+    await utimes(place, now, now);
+    return join(place, FILES);
+  } catch {
+    return null;
+  }
+}
+
+/** In the folder of an environment. */
+const FILES = "files";
+const SIZE = "bytes";
+
+/** Creates it so that sandboxes can enter it, but not list it. */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o711 });
+  if (process.getuid?.() !== 0) return;
+  // The process may have a mask that forbids it.
+  if (first !== undefined)
+    for (let at = folder; at.length >= first.length; at = dirname(at)) await chmod(at, 0o711);
+  for (let at = folder; at !== "/"; at = dirname(at)) {
+    if (((await stat(at)).mode & 0o001) === 0)
+      throw new Error(`the user nobody, as whom root runs sandboxes, cannot enter ${at}`);
+  }
+}
+
+/** What an environment is made of. */
+async function identityOf(order: EnvironmentOrder, signal: AbortSignal): Promise<string> {
+  const { repository, command, tree, sandbox, isPrivate } = order;
+  const entries = await tree.tree("merge_base");
+  const files = dependencyFiles(entries.keys(), command)
+    .filter((path) => !isPrivate(path))
+    .toSorted()
+    .map((path) => [path, entries.get(path)?.mode, entries.get(path)?.oid]);
+  const machine = [process.platform, process.arch, await toolChain(sandbox, signal)];
+  const parts = JSON.stringify([1, repository, command, files, machine]);
+  return nameOf(repository) + sha256(parts);
+}
+
+const tools = ["node", "npm", "python3", "ruby", "java", "cargo"].map((name) => `${name} --version`);
+const VERSIONS = [...tools, "go version", "true"].join("; ");
+/** How long the versions are taken for current: an operator may update them below a running server. */
+const VERSIONS_MS = 10 * 60_000;
+const versions = new Map<string, { text: string; until: number }>();
+
+/** The versions of tools in a sandbox, as they print them. */
+async function toolChain(sandbox: Sandbox, signal: AbortSignal): Promise<string> {
+  const key = JSON.stringify(sandbox);
+  const known = versions.get(key);
+  if (known && known.until > Date.now()) return known.text;
+  const run = { command: VERSIONS, limits: limitsFor(1_024), timeoutMs: 60_000 };
+  const { stdout, stderr, ended } = await runInSandbox(sandbox, run, signal);
+  if (ended !== null) throw new Error("the versions of tools in the sandbox cannot be found out");
+  const text = `${stdout}${stderr}`;
+  versions.set(key, { text, until: Date.now() + VERSIONS_MS });
+  return text;
+}
+
+/** Runs the command and keeps what it left. */
+async function make(order: EnvironmentOrder, place: string, signal: AbortSignal): Promise<Environment> {
+  await sweep(order.folder);
+  const temporary = join(order.folder, `.${ownTag}.${randomUUID()}`);
+  try {
+    const store = await Store.create(temporary);
+    const why = await runInto(store, order, signal);
+    if (why !== null) return { why };
+    await store.finish();
+    await rename(temporary, place).catch(async (error: NodeJS.ErrnoException) => {
+      // Another process was faster.
+      if (!["ENOTEMPTY", "EEXIST"].includes(error.code ?? "")) throw error;
+    });
+    return { root: join(place, FILES) };
+  } finally {
+    await removeTree(temporary);
+  }
+}
+
+/** Null if the command succeeded and everything that it left is in the store. */
+async function runInto(store: Store, order: EnvironmentOrder, signal: AbortSignal): Promise<string | null> {
+  const { command, sandbox, memoryMb, timeoutMs, registries } = order;
+  // The way to a registry is a program of Node.
+  if (registries.length > 0 && memoryMb < LEAST_NODE_MB)
+    return `HUNKWISE_SANDBOX_MEMORY_MB is ${memoryMb}, but \`prove.prepare\` needs ${LEAST_NODE_MB} to reach a registry`;
+  await using proxy = registries.length === 0 ? null : await startRegistryProxy({ registries });
+  const limits = limitsFor(memoryMb);
+  const entries = await order.tree.tree("merge_base");
+  let tooLarge: string | null = null;
+  const wants: SandboxRun["wants"] = (left, { exitCode, ended, odd }) => {
+    if (exitCode !== 0 || ended !== null) return [];
+    const isKept = (path: string) => !entries.has(keyOf(path)) && !isCache(path);
+    const files = left.filter(({ path, kind }) => kind === "new" && isKept(path));
+    const paths = [...files.map(({ path }) => path), ...odd.filter(isKept)];
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    if (paths.length > MAX_ENTRIES) tooLarge = `it leaves more than ${MAX_ENTRIES} files`;
+    else if (bytes > MAX_BYTES) tooLarge = `it leaves more than ${MAX_BYTES / 1024 ** 3} GB`;
+    const large = files.find((file) => file.bytes > MAX_FILE_BYTES);
+    if (large) tooLarge ??= `'${line(large.path)}' is larger than ${MAX_FILE_BYTES / 1024 ** 2} MB`;
+    return tooLarge === null ? paths : [];
+  };
+  const outcome = await runInSandbox(
+    sandbox,
+    {
+      ...{ command, limits, timeoutMs, wants, maxFileBytes: MAX_FILE_BYTES },
+      files: placedFiles(entries, {
+        isPrivate: order.isPrivate,
+        filesBytes: limits.filesBytes,
+        read: ({ oid }) => order.tree.readBytes(oid),
+      }),
+      ...(proxy && { registry: proxy.folder }),
+      receive: (entry) => store.take(entry),
+    },
+    signal,
+  );
+  const refused = proxy === null || proxy.refused.size === 0 ? "" : refusals(proxy.refused);
+  const failure = failureOf(outcome);
+  if (failure !== null) return `the command of \`prove.prepare\` ${failure}${refused}`;
+  if (outcome.tooMany) tooLarge = "it leaves too many files";
+  return tooLarge && `the environment is too large: ${tooLarge}`;
+}
+
+/** Untrusted bytes as one short line. */
+const line = (text: string) => cutCharacters(showHidden(text.replace(/\s+/g, " ").trim()), 300);
+
+function failureOf({ exitCode, ended, stdout, stderr }: SandboxOutcome): string | null {
+  if (ended !== null) return `was ended by its limit (${ended})`;
+  if (exitCode === 0) return null;
+  const last = [stdout, stderr]
+    .flatMap((bytes) => bytes.toString("utf8").split("\n"))
+    // npm's last line names a file that is gone.
+    .findLast((one) => one.trim() !== "" && !one.includes("complete log of this run"));
+  return `ended with ${exitCode}${last === undefined ? "" : `: ${line(last)}`}`;
+}
+
+const refusals = (refused: ReadonlySet<string>) =>
+  `; HUNKWISE_PROVE_REGISTRIES does not name ${line([...refused].slice(0, 3).join(", "))}`;
+
+/** Caches of tools: they could not write to them, and compiled files of Python hold the times of others. */
+const isCache = (path: string) => /(^|\/)(__pycache__|node_modules\/\.(cache|vite|vite-temp))\//.test(path);
+
+/**
+ * An unfinished environment. The command may have taken over the sandbox, so names and targets are of any kind. No link exists before all
+ * files and folders do, so nothing is ever written through one.
+ */
+class Store {
+  readonly #folder: string;
+  readonly #folders = new Set<string>([""]);
+  readonly #links: { path: string; target: Buffer }[] = [];
+  #bytes = 0;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static async create(folder: string): Promise<Store> {
+    await mkdir(join(folder, FILES), { recursive: true, mode: 0o755 });
+    return new Store(folder);
+  }
+
+  async take({ path, bytes, executable, isLink }: TakenFile): Promise<void> {
+    requireInside(path);
+    this.#bytes += bytes.length;
+    if (this.#bytes > MAX_BYTES) throw new Error("the environment is too large");
+    const slash = path.lastIndexOf("/");
+    if (slash > 0) await this.#makeFolder(path.slice(0, slash));
+    if (isLink) this.#links.push({ path, target: bytes });
+    // Fails if anything is there, a link included.
+    else await writeFile(this.#at(path), bytes, { flag: "wx", mode: executable ? 0o555 : 0o444 });
+  }
+
+  /** Adds the links, and lets nobody change it any more: only its owner could, who does not. */
+  async finish(): Promise<void> {
+    for (const { path, target } of this.#links) await symlink(target, this.#at(path));
+    for (const folder of this.#folders) await chmod(this.#at(folder), 0o555);
+    await writeFile(join(this.#folder, SIZE), String(this.#bytes));
+    // The sandboxes of root run as `nobody`; other users of the machine have no business here.
+    if (process.getuid?.() === 0) await chown(this.#folder, 0, NOBODY);
+    await chmod(this.#folder, 0o750);
+  }
+
+  async #makeFolder(path: string): Promise<void> {
+    if (this.#folders.has(path)) return;
+    const slash = path.lastIndexOf("/");
+    if (slash > 0) await this.#makeFolder(path.slice(0, slash));
+    await mkdir(this.#at(path), { mode: 0o755 });
+    this.#folders.add(path);
+  }
+
+  /** Each character of `path` is one byte of the name. */
+  #at(path: string): Buffer {
+    return Buffer.concat([Buffer.from(join(this.#folder, FILES, "/")), Buffer.from(path, "latin1")]);
+  }
+}
+
+function requireInside(path: string): void {
+  const isPart = (part: string) => part !== "" && part !== "." && part !== ".." && !part.includes("\0");
+  if (!path.split("/").every(isPart)) throw new Error(`'${line(path)}' is no path of an environment`);
+}
+
+/** Deletes what killed processes left and what is used least, to make room for one more. */
+async function sweep(folder: string): Promise<void> {
+  const kept: { path: string; usedAt: number; bytes: number }[] = [];
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const usedAt = (await stat(path).catch(() => null))?.mtimeMs;
+    if (usedAt === undefined) continue;
+    if (!name.startsWith(".")) {
+      kept.push({ path, usedAt, bytes: Number(await readFile(join(path, SIZE), "utf8").catch(() => 0)) });
+      continue;
+    }
+    const liveness = livenessOfTag(name.slice(1).split(".").slice(0, 3).join("."));
+    if (liveness === "dead" || (liveness === "unknown" && usedAt < Date.now() - OLD_MS))
+      await removeTree(path);
+  }
+  let bytes = MAX_BYTES;
+  for (const [index, one] of kept.toSorted((a, b) => b.usedAt - a.usedAt).entries()) {
+    bytes += one.bytes;
+    const isTooMuch = index + 1 >= MAX_KEPT || bytes > MAX_KEPT_BYTES || one.usedAt < Date.now() - OLD_MS;
+    if (!isTooMuch || one.usedAt > Date.now() - IN_USE_MS) continue;
+    await remove(folder, basename(one.path));
+  }
+}
+
+async function remove(folder: string, name: string): Promise<void> {
+  // Half of one must never be found.
+  const gone = join(folder, `.${ownTag}.${randomUUID()}`);
+  await rename(join(folder, name), gone).catch(() => {});
+  await removeTree(gone);
+}
+
+/** Deletes a tree whose folders are read-only; follows no links. */
+export async function removeTree(folder: string): Promise<void> {
+  const open: Buffer[] = [Buffer.from(folder)];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    try {
+      await chmod(at, 0o755);
+      for (const entry of await readdir(at, { withFileTypes: true, encoding: "buffer" }))
+        if (entry.isDirectory()) open.push(Buffer.concat([at, Buffer.from("/"), entry.name]));
+    } catch {
+      // It is gone.
+    }
+  }
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+}

@@ -1,0 +1,352 @@
+import { createHash } from "node:crypto";
+import pMap from "p-map";
+import type { TestEnd } from "../../agent/record/test-end.ts";
+import { provingTools } from "../../agent/tools/index.ts";
+import { type ProofReport, ToolError, type TriedTest } from "../../agent/tools/tool.ts";
+import { AppError, asValue, publicLine } from "../../core/errors.ts";
+import type { Proof, ProofTest, Revision } from "../../core/finding.ts";
+import { decodeText } from "../../core/text/decode.ts";
+import { runLoop, startPlaceRun, type WorkDependencies, workResult } from "../loop/run-loop.ts";
+import { publicModelError, type StopReason, whyNoResult, worstStop } from "../shapes/review-result.ts";
+import { askIntent, type ProveRun, proveMessages } from "./messages.ts";
+import { type ChangedCode, type ChangedFileText, findChangedCode } from "./proof/changed-code.ts";
+import {
+  type Claimed,
+  type Judgement,
+  judge,
+  type RanCode,
+  RUNS,
+  revisionsOf,
+  type TestRuns,
+} from "./proof/judge.ts";
+import type { ProveInput, ProveResult, ProveTarget } from "./prove-input.ts";
+
+/** A file of the head with other bytes. */
+export interface ReplacedFile {
+  path: string;
+  bytes: Uint8Array;
+}
+
+/** Runs test files in the sandbox. */
+export interface TestPort {
+  /** The command line that runs a test; or why it cannot be run, as the end of a sentence. */
+  commandFor(test: ProofTest): { command: string } | { why: string };
+  /** Why a test is refused before it runs; null if it may run. */
+  whyRefused(test: ProofTest): Promise<string | null>;
+  /**
+   * @param replaced for `repaired`: the file with the suggestion
+   * @param key identifies this run; one that was recorded is not run again
+   */
+  run(order: TestRun, signal: AbortSignal): Promise<TestEnd>;
+}
+
+export interface TestRun {
+  test: ProofTest;
+  on: Revision;
+  replaced: ReplacedFile | null;
+  /** Two runs with the same key are the same run. */
+  key: string;
+}
+
+interface ProveDependencies extends WorkDependencies {
+  tests: TestPort;
+}
+
+/** Proofs at once; each run of a test may use a core. */
+const CONCURRENCY = 2;
+
+/** Lets a model write a test for each finding, and decides by runs of it what it shows. Writes nothing. */
+export async function runProve(input: ProveInput, deps: ProveDependencies): Promise<ProveResult> {
+  const { tests } = deps;
+  const run = await startPlaceRun(input, deps);
+  const changed = await findChangedCode(changedTexts(run));
+  deps.progress({ type: "phase", phase: "proving" });
+  let done = 0;
+  const ended = await pMap(
+    input.targets,
+    async (target) => {
+      const proved = await new ProofOf(run, target, tests, changed).prove();
+      deps.progress({ type: "proof", done: ++done, total: input.targets.length });
+      return proved;
+    },
+    { concurrency: CONCURRENCY },
+  );
+  return {
+    proofs: ended.map(({ proof }, at) => ({ id: input.targets[at]?.id ?? "", proof })),
+    ...workResult(run, "verify", worstStop(ended.map(({ stopReason }) => stopReason))),
+  };
+}
+
+const notShown = (reason: string): Proof => ({ kind: "not_shown", reason });
+
+/** The files that a review reads. Others, generated ones for example, may be many and large, and no finding is about them. */
+async function* changedTexts({ files, deps }: ProveRun): AsyncGenerator<ChangedFileText> {
+  for (const { change, totalHunks, reviewable } of files) {
+    if (!reviewable || totalHunks === 0 || change.type === "deleted" || deps.isPrivate(change.path)) continue;
+    const [diff, file] = await Promise.all([
+      deps.diffs.fileDiff(change, 3).catch(asValue),
+      deps.workspace.readBlob(change.newOid).catch(asValue),
+    ]);
+    if (diff instanceof AppError || file instanceof AppError || file.binary) continue;
+    yield { change, diff, text: file.text };
+  }
+}
+
+const TURNS = 24;
+const TOKENS = 600_000;
+const TIME_SHARE = 0.6;
+/** How often a model may end a proof that the runs do not confirm. */
+const ATTEMPTS = 3;
+
+/** Our own words never judge; neither may those of the model in our comment. */
+const JUDGING =
+  /\b(?:bugs?|buggy|faults?|faulty|defects?|wrong(?:ly)?|broken|incorrect(?:ly)?|regress\w*)\b/i;
+
+interface LastTest {
+  test: ProofTest;
+  command: string;
+}
+
+/** The proof of one finding. */
+class ProofOf {
+  readonly #run: ProveRun;
+  readonly #target: ProveTarget;
+  readonly #tests: TestPort;
+  readonly #changed: ChangedCode;
+  /** The last test that ran, and its command. */
+  #last: LastTest | null = null;
+  #attempts = 0;
+  #decided: Proof | null = null;
+  /** Whether the failure at the head comes from an error that the change adds. */
+  #isOnPurpose = false;
+
+  constructor(run: ProveRun, target: ProveTarget, tests: TestPort, changed: ChangedCode) {
+    this.#run = run;
+    this.#target = target;
+    this.#tests = tests;
+    // A test of other changed code says nothing about the finding.
+    this.#changed = changed.about(target.path);
+  }
+
+  async prove(): Promise<{ proof: Proof; stopReason: StopReason }> {
+    const run = this.#run;
+    const messages = await proveMessages(run, this.#target).catch(asValue);
+    if (messages instanceof AppError)
+      return { proof: notShown(publicLine(messages)), stopReason: "finished" };
+    const { stopReason, modelError } = await runLoop(run, {
+      loop: `prove:${this.#target.id}`,
+      role: "verify",
+      messages,
+      outputTools: provingTools,
+      ports: {
+        proof: {
+          tryTest: (test, on, signal) => this.#try(test, on, signal),
+          finish: (report, signal) => this.#finish(report, signal),
+        },
+      },
+      turns: TURNS,
+      tokens: TOKENS,
+      milliseconds: run.timeLeft() * TIME_SHARE,
+    });
+    if (this.#decided === null) {
+      const why = modelError
+        ? publicModelError(modelError)
+        : whyNoResult(stopReason, "the model ended no proof");
+      return { proof: notShown(why.replace(/\.$/, "")), stopReason };
+    }
+    return { proof: await this.#unlessAskedFor(this.#decided), stopReason };
+  }
+
+  async #try(
+    test: ProofTest,
+    on: readonly TriedTest["on"][],
+    signal: AbortSignal,
+  ): Promise<readonly TriedTest[]> {
+    const { workspace } = this.#run.deps;
+    for (const ref of ["head", "merge_base"] as const) {
+      const tree = await workspace.tree(ref);
+      if (tree.has(test.path)) throw new ToolError(`'${test.path}' exists already: write a new file`);
+      const other = lookalike(test.path, tree.keys());
+      if (other !== null)
+        throw new ToolError(
+          `a runner could run '${other}' as well as '${test.path}': take a name of its own`,
+        );
+    }
+    const refused = await this.#tests.whyRefused(test);
+    if (refused !== null) throw new ToolError(`this test shows nothing: ${refused}`);
+    const how = this.#tests.commandFor(test);
+    if ("why" in how) throw new ToolError(`'${test.path}' cannot be run: ${how.why}`);
+    const tried = { test, command: how.command };
+    this.#last = tried;
+    const runs: TriedTest[] = [];
+    for (const one of on) {
+      const end = await this.#runOnce(tried, one, "try", signal);
+      const note = noteOf(end, this.#changed);
+      runs.push({
+        on: one,
+        passed: end.exit_code === 0,
+        exitCode: end.exit_code,
+        note,
+        stdout: end.stdout,
+        stderr: end.stderr,
+      });
+    }
+    return runs;
+  }
+
+  async #runOnce(
+    { test, command }: LastTest,
+    on: Revision,
+    nth: string,
+    signal: AbortSignal,
+  ): Promise<TestEnd> {
+    const replaced = on === "repaired" ? await this.#repairedFile() : null;
+    const { head, mergeBase } = this.#run.deps.workspace.shas;
+    const { paths, prove } = this.#run.input.config;
+    const files = [on === "base" ? mergeBase : head, replaced && sha256(replaced.bytes), paths.private];
+    const environment = [mergeBase, prove.prepare];
+    const key = sha256(JSON.stringify([files, environment, command, test.path, test.text, nth]));
+    return this.#tests.run({ test, on, replaced, key }, signal);
+  }
+
+  /** @throws ToolError if there is no suggestion that can be put in place */
+  async #repairedFile(): Promise<ReplacedFile> {
+    const { suggestion, path, side, line, start_line } = this.#target;
+    const { workspace } = this.#run.deps;
+    const entry = (await workspace.tree("head")).get(path);
+    if (suggestion === null || side !== "RIGHT" || line === null || !entry)
+      throw new ToolError("the finding has no suggestion: `repaired` cannot be run");
+    const { text, encoding } = decodeText(await workspace.readBytes(entry.oid));
+    if (encoding !== "utf8") throw new ToolError("the file of the suggestion is not UTF-8");
+    const lines = text.split("\n");
+    const kept = suggestion === "" ? [] : suggestion.split("\n");
+    lines.splice((start_line ?? line) - 1, line - (start_line ?? line) + 1, ...kept);
+    return { path, bytes: Buffer.from(lines.join("\n"), "utf8") };
+  }
+
+  async #finish(
+    report: ProofReport,
+    signal: AbortSignal,
+  ): Promise<{ ok: true } | { ok: false; reason: string }> {
+    const { outcome, reason } = report;
+    if (outcome === "none") {
+      this.#decided = notShown(oneLine(reason));
+      return { ok: true };
+    }
+    const last = this.#last;
+    if (!last) return { ok: false, reason: "no test was run: call try_test first" };
+    const word = JUDGING.exec(`${report.before} ${report.now}`)?.[0];
+    if (word) return { ok: false, reason: `\`before\` and \`now\` say only what happens, not '${word}'` };
+    this.#attempts += 1;
+    const { judgement, runs } = await this.#judgeRuns(outcome, last, signal);
+    if (judgement.ok) {
+      const { frames = [] } = judgement.failure ?? {};
+      const output = (runs.head ?? []).map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join("\n");
+      this.#isOnPurpose = this.#changed.isThrownOnPurpose({ frames, output });
+      this.#decided = this.#shown(outcome, report, runs, judgement, last);
+      return { ok: true };
+    }
+    this.#decided = notShown(`the test does not show it: ${judgement.reason}`);
+    return this.#attempts >= ATTEMPTS ? { ok: true } : { ok: false, reason: judgement.reason };
+  }
+
+  async #judgeRuns(claimed: Claimed, last: LastTest, signal: AbortSignal) {
+    const runs: Partial<Record<Revision, TestEnd[]>> = {};
+    for (const on of revisionsOf[claimed]) {
+      const ends: TestEnd[] = [];
+      for (let nth = 1; nth <= RUNS; nth++) ends.push(await this.#runOnce(last, on, `${nth}`, signal));
+      runs[on] = ends;
+    }
+    return { runs, judgement: judge(claimed, last.test, runs, await this.#ranCode(runs)) };
+  }
+
+  async #ranCode(runs: TestRuns): Promise<RanCode> {
+    const { workspace } = this.#run.deps;
+    const read = async (path: string) => {
+      const entry = (await workspace.tree("head")).get(path);
+      const file = entry && (await workspace.readBlob(entry.oid).catch(() => null));
+      return file && !file.binary ? file.text : null;
+    };
+    const executed = (runs.head ?? []).flatMap((end) => end.executed ?? []);
+    return { changed: this.#changed, leading: await this.#changed.leadingTo(executed, read) };
+  }
+
+  #shown(
+    kind: Claimed,
+    { before, now }: ProofReport,
+    runs: TestRuns,
+    { failure }: Extract<Judgement, { ok: true }>,
+    last: LastTest,
+  ): Proof {
+    return {
+      kind,
+      ...last,
+      before: kind === "ran_right" ? "" : before,
+      // What the run itself printed comes last: the words before it are a model's.
+      now: failure === null ? now : `${now} (${failure.line})`,
+      runs: revisionsOf[kind].flatMap((on) => {
+        const end = runs[on]?.[0];
+        return end ? [{ on, exit_code: end.exit_code, output: shownOutput(end) }] : [];
+      }),
+    };
+  }
+
+  /**
+   * A mark needs that nothing in the change asks for what happens now. More is needed if nothing was different before (`reproduced`), or if
+   * the change adds the very error: then something has to say that it should not happen.
+   */
+  async #unlessAskedFor(proof: Proof): Promise<Proof> {
+    if (proof.kind !== "regression" && proof.kind !== "reproduced") return proof;
+    const { test, before, now } = proof;
+    const intent = await askIntent(this.#run, { target: this.#target, test, before, now });
+    if (intent === null) return notShown("it was not settled whether the pull request asks for it");
+    if (!intent.fits) return notShown("the test shows something else than the finding says");
+    if (intent.asks === "now") return notShown(`the pull request asks for it: "${oneLine(intent.quote)}"`);
+    if (intent.asks === "before") return proof;
+    if (proof.kind === "reproduced")
+      return notShown("nothing in the pull request says that it should be otherwise");
+    if (this.#isOnPurpose)
+      return notShown("the change adds this error, and nothing in it says that it should not happen here");
+    return proof;
+  }
+}
+
+/**
+ * A file that a test runner takes for the test as well; null if there is none. Vitest and Jest run all files whose path contains the one that
+ * they are given, and Jest reads it as a pattern. A test of the pull request's own would decide then.
+ */
+function lookalike(path: string, others: Iterable<string>): string | null {
+  const plain = (one: string) => one.toLowerCase().replace(/[^a-z0-9]/g, "-");
+  const wanted = plain(path);
+  for (const other of others) if (plain(other).includes(wanted)) return other;
+  return null;
+}
+
+const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest("hex");
+
+const MAX_REASON = 300;
+const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_REASON).replace(/\.$/, "");
+
+/** What people see of a run. */
+const MAX_OUTPUT = 4_000;
+
+function shownOutput({ stdout, stderr }: TestEnd): string {
+  const text = [stdout.trimEnd(), stderr.trimEnd()].filter((part) => part !== "").join("\n");
+  return text.length <= MAX_OUTPUT ? text : `${text.slice(0, MAX_OUTPUT)}\n…`;
+}
+
+function noteOf({ ended, changed, executed }: TestEnd, code: ChangedCode): string | null {
+  const notes = [
+    ...(ended === null ? [] : [`A limit ended it: ${ended}.`]),
+    ...(changed.length > 0 ? [`It changed files of the repository: ${changed.join(", ")}.`] : []),
+    ...(executed !== null && !executed.some((one) => code.includes(one))
+      ? [
+          "It ran none of the changed functions: unless a changed list of parameters refused the call, it shows nothing like this.",
+        ]
+      : []),
+    ...(executed === null
+      ? ["It is not known which functions it ran, so it can show nothing: run it another way."]
+      : []),
+  ];
+  return notes.length === 0 ? null : notes.join(" ");
+}

@@ -1,0 +1,511 @@
+import {
+  type CodeFile,
+  type DefinitionSite,
+  definitionAt,
+  isDeclaration,
+  isRun,
+  isType,
+  type ParsedFile,
+  parseFile,
+} from "../../../repo/code/code-file.ts";
+import { isMember } from "../../../repo/code/names.ts";
+import { type Call, type Definition, definitionsAt, type Source } from "../../../repo/code/source.ts";
+import { isExample, isTestFile } from "../../../repo/code/test-file.ts";
+import type { DiffLine, FileDiff } from "../../../repo/diff/file-diff.ts";
+import { type LineSpan, loadAhead, type RepositoryFiles, rangesOf } from "./lookup.ts";
+
+/** One side's information about a definition. */
+interface Half {
+  place: DefinitionSite;
+  lines: readonly number[];
+  telling: readonly number[];
+  /** The same as a few ranges. */
+  ranges: readonly LineSpan[];
+  calls: readonly Call[];
+  /** Values that the changed lines read. */
+  changedNames: ReadonlySet<string>;
+  /** Those of some names that the whole definition reads and does not define itself. */
+  readsAmong(names: ReadonlySet<string>): ReadonlySet<string>;
+  setNames: readonly string[];
+  literals: readonly string[];
+  sourceLiterals: readonly string[];
+}
+
+/** Maximum stretches of changed lines that are queried one by one; more are queried as one range. */
+const MAX_RANGES = 6;
+
+/** The facts that are only needed of the head. */
+function headHalf({ parsed }: Side, half: Half | null, isOfTests: boolean): Half | null {
+  if (parsed === null || half === null || isIdle(parsed.code, isOfTests)) return half;
+  const { source } = parsed;
+  const changedNames = new Set(half.ranges.flatMap(({ start, end }) => [...source.readNames(start, end)]));
+  return {
+    ...half,
+    changedNames,
+    setNames: setOn(half.lines, half.ranges, parsed),
+    sourceLiterals: literalsBehind(changedNames, half.place, source),
+  };
+}
+
+/** Nothing is looked up for tests beside other changes. */
+const isIdle = ({ path }: CodeFile, isOfTests: boolean) => isTestFile(path) && !isOfTests;
+
+/**
+ * The facts that are needed of both sides.
+ *
+ * @param lines its changed lines; none if only the other side has some
+ */
+function halfOf(
+  { parsed, telling }: Side,
+  definition: Definition | undefined,
+  lines: readonly number[],
+  isOfTests: boolean,
+): Half | null {
+  if (parsed === null || definition === undefined) return null;
+  const { code, source } = parsed;
+  const half = {
+    ...nothing,
+    place: { file: code, definition },
+    lines,
+    telling: lines.filter((line) => telling.has(line)),
+  };
+  if (isIdle(code, isOfTests)) return half;
+  const all = rangesOf(lines);
+  const ranges = all.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : all;
+  return {
+    ...half,
+    ranges,
+    // The calls of a whole type are not due to the change.
+    calls: (isRun(definition) ? [definition] : ranges).flatMap(({ start, end }) => source.calls(start, end)),
+    literals: ranges.flatMap(({ start, end }) => source.literals(start, end)),
+    readsAmong: (names) => source.readNames(definition.start, definition.end, names),
+  };
+}
+
+const nothing = {
+  ranges: [],
+  calls: [],
+  changedNames: new Set<string>(),
+  readsAmong: () => new Set<string>(),
+  setNames: [],
+  literals: [],
+  sourceLiterals: [],
+};
+
+const word = /[\p{L}_$][\p{L}\p{N}_$]{2,60}/gu;
+
+function setOn(
+  lines: readonly number[],
+  ranges: readonly LineSpan[],
+  { code: { lines: texts }, source }: ParsedFile,
+): string[] {
+  const members = lines.flatMap((line) => {
+    const text = beginningOf(texts, line);
+    return [...new Set(text.match(word))]
+      .filter((name) => isMember(text, name))
+      .map((name) => ({ name, line }));
+  });
+  if (members.length === 0) return [];
+  const names = new Set(members.map(({ name }) => name));
+  const written = ranges
+    .flatMap((range) => source.references(names, range))
+    .filter(({ role }) => role === "write")
+    .map(({ name, line }) => `${line} ${name}`);
+  const isWritten = new Set(written);
+  return [
+    ...new Set(members.filter(({ name, line }) => isWritten.has(`${line} ${name}`)).map(({ name }) => name)),
+  ];
+}
+
+/** Maximum lines of a definition that are searched for the values of its variables. */
+const MAX_SEARCHED = 400;
+
+/** An assignment to a variable, optionally after words such as `const` or a type. */
+const given =
+  /^\s*(?:[\p{L}\p{N}_$<>[\].*&?]{1,60}\s+){0,3}([\p{L}_$][\p{L}\p{N}_$]*)(?:,\s*\w+)?\s*(?::[^=]{0,60})?:?=(?![=>~])/u;
+
+/** Literals on lines that assign one of the names: `paths = config.get("search-paths")`. */
+function literalsBehind(
+  names: ReadonlySet<string>,
+  { file, definition }: DefinitionSite,
+  source: Source,
+): string[] {
+  if (names.size === 0 || !isRun(definition)) return [];
+  const last = Math.min(definition.end, definition.start + MAX_SEARCHED);
+  const found: string[] = [];
+  for (let line = definition.start; line <= last; line++) {
+    const text = beginningOf(file.lines, line);
+    if (!/["'`]/.test(text)) continue;
+    const name = given.exec(text)?.[1];
+    if (name !== undefined && names.has(name)) found.push(...source.literals(line, line));
+  }
+  return found;
+}
+
+/** The beginning of a line; longer lines are data. */
+const beginningOf = (texts: readonly string[], line: number) => (texts[line - 1] ?? "").slice(0, 500);
+
+/** Changed lines of a file that differ in more than names and comments: added ones at head, removed ones at the merge base. */
+interface TellingLines {
+  added: ReadonlySet<number>;
+  removed: ReadonlySet<number>;
+}
+
+/** Consecutive changed lines, with no unchanged line between them. */
+interface Block {
+  removed: Extract<DiffLine, { kind: "removed" }>[];
+  added: Extract<DiffLine, { kind: "added" }>[];
+}
+
+/** Longer lines are data. */
+const MAX_CHARACTERS = 400;
+/** A name that is replaced only once may be another function; one that is replaced everywhere was renamed. */
+const LEAST_BLOCKS = 2;
+
+/**
+ * Separates renames and comments from other changes. A renamed name no longer occurs around the change, and its replacement is always the
+ * same.
+ */
+export function tellingLines(diffs: readonly FileDiff[]): Map<string, TellingLines> {
+  const blocks = new Map(
+    diffs.map(({ path, hunks }) => [path, hunks.flatMap(({ lines }) => blocksOf(lines))]),
+  );
+  const renamed = renamedNames([...blocks.values()].flat(), diffs);
+  return new Map(
+    [...blocks].map(([path, all]) => {
+      const telling = all.filter((block) => !isSlight(block, renamed));
+      return [
+        path,
+        {
+          added: new Set(telling.flatMap(({ added }) => added.map(({ newLine }) => newLine))),
+          removed: new Set(telling.flatMap(({ removed }) => removed.map(({ oldLine }) => oldLine))),
+        },
+      ];
+    }),
+  );
+}
+
+function blocksOf(lines: readonly DiffLine[]): Block[] {
+  const blocks: Block[] = [];
+  let open: Block | null = null;
+  for (const line of lines) {
+    if (line.kind === "context") {
+      open = null;
+      continue;
+    }
+    if (open === null) {
+      open = { removed: [], added: [] };
+      blocks.push(open);
+    }
+    if (line.kind === "added") open.added.push(line);
+    else open.removed.push(line);
+  }
+  return blocks;
+}
+
+function isSlight(block: Block, renamed: ReadonlyMap<string, string>): boolean {
+  const pairs = replacedIn(block);
+  return pairs?.every(([from, to]) => renamed.get(from) === to) ?? false;
+}
+
+/** The replaced names of a block that is otherwise unchanged; null if more differs. */
+function replacedIn({ removed, added }: Block): [string, string][] | null {
+  if ([...removed, ...added].some(({ text }) => text.length > MAX_CHARACTERS)) return null;
+  const [before, after] = [
+    removed.flatMap(({ text }) => tokensOf(text)),
+    added.flatMap(({ text }) => tokensOf(text)),
+  ];
+  if (before.length !== after.length) return null;
+  const pairs: [string, string][] = [];
+  for (const [at, from] of before.entries()) {
+    const to = after[at] ?? "";
+    if (from === to) continue;
+    if (!isName(from) || !isName(to)) return null;
+    pairs.push([from, to]);
+  }
+  return pairs;
+}
+
+/** Maps old names to their new ones. */
+function renamedNames(blocks: readonly Block[], diffs: readonly FileDiff[]): Map<string, string> {
+  const places = new Map<string, { from: string; to: string; blocks: number }>();
+  for (const block of blocks) {
+    const pairs = new Map((replacedIn(block) ?? []).map(([from, to]) => [`${from} ${to}`, { from, to }]));
+    for (const [key, pair] of pairs) places.set(key, { ...pair, blocks: (places.get(key)?.blocks ?? 0) + 1 });
+  }
+  if (places.size === 0) return new Map();
+  const [olds, news] = [namesOn(diffs, "removed"), namesOn(diffs, "added")];
+  const found = [...places.values()].filter(
+    (pair) => pair.blocks >= LEAST_BLOCKS && !news.has(pair.from) && !olds.has(pair.to),
+  );
+  // Two names that replace one, or one that replaces two, are not a rename.
+  const [byOld, byNew] = [Map.groupBy(found, ({ from }) => from), Map.groupBy(found, ({ to }) => to)];
+  const unique = found.filter(({ from, to }) => byOld.get(from)?.length === 1 && byNew.get(to)?.length === 1);
+  return new Map(unique.map(({ from, to }) => [from, to]));
+}
+
+/** The names on one side of the diffs. */
+function namesOn(diffs: readonly FileDiff[], kind: "removed" | "added"): Set<string> {
+  const lines = diffs.flatMap(({ hunks }) => hunks.flatMap((hunk) => hunk.lines));
+  return new Set(
+    lines
+      .filter((line) => line.kind === kind || line.kind === "context")
+      .flatMap(({ text }) => tokensOf(text.slice(0, MAX_CHARACTERS)).filter(isName)),
+  );
+}
+
+const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|[\p{L}_$][\p{L}\p{N}_$]*|\d[\w.]*|\S/gu;
+/** A line that is a comment; in C, `#` also begins directives. */
+const comment =
+  /^\s*(?:\/\/|\/\*(?!.*\*\/\s*\S)|\*(?:\s|\/\s*$|$)|#\s(?!\s*(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma|error)\b))/;
+const trailing = /^([^"'`]*?)\s\/\/\s.*$/;
+
+function tokensOf(text: string): string[] {
+  if (comment.test(text)) return [];
+  const indent = /^\s*/.exec(text)?.[0] ?? "";
+  const tokens = text.replace(trailing, "$1").match(token) ?? [];
+  // The indentation shows which block a line belongs to.
+  return tokens.length > 0 ? [indent, ...tokens] : [];
+}
+
+const keyword =
+  /^(?:true|false|null|nil|None|True|False|undefined|and|or|not|is|in|if|else|elif|unless|while|until|for|return|break|continue|yield|await|async|throw|raise|let|const|var|val|public|private|protected|internal|static|final|new|delete|this|self|super|try|catch|finally|except|int|long|short|float|double|bool|boolean|char|void|unsigned|signed)$/;
+
+const isName = (text: string) => /^[\p{L}_$]/u.test(text) && !keyword.test(text);
+
+/** A function, method, type, constant or field that the change touches, with facts about its code. */
+export interface Changed {
+  /** The file at head. */
+  path: string;
+  name: string;
+  /** Null if the change deleted it. */
+  after: DefinitionSite | null;
+  before: DefinitionSite | null;
+  /** The one at head, or else the one at the merge base. */
+  site: DefinitionSite;
+  /** Its changed lines: added ones at head, removed ones at the merge base. */
+  added: readonly number[];
+  removed: readonly number[];
+  /** Lines at head where something changed: added lines, and the lines after removed ones. */
+  spots: readonly number[];
+  /** The lines of these three lists that differ in more than names and comments. */
+  telling: { added: readonly number[]; removed: readonly number[]; spots: readonly number[] };
+  /** Its calls at head, and old calls of names that it no longer calls. */
+  calls: readonly Call[];
+  droppedCalls: readonly Call[];
+  /** Values that added lines read and the old code did not. */
+  newNames: readonly string[];
+  /** Other values that changed lines read. */
+  touchedNames: readonly string[];
+  /** Names on added lines that look like those of types or constants, and that the old code did not have. */
+  newTypes: readonly string[];
+  /** Members and keys that added lines assign. */
+  setNames: readonly string[];
+  /** String literals on changed lines of either side. */
+  literals: readonly string[];
+  /** String literals on lines at head that assign a variable which changed lines read. */
+  sourceLiterals: readonly string[];
+  /** The possible damage of a fault in it, by its place and the size of its change; about 0.2 to 1.1. */
+  risk: number;
+}
+
+/** Maximum definitions in one file; more of them are a rewrite, which context does not help with. */
+const MAX_DEFINITIONS = 60;
+
+/**
+ * The definitions that contain the changed lines of the shown files. Stops at the time limit.
+ *
+ * @param isOfTests whether facts are needed of tests too
+ */
+export async function changedDefinitions(
+  diffs: readonly FileDiff[],
+  files: RepositoryFiles,
+  isOfTests: boolean,
+  timeLeft: () => number,
+): Promise<Changed[]> {
+  const all: Changed[] = [];
+  const telling = tellingLines(diffs);
+  const modules = await files.modules();
+  const load = async (diff: FileDiff) => {
+    const [head, base] = [
+      await files.read(diff.path, "head"),
+      await files.read(diff.oldPath ?? diff.path, "merge_base"),
+    ];
+    // The names of a change are looked up in its own files as well.
+    return { diff, head: await parseFile(head, modules, true), base: await parseFile(base, modules) };
+  };
+  for await (const { diff, head, base } of loadAhead(diffs, load)) {
+    if (timeLeft() <= 0) break;
+    const lines = diff.hunks.flatMap((hunk) => hunk.lines);
+    const added = lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []));
+    const removed = lines.flatMap((line) => (line.kind === "removed" ? [line.oldLine] : []));
+    const tell = telling.get(diff.path) ?? { added: new Set(), removed: new Set() };
+    const isTelling = (line: DiffLine) =>
+      line.kind === "added"
+        ? tell.added.has(line.newLine)
+        : line.kind === "removed" && tell.removed.has(line.oldLine);
+    const spots = { all: spotsOf(lines, () => true), telling: spotsOf(lines, isTelling) };
+    const found = changedIn(
+      diff.path,
+      spots,
+      isOfTests,
+      { parsed: head, lines: added, telling: tell.added },
+      { parsed: base, lines: removed, telling: tell.removed },
+    );
+    for (const one of found) all.push(one);
+  }
+  return all;
+}
+
+interface Side {
+  parsed: ParsedFile | null;
+  /** Changed lines. */
+  lines: readonly number[];
+  telling: ReadonlySet<number>;
+}
+
+interface Spots {
+  all: readonly number[];
+  telling: readonly number[];
+}
+
+/** Added lines, and the lines after removed ones. */
+function spotsOf(lines: readonly DiffLine[], isWanted: (line: DiffLine) => boolean): number[] {
+  return lines.flatMap((line, at) => {
+    if (line.kind === "added") return isWanted(line) ? [line.newLine] : [];
+    const before = lines[at - 1];
+    return line.kind === "context" && before?.kind === "removed" && isWanted(before) ? [line.newLine] : [];
+  });
+}
+
+function changedIn(path: string, spots: Spots, isOfTests: boolean, head: Side, base: Side): Changed[] {
+  const [news, olds] = [keyed(head), keyed(base)];
+  const [added, removed] = [linesByKey(head, news), linesByKey(base, olds)];
+  const all = [...new Set([...added.keys(), ...removed.keys()])].flatMap((key) => {
+    const after = halfOf(head, news.get(key), added.get(key) ?? [], isOfTests);
+    const before = halfOf(base, olds.get(key), removed.get(key) ?? [], isOfTests);
+    return changedOf(path, spots, headHalf(head, after, isOfTests), before);
+  });
+  return all.sort((a, b) => b.risk - a.risk).slice(0, MAX_DEFINITIONS);
+}
+
+/** The definitions of one side by a key of kind, type, name and order, which matches the two sides of a definition. */
+function keyed({ parsed }: Side): Map<string, Definition> {
+  const counts = new Map<string, number>();
+  const code = parsed?.code;
+  return new Map(
+    code?.definitions.map((definition) => {
+      const { kind, name, container } = definition;
+      const declares = isDeclaration({ file: code, definition });
+      const key = [kind, container ?? "", name, declares].join(" ");
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
+      return [`${key} ${count}`, definition];
+    }),
+  );
+}
+
+/** The changed lines of each definition that has some, by its key. */
+function linesByKey({ parsed, lines }: Side, byKey: ReadonlyMap<string, Definition>): Map<string, number[]> {
+  if (parsed === null || lines.length === 0) return new Map();
+  const keys = new Map([...byKey].map(([key, definition]) => [definition, key]));
+  // Blank lines and brackets between members would mark their whole type as changed.
+  const filled = lines.filter((line) => /[\p{L}\p{N}]/u.test(parsed.code.lines[line - 1] ?? ""));
+  const byDefinition = Map.groupBy(filled, (line) => definitionAt(parsed.code, line));
+  return new Map(
+    [...byDefinition].flatMap(([definition, own]) => {
+      const key = definition && keys.get(definition);
+      return key ? [[key, own]] : [];
+    }),
+  );
+}
+
+function changedOf(path: string, spots: Spots, after: Half | null, before: Half | null): Changed[] {
+  const site = (after ?? before)?.place;
+  if (site === undefined) return [];
+  const body = after && bodyOf(after.place);
+  const called = new Set(after?.calls.map(({ name }) => name));
+  const changedNames = after?.changedNames ?? new Set<string>();
+  const [reads, read] = [after, before].map((half) => half?.readsAmong(changedNames));
+  const isNew = (name: string) => reads?.has(name) && !read?.has(name);
+  const isInside = (line: number) => body !== null && line >= body.start && line <= body.end;
+  const one = {
+    path,
+    name: site.definition.name,
+    after: after?.place ?? null,
+    before: before?.place ?? null,
+    site,
+    added: after?.lines ?? [],
+    removed: before?.lines ?? [],
+    spots: spots.all.filter(isInside),
+    telling: {
+      added: after?.telling ?? [],
+      removed: before?.telling ?? [],
+      spots: spots.telling.filter(isInside),
+    },
+    calls: after?.calls ?? [],
+    droppedCalls: (before?.calls ?? []).filter(({ name }) => !called.has(name)),
+    setNames: after?.setNames ?? [],
+    newNames: [...changedNames].filter(isNew),
+    touchedNames: [...changedNames].filter((name) => !isNew(name)),
+    newTypes: newTypesOf(after, before),
+    sourceLiterals: after?.sourceLiterals ?? [],
+    literals: [...new Set([...(after?.literals ?? []), ...(before?.literals ?? [])])],
+  };
+  return [{ ...one, risk: riskOf(one) }];
+}
+
+/** Maximum lines that are searched for names of types. */
+const MAX_ADDED = 400;
+
+function newTypesOf(after: Half | null, before: Half | null): string[] {
+  if (after === null || isTestFile(after.place.file.path)) return [];
+  const { file } = after.place;
+  const wordsIn = (lines: readonly string[]) =>
+    lines.flatMap(
+      (text) =>
+        text
+          .slice(0, 500)
+          .replace(/\/\/.*|"[^"]*"|'[^']*'/g, " ")
+          .match(/\b[A-Z]\w{2,60}/g) ?? [],
+    );
+  const added = wordsIn(after.lines.slice(0, MAX_ADDED).map((line) => file.lines[line - 1] ?? ""));
+  const old = before?.place;
+  const known = new Set(
+    old ? wordsIn(old.file.lines.slice(old.definition.start - 1, old.definition.end)) : [],
+  );
+  return [...new Set(added)]
+    .filter((name) => !known.has(name) && name !== after.place.definition.name)
+    .slice(0, MAX_TYPES);
+}
+
+/** Maximum names of types of one definition. */
+const MAX_TYPES = 20;
+
+/** With more changed definitions, what may be useful about each has less weight: what certainly decides takes the room. */
+const FEW_CHANGED = 8;
+
+export const shareOf = (changed: readonly Changed[]): number => Math.min(1, FEW_CHANGED / changed.length);
+
+const TEST_RISK = 0.3;
+const EXAMPLE_RISK = 0.3;
+/** More changed lines do not raise the risk. */
+const MANY_LINES = 20;
+
+function riskOf({ path, after, added, removed }: Omit<Changed, "risk">): number {
+  const place = isTestFile(path) ? TEST_RISK : isExample(path) ? EXAMPLE_RISK : 1;
+  const size = Math.min(1, (added.length + removed.length) / MANY_LINES);
+  // Deleted code may still be used.
+  return place * (0.6 + 0.4 * size) * (after === null ? 1.1 : 1);
+}
+
+/** Whether a place at head is in the changed definition. */
+export const isWithin = ({ path, after }: Changed, at: { path: string; line: number }): boolean =>
+  after !== null && at.path === path && at.line >= after.definition.start && at.line <= after.definition.end;
+
+/** The lines that are read with a definition; for a field, those of its whole type. */
+export function bodyOf({ file, definition }: DefinitionSite): LineSpan {
+  if (definition.kind !== "field") return { start: definition.start, end: definition.end };
+  const around = definitionsAt(file.definitions, definition.start).filter(isType).at(-1) ?? definition;
+  return { start: around.start, end: around.end };
+}

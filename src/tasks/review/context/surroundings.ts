@@ -1,0 +1,208 @@
+import {
+  type CodeFile,
+  type DefinitionSite,
+  fullName,
+  isDeclaration,
+  isRun,
+  isType,
+} from "../../../repo/code/code-file.ts";
+import { constructors, nearestFirst, typeHead } from "../../../repo/code/names.ts";
+import { type Definition, definitionsAt } from "../../../repo/code/source.ts";
+import { isTestFile } from "../../../repo/code/test-file.ts";
+import { bodyOf, type Changed, shareOf } from "./changed.ts";
+import { clamped, joined, type LineSpan, type Lookup } from "./lookup.ts";
+import { beginning, definitionPiece, type Piece } from "./pieces.ts";
+import { wordsOf } from "./siblings.ts";
+
+const TYPE = 0.5;
+const BASE = 0.35;
+/** A type up to this length is shown whole; of a longer one, the head, the fields and the constructors. */
+const WHOLE_TYPE_LINES = 60;
+const MAX_FIELDS = 25;
+const MAX_CONSTRUCTOR_LINES = 20;
+
+const ALIKE = 0.42;
+/** Maximum neighbours of one definition, and their maximum lines. */
+const SHOWN = 8;
+const REPEATED = 0.1;
+const MAX_LINES = 25;
+const MAX_DOC_LINES = 10;
+
+/** The type around each changed method with the types that it extends, and definitions beside a changed one with similar names. */
+export function surroundings(changed: readonly Changed[], lookup: Lookup): Piece[] {
+  const share = shareOf(changed);
+  return changed.flatMap((one) => {
+    if (one.after === null) return [];
+    return [...typePieces(one, one.after, lookup), ...neighbours(one, one.after)].map((piece) => ({
+      ...piece,
+      score: piece.score * share,
+    }));
+  });
+}
+
+/** The types that a type names in its head; `line` is a line of the type. */
+export const baseTypes = (file: CodeFile, type: string, line: number): string[] =>
+  typeHead(file, type, line).filter((name) => name !== type && /^[A-Z]/.test(name));
+
+function typePieces({ risk }: Changed, { file, definition }: DefinitionSite, lookup: Lookup): Piece[] {
+  const type = definitionsAt(file.definitions, definition.start).findLast(
+    (one) => isType(one) && one !== definition,
+  );
+  if (!type || !isRun(definition)) return [];
+  const bases = baseTypes(file, type.name, type.start).flatMap((name) => {
+    const sites = lookup
+      .definitions(name)
+      .filter((site) => isType(site.definition) && !isTestFile(site.file.path));
+    return nearestFirst(file.path, sites, ({ definition: { start } }) => start).slice(0, 1);
+  });
+  return [
+    typePiece({ file, definition: type }, `around ${definition.name}`, risk * TYPE),
+    ...bases.map((site) => typePiece(site, `which ${fullName(type)} extends`, risk * BASE)),
+  ];
+}
+
+const typePiece = (site: DefinitionSite, why: string, score: number): Piece =>
+  definitionPiece("type", site, typeRanges(site), score, `, ${why}`);
+
+function typeRanges({ file, definition: type }: DefinitionSite): LineSpan[] {
+  const start = Math.max(type.docStart, type.start - MAX_DOC_LINES);
+  if (type.end - type.start < WHOLE_TYPE_LINES) return [{ start, end: type.end }];
+  const own = file.definitions.filter(
+    ({ container, start: at, end }) => container === type.name && at >= type.start && end <= type.end,
+  );
+  const fields = own.filter(({ kind }) => kind === "field" || kind === "constant").slice(0, MAX_FIELDS);
+  const makers = own.filter((one) => isRun(one) && (constructors.has(one.name) || one.name === type.name));
+  const ranges = [
+    { start, end: type.signatureEnd },
+    ...fields.map((one) => ({ start: one.docStart, end: one.end })),
+    ...makers.map((one) => ({
+      start: one.start,
+      end: Math.min(one.end, one.start + MAX_CONSTRUCTOR_LINES - 1),
+    })),
+  ];
+  return joined(ranges, type.end);
+}
+
+/** Definitions of the same kind in the same file and type with similar names: overloads, and what does something like it. */
+function neighbours({ risk, name }: Changed, { file, definition }: DefinitionSite): Piece[] {
+  if (definition.kind === "macro" || isDeclaration({ file, definition })) return [];
+  const others = file.definitions.filter(
+    (one) =>
+      one !== definition &&
+      isRun(one) === isRun(definition) &&
+      (isRun(one) || one.kind === definition.kind) &&
+      one.kind !== "macro" &&
+      one.container === definition.container &&
+      (one.end < definition.start || one.start > definition.end) &&
+      !isDeclaration({ file, definition: one }),
+  );
+  const telling = tellingWords([definition, ...others]);
+  const words = telling(name);
+  const isAlike = (one: Definition) => {
+    const own = telling(one.name);
+    const shared = own.filter((word) => words.includes(word)).length;
+    return one.name === name || shared / Math.max(words.length, own.length, 1) >= ALIKE_WORDS;
+  };
+  const distance = ({ start, end }: Definition) =>
+    start > definition.end ? start - definition.end : definition.start - end;
+  return others
+    .filter(isAlike)
+    .toSorted((a, b) => distance(a) - distance(b))
+    .slice(0, SHOWN)
+    .map((one, at) => {
+      const site = { file, definition: one };
+      const score = (risk * ALIKE) / (1 + at * REPEATED);
+      return definitionPiece(
+        "sibling",
+        site,
+        beginning(site, MAX_LINES, MAX_DOC_LINES),
+        score,
+        `, beside ${definition.name}`,
+      );
+    });
+}
+
+/** Share of their words that similar names have in common. */
+const ALIKE_WORDS = 0.5;
+/** A word in a larger share of the names of a file is a prefix, and says nothing. */
+const PREFIX_SHARE = 0.3;
+const FEW_NAMES = 6;
+
+/** The words of a name that few of the definitions have. */
+function tellingWords(definitions: readonly Definition[]): (name: string) => string[] {
+  const counts = new Map<string, number>();
+  for (const { name } of definitions)
+    for (const word of new Set(wordsOf(name))) counts.set(word, (counts.get(word) ?? 0) + 1);
+  const most = Math.max(FEW_NAMES, definitions.length * PREFIX_SHARE);
+  return (name) => wordsOf(name).filter((word) => (counts.get(word) ?? 0) <= most);
+}
+
+const BODY = 1;
+
+/** A body up to this length is shown whole. Of a longer one, the parts around its changed lines come first. */
+const WHOLE_BODY_LINES = 150;
+/** Weight and maximum length of the rest of a longer body. */
+const REST = 0.4;
+const REST_LINES = 300;
+const HEAD_LINES = 8;
+const TAIL_LINES = 3;
+/** Lines shown around a changed line: in a function, and in a type, where only the neighbours matter. */
+const AROUND_RUN = 20;
+const AROUND_TYPE = 8;
+/** Neighbours shown of a changed field, and maximum lines of a constant whose value is shown whole. */
+const AROUND_FIELD = 4;
+const WHOLE_VALUE_LINES = 30;
+const MAX_BODY_DOC_LINES = 20;
+
+/** The whole of each changed definition with the comment above it, because the diff shows only a part of it. */
+export function bodyPieces(changed: readonly Changed[]): Piece[] {
+  return changed.flatMap(({ after, spots, risk }) => {
+    if (after === null) return [];
+    const { definition } = after;
+    const { start, end } = definition;
+    const isShort = isRun(definition) && end - start < REST_LINES;
+    const rest = isShort ? [definitionPiece("body", after, [{ start, end }], risk * REST)] : [];
+    return [definitionPiece("body", after, readableRanges(after, spots), risk * BODY), ...rest];
+  });
+}
+
+/** The whole body; if it is long, its head, its end and the lines around the spots. */
+function readableRanges(place: DefinitionSite, spots: readonly number[]): LineSpan[] {
+  const { file, definition } = place;
+  const body = bodyOf(place);
+  if (values.has(definition.kind)) return valueRanges(place, body, spots);
+  const isTypeBody = isType(definition);
+  const length = body.end - body.start + 1;
+  const doc = { start: Math.max(definition.docStart, body.start - MAX_BODY_DOC_LINES), end: body.start };
+  if (length <= (isTypeBody ? WHOLE_TYPE_LINES : WHOLE_BODY_LINES))
+    return joined([doc, body], file.lines.length);
+  const around = isTypeBody ? AROUND_TYPE : AROUND_RUN;
+  const near = spots.map((line) => clamped({ start: line - around, end: line + around }, body));
+  const head = { start: body.start, end: body.start + HEAD_LINES - 1 };
+  const tail = isTypeBody ? [] : [{ start: body.end - TAIL_LINES + 1, end: body.end }];
+  return joined([doc, head, ...near, ...tail], file.lines.length);
+}
+
+const values: ReadonlySet<string> = new Set(["field", "constant", "variable"]);
+
+/** The declaration with its comment among its neighbours, and the head of its type, without the rest of that type. */
+function valueRanges(
+  { file, definition }: DefinitionSite,
+  body: LineSpan,
+  spots: readonly number[],
+): LineSpan[] {
+  const { start, end, docStart } = definition;
+  const around = { start: start - AROUND_FIELD, end: end + AROUND_FIELD };
+  const near = spots
+    .filter((line) => line >= start && line <= end)
+    .map((line) => ({ start: line - AROUND_TYPE, end: line + AROUND_TYPE }));
+  const isShort = end - start < WHOLE_VALUE_LINES;
+  const own = isShort ? [around] : [{ start: around.start, end: start + HEAD_LINES }, ...near];
+  const doc = { start: Math.max(docStart, start - MAX_BODY_DOC_LINES), end: start };
+  const all = joined([{ start: body.start, end: body.start }, doc, ...own], file.lines.length);
+  if (definition.kind !== "field") return all;
+  return joined(
+    all.map((range) => clamped(range, body)),
+    file.lines.length,
+  );
+}

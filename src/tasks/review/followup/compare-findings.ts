@@ -1,0 +1,499 @@
+import type { Message, ModelFacts } from "../../../agent/llm/model.ts";
+import { comparingTools } from "../../../agent/tools/index.ts";
+import type { DuplicateSink } from "../../../agent/tools/tool.ts";
+import { type Finding, isCertain, isUndisputed, type Side, worstFirst } from "../../../core/finding.ts";
+import { codeHash, type PostedFinding, textBelowTitle } from "../../../core/ledger/entry.ts";
+import { cutAtLine } from "../../../core/text/cut.ts";
+import { wrapUntrusted } from "../../../core/text/fence.ts";
+import { showPath } from "../../../repo/show.ts";
+import type { AnchorFile } from "../../anchor/anchor.ts";
+import { fingerprintIn, titlesAlike } from "../../anchor/fingerprint.ts";
+import type { LineRange } from "../../anchor/quote.ts";
+import { definitionNamed } from "../../anchor/symbols.ts";
+import type { ChangeUnderReview, ReviewRun } from "../../loop/review-run.ts";
+import { openingMessages, roomFor, runLoop } from "../../loop/run-loop.ts";
+import { comparePrompt } from "../../prompts/prompts.ts";
+
+/** Where the code of earlier findings is now. */
+export interface PriorLocations {
+  /** The name of a file at the merge base, for either of its names. */
+  firstName(path: string): string;
+  /** The current lines of an earlier finding's code; null if the code is gone. */
+  locationOf(earlier: PostedFinding): LineRange | null;
+}
+
+/** Changed code is searched within this distance of the old line, if its definition is unknown. */
+const NEAR_LINES = 30;
+
+/** Kinds of evidence that both are one problem, the strongest first. */
+const sureness = ["id", "place", "words", "moved"] as const;
+
+interface Pair {
+  finding: Finding;
+  earlier: PostedFinding;
+  by: (typeof sureness)[number];
+  distance: number;
+}
+
+/**
+ * Pairs new findings with earlier ones if rules can decide: by fingerprint; by the code of a further location; or by the same lines,
+ * or lines that the old code has left, with similar titles. Each earlier finding gets one partner, the nearest of several. If its
+ * code is still at another location, it is another problem, whatever the titles say. A fixed finding gets no partner: a problem
+ * that returns is new.
+ */
+export function certainPairs(
+  findings: readonly Finding[],
+  earlier: readonly PostedFinding[],
+  facts: PriorLocations,
+): Map<Finding, PostedFinding> {
+  const pairs = candidates(findings, earlier, facts);
+  const rank = ({ by }: Pair) => sureness.indexOf(by);
+  const told = new Map<Finding, PostedFinding>();
+  const taken = new Set<PostedFinding>();
+  for (const pair of pairs.toSorted((a, b) => rank(a) - rank(b) || a.distance - b.distance)) {
+    if (told.has(pair.finding) || taken.has(pair.earlier)) continue;
+    told.set(pair.finding, pair.earlier);
+    taken.add(pair.earlier);
+  }
+  return told;
+}
+
+/** True for a deleted comment, of which only the id is known. */
+export const isBare = ({ comment, state, path }: PostedFinding) =>
+  comment === null && state === "dismissed" && path === "";
+
+function candidates(
+  findings: readonly Finding[],
+  earlier: readonly PostedFinding[],
+  facts: PriorLocations,
+): Pair[] {
+  const alive = earlier.filter(({ state }) => state !== "fixed");
+  const byId = Map.groupBy(alive, ({ id }) => fingerprintIn(id));
+  const byPath = Map.groupBy(
+    alive.filter((one) => !isBare(one)),
+    ({ path }) => facts.firstName(path),
+  );
+  return findings.flatMap((finding) => {
+    const paths = new Set([finding.path, ...finding.places.map(({ path }) => path)].map(facts.firstName));
+    const known = new Set([
+      ...(byId.get(fingerprintIn(finding.id)) ?? []),
+      ...[...paths].flatMap((path) => byPath.get(path) ?? []),
+    ]);
+    return [...known].flatMap((one) => pairOf(finding, one, facts) ?? []);
+  });
+}
+
+function pairOf(finding: Finding, earlier: PostedFinding, facts: PriorLocations): Pair | null {
+  const by = howSure(finding, earlier, facts);
+  return by && { finding, earlier, by, distance: distanceTo(finding, earlier, facts) };
+}
+
+function howSure(finding: Finding, earlier: PostedFinding, facts: PriorLocations): Pair["by"] | null {
+  if (!mayTellOf(finding, earlier) || !isCovered(finding, earlier, facts)) return null;
+  const isEqual = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
+  if (isBare(earlier)) return isEqual ? "id" : null;
+  const place = facts.locationOf(earlier);
+  if (isEqual && (place === null || standsOn(finding, earlier, place, facts))) return "id";
+  if (hasPlace(finding, earlier, place, facts)) return "place";
+  if (!isSameFile(finding, earlier, facts)) return null;
+  const isThere = place === null ? isNearOld(finding, earlier) : overlaps(finding, place);
+  if (!isThere || !titlesAlike(finding.title, earlier.title)) return null;
+  return place === null ? "moved" : "words";
+}
+
+/**
+ * Whether an earlier finding can match this one at all. A certain finding matches only the same rule: otherwise an injected text
+ * could make a model post a comment that, once dismissed, suppresses it. For the same reason a dismissal of a certain finding holds
+ * only for the same code. Comments of older versions do not name their rule, and match only the same code.
+ */
+function mayTellOf(finding: Finding, earlier: PostedFinding): boolean {
+  if (!mayRepeat(finding, earlier)) return false;
+  if (!isCertain(finding)) return !isCertain(earlier);
+  if (isBare(earlier)) return finding.id === earlier.id;
+  const isSameCode = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
+  if (earlier.source === null) return isSameCode;
+  return earlier.source === finding.source && (earlier.state !== "dismissed" || isSameCode);
+}
+
+/**
+ * Whether the earlier finding was not dismissed, or its dismissal covers this one: a person has seen that code under that severity, and
+ * nothing worse, and no other code that took its place.
+ */
+function isCovered(finding: Finding, earlier: PostedFinding, { locationOf }: PriorLocations): boolean {
+  if (earlier.state !== "dismissed" || isBare(earlier)) return true;
+  const isSameCode =
+    fingerprintIn(finding.id) === fingerprintIn(earlier.id) ||
+    [finding, ...finding.places].some(({ quote }) => codeHash(quote) === earlier.code);
+  return worstFirst(finding, earlier) >= 0 && (isSameCode || locationOf(earlier) !== null);
+}
+
+/**
+ * Whether the rules of two findings allow that they are one. A breach of a rule repeats only breaches of that rule: otherwise the dismissal
+ * of a remark would unblock it. A finding without a rule may repeat a comment on a breach, and takes over its rule (`underRuleOf`).
+ */
+export function mayRepeat({ rule }: Pick<Finding, "rule">, earlier: PostedFinding): boolean {
+  // Of a deleted comment the rule is not known.
+  if (isBare(earlier) || rule === earlier.rule) return true;
+  return rule === undefined && earlier.comment !== null;
+}
+
+/** The finding with the rule of the comment that it repeats, and at least its severity. */
+export const underRuleOf = (finding: Finding, { rule, severity }: PostedFinding): Finding =>
+  rule === undefined
+    ? finding
+    : { ...finding, rule, severity: worstFirst(finding, { severity }) <= 0 ? finding.severity : severity };
+
+/** A problem at several locations is listed at the first one, which may change from push to push. */
+function hasPlace(
+  { category, places }: Finding,
+  earlier: PostedFinding,
+  place: LineRange | null,
+  facts: PriorLocations,
+): boolean {
+  if (earlier.category !== category || earlier.code === null) return false;
+  return places.some(
+    (one) =>
+      isSameFile(one, earlier, facts) &&
+      (place === null || overlaps(one, place)) &&
+      codeHash(one.quote) === earlier.code,
+  );
+}
+
+/** Whether one of the finding's locations is where the earlier finding is. */
+function standsOn(
+  finding: Finding,
+  earlier: PostedFinding,
+  place: LineRange,
+  facts: PriorLocations,
+): boolean {
+  return [finding, ...finding.places].some((one) => isSameFile(one, earlier, facts) && overlaps(one, place));
+}
+
+export const isSameFile = (
+  one: { path: string; side: Side },
+  other: { path: string; side: Side },
+  { firstName }: PriorLocations,
+): boolean => one.side === other.side && firstName(one.path) === firstName(other.path);
+
+export function overlaps(
+  { start_line, line }: { start_line: number | null; line: number },
+  { start, end }: LineRange,
+): boolean {
+  return (start_line ?? line) <= end && start <= line;
+}
+
+/** Whether it is at the place of the old code, which is gone. */
+function isNearOld(finding: Finding, earlier: PostedFinding): boolean {
+  const isKnown = finding.symbol !== null && earlier.symbol !== null;
+  return isKnown ? finding.symbol === earlier.symbol : isNearOldLines(finding, earlier);
+}
+
+function isNearOldLines({ line }: Finding, earlier: PostedFinding): boolean {
+  const old = earlier.line ?? earlier.original_line;
+  return old !== null && Math.abs(line - old) <= NEAR_LINES;
+}
+
+const FAR = Number.MAX_SAFE_INTEGER;
+
+/** Distance in lines; an earlier finding whose code is gone is farther than any other. */
+function distanceTo(finding: Finding, earlier: PostedFinding, facts: PriorLocations): number {
+  if (isBare(earlier) || !isSameFile(finding, earlier, facts)) return FAR;
+  const place = facts.locationOf(earlier);
+  if (place) return Math.abs(place.end - finding.line);
+  const old = earlier.line ?? earlier.original_line;
+  return old === null ? FAR : FAR / 2 + Math.abs(old - finding.line);
+}
+
+/** A pair that may be one problem; a model must compare the texts. */
+interface NearCollision {
+  finding: Finding;
+  earlier: PostedFinding;
+}
+
+/** A dismissed problem must not return in other words within this distance. */
+const DISMISSED_LINES = 10;
+
+/**
+ * Pairs that rules do not match and that may still be one problem. An open earlier finding with a partner is left out; a dismissed
+ * one is not, because a dismissal covers all restatements.
+ */
+export function nearCollisions(
+  findings: readonly Finding[],
+  earlier: readonly PostedFinding[],
+  facts: PriorLocations,
+  paired: ReadonlyMap<Finding, PostedFinding>,
+): NearCollision[] {
+  const taken = new Set(paired.values());
+  const left = earlier.filter(
+    (one) => one.state !== "fixed" && !isBare(one) && (one.state === "dismissed" || !taken.has(one)),
+  );
+  const about = (one: PostedFinding, path: string) =>
+    [one.path, ...one.files].map(facts.firstName).includes(path);
+  return findings
+    .filter((finding) => !paired.has(finding))
+    .flatMap((finding) => {
+      const path = facts.firstName(finding.path);
+      const mayBe = (one: PostedFinding) =>
+        about(one, path) && mayRepeat(finding, one) && isCovered(finding, one, facts);
+      return left.filter(mayBe).flatMap((one) => collision(finding, one, facts) ?? []);
+    });
+}
+
+function collision(finding: Finding, earlier: PostedFinding, facts: PriorLocations): NearCollision | null {
+  if (facts.firstName(finding.path) !== facts.firstName(earlier.path)) {
+    return isOtherEnd(finding, earlier, facts) ? { finding, earlier } : null;
+  }
+  const place = facts.locationOf(earlier);
+  const isNear =
+    (place !== null && isSameFile(finding, earlier, facts) && overlaps(finding, place)) ||
+    (place === null && (isOfThatCode(finding, earlier, facts) || isSaidNear(finding, earlier, facts))) ||
+    (earlier.state === "outdated" && hasSymbolOf(finding, earlier)) ||
+    (earlier.state === "dismissed" && isBeside(finding, earlier, place?.end ?? null));
+  return isNear ? { finding, earlier } : null;
+}
+
+/** A problem between two files: the finding names the other file as evidence, or the titles are similar. */
+const isOtherEnd = (finding: Finding, earlier: PostedFinding, { firstName }: PriorLocations) =>
+  finding.evidence.some(({ path }) => firstName(path) === firstName(earlier.path)) ||
+  titlesAlike(finding.title, earlier.title);
+
+/** The same code under another category. */
+const isOfThatCode = (finding: Finding, earlier: PostedFinding, facts: PriorLocations) =>
+  earlier.code !== null && isSameFile(finding, earlier, facts) && codeHash(finding.quote) === earlier.code;
+
+/** In a definition of another name, which may be the old one renamed. */
+const isSaidNear = (finding: Finding, earlier: PostedFinding, facts: PriorLocations) =>
+  isSameFile(finding, earlier, facts) &&
+  isNearOldLines(finding, earlier) &&
+  titlesAlike(finding.title, earlier.title);
+
+const hasSymbolOf = ({ symbol }: Finding, earlier: PostedFinding) =>
+  symbol !== null && symbol === earlier.symbol;
+
+function isBeside(finding: Finding, earlier: PostedFinding, now: number | null): boolean {
+  const line = now ?? earlier.line ?? earlier.original_line;
+  return hasSymbolOf(finding, earlier) || (line !== null && Math.abs(line - finding.line) <= DISMISSED_LINES);
+}
+
+const TURNS = 2;
+const TOKENS = 100_000;
+const TIME_SHARE = 0.2;
+const MAX_LIST_BYTES = 40_000;
+const MAX_SAID = 500;
+const MAX_REPLY = 300;
+const MAX_REPLIES = 3;
+
+/** Asks a model, in one question, which near collisions are one problem. Null if it failed or the budget is spent. */
+async function askSame(
+  run: ReviewRun,
+  collisions: readonly NearCollision[],
+): Promise<readonly NearCollision[] | null> {
+  const question = putQuestion(collisions, run.models.summarize);
+  let same: readonly NearCollision[] | null = null;
+  const compare: DuplicateSink = {
+    same(pairs) {
+      const found = pairs.map((pair) => question.collisionOf(pair.finding, pair.earlier));
+      const unknown = pairs[found.indexOf(undefined)];
+      if (unknown) {
+        const name = `${unknown.finding.slice(0, 20)} and ${unknown.earlier.slice(0, 20)}`;
+        return { ok: false, reason: `${name} are no listed pair; take pairs as the list has them` };
+      }
+      same = found.filter((one) => one !== undefined);
+      return { ok: true };
+    },
+  };
+  await runLoop(run, {
+    loop: "compare",
+    role: "summarize",
+    messages: question.messages,
+    outputTools: comparingTools,
+    hasNoReadingTools: true,
+    ports: {
+      compare,
+    },
+    turns: TURNS,
+    tokens: TOKENS,
+    milliseconds: run.timeLeft() * TIME_SHARE,
+  });
+  return same;
+}
+
+interface Question {
+  messages: Message[];
+  /** The pair with two names; undefined if it was not asked for. */
+  collisionOf(finding: string, earlier: string): NearCollision | undefined;
+}
+
+function putQuestion(collisions: readonly NearCollision[], model: ModelFacts): Question {
+  const findings = [...new Set(collisions.map(({ finding }) => finding))];
+  const earlier = [...new Set(collisions.map((one) => one.earlier))];
+  const room = roomFor(model, MAX_LIST_BYTES, 0.2);
+  const sections = [
+    `# New findings\n${list("new findings", findings.map(findingText), room)}`,
+    `# Earlier comments\n${list("earlier comments and their replies", earlier.map(earlierText), room)}`,
+    `# Pairs to decide\n${collisions.map((one) => `${one.finding.id} and ${nameOf(one.earlier)}`).join("\n")}`,
+  ];
+  return {
+    messages: openingMessages(comparePrompt, sections),
+    collisionOf: (finding, other) =>
+      collisions.find((one) => one.finding.id === finding && nameOf(one.earlier) === other),
+  };
+}
+
+/** A stable name, so that a recorded answer can be replayed. */
+const nameOf = ({ comment, id }: PostedFinding) => (comment === null ? id : String(comment));
+
+/** Each text gets an equal share of the bytes. */
+function list(source: string, texts: readonly string[], room: number): string {
+  const each = Math.floor(room / texts.length);
+  return wrapUntrusted(source, texts.map((text) => cutAtLine(text, each).text).join("\n\n"));
+}
+
+function findingText({ id, path, side, line, symbol, severity, category, title, body }: Finding): string {
+  const where = `${showPath(path)}:${line}${removed(side)}${inside(symbol)}`;
+  return `${id} ${where} [${severity}, ${category}] ${oneLine(title)}\n  ${indented(body, MAX_SAID)}`;
+}
+
+function earlierText(earlier: PostedFinding): string {
+  const { path, symbol, state, severity, category, title, text, replies } = earlier;
+  const where = `${showPath(path)}${lineOf(earlier)}${inside(symbol)}`;
+  const kind = [severity, category, state].filter((one) => one !== null).join(", ");
+  const answers = replies
+    .slice(-MAX_REPLIES)
+    .map((reply) => `\n  A person replied: ${indented(reply, MAX_REPLY)}`);
+  return `${nameOf(earlier)} ${where} [${kind}] ${oneLine(title)}\n  ${indented(textBelowTitle(text), MAX_SAID)}${answers.join("")}`;
+}
+
+/** An old line number says nothing about the current position, and is marked as old. */
+function lineOf({ side, line, original_line }: PostedFinding): string {
+  if (line !== null) return `:${line}${removed(side)}`;
+  return original_line === null ? "" : ` (line ${original_line}${removed(side)} when it was posted)`;
+}
+
+const removed = (side: Side) => (side === "LEFT" ? " (removed)" : "");
+const inside = (symbol: string | null) => (symbol === null ? "" : ` in ${oneLine(symbol)}`);
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_SAID);
+
+/** Indented, because only the start of a line begins an entry: a text cannot forge one. */
+const indented = (text: string, most: number) =>
+  text
+    .slice(0, most)
+    .toWellFormed()
+    .trim()
+    .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, "\n  ");
+
+/** Locates the code of earlier findings in the current files. */
+export async function readFacts(
+  { files, anchorFile }: Pick<ChangeUnderReview, "files" | "anchorFile">,
+  earlier: readonly PostedFinding[],
+): Promise<PriorLocations> {
+  const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
+  const places = new Map<PostedFinding, LineRange | null>();
+  for (const one of earlier) {
+    const isGone = one.state === "fixed" || one.path === "";
+    places.set(one, isGone ? null : await locate(await anchorFile(one.path), one));
+  }
+  return {
+    firstName: (path) => firstNames.get(path) ?? path,
+    locationOf: (one) => places.get(one) ?? null,
+  };
+}
+
+/** This run's findings that repeat an earlier one, with the earlier one. */
+type Repeats = ReadonlyMap<Finding, PostedFinding>;
+
+/** Maximum number of pairs in one question, the worst findings first. */
+const MOST_QUESTIONS = 60;
+
+/**
+ * Compares the findings of a run with earlier ones: by rules if they can decide, else with one question to a model. Certain
+ * findings are matched only by rules; otherwise an injected text could suppress them as duplicates.
+ *
+ * @param run null if no model can be asked
+ */
+export async function compareFindings(
+  run: ReviewRun | null,
+  findings: readonly Finding[],
+  earlier: readonly PostedFinding[],
+  facts: PriorLocations,
+): Promise<Repeats> {
+  const repeats = certainPairs(findings, earlier, facts);
+  const disputed = findings.filter((one) => !isUndisputed(one));
+  const collisions = nearCollisions(disputed, earlier, facts, repeats).toSorted((a, b) =>
+    worstFirst(a.finding, b.finding),
+  );
+  const asked = run ? collisions.slice(0, MOST_QUESTIONS) : [];
+  const same = run && asked.length > 0 ? await askSame(run, asked) : null;
+  const taken = new Set<PostedFinding>(repeats.values());
+  for (const { finding, earlier: one } of same ?? []) {
+    // A dismissed finding matches all restatements, an open one only one finding.
+    if (repeats.has(finding) || (one.state !== "dismissed" && taken.has(one))) continue;
+    repeats.set(finding, one);
+    taken.add(one);
+  }
+  return repeats;
+}
+
+/** Moved code is searched within this distance of the old line, if its definition is unknown. */
+const AROUND = 150;
+/** Maximum number of lines searched. */
+const MOST_LINES = 1_000;
+/** Findings of more lines are not searched elsewhere. */
+const WINDOW = 8;
+const MAX_LINE_LENGTH = 1_000;
+
+type Told = Pick<PostedFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
+
+/**
+ * Locates the code of an earlier finding: at GitHub's line if it is still the same code, else at the nearest match in its
+ * definition or around the old line. Null if it is gone or unknown.
+ */
+export async function locate(file: AnchorFile | undefined, told: Told): Promise<LineRange | null> {
+  const { side, line, start_line, code } = told;
+  const lines = file?.lines[side] ?? null;
+  if (!file || lines === null) return null;
+  if (line !== null && line <= lines.length) {
+    const place = { start: start_line ?? line, end: line };
+    if (code === null || codeHash(lines.slice(place.start - 1, place.end).join("\n")) === code) return place;
+  }
+  if (code === null) return null;
+  return nearest(lines, code, await searched(file, lines, told), line ?? told.original_line);
+}
+
+async function searched(
+  { path }: AnchorFile,
+  lines: readonly string[],
+  { symbol, line, original_line }: Told,
+): Promise<LineRange> {
+  const near = line ?? original_line;
+  const definition = symbol === null ? null : await definitionNamed(path, lines, symbol, near);
+  const around =
+    near === null ? { start: 1, end: lines.length } : { start: near - AROUND, end: near + AROUND };
+  const { start, end } = definition ?? around;
+  const first = Math.max(1, start);
+  return { start: first, end: Math.min(end, lines.length, first + MOST_LINES) };
+}
+
+/** The match that is nearest to a line. */
+function nearest(
+  lines: readonly string[],
+  code: string,
+  { start: from, end: to }: LineRange,
+  near: number | null,
+): LineRange | null {
+  const distance = ({ end }: LineRange) => (near === null ? 0 : Math.abs(end - near));
+  let best: LineRange | null = null;
+  for (let start = from; start <= to; start++) {
+    for (let end = start; end <= Math.min(to, start + WINDOW - 1); end++) {
+      if ((lines[end - 1] ?? "").length > MAX_LINE_LENGTH) break;
+      if (isBlank(lines[start - 1]) || isBlank(lines[end - 1])) continue;
+      const place = { start, end };
+      if (best && distance(place) >= distance(best)) continue;
+      if (codeHash(lines.slice(start - 1, end).join("\n")) === code) best = place;
+    }
+  }
+  return best;
+}
+
+const isBlank = (line: string | undefined) => line === undefined || line.trim() === "";

@@ -1,0 +1,439 @@
+import { folderOf, hasImports, importsOf, Modules } from "../../../repo/code/imports.ts";
+import type { ChangedFile } from "../../../repo/diff-source.ts";
+import { fileRisk, isTestPath, kindOf, stemOf } from "./risk.ts";
+
+/** Maximum files with the same name that are compared. */
+const MAX_ALIKE = 64;
+
+/** Two files that are read together; if `test` is set, the second is a test of the first. */
+interface Pair {
+  first: number;
+  second: number;
+  test: boolean;
+}
+
+interface Named {
+  id: number;
+  path: string;
+  file: ChangedFile;
+}
+
+/**
+ * Pairs of files with related names: a test and the code it tests, a header and its source, a template and its style, a deleted file and an
+ * added one with the same name. Numbers are indexes into `files`.
+ */
+function findPairs(files: readonly ChangedFile[]): Pair[] {
+  const named = files.map((file, id) => ({ id, path: file.change.path, file }));
+  const byName = Map.groupBy(named.filter(isSubject), ({ path }) => stemOf(path).toLowerCase());
+  const tests = named.filter(({ path }) => isTest(path)).flatMap((one) => testPair(one, byName));
+  return [...tests, ...twins(named), ...moved(named)];
+}
+
+const isTest = (path: string) => kindOf(path) === "test" && isTestPath(path);
+const isSubject = ({ path }: Named) => kindOf(path) === "code";
+
+function testPair(test: Named, byName: ReadonlyMap<string, readonly Named[]>): Pair[] {
+  const subjects = byName.get(testedName(test.path))?.slice(0, MAX_ALIKE) ?? [];
+  const subject = nearestOf(subjects, withoutTestFolders(test.path, subjects));
+  return subject ? [{ first: subject.id, second: test.id, test: true }] : [];
+}
+
+const testMarks = /^test[_-]|[._-](?:test|tests|spec|cy|e2e)$/g;
+const upperMarks = /^Test(?=[A-Z])|(?<=[a-z\d])(?:Tests?|TestCase|IT)$/g;
+
+/** The name of the code that a test tests, in lower case: `login` for `login.test.ts`, `test_login.py`, `LoginTest.java`. */
+function testedName(path: string): string {
+  return stemOf(path).replace(testMarks, "").replace(upperMarks, "").toLowerCase();
+}
+
+/** The likely path of the code that the test at `path` tests: `src/main/a` for `src/test/a`, `src/a` or `a` for `test/a`. */
+function withoutTestFolders(path: string, subjects: readonly Named[]): string {
+  const folders = path.split("/");
+  const candidates = ["main", "src", "lib", null].map((instead) =>
+    folders.flatMap((one) => (/^(?:__tests__|tests?|specs?)$/.test(one) ? (instead ?? []) : one)).join("/"),
+  );
+  const parents = new Set(subjects.map((one) => folderOf(one.path)));
+  return candidates.find((one) => parents.has(folderOf(one))) ?? path;
+}
+
+/** Files of one folder that differ only in their extension, each with the previous one. */
+function twins(named: readonly Named[]): Pair[] {
+  const groups = Map.groupBy(named, ({ path }) => `${folderOf(path)}/${stemOf(path)}`);
+  return [...groups.values()].flatMap((group) =>
+    group
+      .slice(1, MAX_ALIKE)
+      .map((one, at) => ({ first: group[at]?.id ?? one.id, second: one.id, test: false })),
+  );
+}
+
+/** A deleted file and the nearest added file with its name: moved, but changed too much for git to detect it. */
+function moved(named: readonly Named[]): Pair[] {
+  const nameOf = ({ path }: Named) => path.slice(path.lastIndexOf("/") + 1);
+  const added = Map.groupBy(
+    named.filter(({ file }) => file.change.type === "added"),
+    nameOf,
+  );
+  return named.flatMap((one) => {
+    if (one.file.change.type !== "deleted") return [];
+    const to = nearestOf(added.get(nameOf(one))?.slice(0, MAX_ALIKE) ?? [], one.path);
+    return to ? [{ first: one.id, second: to.id, test: false }] : [];
+  });
+}
+
+/** The number of leading folders that two paths share. */
+function sharedFolders(a: string, b: string): number {
+  let [shared, at] = [0, 0];
+  for (; at < a.length && a[at] === b[at]; at++) if (a[at] === "/") shared += 1;
+  return shared;
+}
+
+/** The item that shares the most folders with `path`; of several, the first. */
+function nearestOf<Item extends { path: string }>(items: readonly Item[], path: string): Item | undefined {
+  return items.toSorted((a, b) => sharedFolders(b.path, path) - sharedFolders(a.path, path))[0];
+}
+
+/** Weights of a pair, of an import, and of an import of something that many files import. */
+const PAIR = 6;
+const IMPORT = 3;
+const COMMON_IMPORT = 0.5;
+/** An import of something that more files import does not relate them. */
+const FEW_USERS = 8;
+
+/** If one file imports more changed files, the rest is ignored: a hostile change must not relate everything to everything. */
+const MAX_IMPORTED = 64;
+
+/** The relations between changed files. Numbers are indexes into the list of files. */
+interface Links {
+  /** For each file, the related files and how closely they are related. */
+  related: readonly ReadonlyMap<number, number>[];
+  /** For each file, how many changed files other than tests import it. */
+  users: readonly number[];
+  /** For each test, the file it tests. */
+  tested: ReadonlyMap<number, number>;
+  /** The closest relations, in order of priority. */
+  pairs: readonly (readonly [number, number])[];
+}
+
+/** Relates changed files by their names and imports. `headStart` may fail: the file then has no imports. */
+export async function findLinks(
+  files: readonly ChangedFile[],
+  headStart: (path: string) => Promise<string>,
+): Promise<Links> {
+  const related = files.map(() => new Map<number, number>());
+  const link = (a: number, b: number, weight: number) => {
+    related[a]?.set(b, (related[a].get(b) ?? 0) + weight);
+    related[b]?.set(a, (related[b].get(a) ?? 0) + weight);
+  };
+  const pairs = findPairs(files);
+  for (const { first, second } of pairs) link(first, second, PAIR);
+
+  const imported = await findImported(files, headStart);
+  const importers = countImporters(imported);
+  for (const [from, targets] of imported.entries())
+    for (const to of targets) link(from, to, (importers[to] ?? 0) > FEW_USERS ? COMMON_IMPORT : IMPORT);
+  return {
+    related,
+    users: countImporters(
+      imported.map((ids, at) => (kindOf(files[at]?.change.path ?? "") === "test" ? none : ids)),
+    ),
+    tested: new Map(pairs.filter(({ test }) => test).map(({ first, second }) => [second, first])),
+    pairs: pairs.map(({ first, second }) => [first, second]),
+  };
+}
+
+/** For each file, the changed files that it imports. */
+async function findImported(
+  files: readonly ChangedFile[],
+  headStart: (path: string) => Promise<string>,
+): Promise<ReadonlySet<number>[]> {
+  const ids = idsByPath(files);
+  const modules = new Modules(ids.keys());
+  const imported: ReadonlySet<number>[] = [];
+  for (const [id, { change }] of files.entries()) {
+    const readable = change.type !== "deleted" && hasImports(change.path);
+    const start = readable ? await headStart(change.path).catch(() => "") : "";
+    const imports = importsOf(change.path, start);
+    const targets = [...modules.imported(change.path, imports)].map((path) => ids.get(path) ?? id);
+    imported.push(new Set(targets.filter((one) => one !== id).slice(0, MAX_IMPORTED)));
+  }
+  return imported;
+}
+
+/** A file that imports a moved one may still name its old path, unless another file is there now. */
+function idsByPath(files: readonly ChangedFile[]): Map<string, number> {
+  const ids = new Map(files.map(({ change }, id) => [change.path, id]));
+  for (const [id, { change }] of files.entries())
+    if (change.oldPath !== null && !ids.has(change.oldPath)) ids.set(change.oldPath, id);
+  return ids;
+}
+
+const none: ReadonlySet<number> = new Set();
+
+function countImporters(imported: readonly ReadonlySet<number>[]): number[] {
+  const counts: number[] = imported.map(() => 0);
+  for (const targets of imported) for (const to of targets) counts[to] = (counts[to] ?? 0) + 1;
+  return counts;
+}
+
+/** A file to be planned. */
+interface PlannedFile {
+  /** Its index in the list of related files. */
+  id: number;
+  file: ChangedFile;
+  risk: number;
+}
+
+/** Files that stay together: a test and the code it tests, a header and its source. */
+interface Bundle {
+  files: PlannedFile[];
+  bytes: number;
+  /** The risk of its riskiest file. */
+  risk: number;
+  /** Its position in the tree: the path of its riskiest file. */
+  path: string;
+  /** Related bundles and how closely they are related. */
+  related: Map<Bundle, number>;
+}
+
+/** Joins pairs of files while the result has at most `maxBytes`. Every other file is a bundle of its own. */
+function bundleFiles(
+  files: readonly PlannedFile[],
+  { pairs, related }: Pick<Links, "pairs" | "related">,
+  maxBytes: number,
+): Bundle[] {
+  const bundles = new Map(files.map((one) => [one.id, bundleOf(one)]));
+  for (const [first, second] of pairs) {
+    const [into, from] = [bundles.get(first), bundles.get(second)];
+    if (!into || !from || into === from || into.bytes + from.bytes > maxBytes) continue;
+    into.files.push(...from.files);
+    into.bytes += from.bytes;
+    if (from.risk > into.risk) [into.risk, into.path] = [from.risk, from.path];
+    for (const { id } of from.files) bundles.set(id, into);
+  }
+  for (const [id, bundle] of bundles) {
+    for (const [other, weight] of related[id] ?? []) {
+      const to = bundles.get(other);
+      if (to && to !== bundle) bundle.related.set(to, (bundle.related.get(to) ?? 0) + weight);
+    }
+  }
+  return [...new Set(bundles.values())];
+}
+
+const bundleOf = (one: PlannedFile): Bundle => ({
+  files: [one],
+  bytes: one.file.diffBytes,
+  risk: one.risk,
+  path: one.file.change.path,
+  related: new Map(),
+});
+
+/** Weight of a shared folder: less than an import. */
+const SAME_FOLDER = 2;
+/** If a folder has more bundles, only those next to the first one count as its neighbours. */
+const MAX_NEIGHBOURS = 200;
+
+/**
+ * Divides bundles into units of at most `unitBytes`; a larger bundle is a unit of its own. Each unit starts with the riskiest remaining
+ * bundle, then takes the bundles most closely related to it, then the next ones in the tree, until no remaining bundle fits. So no two
+ * units would fit into one, related files are together, and a folder is divided only if a unit is full.
+ */
+function packBundles(bundles: readonly Bundle[], unitBytes: number): Bundle[][] {
+  const inTree = bundles.toSorted((a, b) => compare(a.path, b.path));
+  const free = new Set(inTree);
+  const units: Bundle[][] = [];
+  for (const [at, first] of [...inTree.entries()].toSorted(([, a], [, b]) => b.risk - a.risk))
+    if (free.has(first)) units.push(new GrowingUnit(inTree, free, at, unitBytes).grow());
+  return units;
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** How closely a bundle is related to those of a unit, and how many folders it shares with the first. */
+interface Closeness {
+  weight: number;
+  shared: number;
+}
+
+class GrowingUnit {
+  /** All bundles by path. */
+  readonly #inTree: readonly Bundle[];
+  /** Those that no unit has taken yet. */
+  readonly #free: Set<Bundle>;
+  readonly #first: Bundle;
+  readonly #closeness = new Map<Bundle, Closeness>();
+  readonly #taken: Bundle[] = [];
+  #room: number;
+  /** The next positions in the tree, before and after the first bundle. */
+  #before: number;
+  #behind: number;
+
+  constructor(inTree: readonly Bundle[], free: Set<Bundle>, at: number, unitBytes: number) {
+    this.#inTree = inTree;
+    this.#free = free;
+    this.#first = inTree[at] as Bundle;
+    this.#room = unitBytes;
+    [this.#before, this.#behind] = [at - 1, at + 1];
+    this.#addNeighbours(at, -1);
+    this.#addNeighbours(at, 1);
+  }
+
+  grow(): Bundle[] {
+    for (let next: Bundle | undefined = this.#first; next; next = this.#related() ?? this.#nextInTree())
+      this.#take(next);
+    return this.#taken;
+  }
+
+  #addNeighbours(start: number, step: -1 | 1): void {
+    const folder = folderOf(this.#first.path);
+    let count = 0;
+    for (let at = start + step; count < MAX_NEIGHBOURS; at += step) {
+      const one = this.#inTree[at];
+      if (!one) return;
+      if (!this.#free.has(one)) continue;
+      if (folderOf(one.path) !== folder) return;
+      this.#bringCloser(one, SAME_FOLDER);
+      count += 1;
+    }
+  }
+
+  #bringCloser(bundle: Bundle, weight: number): void {
+    const known = this.#closeness.get(bundle);
+    if (known) known.weight += weight;
+    else this.#closeness.set(bundle, { weight, shared: sharedFolders(bundle.path, this.#first.path) });
+  }
+
+  #take(bundle: Bundle): void {
+    this.#taken.push(bundle);
+    this.#room -= bundle.bytes;
+    this.#closeness.delete(bundle);
+    this.#free.delete(bundle);
+    for (const [other, weight] of bundle.related) if (this.#free.has(other)) this.#bringCloser(other, weight);
+  }
+
+  /** The most closely related bundle that fits; of several, the nearest to the first, then the first by path. */
+  #related(): Bundle | undefined {
+    let best: Bundle | undefined;
+    let most: Closeness = { weight: 0, shared: 0 };
+    for (const [bundle, closeness] of this.#closeness) {
+      // The room never grows again.
+      if (bundle.bytes > this.#room) this.#closeness.delete(bundle);
+      else if (!best || isCloser(closeness, most) || (!isCloser(most, closeness) && bundle.path < best.path))
+        [best, most] = [bundle, closeness];
+    }
+    return best;
+  }
+
+  #nextInTree(): Bundle | undefined {
+    while (this.#passes(this.#before)) this.#before -= 1;
+    while (this.#passes(this.#behind)) this.#behind += 1;
+    const [left, right] = [this.#inTree[this.#before], this.#inTree[this.#behind]];
+    if (!left || !right) return left ?? right;
+    const [sharedLeft, sharedRight] = [left, right].map(({ path }) => sharedFolders(path, this.#first.path));
+    return (sharedLeft ?? 0) >= (sharedRight ?? 0) ? left : right;
+  }
+
+  /** Whether the bundle at a position is taken or does not fit; it will not fit later either. */
+  #passes(at: number): boolean {
+    const bundle = this.#inTree[at];
+    return bundle !== undefined && (!this.#free.has(bundle) || bundle.bytes > this.#room);
+  }
+}
+
+const isCloser = (one: Closeness, other: Closeness) =>
+  one.weight > other.weight || (one.weight === other.weight && one.shared > other.shared);
+
+/** A part of a change that one loop reviews. */
+export interface Unit {
+  /** "1", "2" ...: riskiest first; names the loop of the unit in the trajectory. */
+  id: string;
+  /** In reading order: riskiest first, tests after the code they test. */
+  files: readonly ChangedFile[];
+  /** Bytes of the rendered diff (with line numbers) of these files. */
+  diffBytes: number;
+  /** The risk of its riskiest file (`fileRisk`). */
+  risk: number;
+}
+
+export interface Plan {
+  units: readonly Unit[];
+  /** Reviewable files that exceed the budget, riskiest first. */
+  left: readonly ChangedFile[];
+}
+
+export interface PlanOptions {
+  /** The whole change; only reviewable files with hunks are planned. */
+  files: readonly ChangedFile[];
+  /** Maximum rendered bytes of diff in one unit. */
+  unitBytes: number;
+  /** Maximum rendered bytes of diff in all units together; the rest is left. */
+  totalBytes: number;
+  /** The beginning of a changed file at head, which is searched for imports; it may fail. */
+  headStart(path: string): Promise<string>;
+  /** Number of lines that analyzers matched, by path. */
+  matches: ReadonlyMap<string, number>;
+}
+
+/** Tests stay with their code if both take at most this share of a unit: with parts this small, units become four fifths full. */
+const BUNDLE_SHARE = 1 / 5;
+
+/**
+ * Divides a change into units of related files, riskiest first. The same files give the same plan, in any order.
+ *
+ * - The reviewed files are selected one by one, riskiest first (equal ones by path): a file is left if it is larger than what the riskier
+ *   ones leave of `totalBytes`.
+ * - A change that fits into one unit is one unit. No two units would fit into one. A file that is larger than a unit is a unit of its own.
+ */
+export async function planUnits(options: PlanOptions): Promise<Plan> {
+  const { unitBytes, totalBytes, matches } = options;
+  const all = options.files
+    .filter((file) => file.reviewable && file.totalHunks > 0)
+    .toSorted((a, b) => (a.change.path < b.change.path ? -1 : 1));
+  // What a list shows in one line needs no loop of its own.
+  const listed = all.filter(({ reading }) => reading === "line");
+  const files = listed.length === all.length ? all : all.filter(({ reading }) => reading !== "line");
+  const links = await findLinks(files, options.headStart);
+  const ranked = files
+    .map((file, id) => {
+      const circumstances = { matches: matches.get(file.change.path) ?? 0, users: links.users[id] ?? 0 };
+      return { id, file, risk: fileRisk(file, circumstances) };
+    })
+    .toSorted((a, b) => b.risk - a.risk);
+  const { chosen, left } = choose(ranked, totalBytes);
+  const bundles = bundleFiles(chosen, links, unitBytes * BUNDLE_SHARE);
+  const units = packBundles(bundles, unitBytes).map((unit, at) => ({
+    id: `${at + 1}`,
+    files: readingOrder(
+      unit.flatMap((bundle) => bundle.files),
+      links,
+    ),
+    diffBytes: unit.reduce((sum, bundle) => sum + bundle.bytes, 0),
+    risk: unit[0]?.risk ?? 0,
+  }));
+  const [first, ...others] = units;
+  if (!first || files === all) return { units, left };
+  return { units: [{ ...first, files: [...first.files, ...listed] }, ...others], left };
+}
+
+function choose(ranked: readonly PlannedFile[], totalBytes: number) {
+  const chosen: PlannedFile[] = [];
+  const left: ChangedFile[] = [];
+  let room = totalBytes;
+  for (const one of ranked) {
+    if (one.file.diffBytes > room) {
+      left.push(one.file);
+      continue;
+    }
+    room -= one.file.diffBytes;
+    chosen.push(one);
+  }
+  return { chosen, left };
+}
+
+/** Riskiest first, each followed by its tests among these files. */
+function readingOrder(files: readonly PlannedFile[], { tested }: Links): ChangedFile[] {
+  const ranked = files.toSorted((a, b) => b.risk - a.risk || a.id - b.id);
+  const here = new Set(files.map(({ id }) => id));
+  const tests = Map.groupBy(ranked, ({ id }) => tested.get(id));
+  const leading = ranked.filter(({ id }) => !here.has(tested.get(id) ?? -1));
+  return leading.flatMap((one) => [one, ...(tests.get(one.id) ?? [])]).map(({ file }) => file);
+}

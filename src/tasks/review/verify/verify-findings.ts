@@ -1,0 +1,285 @@
+import pMap from "p-map";
+import { judgingTools } from "../../../agent/tools/index.ts";
+import type { Verdict } from "../../../agent/tools/tool.ts";
+import { AppError, asValue, publicLine } from "../../../core/errors.ts";
+import {
+  atLeast,
+  type CodeLocation,
+  type Evidence,
+  type Finding,
+  worstFirst,
+} from "../../../core/finding.ts";
+import { showPath } from "../../../repo/show.ts";
+import { resolveAnchor } from "../../anchor/anchor.ts";
+import { isSameFinding } from "../../anchor/fingerprint.ts";
+import type { ReviewRun } from "../../loop/review-run.ts";
+import { runLoop } from "../../loop/run-loop.ts";
+import { type DroppedFinding, publicModelError, whyNoResult } from "../../shapes/review-result.ts";
+import { type Pass, reviewTools, type UnitStart } from "../find/review-units.ts";
+import {
+  type Claim,
+  claimMessages,
+  createSiblingSearch,
+  publicFile,
+  type SiblingSearch,
+  sharedStart,
+} from "./claim.ts";
+import { type FindingGroup, mergedFinding, withPlaces } from "./merge.ts";
+
+export interface VerifiedFindings {
+  findings: Finding[];
+  /** Findings that are not reported, each with the reason. */
+  dropped: DroppedFinding[];
+}
+
+/** Concurrent verifications. */
+const CONCURRENCY = 4;
+/** Maximum claims of one verification: more of them get less care, and lose more if it stops early. */
+const MAX_CLAIMS = 6;
+
+/**
+ * Lets a verifier try to refute each finding; claims of one unit share a conversation, the worst first. A refuted finding is dropped
+ * and recorded as dropped; an uncertain one is kept only if it would be severe; one that could not be verified is kept and says so.
+ */
+export async function verifyFindings(
+  run: ReviewRun,
+  passes: readonly ReadUnit[],
+  groups: readonly FindingGroup[],
+): Promise<VerifiedFindings> {
+  const siblingsOf = createSiblingSearch(run.files, run.deps.diffs);
+  const verified: VerifiedFindings = { findings: [], dropped: [] };
+  let done = 0;
+  let waiting = groups;
+  while (waiting.length > 0) {
+    const judged = await pMap(
+      conversations(run, passes, waiting),
+      async ({ start, together }) => {
+        const outcomes = await tryToRefute(run, start, together.map(mergedFinding), siblingsOf);
+        return together.map((group, at) => {
+          const kept = afterVerification(mergedFinding(group), outcomes[at] ?? noVerdict);
+          const rest = "reason" in kept ? withoutFirst(group) : null;
+          if (rest === null) run.deps.progress({ type: "verdict", done: ++done, total: groups.length });
+          return { kept, rest };
+        });
+      },
+      { concurrency: CONCURRENCY },
+    );
+    const next: FindingGroup[] = [];
+    // In the order of the conversations, not of their ends: the same review has the same result.
+    for (const { kept, rest } of judged.flat()) {
+      if ("reason" in kept) verified.dropped.push(kept);
+      else verified.findings.push(kept);
+      if (rest !== null) next.push(rest);
+    }
+    waiting = next;
+  }
+  return verified;
+}
+
+/** The files of a unit, and what its reviewer read first. */
+type ReadUnit = Pick<Pass, "files" | "start">;
+
+interface Conversation {
+  /** Null if the claims share nothing that a reviewer read. */
+  start: UnitStart | null;
+  together: readonly FindingGroup[];
+}
+
+/**
+ * Groups by the unit of their first finding, or by its file if the unit's first messages cannot be shared, in portions of neighbouring
+ * lines; those with the worst finding come first.
+ */
+function conversations(
+  run: ReviewRun,
+  passes: readonly ReadUnit[],
+  groups: readonly FindingGroup[],
+): Conversation[] {
+  const starts = new Map(
+    passes.flatMap(({ files, start }) => {
+      const shared = sharedStart(run, start);
+      return files.map(({ change }) => [change.path, shared] as const);
+    }),
+  );
+  const alike = Map.groupBy(groups, ([{ path }]) => starts.get(path) ?? path);
+  const all = [...alike].flatMap(([key, ofOne]): Conversation[] => {
+    const sorted = [...Map.groupBy(ofOne, ([{ path }]) => path).values()].flatMap((ofFile) =>
+      ofFile.toSorted(([a], [b]) => a.line - b.line),
+    );
+    const count = Math.ceil(sorted.length / MAX_CLAIMS);
+    const size = Math.ceil(sorted.length / count);
+    return Array.from({ length: count }, (_, at) => ({
+      start: typeof key === "string" ? null : key,
+      together: sorted.slice(at * size, (at + 1) * size),
+    })).filter(({ together }) => together.length > 0);
+  });
+  const worst = ({ together }: Conversation) =>
+    together.map(mergedFinding).toSorted(worstFirst)[0] as Finding;
+  return all.toSorted((a, b) => worstFirst(worst(a), worst(b)));
+}
+
+/** If the first finding is dropped, the next one is verified: the model that joined them may have been wrong, or deceived. */
+function withoutFirst(group: FindingGroup): FindingGroup | null {
+  const [next, ...others] = group.filter((one) => one !== group[0] && !isSameFinding(one, group[0]));
+  return next ? [next, ...others] : null;
+}
+
+/** The finding with a note that it was not verified. */
+export function asUnverified(finding: Finding, reason: string): Finding {
+  return { ...finding, verification_note: `The second look did not finish: ${reason}.` };
+}
+
+/** The finding after verification, with the verifier's severity unless it breaks a named rule, or the dropped finding. */
+export function afterVerification(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
+  if (outcome.verdict === null) return asUnverified(finding, outcome.reason);
+  const { verdict, failingInput, reason, evidence, places, title } = outcome.verdict;
+  const isOfRule = finding.rule !== undefined;
+  const reached = isOfRule || (outcome.verdict.reached ?? finding.reached);
+  const severity = isOfRule
+    ? finding.severity
+    : reached
+      ? (outcome.verdict.severity ?? finding.severity)
+      : "low";
+  if (verdict === "refuted") return asDropped(finding, "refuted", reason);
+  if (verdict === "uncertain" && !atLeast(severity, "high")) return asDropped(finding, "uncertain", reason);
+  return {
+    ...finding,
+    severity,
+    reached,
+    title: title ?? finding.title,
+    verification: verdict,
+    verification_note: verdict === "confirmed" ? confirmation(failingInput, reason) : reason,
+    evidence: [...finding.evidence, ...evidence.filter((one) => !isNamed(one, finding))],
+    places: withPlaces(finding, places),
+  };
+}
+
+/** The failing input first, so that people can reproduce it. */
+const confirmation = (failingInput: string, reason: string) =>
+  `${failingInput.trim().replace(/\.$/, "")}. ${reason.trim()}`;
+
+const isNamed = (one: Evidence, { evidence }: Finding) =>
+  evidence.some(
+    ({ path, start_line, end_line }) =>
+      path === one.path && start_line <= one.end_line && one.start_line <= end_line,
+  );
+
+export function asDropped(
+  { id, path, line, title, rule, severity, category }: Finding,
+  verdict: DroppedFinding["verdict"],
+  reason: string,
+): DroppedFinding {
+  return { id, path, line, title, verdict, reason, rule: rule ?? null, severity, category };
+}
+
+/** The result of verifying one finding: a verdict with located places, or why there is none. */
+type VerificationOutcome = { verdict: Verdict } | { verdict: null; reason: string };
+
+const noVerdict: VerificationOutcome = { verdict: null, reason: "the model gave no verdict" };
+
+const TURNS = 12;
+/** Further turns for each claim after the first. */
+const TURNS_A_CLAIM = 2;
+/** Maximum tokens of one verification. */
+const TOKENS = 400_000;
+/** Share of the remaining time. */
+const TIME_SHARE = 0.6;
+
+/**
+ * Lets a fresh loop try to refute findings. It sees the claims and their locations, never the reviewer's reasons. Gives one outcome
+ * for each finding, in their order.
+ */
+async function tryToRefute(
+  run: ReviewRun,
+  start: UnitStart | null,
+  findings: readonly Finding[],
+  siblingsOf: SiblingSearch,
+): Promise<VerificationOutcome[]> {
+  // If the code cannot be read, the findings are reported unverified.
+  const messages = await messagesAbout(run, start, findings, siblingsOf).catch(asValue);
+  if (messages instanceof AppError)
+    return findings.map(() => ({ verdict: null, reason: publicLine(messages) }));
+  const verdicts = new Map<number, Verdict>();
+  const loop = await runLoop(run, {
+    loop: `verify:${findings[0]?.id}`,
+    role: "verify",
+    messages,
+    outputTools: judgingTools,
+    offeredTools: reviewTools(run),
+    ports: {
+      ...(run.deps.journal && { journal: run.deps.journal }),
+      ...(run.graph && { graph: run.graph }),
+      judge: {
+        async judge(given, verdict) {
+          const claim = given ?? (findings.length === 1 ? 1 : null);
+          if (claim === null || claim > findings.length)
+            return { ok: false, reason: `give \`claim\`, a number from 1 to ${findings.length}` };
+          const refusal = verdict.verdict === "refuted" ? await whyNotRefuted(run, verdict.evidence) : null;
+          if (refusal !== null) return { ok: false, reason: refusal };
+          const { places, lost } = await locatePlaces(run, verdict.places);
+          verdicts.set(claim, { ...verdict, places });
+          return {
+            ok: true,
+            claim,
+            open: findings.flatMap((_, at) => (verdicts.has(at + 1) ? [] : [at + 1])),
+            note: lost.length === 0 ? null : `Not found in the code, and left out: ${lost.join(", ")}.`,
+          };
+        },
+      },
+    },
+    budget: run.budget,
+    turns: Math.min(TURNS + TURNS_A_CLAIM * (findings.length - 1), run.input.limits.turns),
+    tokens: TOKENS,
+    milliseconds: run.timeLeft() * TIME_SHARE,
+  });
+  const reason = loop.modelError
+    ? publicModelError(loop.modelError)
+    : whyNoResult(loop.stopReason, "the model gave no verdict");
+  return findings.map((_, at) => {
+    const verdict = verdicts.get(at + 1);
+    return verdict ? { verdict } : { verdict: null, reason };
+  });
+}
+
+async function messagesAbout(
+  run: ReviewRun,
+  start: UnitStart | null,
+  findings: readonly Finding[],
+  siblingsOf: SiblingSearch,
+) {
+  const claims: Claim[] = [];
+  for (const finding of findings) claims.push({ finding, siblings: await siblingsOf(finding) });
+  return claimMessages(run, start, claims);
+}
+
+/** A finding is refuted by lines that exist: without them, a model could drop any finding with a sentence. */
+async function whyNotRefuted(run: ReviewRun, evidence: readonly Evidence[]): Promise<string | null> {
+  for (const { path, start_line, end_line } of evidence) {
+    const lines = (await publicFile(run, path))?.lines;
+    const length = Math.max(lines?.RIGHT?.length ?? 0, lines?.LEFT?.length ?? 0);
+    if (start_line <= end_line && end_line <= length) return null;
+  }
+  const places = evidence.map(
+    ({ path, start_line, end_line }) => `${showPath(path)}:${start_line}-${end_line}`,
+  );
+  return `\`evidence\` names no lines that exist (${places.join(", ")}); name those that make the fault impossible`;
+}
+
+/** The locations whose quotes are in the change, and the stated positions of the others. */
+async function locatePlaces(
+  run: ReviewRun,
+  places: readonly CodeLocation[],
+): Promise<{ places: CodeLocation[]; lost: string[] }> {
+  const found: CodeLocation[] = [];
+  const lost: string[] = [];
+  for (const place of places) {
+    const file = await publicFile(run, place.path);
+    const resolved = file?.inChange ? resolveAnchor(file, place) : undefined;
+    if (!file || !resolved?.ok) {
+      lost.push(`${showPath(place.path)}:${place.line}`);
+      continue;
+    }
+    const { side, line, start_line, quote } = resolved.anchor;
+    found.push({ path: file.path, side, line, start_line, quote });
+  }
+  return { places: found, lost };
+}

@@ -1,0 +1,288 @@
+import type { Coverage } from "../../agent/loop/coverage.ts";
+import { nullIfTooLarge } from "../../core/errors.ts";
+import type { Finding, Side } from "../../core/finding.ts";
+import type { Reviewed } from "../../core/ledger/state.ts";
+import { type FileDiff, type Hunk, renderHunks, shownBytes } from "../../repo/diff/file-diff.ts";
+import { servedHunks } from "../../repo/diff-pages.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
+import type { History } from "../shapes/review-input.ts";
+import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";
+
+/** The hunks of a change that earlier reviews have read, recognized by content. Paths are those of the head. */
+export interface ReviewedHunks {
+  /** Numbers of the file's reviewed `-U3` hunks, from 1. */
+  known(path: string): ReadonlySet<number>;
+  /** Whether the file has hunks that were not reviewed. */
+  hasNew(path: string): boolean;
+  /**
+   * Whether a reviewed change of the file is no longer part of the pull request, or a re-check of an earlier finding in it is due.
+   * The file need not be part of the change any more.
+   */
+  hasLost(path: string): boolean;
+  /** Whether the line is in a reviewed hunk. */
+  isKnownLine(path: string, side: Side, line: number): Promise<boolean>;
+  /** Whether the finding is in a reviewed hunk, and no hunk that was not reviewed is among its evidence. */
+  isOldNews(finding: Pick<Finding, "path" | "side" | "line" | "evidence">): Promise<boolean>;
+  /** The hash function of this pull request. */
+  contentHash: ContentHash;
+}
+
+/**
+ * Compares the current change with what was reviewed. A hunk is known if all of its changes are. Equal changes are counted: if there
+ * are more of them now, all of them are new, because the new one cannot be told from the others.
+ *
+ * A reviewed change that was taken back may have made the rest harmless, and no hunk shows that it is gone. So if a file lost a
+ * reviewed change and nothing in it is new, or all of it is gone, the whole change is new.
+ */
+export function findReviewedHunks(
+  files: readonly ChangedFile[],
+  history: Pick<History, "reviewed" | "key"> | null,
+  diffs: Pick<DiffSource, "shownDiff">,
+): ReviewedHunks {
+  const reviewed = history?.reviewed ?? null;
+  const byPath = new Map(files.map((file) => [file.change.path, file]));
+  const contentHash = contentHashBy(history?.key ?? "");
+  const { known, lost } = reviewed ? compare(files, reviewed, contentHash) : nothing;
+  const knownIn = (path: string) => known.get(path) ?? none;
+  async function isKnownLine(path: string, side: Side, line: number): Promise<boolean> {
+    const file = byPath.get(path);
+    if (!file || knownIn(path).size === 0) return false;
+    const { hunks } = await diffs.shownDiff(file);
+    return knownIn(path).has(hunks.findIndex((hunk) => holds(hunk, side, line)) + 1);
+  }
+  async function isNewPlace({ path, start_line, end_line }: Finding["evidence"][number]): Promise<boolean> {
+    const file = byPath.get(path);
+    if (!file?.reviewable) return false;
+    const { hunks } = await diffs.shownDiff(file);
+    const isIn = ({ newStart, newLines }: Hunk) => newStart <= end_line && start_line < newStart + newLines;
+    return hunks.some((hunk, at) => isIn(hunk) && !knownIn(path).has(at + 1));
+  }
+  return {
+    contentHash,
+    known: knownIn,
+    isKnownLine,
+    async isOldNews({ path, side, line, evidence }) {
+      if (!(await isKnownLine(path, side, line))) return false;
+      for (const place of evidence) if (await isNewPlace(place)) return false;
+      return true;
+    },
+    hasNew(path) {
+      const file = byPath.get(path);
+      return file?.reviewable === true && file.totalHunks > knownIn(path).size;
+    },
+    hasLost(path) {
+      const file = byPath.get(path);
+      return [path, ...(file ? [firstName(file)] : [])].some((name) => lost.has(fileMark(name)));
+    },
+  };
+}
+
+/** By the hunk header only, because analyzers may match thousands of lines of one file. */
+function holds(hunk: Hunk, side: Side, line: number): boolean {
+  const [start, lines] = side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
+  return start <= line && line < start + lines;
+}
+
+const none: ReadonlySet<number> = new Set();
+const nothing: Compared = { known: new Map(), lost: new Set() };
+
+/** The hashes of the changes in each of a file's hunks. */
+function changeHashes(file: ChangedFile, contentHash: ContentHash): string[][] {
+  const name = firstName(file);
+  return file.changes.map((digests) => digests.map((digest) => contentHash(name, [digest])));
+}
+
+/**
+ * Hashes of the unread changes in these hunks. They make nothing known, but they show later that a change is gone.
+ */
+export function unreadHashes(
+  file: ChangedFile,
+  hunks: ReadonlySet<number>,
+  contentHash: ContentHash,
+): string[] {
+  const name = firstName(file);
+  return file.changes.flatMap((digests, at) =>
+    hunks.has(at + 1) ? digests.map((digest) => contentHash(name, ["unread", digest])) : [],
+  );
+}
+
+/** Numbers of a file's hunks, from 1. */
+export const allHunks = ({ changes }: ChangedFile) => new Set(changes.map((_, at) => at + 1));
+
+interface Compared {
+  /** Numbers of known hunks, by path. */
+  known: ReadonlyMap<string, ReadonlySet<number>>;
+  /** Prefixes of files that lost a reviewed change. */
+  lost: ReadonlySet<string>;
+}
+
+function compare(
+  files: readonly ChangedFile[],
+  { unit, hashes }: Reviewed,
+  contentHash: ContentHash,
+): Compared {
+  const hunks = new Map(files.map((file) => [file.change.path, hunkHashes(file, unit, contentHash)]));
+  // A file that was recorded as a whole counts once.
+  const now = countOf([...hunks.values()].flatMap((of) => (unit === "change" ? of.flat() : (of[0] ?? []))));
+  const read = countOf(hashes);
+  const isRead = (hash: string) => (now.get(hash) ?? 0) <= (read.get(hash) ?? 0);
+  const known = new Map<string, ReadonlySet<number>>();
+  for (const [path, ofFile] of hunks)
+    known.set(path, new Set(ofFile.flatMap((one, at) => (one.every(isRead) ? [at + 1] : []))));
+  const unread = countOf(files.flatMap((file) => unreadHashes(file, allHunks(file), contentHash)));
+  const isLost = ([hash, count]: [string, number]) => count > (now.get(hash) ?? unread.get(hash) ?? 0);
+  const lost = [...read].filter(isLost).map(([hash]) => hash);
+  const gone = new Set(lost.filter((hash) => !isDue(hash)).map(markOf));
+  const hasNew = ({ change, reviewable, totalHunks }: ChangedFile) =>
+    reviewable && totalHunks > (known.get(change.path)?.size ?? 0);
+  // A file without a readable line counts as gone.
+  const withNew = files.filter((file) => file.reading !== "line" && hasNew(file));
+  const isNew = new Set(withNew.map((file) => fileMark(firstName(file))));
+  if ([...gone].some((mark) => !isNew.has(mark))) known.clear();
+  return { known, lost: new Set(lost.map(markOf)) };
+}
+
+/** For each hunk of a file, the hashes that must all be known. */
+function hunkHashes(file: ChangedFile, unit: Reviewed["unit"], contentHash: ContentHash): string[][] {
+  if (unit === "change") return changeHashes(file, contentHash);
+  const whole = [contentHash(firstName(file), file.changes.flat())];
+  return file.changes.map(() => whole);
+}
+
+/** Counts equal hashes. */
+function countOf(hashes: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1);
+  return counts;
+}
+
+/** The number of hunks in these files that earlier reviews have read. */
+export const countReviewed = (files: readonly ChangedFile[], known: Pick<ReviewedHunks, "known">): number =>
+  files.reduce((sum, { change }) => sum + known.known(change.path).size, 0);
+
+/** The files with new hunks; `diffBytes` only counts these hunks. */
+export async function filesWithNewHunks(
+  files: readonly ChangedFile[],
+  known: ReviewedHunks,
+  diffs: Pick<DiffSource, "shownDiff">,
+): Promise<ChangedFile[]> {
+  const toRead: ChangedFile[] = [];
+  for (const file of files) {
+    const read = known.known(file.change.path);
+    if (read.size === 0) toRead.push(file);
+    else if (known.hasNew(file.change.path)) toRead.push(await withoutHunks(file, read, diffs));
+  }
+  return toRead;
+}
+
+async function withoutHunks(
+  file: ChangedFile,
+  read: ReadonlySet<number>,
+  diffs: Pick<DiffSource, "shownDiff">,
+): Promise<ChangedFile> {
+  const diff = await diffs.shownDiff(file).catch(nullIfTooLarge);
+  if (!diff) return file;
+  const { hunks, note } = newHunks(diff, read);
+  const around = file.diffBytes - shownBytes(renderHunks(diff.hunks));
+  return { ...file, diffBytes: around + shownBytes(headingNote(note) + renderHunks(hunks)) };
+}
+
+/** The note beside the path in a file's heading. */
+export const headingNote = (note: string) => (note === "" ? "" : ` (${note})`);
+
+/** The new hunks of a file. */
+interface NewHunks {
+  hunks: Hunk[];
+  /** Which hunks are new, in words; empty if all are. */
+  note: string;
+}
+
+/** Maximum number of ranges in a note. */
+const MAX_RUNS = 20;
+
+/** @param read numbers of the `-U3` hunks that were read */
+export function newHunks(diff: FileDiff, read: ReadonlySet<number>): NewHunks {
+  const hunks = diff.hunks.filter((_, at) => !read.has(at + 1));
+  if (hunks.length === diff.hunks.length) return { hunks, note: "" };
+  const numbers = numbersOf(diff);
+  const isNew = numbers.filter((_, at) => !read.has(at + 1)).flat();
+  const which = `${isNew.length === 1 ? "hunk" : "hunks"} ${runsOf(isNew)} of ${numbers.flat().length}`;
+  return { hunks, note: `new: ${which}; an earlier review has read the rest` };
+}
+
+/** The numbers that `diff_file` gives to each hunk; a divided hunk has several. */
+function numbersOf(diff: FileDiff): number[][] {
+  const parts = servedHunks(diff);
+  let next = 0;
+  return diff.hunks.map(({ lines }) => {
+    const numbers: number[] = [];
+    for (let taken = 0; taken < lines.length && next < parts.length; next++) {
+      taken += parts[next]?.hunk.lines.length ?? 0;
+      numbers.push(next + 1);
+    }
+    return numbers;
+  });
+}
+
+/** 2, 5-7 */
+function runsOf(numbers: readonly number[]): string {
+  const runs: { first: number; last: number }[] = [];
+  for (const number of numbers) {
+    const run = runs.at(-1);
+    if (run && run.last === number - 1) run.last = number;
+    else runs.push({ first: number, last: number });
+  }
+  const named = runs
+    .slice(0, MAX_RUNS)
+    .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`));
+  const more = runs.length > named.length ? " and more" : "";
+  return `${named.join(", ")}${more}`;
+}
+
+/** A larger change is recorded by whole files, because the state must fit into a comment. */
+export const MAX_CHANGES = 2_000;
+
+/** Everything that counts as reviewed now: the served hunks of this and earlier reviews. Unread changes are recorded as unread. */
+export function reviewedNow(
+  files: readonly ChangedFile[],
+  coverage: Pick<Coverage, "unshown">,
+  contentHash: ContentHash,
+  maxChanges = MAX_CHANGES,
+): Reviewed {
+  const changes = files.reduce((sum, { changes: hunks }) => sum + hunks.flat().length, 0);
+  if (changes <= maxChanges)
+    return {
+      unit: "change",
+      hashes: files.flatMap((file) => [
+        ...readHashes(file, coverage, contentHash),
+        ...unreadHashes(file, new Set(coverage.unshown(file.change.path)), contentHash),
+      ]),
+    };
+  return { unit: "file", hashes: servedHashes(files, "file", coverage, contentHash) };
+}
+
+/** The hashes by which these files count as reviewed, as far as they were served. */
+export function servedHashes(
+  files: readonly ChangedFile[],
+  unit: Reviewed["unit"],
+  coverage: Pick<Coverage, "unshown">,
+  contentHash: ContentHash,
+): string[] {
+  if (unit === "change") return files.flatMap((file) => readHashes(file, coverage, contentHash));
+  const read = files.filter(
+    (file) => file.changes.length > 0 && coverage.unshown(file.change.path).length === 0,
+  );
+  return read.map((file) => contentHash(firstName(file), file.changes.flat()));
+}
+
+/** Hashes of the changes in a file's reviewed hunks, except for some hunks. */
+export function readHashes(
+  file: ChangedFile,
+  coverage: Pick<Coverage, "unshown">,
+  contentHash: ContentHash,
+  leftOut: ReadonlySet<number> = new Set(),
+): string[] {
+  const unread = new Set(coverage.unshown(file.change.path));
+  const hunks = changeHashes(file, contentHash);
+  return hunks.flatMap((hashes, at) => (unread.has(at + 1) || leftOut.has(at + 1) ? [] : hashes));
+}

@@ -1,0 +1,147 @@
+import { join } from "node:path";
+import { setImmediate as nextTick } from "node:timers/promises";
+import { worstFirst } from "../../../core/finding.ts";
+import { dataFormatOf } from "../../../repo/code/data-formats.ts";
+import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
+import { createAstGrepAnalyzer } from "./ast-grep.ts";
+import { createBrokenCodeAnalyzers, createBrokenDataAnalyzer } from "./broken-files.ts";
+import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
+import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
+import {
+  createDebuggerLeftoversAnalyzer,
+  createFocusedTestsAnalyzer,
+  createMergeMarkersAnalyzer,
+} from "./leftovers.ts";
+import { loadRules, ruleGrammarOf } from "./rule-file.ts";
+import { createSecretsAnalyzer } from "./secrets.ts";
+
+/** `rules/` is next to `src/` and, in the package, next to `dist/`. */
+export const rulesFolder = join(import.meta.dirname, "../../../../rules");
+
+let shared: Analyzer[] | undefined;
+
+/** The analyzers of this process, which cache what they have loaded. */
+export function sharedAnalyzers(): readonly Analyzer[] {
+  shared ??= createAnalyzers();
+  return shared;
+}
+
+/** Loads the analyzers while the process waits for work. A load error is reported on first use. */
+export async function prepareAnalyzers(): Promise<void> {
+  await Promise.allSettled(sharedAnalyzers().map((analyzer) => analyzer.prepare?.()));
+}
+
+/** All analyzers, the cheap ones first. */
+export function createAnalyzers(): Analyzer[] {
+  return [
+    createMergeMarkersAnalyzer(),
+    createHiddenCharactersAnalyzer(),
+    createHidingAttributesAnalyzer(),
+    createDebuggerLeftoversAnalyzer(),
+    createFocusedTestsAnalyzer(),
+    createBrokenDataAnalyzer(),
+    ...createBrokenCodeAnalyzers(),
+    createSecretsAnalyzer(),
+    createAstGrepAnalyzer((language) => loadRules(rulesFolder, language)),
+  ];
+}
+
+/** Whether a rule is about files of this kind. What reads every file, such as the search for secrets, does not count. */
+export const hasRules = (path: string): boolean =>
+  ruleGrammarOf(path) !== null || dataFormatOf(path) !== null || /(?:^|\/)\.gitattributes$/.test(path);
+
+/** Characters, for analyzers that do not read every file. Larger files are data or generated. */
+const maximumCharacters = 1_000_000;
+/** Time limit for all analyzers of one file together. */
+const millisecondsPerFile = 5_000;
+
+interface AnalysisOptions {
+  /** Ends the whole run. */
+  signal: AbortSignal;
+  /** Fires when the analyzers' time is up: the rest is skipped, and the results so far are returned. */
+  timeLimit?: AbortSignal;
+  analyzers?: readonly Analyzer[];
+  /** Called if an analyzer throws, or the time for a file is up. The review goes on without its results. */
+  onCrash?(analyzer: string, path: string, error: unknown): void;
+}
+
+interface Analysis {
+  /** Sorted by path and line. */
+  diagnostics: Diagnostic[];
+  /** Files on which not all analyzers finished, in order. */
+  unfinished: UnfinishedFile[];
+}
+
+/** A file on which not all analyzers finished. */
+export interface UnfinishedFile {
+  path: string;
+  /** Names of the analyzers that were skipped or stopped, or that threw; empty if none was started. */
+  analyzers: string[];
+}
+
+/**
+ * Runs the analyzers on the changed files. Diagnostics are on lines that the change added or, if it only removed, next to the removal.
+ * @throws the signal's reason if the run is aborted.
+ */
+export async function analyzeChange(
+  files: readonly AnalyzedFile[],
+  options: AnalysisOptions,
+): Promise<Analysis> {
+  const { signal, timeLimit, analyzers = createAnalyzers(), onCrash = () => {} } = options;
+  const all = { signal, timeLimit, analyzers, onCrash };
+  const candidates: Diagnostic[][] = [];
+  const unfinished: UnfinishedFile[] = [];
+  for (const file of files) {
+    signal.throwIfAborted();
+    const using = analyzers.filter(({ readsEvery }) => readsEvery || isReadable(file));
+    const one = await analyzeFile(file, { ...all, analyzers: using });
+    candidates.push(one.candidates);
+    const missing = analyzers.filter((each) => !using.includes(each) || one.missing.includes(each.name));
+    if (missing.length > 0) unfinished.push({ path: file.path, analyzers: missing.map(({ name }) => name) });
+  }
+  signal.throwIfAborted();
+  return { diagnostics: withoutRepetitions(candidates.flat()).sort(byPlace), unfinished };
+}
+
+type AllOptions = Required<Omit<AnalysisOptions, "timeLimit">> & { timeLimit: AbortSignal | undefined };
+
+async function analyzeFile(file: AnalyzedFile, { signal, timeLimit, analyzers, onCrash }: AllOptions) {
+  const limits = [signal, timeLimit, AbortSignal.timeout(millisecondsPerFile)];
+  const limited = AbortSignal.any(limits.filter((one) => one !== undefined));
+  const changed = new Set([...file.addedLines, ...seamLines(file)]);
+  const candidates: Diagnostic[][] = [];
+  const missing: string[] = [];
+  for (const analyzer of analyzers) {
+    await nextTick();
+    try {
+      limited.throwIfAborted();
+      candidates.push(await analyzer.analyze(file, limited));
+      // An analyzer that stopped early returns what it has, and counts as unfinished.
+      limited.throwIfAborted();
+    } catch (error) {
+      missing.push(analyzer.name);
+      // An analyzer that was not started has not crashed.
+      if (!timeLimit?.aborted) onCrash(analyzer.name, file.path, error);
+    }
+  }
+  const touching = candidates.flat().filter((one) => linesOf(one).some((line) => changed.has(line)));
+  return { candidates: touching, missing };
+}
+
+const isReadable = (file: AnalyzedFile) => file.text.length <= maximumCharacters && !file.text.includes("\0");
+
+function linesOf({ start_line, line }: Diagnostic): number[] {
+  const first = start_line ?? line;
+  return Array.from({ length: line - first + 1 }, (_, index) => first + index);
+}
+
+/** Keeps one diagnostic of each rule on a line. */
+function withoutRepetitions(candidates: Diagnostic[]): Diagnostic[] {
+  const seen = new Map(candidates.map((one) => [JSON.stringify([one.path, one.line, one.source]), one]));
+  return [...seen.values()];
+}
+
+function byPlace(a: Diagnostic, b: Diagnostic): number {
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+  return a.line - b.line || worstFirst(a, b);
+}

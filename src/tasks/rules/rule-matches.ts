@@ -1,0 +1,370 @@
+import { createHmac } from "node:crypto";
+import type { Rejection } from "../../agent/tools/tool.ts";
+import { type EffectiveConfig, isEnforced, isRuleEnforced } from "../../config/repo-config.ts";
+import { errorLine, nullIfTooLarge } from "../../core/errors.ts";
+import { type Finding, holdsSecret, isCertain } from "../../core/finding.ts";
+import { secretFormsIn } from "../../core/secrets/forms.ts";
+import { splitLines } from "../../core/text/cut.ts";
+import { wrapUntrusted } from "../../core/text/fence.ts";
+import { addedLinesOf } from "../../repo/diff/file-diff.ts";
+import { isPrivateReason, NOT_SELECTED } from "../../repo/diff/filter.ts";
+import { PROBED_BYTES, readsAsText } from "../../repo/diff/origin.ts";
+import { createPathMatcher } from "../../repo/diff/paths.ts";
+import { hasLockName } from "../../repo/diff/skipped-names.ts";
+import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
+import type { Change, Workspace } from "../../repo/git/workspace.ts";
+import { showPath } from "../../repo/show.ts";
+import { createIdentities, locationOf, locationsOverlap } from "../anchor/fingerprint.ts";
+import type { LineRange } from "../anchor/quote.ts";
+import { symbolAt } from "../anchor/symbols.ts";
+import type { ProgressEvent } from "../shapes/review-result.ts";
+import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "./analyzers/analyze-change.ts";
+import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzers/analyzer.ts";
+import { lockDiagnostic } from "./analyzers/broken-files.ts";
+import { withoutUnseen } from "./analyzers/hidden-in-line.ts";
+
+/** The precision measured over all rules (docs/analyzers.md). */
+const RULE_CONFIDENCE = 0.9;
+
+/** Files analyzed at a time; their whole texts are in memory. */
+const BATCH = 16;
+
+/** Maximum number of files that a warning names. */
+const NAMED = 10;
+
+/** Time limit for all analyzers on all files. A change that takes longer is very large, or built to be slow. */
+const MILLISECONDS = 60_000;
+
+export interface AnalyzerDependencies {
+  workspace: Workspace;
+  diffs: DiffSource;
+  progress(event: ProgressEvent): void;
+  signal: AbortSignal;
+  /** Fires when the analyzers' time is up; default: after one minute. */
+  timeLimit?: AbortSignal;
+  analyzers?: readonly Analyzer[];
+  /** Whether the configuration switches the finding's rule off; default: no. */
+  isOff?(finding: Finding): boolean;
+  /** Key for hashing a secret into its id, so that no one can test a guess against the id. */
+  key?: string | undefined;
+}
+
+export interface AnalyzerFindings {
+  /** By path and line; those of other tools at the end. */
+  findings: Finding[];
+  /** Findings of rules that the configuration switches off. */
+  silenced: Finding[];
+  /** Files on which some analyzer did not run or finish, because of time, size or a crash. */
+  unfinished: UnfinishedFile[];
+}
+
+/**
+ * Runs the analyzers on the reviewable files, and those that read every file on the others and on uncommitted files that no model may see. Files
+ * that are private or not selected are left alone. A crash of an analyzer is reported as progress.
+ */
+export async function runAnalyzers(
+  files: readonly ChangedFile[],
+  deps: AnalyzerDependencies,
+): Promise<AnalyzerFindings> {
+  const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = sharedAnalyzers() } = deps;
+  const identify = createIdentities();
+  const idOf = (found: Identifiable) =>
+    identify(holdsSecret(found) ? { ...found, quote: keyed(found.quote, deps.key ?? "") } : found);
+  const onCrash = (name: string, path: string, error: unknown) =>
+    deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });
+  const { isOff = () => false } = deps;
+  const all: AnalyzerFindings = { findings: [], silenced: [], unfinished: [] };
+  const readers = analyzers.filter(({ readsEvery }) => readsEvery);
+  const { withheld } = deps.workspace;
+  const present = files.filter(
+    ({ change, reading }) => reading !== "line" && change.type !== "deleted" && !withheld.has(change.path),
+  );
+  const scanned = present.filter(isOnlyScanned);
+  const add = (findings: readonly Finding[]) => {
+    for (const finding of findings) (isOff(finding) ? all.silenced : all.findings).push(finding);
+  };
+  for (const [some, using] of [
+    [present.filter(({ reviewable }) => reviewable), analyzers],
+    [scanned, readers],
+  ] as const)
+    for (let at = 0; at < some.length; at += BATCH) {
+      const batch = some.slice(at, at + BATCH);
+      const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
+      const found = await analyzeChange(readable, { signal, timeLimit, analyzers: using, onCrash });
+      add(await findingsOf(found.diagnostics, readable, idOf));
+      // What is too large is unread already, or left out by the base.
+      const counted = batch.filter(({ reviewable, account }) => reviewable || account === "parsed");
+      const missing = timeLimit.aborted ? batch : counted;
+      all.unfinished.push(...inOrder(batch, [...unread(missing, readable), ...found.unfinished]));
+    }
+  for (const one of present.filter(hasLockLines)) {
+    const faults = await deps.diffs.lockFaults(one.change);
+    if (faults.length === 0) continue;
+    const [file] = await analyzedFiles([one], deps.workspace, deps.diffs);
+    if (file === undefined) all.unfinished.push({ path: one.change.path, analyzers: ["lock-files"] });
+    else add(await findingsOf([lockDiagnostic(file, faults)], [file], idOf));
+  }
+  const isUncommitted = ({ change: { path }, skipReason }: ChangedFile) =>
+    withheld.has(path) && skipReason !== NOT_SELECTED;
+  const hidden = await Promise.all(files.map((one) => isHiddenText(one, deps.workspace)));
+  for (const { change } of files.filter((one, at) => isUncommitted(one) || hidden[at])) {
+    const scan = { signal, timeLimit, analyzers: readers, onCrash };
+    const { diagnostics, unfinished, file } = await scanWhole(change, deps.workspace, scan);
+    add(await findingsOf(diagnostics, [file], idOf));
+    all.unfinished.push(...unfinished.slice(0, 1));
+  }
+  return all;
+}
+
+/** Whether a file is a text of which git shows no line, because it has a NUL. */
+async function isHiddenText(file: ChangedFile, workspace: Workspace): Promise<boolean> {
+  const { path, additions } = file.change;
+  if (additions !== null || !isOpen(file)) return false;
+  const start = await workspace.headStart(path, PROBED_BYTES).catch(() => null);
+  return start !== null && readsAsText(path, start);
+}
+
+const isOpen = ({ skipReason, change: { newMode } }: ChangedFile) =>
+  newMode.startsWith("100") && skipReason !== NOT_SELECTED && !isPrivateReason(skipReason);
+
+/** Whether nobody reviews a file, but programs may look at it. What is too large for that counts as unread already, or is left out. */
+const isOnlyScanned = (file: ChangedFile) =>
+  !file.reviewable && (file.change.additions ?? 0) > 0 && isOpen(file);
+
+const hasLockLines = (file: ChangedFile) =>
+  hasLockName(file.change.path) && file.change.additions !== null && isOpen(file);
+
+/** Scans a file of any size and kind, in which every line counts as added: it was not part of the repository before. */
+async function scanWhole({ path, newOid, newMode }: Change, workspace: Workspace, options: ScanOptions) {
+  const blob = newMode.startsWith("100") ? await workspace.readBlob(newOid).catch(nullIfTooLarge) : null;
+  const text = blob?.text ?? "";
+  const addedLines = new Set(Array.from(splitLines(text), (_, at) => at + 1));
+  const file = { path, text, addedLines, diff: { path, oldPath: null, header: [], hunks: [] } };
+  return { ...(await analyzeChange([file], options)), file };
+}
+
+type ScanOptions = Parameters<typeof analyzeChange>[1];
+
+/** A finding of a rule that a model must answer, with a short id for the conversation. */
+export interface RuleMatch {
+  /** "c1": unique in the review, and the same in every review of the same change. */
+  id: string;
+  finding: Finding;
+  /** The words of another tool, which only the model sees; empty for a rule of ours. */
+  said: string;
+}
+
+/** The findings of rules, divided by whether a model judges them. */
+export interface RuleMatches {
+  certain: readonly Finding[];
+  likely: readonly RuleMatch[];
+}
+
+/** @param said the words of other tools by the id of the finding */
+export function ruleMatches(
+  findings: readonly Finding[],
+  said: ReadonlyMap<string, string> = new Map(),
+): RuleMatches {
+  const likely = findings.filter((finding) => !isCertain(finding));
+  return {
+    certain: findings.filter(isCertain),
+    likely: likely.map((finding, at) => ({ id: `c${at + 1}`, finding, said: said.get(finding.id) ?? "" })),
+  };
+}
+
+/** Whether an analyzer of certain findings did not finish on a file. */
+export const mayLackCertain = ({ analyzers }: UnfinishedFile): boolean =>
+  analyzers.length === 0 || analyzers.some((name) => isCertain({ source: `${name}/` }));
+
+/** One sentence; none if all analyzers finished on all files. */
+export function unfinishedWarning(unfinished: readonly UnfinishedFile[]): string[] {
+  if (unfinished.length === 0) return [];
+  const count = unfinished.length === 1 ? "1 file" : `${unfinished.length} files`;
+  const named = unfinished.slice(0, NAMED).map(({ path }) => path);
+  const others = unfinished.length - named.length;
+  const rest = others > 0 ? ` and ${others} more` : "";
+  return [`The analyzers did not finish on ${count}: ${named.join(", ")}${rest}.`];
+}
+
+const unread = (batch: readonly ChangedFile[], readable: readonly AnalyzedFile[]): UnfinishedFile[] =>
+  batch
+    .map(({ change }) => change.path)
+    .filter((path) => !readable.some((file) => file.path === path))
+    .map((path) => ({ path, analyzers: [] }));
+
+function inOrder(batch: readonly ChangedFile[], unfinished: readonly UnfinishedFile[]): UnfinishedFile[] {
+  return batch.flatMap(({ change }) => unfinished.filter(({ path }) => path === change.path));
+}
+
+/** The files that can be read, without those that are too large. */
+export async function analyzedFiles(
+  files: readonly ChangedFile[],
+  workspace: Workspace,
+  diffs: DiffSource,
+): Promise<AnalyzedFile[]> {
+  const read = files.map(async ({ change }) => {
+    const [blob, diff] = await Promise.all([workspace.readBlob(change.newOid), diffs.fileDiff(change, 3)]);
+    return { path: change.path, text: blob.text, addedLines: new Set(addedLinesOf(diff.hunks)), diff };
+  });
+  const all = await Promise.all(read.map((file) => file.catch(nullIfTooLarge)));
+  return all.filter((file) => file !== null);
+}
+
+export type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+
+const keyed = (code: string, key: string) =>
+  createHmac("sha256", key).update(code.replace(/\s+/g, "")).digest("base64url");
+
+/** Whether a secret is in a text without its hidden characters: no search by form finds it with them. */
+function splitsSecret(quote: string): boolean {
+  const bare = withoutUnseen(quote);
+  return bare !== quote && secretFormsIn(bare).length > 0;
+}
+
+/** Diagnostics as findings, each with the id that `idOf` gives it. */
+export async function findingsOf(
+  diagnostics: readonly Diagnostic[],
+  files: readonly AnalyzedFile[],
+  idOf: (found: Identifiable) => string,
+): Promise<Finding[]> {
+  const texts = new Map(files.map((file) => [file.path, splitLines(file.text)]));
+  const firstNames = new Map(files.map(({ path, diff }) => [path, diff.oldPath ?? path]));
+  const findings: Finding[] = [];
+  for (const { extent, ...found } of diagnostics) {
+    const { path, line } = found;
+    const lines = texts.get(path) ?? [];
+    const textOf = ({ start, end }: LineRange) => lines.slice(start - 1, end).join("\n");
+    const stated = { start: found.start_line ?? line, end: line };
+    const quote = textOf(stated);
+    const symbol = await symbolAt(path, lines, line);
+    const anchored = {
+      start_line: null,
+      suggestion: null,
+      ...found,
+      side: "RIGHT" as const,
+      quote,
+      symbol,
+    };
+    findings.push({
+      ...anchored,
+      id: idOf({ ...anchored, quote: textOf(extent ?? stated), path: firstNames.get(path) ?? path }),
+      quote: holdsSecret(found) || splitsSecret(quote) ? "" : quote,
+      confidence: RULE_CONFIDENCE,
+      reached: true,
+      evidence: [],
+      verification: "unverified",
+      verification_note: null,
+      places: [],
+    });
+  }
+  return findings;
+}
+
+/** One loop's answers to the rule matches that it was shown. */
+export interface RuleMatchAnswers {
+  /** Ids of rule matches with a reported finding. */
+  readonly reported: ReadonlySet<string>;
+  /** Reasons by id of the rejected rule matches. One that was also reported counts as reported. */
+  readonly rejected: ReadonlyMap<string, string>;
+  /** Why a finding in `path` cannot answer these rule matches, for the model; null if it can. */
+  whyNot(ids: readonly string[], path: string): string | null;
+  /** Takes a finding as the answer to these rule matches, and to those of its category on its lines. */
+  report(ids: readonly string[], finding: Finding): void;
+  /** Records the valid rejections. While a rule match has no answer, returns the faults of the others, for the model. */
+  reject(rejections: readonly Rejection[]): string | null;
+  unanswered(): readonly RuleMatch[];
+}
+
+/** Maximum number of rule matches that a refusal names. */
+const MOST_NAMED = 20;
+
+export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAnswers {
+  const byId = new Map(shown.map((one) => [one.id, one]));
+  const reported = new Set<string>();
+  const rejected = new Map<string, string>();
+  const unknown = (ids: readonly string[]) => {
+    const wrong = ids.filter((id) => !byId.has(id));
+    if (wrong.length === 0) return null;
+    const known = shown.length === 0 ? "there is none" : `they are ${shown.map(({ id }) => id).join(", ")}`;
+    return `no rule match has the id ${wrong.map((id) => `'${id.slice(0, 40)}'`).join(", ")}; ${known}`;
+  };
+  const unanswered = () => shown.filter(({ id }) => !reported.has(id) && !rejected.has(id));
+  return {
+    reported,
+    rejected,
+    unanswered,
+    whyNot(ids, path) {
+      const other = ids.map((id) => byId.get(id)).find((one) => one && one.finding.path !== path);
+      return (
+        unknown(ids) ??
+        (other
+          ? `${other.id} is in ${showPath(other.finding.path)}, not in ${showPath(path)}; report it there, or reject it in finish_review`
+          : null)
+      );
+    },
+    report(ids, finding) {
+      const here = shown.filter(
+        (one) =>
+          one.finding.category === finding.category &&
+          locationsOverlap(locationOf(one.finding), locationOf(finding)),
+      );
+      for (const id of [...ids, ...here.map((one) => one.id)]) reported.add(id);
+    },
+    reject(rejections) {
+      for (const { candidate, reason } of rejections)
+        if (byId.has(candidate) && reason.trim() !== "") rejected.set(candidate, reason.trim());
+      if (unanswered().length === 0) return null;
+      const empty = rejections.find(({ reason }) => reason.trim() === "");
+      return (
+        unknown(rejections.map(({ candidate }) => candidate)) ??
+        (empty ? `the rejection of ${empty.candidate} has no reason` : null)
+      );
+    },
+  };
+}
+
+/** Why a review may not finish while these are unanswered, for the model. */
+export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
+  const named = unanswered.slice(0, MOST_NAMED).map((one) => ruleMatchLine({ ...one, said: "" }));
+  const more = unanswered.length > MOST_NAMED ? `\nand ${unanswered.length - MOST_NAMED} more` : "";
+  const count = unanswered.length === 1 ? "1 rule match has" : `${unanswered.length} rule matches have`;
+  return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${wrapUntrusted("rule matches", named.join("\n"))}${more}`;
+}
+
+/** A rule match as the model sees it. */
+export const ruleMatchLine = ({ id, finding, said }: RuleMatch): string =>
+  `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})${said === "" ? "" : `: ${said}`}`;
+
+/**
+ * Returns a check whether the configuration switches off a finding's rule, everywhere or in its file. A key of `rules` is a rule
+ * ("secrets/github-token", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or an analyzer ("focused-tests"). For a rule that the
+ * organisation enforces under any of these names, only the organisation's own `rules` count.
+ */
+export function createRuleSwitch({
+  rules,
+  policy,
+  organization_rules = {},
+}: Pick<EffectiveConfig, "rules" | "policy" | "organization_rules">): (
+  finding: Pick<Finding, "source" | "path">,
+) => boolean {
+  const [everyone, organization] = [switchesOf(rules), switchesOf(organization_rules)];
+  if (everyone.size === 0 && organization.size === 0) return () => false;
+  return ({ source, path }) => {
+    const [analyzer = "", ...rest] = source.split("/");
+    const names = [source, rest.join("/"), analyzer];
+    const isKept = names.some((name) => isRuleEnforced({ policy }, name));
+    const off = isKept && !isEnforced({ policy }, "rules") ? organization : everyone;
+    return names.some((name) => off.get(name)?.(path) === true);
+  };
+}
+
+function switchesOf(rules: EffectiveConfig["rules"]): ReadonlyMap<string, (path: string) => boolean> {
+  return new Map(
+    Object.entries(rules).flatMap(([id, value]): [string, (path: string) => boolean][] => {
+      if (value === "off") return [[id, () => true]];
+      if (!("off" in value)) return [];
+      const matches = createPathMatcher(value.off);
+      return [[id, (path) => matches(path).matched]];
+    }),
+  );
+}

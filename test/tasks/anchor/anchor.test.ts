@@ -1,0 +1,281 @@
+import { describe, expect, it } from "vitest";
+import { type AnchorFile, resolveAnchor } from "../../../src/tasks/anchor/anchor.ts";
+
+/** old lines 3 and 4 are removed, new line 3 is added; lines 1 to 6 of the new file and 1 to 7 of the old one are shown. */
+const file: AnchorFile = {
+  path: "src/a.ts",
+  paths: ["src/a.ts"],
+  inChange: true,
+  hidden: null,
+  hunks: [],
+  lines: {
+    RIGHT: ["one", "two", "added", "five", "twin", "seven", "far", "twin"],
+    LEFT: ["one", "two", "guard()", "removed", "five", "twin", "seven", "far", "twin"],
+  },
+  hunkAt: (side, line) => (line <= (side === "RIGHT" ? 6 : 7) ? 1 : undefined),
+  isRemoved: (line) => line === 3 || line === 4,
+};
+
+const at = (
+  quote: string,
+  line: number,
+  side: "RIGHT" | "LEFT" = "RIGHT",
+  start_line: number | null = null,
+) => {
+  const resolved = resolveAnchor(file, { quote, line, side, start_line });
+  return resolved.ok ? resolved.anchor : resolved.reason;
+};
+
+describe("resolveAnchor", () => {
+  it("keeps a place where quote and number agree", () => {
+    expect(at("added", 3)).toEqual({
+      side: "RIGHT",
+      line: 3,
+      start_line: null,
+      quote: "added",
+      note: null,
+      asStated: true,
+    });
+  });
+
+  it.each([
+    ["of HTML", "if (a &lt; b &amp;&amp; name === &quot;x_y&quot;)"],
+    ["of Markdown", 'if (a \\< b && name === "x\\_y")'],
+    ["of prose", "if (a < b && name === \u201cx_y\u201d)"],
+  ])("finds code that was written with escapes %s, and takes no suggestion that has them too", (_, quote) => {
+    const code = 'if (a < b && name === "x_y")';
+    const escaped = { ...file, lines: { ...file.lines, RIGHT: ["one", "two", code] } };
+    const resolved = resolveAnchor(escaped, { quote, line: 3, side: "RIGHT", start_line: null });
+    expect(resolved).toMatchObject({ ok: true, anchor: { line: 3, quote: code, asStated: false } });
+    // Code that has the escapes itself is meant as it is.
+    const literal = { ...file, lines: { ...file.lines, RIGHT: [quote, "two", code] } };
+    expect(resolveAnchor(literal, { quote, line: 3, side: "RIGHT", start_line: null })).toMatchObject({
+      anchor: { line: 1, asStated: true },
+    });
+  });
+
+  it("lets the quote win over a wrong number, and says so", () => {
+    expect(at("added", 40)).toMatchObject({
+      line: 3,
+      note: "the quote stands on line 3, not on line 40; anchored at line 3",
+    });
+  });
+
+  it("tells equal lines apart by the number", () => {
+    expect(at("twin", 5)).toMatchObject({ line: 5 });
+    expect(at("twin", 8)).toMatchObject({ line: 8 });
+  });
+
+  it("anchors a removed line on LEFT with its old number, also when RIGHT was given", () => {
+    expect(at("guard()", 3)).toMatchObject({
+      side: "LEFT",
+      line: 3,
+      note: expect.stringContaining("side LEFT"),
+    });
+    expect(at("guard()", 3, "LEFT")).toMatchObject({ side: "LEFT", line: 3, note: null });
+  });
+
+  it("anchors a line that both sides show on RIGHT", () => {
+    expect(at("five", 5, "LEFT")).toMatchObject({ side: "RIGHT", line: 4 });
+  });
+
+  it("anchors several quoted lines at the last one", () => {
+    expect(at("two\nadded", 3)).toMatchObject({ line: 3, start_line: null, quote: "added" });
+  });
+
+  it("moves a range along with its quote", () => {
+    expect(at("five", 14, "RIGHT", 12)).toMatchObject({ start_line: 2, line: 4, quote: "two\nadded\nfive" });
+  });
+
+  it("takes a quote of a range's first line as its start", () => {
+    expect(at("two", 4, "RIGHT", 2)).toMatchObject({ start_line: 2, line: 4 });
+  });
+
+  it("makes a range of one line a single line", () => {
+    expect(at("added", 3, "RIGHT", 3)).toMatchObject({ start_line: null, line: 3 });
+  });
+
+  it("answers a quote that stands nowhere with the nearest lines", () => {
+    expect(at("guard(x)", 3)).toContain("Nearest lines");
+    expect(at("nothing like it", 3)).toContain("3| added");
+  });
+
+  it("refuses an empty quote", () => {
+    expect(at("  \n", 3)).toContain("empty");
+  });
+});
+
+/** Twenty new lines; the code of lines 3 and 18 is the same, and stands within line 10 too. */
+const long: AnchorFile = {
+  path: "b.ts",
+  paths: ["b.ts"],
+  inChange: true,
+  hidden: null,
+  hunks: [],
+  lines: {
+    RIGHT: Array.from({ length: 20 }, (_, at) => {
+      if (at + 1 === 3 || at + 1 === 18) return "  twin();";
+      return at + 1 === 10 ? "  if (ready) twin();" : `  line${at + 1}();`;
+    }),
+    LEFT: null,
+  },
+  hunkAt: () => 1,
+  isRemoved: () => false,
+};
+
+const inLong = (quote: string, line: number, start_line: number | null = null) => {
+  const resolved = resolveAnchor(long, { quote, line, start_line, side: "RIGHT" });
+  if (!resolved.ok) throw new Error(resolved.reason);
+  return resolved.anchor;
+};
+
+describe("a range of lines", () => {
+  it.each([
+    ["its first lines", "if (ready) twin();\nline11();"],
+    ["its first line", "if (ready) twin();"],
+    ["a line in the middle", "line11();"],
+    ["its last line", "line12();"],
+    ["all of it", "if (ready) twin();\nline11();\nline12();"],
+    ["more than it", "line9();\nif (ready) twin();\nline11();\nline12();\nline13();"],
+    ["a part of one of its lines, though whole lines elsewhere match", "twin();"],
+  ])("stays as it was stated when the quote is %s", (_, quote) => {
+    expect(inLong(quote, 12, 10)).toEqual({
+      side: "RIGHT",
+      start_line: 10,
+      line: 12,
+      quote: "  if (ready) twin();\n  line11();\n  line12();",
+      note: null,
+      asStated: true,
+    });
+  });
+
+  it("is taken where the quote stands within it before a place that is nearer to its last line", () => {
+    expect(inLong("twin();", 17, 2)).toMatchObject({ start_line: 2, line: 17, note: null });
+  });
+
+  it("ends with the file", () => {
+    expect(inLong("line11();", 9_999, 11)).toMatchObject({
+      start_line: 11,
+      line: 20,
+      note: "the file ends at line 20; anchored at lines 11-20",
+      asStated: false,
+    });
+    expect(inLong("line20();", 9_999, 20)).toMatchObject({ start_line: null, line: 20, asStated: false });
+  });
+
+  it("moves along with a quote that stands outside of it, and is then not what was stated", () => {
+    expect(inLong("line7();", 12, 10)).toMatchObject({
+      start_line: 5,
+      line: 7,
+      note: "the quote stands on line 7, not on lines 10-12; anchored at lines 5-7",
+      asStated: false,
+    });
+  });
+
+  it("moves to all of a quote that stands within it in part only", () => {
+    expect(inLong("line8();\nline9();\nif (ready) twin();", 11, 9)).toMatchObject({
+      start_line: 8,
+      line: 10,
+      note: "the quote stands on lines 8-10, not on lines 9-11; anchored at lines 8-10",
+      asStated: false,
+    });
+  });
+
+  it("does not begin before the file", () => {
+    expect(inLong("line2();", 900, 800)).toMatchObject({ start_line: 1, line: 2, asStated: false });
+    expect(inLong("line1();", 900, 800)).toMatchObject({ start_line: null, line: 1, asStated: false });
+  });
+
+  it("on the other side is not what was stated", () => {
+    const resolved = resolveAnchor(file, {
+      quote: "guard()\nremoved",
+      line: 4,
+      start_line: 3,
+      side: "RIGHT",
+    });
+
+    expect(resolved).toMatchObject({ anchor: { side: "LEFT", start_line: 3, line: 4, asStated: false } });
+  });
+});
+
+describe("what is too long", () => {
+  const lines = Array.from({ length: 2_000 }, (_, index) => `line${index + 1}();`);
+  const huge = { ...long, lines: { RIGHT: lines, LEFT: null } };
+
+  it("a range of more than 500 lines is anchored at its quote", () => {
+    const wanted = { quote: "line900();", line: 1_500, side: "RIGHT" as const };
+
+    expect(resolveAnchor(huge, { ...wanted, start_line: 801 })).toMatchObject({
+      anchor: { start_line: null, line: 900, asStated: false, note: expect.stringContaining("500 lines") },
+    });
+    expect(resolveAnchor(huge, { ...wanted, line: 1_300, start_line: 801 })).toMatchObject({
+      anchor: { start_line: 801, line: 1_300, note: null },
+    });
+  });
+
+  it("a line's text is carried in part", () => {
+    const one = { ...long, lines: { RIGHT: ["x".repeat(1_000_000)], LEFT: null } };
+    const resolved = resolveAnchor(one, { quote: "xxx", line: 1, start_line: null, side: "RIGHT" });
+
+    expect(resolved.ok && resolved.anchor.quote).toBe("x".repeat(32 * 1024));
+  });
+});
+
+describe("a file without lines", () => {
+  const wanted = { quote: "x", line: 1, start_line: null, side: "RIGHT" as const };
+  const reason = (RIGHT: string[] | null, LEFT: string[] | null) => {
+    const resolved = resolveAnchor({ ...long, lines: { RIGHT, LEFT } }, wanted);
+    return resolved.ok ? null : resolved.reason;
+  };
+
+  it("says so", () => {
+    expect(reason(null, null)).toBe("b.ts is binary or too large: no line of it can be quoted");
+    expect(reason([], null)).toBe("b.ts is empty: no line of it can be quoted");
+    expect(reason([], ["y"])).toContain("does not stand");
+  });
+});
+
+describe("blank lines", () => {
+  const blank = { ...long, lines: { RIGHT: ["a();", "", "b();", "", "c();"], LEFT: null } };
+  const at = (quote: string, line: number, start_line: number | null = null, file = blank) => {
+    const resolved = resolveAnchor(file, { quote, line, start_line, side: "RIGHT" });
+    if (!resolved.ok) throw new Error(resolved.reason);
+    return resolved.anchor;
+  };
+
+  it("within a quote are no anchor", () => {
+    expect(at("a();\n\nb();", 2)).toMatchObject({ line: 3, note: "line 2 is blank; anchored at line 3" });
+  });
+
+  it("at the end of a quote are none either, whether or not they are decorated", () => {
+    expect(at("a();\n\n", 2)).toMatchObject({ start_line: null, line: 1 });
+    expect(at("1 +a();\n2 +", 2)).toMatchObject({ start_line: null, line: 1 });
+  });
+
+  it("are no reason to keep a range in their hunk", () => {
+    const file = { ...blank, hunkAt: (_: string, line: number) => (line >= 4 ? 1 : undefined) };
+
+    expect(at("a();\n\nb();\n", 4, 1, file)).toMatchObject({ start_line: 1, line: 3 });
+  });
+});
+
+describe("a single line", () => {
+  it("whose number agrees with a quote of a part of it is taken before whole lines elsewhere", () => {
+    expect(inLong("twin();", 10)).toMatchObject({ line: 10, note: null, asStated: true });
+    expect(inLong("twin();", 11)).toMatchObject({ line: 18 });
+    expect(inLong("twin();", 4)).toMatchObject({ line: 3 });
+  });
+
+  it("moves with its quote, which is all that a suggestion could replace", () => {
+    expect(inLong("line7();", 12)).toMatchObject({ line: 7, asStated: true });
+  });
+
+  it("stays where it is among several quoted lines, of which a suggestion may mean all", () => {
+    expect(inLong("line11();\nline12();\nline13();", 12)).toMatchObject({
+      start_line: null,
+      line: 12,
+      note: null,
+      asStated: false,
+    });
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import type { EditPort } from "../../../src/agent/tools/tool.ts";
+import { scopedEdits } from "../../../src/tasks/fix/run-fix.ts";
+
+const entry = (path: string) => ({ path, mode: "100644", oid: "a".repeat(40) });
+
+/** Files of which one test is new, behind the scope of a fix; `done` is what came through. */
+function scoped() {
+  const done: string[] = [];
+  const files: EditPort = {
+    read: async (path) => Buffer.from(path),
+    write: async (path) => void done.push(`write ${path}`),
+    remove: async (path) => void done.push(`remove ${path}`),
+    edits: async () => [
+      { path: "tests/test_new.py", before: null, after: { mode: "100644", bytes: Buffer.from("x") } },
+      { path: "tests/test_old.py", before: entry("tests/test_old.py"), after: null },
+    ],
+  };
+  const scope = {
+    files: new Set(["src/cart.py", ".npmrc"]),
+    isPrivate: (path: string) => path === "tests/key.py",
+  };
+  return { done, edits: scopedEdits(files, scope) };
+}
+
+describe("the files as a fix may change them", () => {
+  it("are those of the pull request, and tests", async () => {
+    const { done, edits } = scoped();
+    await edits.write("src/cart.py", Buffer.from("a"));
+    await edits.write("tests/test_cart.py", Buffer.from("a"));
+    await edits.remove("src/cart.py");
+    expect(done).toEqual(["write src/cart.py", "write tests/test_cart.py", "remove src/cart.py"]);
+    expect((await edits.read("anything")).toString()).toBe("anything");
+  });
+
+  it.each([
+    ["src/other.py", "neither a file of the pull request nor a test"],
+    [".npmrc", "decides where packages come from"],
+    ["tests/key.py", "keeps it private"],
+    ["tests/../.npmrc", "not a path of a file"],
+  ])("are no others, and the model is told why at once: %s", async (path, why) => {
+    const { done, edits } = scoped();
+    await expect(edits.write(path, Buffer.from("a"))).rejects.toThrow(why);
+    await expect(edits.remove(path)).rejects.toMatchObject({ code: "not_allowed" });
+    expect(done).toEqual([]);
+  });
+
+  it("lose no test that stood there before, but one that the fix itself made", async () => {
+    const { done, edits } = scoped();
+    await expect(edits.remove("tests/test_cart.py")).rejects.toThrow("may not be deleted");
+    await expect(edits.remove("tests/test_old.py")).rejects.toThrow("may not be deleted");
+    await edits.remove("tests/test_new.py");
+    expect(done).toEqual(["remove tests/test_new.py"]);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { GitRepo } from "../../../support/git-repo.ts";
+import { changeMessage, codeAround, firstMessageIn, firstMessageOf, pieceOf } from "./first-message.ts";
+
+describe("beside a change the first message shows", () => {
+  it("what the interface promises, and whose parameters differ from the changed ones", async () => {
+    const store = (name: string, parameters: string) =>
+      `import type { Store } from "./store";\nexport class ${name} implements Store {\n  readRow(${parameters}): string | null {\n    return this.rows.get(id);\n  }\n}\n`;
+    const before = {
+      "src/store.ts":
+        "export interface Store {\n  /** Null if there is no such row; never throws. */\n  readRow(id: string): string | null;\n}\n",
+      "src/disk.ts": store("Disk", "id: string"),
+      "src/memory.ts": store("Memory", "id: string"),
+    };
+    const message = await firstMessageOf(before, {
+      "src/disk.ts": store("Disk", "id: string, owner: string"),
+    });
+    expect(pieceOf(message, "src/store.ts", "Store.readRow, which readRow implements")).toContain(
+      "2|  /** Null if there is no such row; never throws. */",
+    );
+    expect(pieceOf(message, "src/memory.ts", "whose parameters differ")).toContain("3|  readRow(id: string)");
+  });
+
+  it("not the private method of another type that happens to have the name", async () => {
+    const type = (name: string, value: number) =>
+      `class ${name} {\n  private int checkNotClosed() {\n    return ${value};\n  }\n  int all() {\n    return checkNotClosed();\n  }\n}\n`;
+    const message = await firstMessageOf(
+      { "a/A.java": type("A", 1), "b/B.java": type("B", 1) },
+      { "a/A.java": type("A", 2) },
+    );
+    expect(codeAround(message)).not.toContain("B.java");
+  });
+
+  it("the counterpart of a function, and the constant that it newly names", async () => {
+    const source = (limit: string) =>
+      `import { MAX_ROWS } from "./limits";\nexport function createRow(id) {\n  return insert(id, ${limit});\n}\n${"// remark\n".repeat(9)}export function deleteRow(id) {\n  return drop(id);\n}\n`;
+    const message = await changeMessage("src/rows.js", source, ["5", "MAX_ROWS"], {
+      "src/limits.js": "// At most.\nexport const MAX_ROWS = 5;\n",
+    });
+    expect(pieceOf(message, "src/rows.js", "deleteRow, counterpart of createRow")).toContain(
+      "|  return drop(id);",
+    );
+    expect(pieceOf(message, "src/limits.js", "constant MAX_ROWS, which createRow now names")).toContain(
+      "1|// At most.",
+    );
+  });
+
+  it("that only tests name a function, if that is so", async () => {
+    const source = (value: number) => `export function ratioOf(x) {\n  return x / ${value};\n}\n`;
+    const test =
+      'import { ratioOf } from "./ratio";\nit("divides", () => {\n  expect(ratioOf(4)).toBe(2);\n});\n';
+    const files = { "src/ratio.js": source(2), "src/ratio.test.js": test };
+    const message = await firstMessageOf(files, { "src/ratio.js": source(3) });
+    expect(message).toContain("## What nothing uses\nOnly tests name ratioOf (src/ratio.js:1).");
+    const user = { "src/user.js": "use(ratioOf(3));\n" };
+    expect(await firstMessageOf({ ...files, ...user }, { "src/ratio.js": source(3) })).not.toContain(
+      "Only tests",
+    );
+  });
+
+  it("no commit message that equals the description", async () => {
+    using repo = GitRepo.create();
+    repo.commit("Begin", { "a.js": "one();\n" });
+    repo.branch("topic");
+    repo.commit("Change it (#7)\n\nIt was\nwrong.", { "a.js": "two();\n" });
+    const pull = { title: "Change it", body: "It was wrong." };
+    expect(await firstMessageIn(repo, { pull })).not.toContain("# Commits, newest first");
+    expect(await firstMessageIn(repo, { pull: { ...pull, body: "" } })).toContain("# Commits, newest first");
+  });
+});

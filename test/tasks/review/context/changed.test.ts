@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import type { DiffLine, FileDiff } from "../../../../src/repo/diff/file-diff.ts";
+import { tellingLines } from "../../../../src/tasks/review/context/changed.ts";
+
+/** A diff of lines with a sign in front. */
+function diffOf(...texts: string[]): FileDiff {
+  let [oldLine, newLine] = [0, 0];
+  const lines = texts.map((signed): DiffLine => {
+    const text = signed.slice(1);
+    if (signed.startsWith("-")) return { kind: "removed", text, oldLine: ++oldLine };
+    if (signed.startsWith("+")) return { kind: "added", text, newLine: ++newLine };
+    return { kind: "context", text, oldLine: ++oldLine, newLine: ++newLine };
+  });
+  const hunk = { oldStart: 1, oldLines: oldLine, newStart: 1, newLines: newLine, section: "", lines };
+  return { path: "a.ts", oldPath: null, header: [], hunks: [hunk] };
+}
+
+function tellingOf(...texts: string[]) {
+  const found = tellingLines([diffOf(...texts)]).get("a.ts");
+  return { added: [...(found?.added ?? [])], removed: [...(found?.removed ?? [])] };
+}
+
+const none = { added: [], removed: [] };
+const first = { added: [1], removed: [1] };
+
+describe("a changed line tells nothing", () => {
+  it("where one name takes the place of another everywhere", () => {
+    expect(tellingOf("-use(total, 1);", "+use(sum, 1);", " ", "-return total;", "+return sum;")).toEqual(
+      none,
+    );
+  });
+
+  it("where only a comment changes", () => {
+    expect(
+      tellingOf("-// Old.", "+// New.", "+// And more.", " x", "-call(); // old", "+call(); // new"),
+    ).toEqual(none);
+    expect(tellingOf("-    # Old.", "+    # New, longer.")).toEqual(none);
+  });
+});
+
+describe("a changed line tells something", () => {
+  it("where another function is called in one place", () => {
+    expect(tellingOf("-min(a, b);", "+max(a, b);")).toEqual(first);
+  });
+
+  it("where the old name is still in use, or the new one was before", () => {
+    const both = { added: [1, 3], removed: [1, 3] };
+    expect(tellingOf("-use(a);", "+use(b);", " a = 1;", "-give(a);", "+give(b);")).toEqual(both);
+    expect(tellingOf("-use(a, b);", "+use(b, a);", " x", "-give(a, b);", "+give(b, a);")).toEqual(both);
+  });
+
+  it("where more differs: an operator, a string, a number, a keyword, how far it is indented", () => {
+    const pairs = [
+      ["a < b", "a <= b"],
+      ['x("a")', 'x("b")'],
+      ["x(1)", "x(2)"],
+      ["x = true", "x = false"],
+      ["  x()", "    x()"],
+      ["#define A 1", "#define A 2"],
+      ['x("a // b")', 'x("a // c")'],
+    ];
+    for (const [before, after] of pairs) expect(tellingOf(`-${before}`, `+${after}`)).toEqual(first);
+  });
+
+  it("where code is added or taken away", () => {
+    expect(tellingOf("+call();", " x", "-other();")).toEqual({ added: [1], removed: [2] });
+  });
+});

@@ -1,0 +1,201 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { byteLength } from "../../../../src/core/text/cut.ts";
+import { escapeInvisible } from "../../../../src/core/text/escape-invisible.ts";
+import type { TextFile } from "../../../../src/repo/code/code-file.ts";
+import { joined } from "../../../../src/tasks/review/context/lookup.ts";
+import {
+  kinds,
+  type Piece,
+  renderSelection,
+  roomOf,
+  ShownLines,
+  selectPieces,
+} from "../../../../src/tasks/review/context/pieces.ts";
+
+const line = fc.oneof(
+  fc.constantFrom("", "}", "return x;", "  // é 漢", "\u200b\u0000\r", "x".repeat(900)),
+  fc.string({ maxLength: 40 }).map((text) => text.replaceAll("\n", " ")),
+);
+const file: fc.Arbitrary<TextFile> = fc.record({
+  path: fc.constantFrom("a.ts", "b/c.ts", "odd\nname.ts"),
+  ref: fc.constantFrom("head", "merge_base"),
+  lines: fc.array(line, { minLength: 1, maxLength: 60 }),
+});
+
+/** Files of one path and revision have one text. */
+const files = fc.uniqueArray(file, {
+  selector: ({ path, ref }) => `${ref} ${path}`,
+  minLength: 1,
+  maxLength: 6,
+});
+
+const piecesOf = (all: readonly TextFile[]): fc.Arbitrary<Piece[]> =>
+  fc.array(
+    fc
+      .record({
+        file: fc.constantFrom(...all),
+        kind: fc.constantFrom(...kinds),
+        starts: fc.uniqueArray(fc.nat(59), { minLength: 1, maxLength: 3 }),
+        score: fc.double({ min: 0, max: 1, noNaN: true }),
+        mayBeCut: fc.boolean(),
+        mayHave: fc.boolean(),
+        subject: fc.constantFrom("next", "open"),
+      })
+      .map(({ starts, mayHave, ...piece }) => {
+        const last = piece.file.lines.length;
+        const ranges = joined(
+          starts.map((at) => ({ start: (at % last) + 1, end: (at % last) + 5 })),
+          last,
+        );
+        const extent = ranges[0] && mayHave ? { start: ranges[0].start, end: last } : null;
+        return { ...piece, ranges, extent, line: ranges[0]?.start ?? 1, title: `uses ${piece.subject}` };
+      }),
+    { maxLength: 30 },
+  );
+
+const selections = files.chain((all) =>
+  fc.record({ pieces: piecesOf(all), bytes: fc.integer({ min: 500, max: 9_000 }) }),
+);
+
+function textOf(pieces: readonly Piece[], maxBytes: number): string {
+  const room = roomOf(maxBytes);
+  return renderSelection(
+    selectPieces(pieces, new ShownLines(), room.pieces),
+    room.named,
+    ({ lines }, line) => {
+      return lines.length > 3 && line % 3 === 0;
+    },
+  );
+}
+
+describe("selected pieces", () => {
+  it("never take more bytes than they may, escaped as a model sees them", () => {
+    fc.assert(
+      fc.property(selections, ({ pieces, bytes }) => {
+        expect(byteLength(escapeInvisible(textOf(pieces, bytes)))).toBeLessThanOrEqual(bytes);
+      }),
+    );
+  });
+
+  it("show no line twice, and none that is shown elsewhere", () => {
+    fc.assert(
+      fc.property(selections, ({ pieces, bytes }) => {
+        const shown = new ShownLines();
+        const [first] = pieces;
+        if (first) shown.add(first.file, 1);
+        const { taken } = selectPieces(pieces, shown, bytes);
+        const lines = taken.flatMap((piece) =>
+          piece.shown.flatMap(({ start, end }) =>
+            Array.from(
+              { length: end - start + 1 },
+              (_, at) => `${piece.file.ref} ${piece.file.path} ${start + at}`,
+            ),
+          ),
+        );
+        expect(new Set(lines).size).toBe(lines.length);
+        if (first) expect(lines).not.toContain(`${first.file.ref} ${first.file.path} 1`);
+      }),
+    );
+  });
+
+  it("are the same in whatever order they were found", () => {
+    fc.assert(
+      fc.property(selections, fc.infiniteStream(fc.nat()), ({ pieces, bytes }, random) => {
+        // What differs in nothing that the order looks at is one piece found twice.
+        const key = (one: Piece) => [one.score, one.file.path, one.line, one.kind].join(" ");
+        const unlike = [...new Map(pieces.map((one) => [key(one), one])).values()];
+        const shuffled = unlike
+          .map((one) => ({ one, at: random.next().value as number }))
+          .sort((a, b) => a.at - b.at)
+          .map(({ one }) => one);
+        expect(textOf(shuffled, bytes)).toBe(textOf(unlike, bytes));
+      }),
+    );
+  });
+});
+
+const numbers: TextFile = {
+  path: "n.ts",
+  ref: "head",
+  lines: Array.from({ length: 200 }, (_, at) => `line number ${at + 1}`),
+};
+const piece = (over: Partial<Piece>): Piece => ({
+  kind: "caller",
+  file: numbers,
+  ranges: [{ start: 1, end: 10 }],
+  extent: null,
+  line: 1,
+  subject: "next",
+  title: "uses next",
+  score: 0.5,
+  mayBeCut: false,
+  ...over,
+});
+
+describe("what has no room", () => {
+  it("is named with its place, a line for each name", () => {
+    const far = [50, 90].map((start) =>
+      piece({ ranges: [{ start, end: start + 60 }], line: start, score: 0.4 }),
+    );
+    const text = textOf([piece({}), ...far], 1_200);
+    expect(text).toContain("### n.ts:1-10 uses next");
+    expect(text).toMatch(/## Not shown\ncaller of next: n\.ts:50, 90$/);
+  });
+
+  it("is named once, and not where it is shown for another reason", () => {
+    const rest = [60, 60, 5].map((line) =>
+      piece({ kind: "test", line, score: 0.05, ranges: [{ start: 60, end: 61 }] }),
+    );
+    const text = textOf([piece({}), ...rest], 2_000);
+    expect(text).toMatch(/## Not shown\ntest of next: n\.ts:60$/);
+  });
+
+  it("has more room as long as little is shown", () => {
+    const weak = (at: number) => piece({ line: at, score: 0.1, ranges: [{ start: at, end: at + 9 }] });
+    const long = { ...numbers, path: "long.ts", lines: Array.from({ length: 200 }, () => "x".repeat(390)) };
+    const many = piece({ file: long, ranges: [{ start: 1, end: 40 }], score: 0.9 });
+    expect(textOf([weak(20)], 40_000)).toContain("### n.ts:20-29 uses next");
+    expect(textOf([many, weak(20)], 40_000)).toContain("caller of next: n.ts:20");
+  });
+
+  it("is named as what is also called", () => {
+    const calls = [50, 70].map((line) =>
+      piece({
+        kind: "callee",
+        line,
+        score: 0.05,
+        ranges: [{ start: line, end: line }],
+        subject: `call${line}`,
+      }),
+    );
+    expect(textOf(calls, 2_000)).toBe("## Not shown\nalso calls: call50 (n.ts:50), call70 (n.ts:70)");
+  });
+
+  it("is named in few words, however much it is", () => {
+    const many = Array.from({ length: 150 }, (_, at) =>
+      piece({ line: at + 1, score: 0.05, ranges: [{ start: at + 1, end: at + 1 }], subject: `name${at}` }),
+    );
+    const text = textOf(many, 40_000);
+    expect(text).toContain("caller of name0: n.ts:1\n");
+    expect(text.length).toBeLessThanOrEqual(600);
+  });
+
+  it("is cut behind a line where its beginning says something, and says where it ends", () => {
+    const extent = { start: 1, end: 200 };
+    const body = piece({ kind: "callee", ranges: [extent], extent, mayBeCut: true });
+    const lines = textOf([body], 1_500).split("\n");
+    expect(lines.filter((one) => /^\d+\+?\|line number \d+$/.test(one)).length).toBeGreaterThan(10);
+    expect(lines[1]).toMatch(/^### n\.ts:1-200 uses next, shown to line \d+$/);
+    expect(lines.at(-1)).toBe("...");
+    expect(Number(/(\d+)$/.exec(lines[1] ?? "")?.[1])).toBe(Number.parseInt(lines.at(-2) ?? "", 10));
+  });
+
+  it("is not missed where the diff shows the rest of it", () => {
+    const extent = { start: 1, end: 12 };
+    const shown = new ShownLines();
+    shown.addAll(numbers, [{ start: 8, end: 12 }]);
+    const { taken } = selectPieces([piece({ ranges: [{ start: 1, end: 7 }], extent })], shown, 2_000);
+    expect(taken.map(({ isCut }) => isCut)).toEqual([false]);
+  });
+});

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Finding } from "../../../../src/core/finding.ts";
+import type { CarriedFinding, Reviewed } from "../../../../src/core/ledger/state.ts";
+import { sampleFinding } from "../../../reporters/sample-result.ts";
+import {
+  COUNT,
+  comment,
+  createRounds,
+  finding,
+  NAN,
+  type RoundOptions,
+  type Rounds,
+  reports,
+  resolves,
+  round,
+  TOTAL,
+} from "./later-round.ts";
+
+let rounds: Rounds;
+let reviewed: Reviewed;
+beforeAll(async () => {
+  rounds = createRounds();
+  reviewed = (await round(rounds, { head: "first" })).ledger.reviewed;
+});
+afterAll(() => rounds?.dispose());
+
+const later = (head: RoundOptions["head"], options: Partial<RoundOptions> = {}) =>
+  round(rounds, { head, reviewed, ...options });
+
+const carried = (
+  standing: CarriedFinding["standing"],
+  over: Partial<Finding> = {},
+  reason = "a review has at most 3 comments on lines",
+): CarriedFinding => ({
+  finding: sampleFinding({
+    ...{ id: "cccccccccccc", path: "cart.ts", symbol: "total", ...TOTAL, suggestion: null },
+    ...{ title: "The total subtracts each price instead of adding it", severity: "medium", ...over },
+  }),
+  ...{ standing, reason },
+});
+
+describe("a finding without a comment of its own", () => {
+  it("goes on with its standing, on the line where its code is now", async () => {
+    const { result, ledger, asked } = await later("moved", { carried: [carried("listed")] });
+
+    expect(result.findings).toMatchObject([{ finding: { id: "cccccccccccc", line: 43 } }]);
+    expect(ledger.carried).toEqual([
+      {
+        finding: "cccccccccccc",
+        standing: "listed",
+        reason: "a review has at most 3 comments on lines",
+      },
+    ]);
+    expect(asked("recheck").concat(asked("verify"))).toEqual([]);
+  });
+
+  it("is not left out beside where a review was called off before it told of it", async () => {
+    const script = { review: () => reports(finding()) };
+    const { result } = await later("elsewhere", { carried: [carried("unpublished")], script });
+
+    expect(result.findings).toHaveLength(1);
+    expect(result.dropped).toEqual([]);
+  });
+
+  it("is as bad as this review finds it, and no milder than it was", async () => {
+    const severityAfter = async (severity: string) => {
+      const script = { review: () => reports(finding({ severity })) };
+      const { result } = await round(rounds, { head: "first", carried: [carried("listed")], script });
+      return result.findings.map((one) => one.finding.severity);
+    };
+
+    expect(await severityAfter("critical")).toEqual(["critical"]);
+    expect(await severityAfter("low")).toEqual(["medium"]);
+  });
+
+  it("is looked at once when its code is gone, and no more while its file stays as it is", async () => {
+    const before = await later("fixed", { carried: [carried("listed")] });
+    const [one] = before.result.findings;
+    const [{ standing, reason } = { standing: "listed", reason: "" } as const] = before.ledger.carried;
+    const next = await round(rounds, {
+      ...{ head: "fixed", reviewed: before.ledger.reviewed },
+      carried: one ? [{ finding: one.finding, standing, reason }] : [],
+    });
+
+    expect(before.asked("recheck")).toHaveLength(1);
+    expect(next.result.findings).toHaveLength(1);
+    expect(next.asked("recheck")).toEqual([]);
+  });
+
+  it("is settled when its code is gone and a check says that it is fixed", async () => {
+    const { result, ledger } = await later("fixed", {
+      carried: [carried("annotated")],
+      script: { recheck: () => resolves("fixed", "It adds now.") },
+    });
+
+    expect(result.findings).toEqual([]);
+    expect(ledger.carried).toEqual([]);
+    expect(ledger.settled).toEqual([
+      {
+        path: "cart.ts",
+        title: "The total subtracts each price instead of adding it",
+        reason: "It adds now.",
+      },
+    ]);
+  });
+
+  it("stays in the list when that is not shown", async () => {
+    const { result, ledger } = await later("fixed", { carried: [carried("annotated")] });
+
+    expect(result.findings).toHaveLength(1);
+    expect(ledger.carried).toMatchObject([
+      { standing: "listed", reason: "the code that it was about has changed" },
+    ]);
+    expect(ledger.settled).toEqual([]);
+  });
+
+  it("stands for what the run says again, and no other finding has its id", async () => {
+    const review = () => reports(finding(), finding({ ...COUNT, title: "One is not counted" }));
+    const again = await round(rounds, {
+      ...{ head: "first", script: { review } },
+      carried: [carried("listed"), carried("listed")],
+    });
+    const ids = again.result.findings.map((one) => one.finding.id);
+    const own = again.result.findings[1]?.finding.id ?? "";
+    const taken = await round(rounds, {
+      ...{ head: "first", script: { review } },
+      carried: [carried("listed", { id: own })],
+    });
+
+    expect(ids).toHaveLength(2);
+    expect(ids[0]).toBe("cccccccccccc");
+    expect(taken.result.findings.map((one) => one.finding.id).toSorted()).toEqual([own, `${own}-2`]);
+  });
+
+  it("is found anew where the run finds it in code that took the place of its own", async () => {
+    const quote = "  for (const price of prices) sum += 1 * price;";
+    const { result, ledger, asked } = await later("fixed", {
+      carried: [carried("listed")],
+      script: { review: () => reports(finding({ quote })) },
+    });
+
+    expect(result.findings).toMatchObject([{ finding: { quote, verification: "confirmed" } }]);
+    expect([...ledger.carried, ...ledger.settled, ...asked("recheck")]).toEqual([]);
+  });
+});
+
+describe("what a review found that was called off", () => {
+  it("is a finding of this one, with a second look, although its code was read", async () => {
+    const { result, ledger, asked } = await later("elsewhere", { carried: [carried("unpublished")] });
+
+    expect(result.findings).toMatchObject([{ finding: { line: 3, verification: "confirmed" } }]);
+    expect(result.dropped).toEqual([]);
+    expect(ledger.carried).toEqual([]);
+    expect(asked("verify")).toHaveLength(1);
+  });
+
+  it("is told once where this one finds it, too, and not at all where its code is gone", async () => {
+    const script = { review: () => reports(finding()) };
+    const both = await round(rounds, { head: "first", carried: [carried("unpublished")], script });
+    const gone = await later("fixed", { carried: [carried("unpublished")] });
+
+    expect(both.result.findings).toHaveLength(1);
+    expect(gone.result.findings).toEqual([]);
+  });
+});
+
+describe("without a model", () => {
+  it("what was carried goes on, whatever became of its code", async () => {
+    const options = { carried: [carried("listed"), carried("unpublished", COUNT)], offline: true };
+    const [stands, gone] = [await later("elsewhere", options), await later("left", options)];
+
+    expect(stands.ledger.carried).toMatchObject([{ reason: "a review has at most 3 comments on lines" }]);
+    expect(gone.ledger.carried).toMatchObject([{ reason: "the code that it was about has changed" }]);
+    expect(stands.result.findings.map((one) => one.finding.line)).toContain(COUNT.line);
+    expect(gone.ledger.settled).toEqual([]);
+  });
+
+  it("rules raise nothing in code that was read, unless a comment says it", async () => {
+    const fresh = await round(rounds, { head: "first", offline: true });
+    const old = await later("elsewhere", { offline: true });
+    const [{ finding: found } = { finding: sampleFinding() }] = fresh.result.findings;
+    const said = comment({ ...NAN, id: found.id, symbol: found.symbol, code: null, title: "Never true" });
+    const told = await later("elsewhere", { offline: true, earlier: [said] });
+
+    expect(found).toMatchObject(NAN);
+    expect(old.result.findings).toEqual([]);
+    expect(old.result.dropped).toMatchObject([{ path: NAN.path, verdict: "read_before" }]);
+    expect(told.ledger.repeats).toEqual([{ finding: found.id, comment: 7 }]);
+    expect(told.result.findings).toHaveLength(1);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import type { PostedFinding } from "../../../../src/core/ledger/entry.ts";
+import type { FileDiff } from "../../../../src/repo/diff/file-diff.ts";
+import { type CheckedChange, needsCheck } from "../../../../src/tasks/review/followup/earlier.ts";
+import { changedFile } from "../plan/changed-file.ts";
+import { comment } from "./later-round.ts";
+
+const code = [
+  ...["export function total() {", ...Array.from({ length: 60 }, (_, at) => `  step(${at});`), "}"],
+  ...Array.from({ length: 60 }, (_, at) => `other(${at});`),
+];
+
+interface Facts {
+  /** First lines of hunks of three lines; the second of them is new. */
+  hunks?: [number, number];
+  lost?: string[];
+  changed?: string[];
+  isFirst?: boolean;
+}
+
+function change({ hunks = [400, 500], lost = [], changed = [], isFirst = false }: Facts): CheckedChange {
+  const diff = {
+    hunks: hunks.map((start) => ({ newStart: start, newLines: 3, oldStart: start, oldLines: 3 })),
+  };
+  return {
+    isFirst,
+    files: [changedFile({ path: "cart.ts" }), changedFile({ path: "other.ts" })],
+    known: {
+      known: () => new Set([1]),
+      hasNew: (path) => changed.includes(path),
+      hasLost: (path) => lost.includes(path),
+      isOldNews: async () => false,
+    },
+    anchorFile: async () => ({
+      ...{ path: "cart.ts", paths: ["cart.ts"], inChange: true, hidden: null, hunks: [] },
+      ...{ lines: { RIGHT: code, LEFT: null }, hunkAt: () => undefined, isRemoved: () => false },
+    }),
+    deps: { diffs: { fileDiff: async () => diff as unknown as FileDiff } },
+  };
+}
+
+const there = { start: 50, end: 50 };
+const check = (facts: Facts, over: Partial<PostedFinding> = {}, place: typeof there | null = there) =>
+  needsCheck(change(facts), comment(over), place);
+const changed = ["cart.ts"];
+
+describe("an earlier finding is looked at again", () => {
+  it("when its code is gone, and something of its file or its evidence is new or lost", async () => {
+    expect(await check({}, {}, null)).toBe(false);
+    expect(await check({}, { state: "outdated", code: null }, null)).toBe(false);
+    expect(await check({ changed }, {}, null)).toBe(true);
+    expect(await check({ lost: changed }, { state: "outdated", code: null }, null)).toBe(true);
+    expect(await check({ changed: ["other.ts"] }, { files: ["other.ts"] }, null)).toBe(true);
+    expect(await check({ lost: ["other.ts"] }, { files: ["other.ts"] }, null)).toBe(true);
+    // Of a comment on a file of which nothing more is known nobody can tell.
+    expect(await check({}, { code: null }, null)).toBe(false);
+    expect(await check({ changed }, { code: null }, null)).toBe(true);
+  });
+
+  it("when something new stands in its definition, or within fifteen lines, and not for what was read", async () => {
+    expect(await check({ changed, hunks: [400, 5] })).toBe(true);
+    expect(await check({ changed, hunks: [400, 64] })).toBe(true);
+    expect(await check({ changed, hunks: [400, 70] })).toBe(false);
+    expect(await check({ changed, hunks: [5, 400] })).toBe(false);
+    expect(await check({ changed, hunks: [400, 5] }, { symbol: "gone" })).toBe(false);
+  });
+
+  it("when something that was read of its file is gone, and not of another", async () => {
+    expect(await check({ lost: ["cart.ts"] })).toBe(true);
+    expect(await check({ lost: ["other.ts"] })).toBe(false);
+  });
+
+  it("when a file that it named as evidence has changed", async () => {
+    expect(await check({ changed: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
+    expect(await check({ lost: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
+    expect(await check({ changed: ["other.ts"] })).toBe(false);
+  });
+
+  it("where nothing is remembered, only when it is outdated or its code gone", async () => {
+    const facts = { isFirst: true, changed, hunks: [50, 50] as [number, number], lost: ["cart.ts"] };
+
+    expect(await check(facts)).toBe(false);
+    expect(await check(facts, { state: "outdated" })).toBe(true);
+    expect(await check(facts, {}, null)).toBe(true);
+  });
+});

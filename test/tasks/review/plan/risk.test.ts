@@ -1,0 +1,120 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { fileRisk, kindOf } from "../../../../src/tasks/review/plan/risk.ts";
+import { changedFile, type FileFacts } from "./changed-file.ts";
+
+const calm = { matches: 0, users: 0 };
+const risk = (facts: FileFacts, circumstances = calm) => fileRisk(changedFile(facts), circumstances);
+
+const count = fc.nat(100_000);
+const circumstances = fc.record({ matches: count, users: count });
+const folders = fc.array(fc.constantFrom("src", "auth", "crypto", "lib", "payment"), { maxLength: 3 });
+const fileNamed = (...names: string[]) =>
+  fc
+    .record({ folders, name: fc.constantFrom(...names), added: count, removed: count })
+    .map(({ folders: above, name, ...lines }) => ({ ...lines, path: [...above, name].join("/") }));
+
+const code = fileNamed("a.ts", "login.py", "Lock.java", "run");
+const tests = fileNamed("a.test.ts", "test_login.py", "LockTest.java");
+const documentation = fileNamed("a.md", "auth-token.rst");
+const data = fileNamed("a.csv", "secrets.json");
+
+describe("the risk of a file", () => {
+  it.each([
+    ["a test", tests, "code", code],
+    ["documentation", documentation, "a test", tests],
+    ["data", data, "documentation", documentation],
+  ])("is never that of %s above that of %s, however much of either changed", (_, less, __, more) => {
+    fc.assert(
+      fc.property(less, more, circumstances, circumstances, (a, b, ofA, ofB) => risk(a, ofA) < risk(b, ofB)),
+    );
+  });
+
+  it("grows with changed lines, each further one counting less", () => {
+    const [one, two, three] = [10, 20, 30].map((added) => risk({ path: "a.ts", added })) as [
+      number,
+      number,
+      number,
+    ];
+    expect(two).toBeGreaterThan(one);
+    expect(three).toBeGreaterThan(two);
+    expect(three - two).toBeLessThan(two - one);
+  });
+
+  it("never falls when more changed, more was found or more is built on it", () => {
+    fc.assert(
+      fc.property(code, circumstances, count, (file, facts, more) => {
+        const before = risk(file, facts);
+        return (
+          risk({ ...file, added: file.added + more }, facts) >= before &&
+          risk({ ...file, removed: file.removed + more }, facts) >= before &&
+          risk(file, { ...facts, matches: facts.matches + more }) >= before &&
+          risk(file, { ...facts, users: facts.users + more }) >= before
+        );
+      }),
+    );
+  });
+
+  it("is higher where lines went than where as many came", () => {
+    expect(risk({ path: "a.ts", added: 0, removed: 9 })).toBeGreaterThan(risk({ path: "a.ts", added: 9 }));
+  });
+
+  it.each([
+    "src/authMiddleware.ts",
+    "src/HTTPSession.ts",
+    "db/migrations/2.sql",
+    "src/json_parser.c",
+    "lib/file-lock.go",
+  ])("is raised by the words of %s", (path) => {
+    expect(risk({ path })).toBeGreaterThan(risk({ path: "src/colour.ts" }));
+  });
+
+  it.each(["src/author.ts", "src/block.ts", "src/clockwise.ts", "src/party.ts"])(
+    "is not raised by those of %s",
+    (path) => {
+      expect(risk({ path })).toBe(risk({ path: "src/colour.ts" }));
+    },
+  );
+
+  it("counts the words of the path that a file was moved from", () => {
+    const moved = { path: "src/misc.ts", over: { oldPath: "src/permissions.ts" } };
+    expect(risk(moved)).toBeGreaterThan(risk({ path: "src/misc.ts" }));
+  });
+
+  it("looks at the end of a path however long it is", () => {
+    expect(risk({ path: `${"A".repeat(200_000)}/auth.ts` })).toBeGreaterThan(risk({ path: "src/colour.ts" }));
+  });
+});
+
+describe("the kind of a file", () => {
+  it.each([
+    ["src/login.ts", "code"],
+    ["db/migrations/0001_users.sql", "code"],
+    ["docs/example.py", "code"],
+    ["bin/deploy", "code"],
+    ["src/latest.ts", "code"],
+    ["k8s/PodSpec.java", "code"],
+    ["src/login.test.ts", "test"],
+    ["test_login.py", "test"],
+    ["pkg/login_test.go", "test"],
+    ["src/LoginTest.java", "test"],
+    ["app/LoginServiceIT.kt", "test"],
+    ["spec/login_spec.rb", "test"],
+    ["src/__tests__/login.tsx", "test"],
+    ["tests/helpers/server.py", "test"],
+    ["api/types.gen.ts", "test"],
+    ["internal/generated/client.go", "test"],
+    ["package.json", "configuration"],
+    ["tsconfig.build.json", "configuration"],
+    [".github/workflows/ci.yml", "configuration"],
+    ["Dockerfile", "configuration"],
+    ["requirements-dev.txt", "configuration"],
+    ["vite.config.ts", "configuration"],
+    ["README", "documentation"],
+    ["docs/guide.md", "documentation"],
+    ["locales/de.json", "data"],
+    ["test/fixtures/users.csv", "data"],
+  ])("is for %s: %s", (path, kind) => {
+    expect(kindOf(path)).toBe(kind);
+  });
+});

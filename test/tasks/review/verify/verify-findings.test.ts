@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import type { Verdict } from "../../../../src/agent/tools/tool.ts";
+import { afterVerification } from "../../../../src/tasks/review/verify/verify-findings.ts";
+import { sampleFinding } from "../../../reporters/sample-result.ts";
+
+const finding = sampleFinding({ severity: "medium" });
+const verdict = (over: Partial<Verdict>): { verdict: Verdict } => ({
+  verdict: {
+    verdict: "confirmed",
+    failingInput: "an empty cart",
+    evidence: [],
+    reason: "src/cart.ts:6 assigns.",
+    severity: "high",
+    reached: null,
+    title: null,
+    places: [],
+    ...over,
+  },
+});
+
+describe("after the second look", () => {
+  it("a confirmed finding has the severity and the failing input that the sceptic names", () => {
+    expect(afterVerification(finding, verdict({}))).toMatchObject({
+      severity: "high",
+      verification: "confirmed",
+      verification_note: "an empty cart. src/cart.ts:6 assigns.",
+    });
+  });
+
+  it("a refuted finding is dropped with the reason, however sure the reviewer was", () => {
+    const sure = sampleFinding({ confidence: 1, severity: "critical" });
+    expect(
+      afterVerification(sure, verdict({ verdict: "refuted", reason: "No caller passes zero." })),
+    ).toEqual({
+      ...{ id: "f1", path: "src/cart.ts", line: 6, title: sure.title },
+      ...{ severity: "critical", category: "correctness" },
+      verdict: "refuted",
+      reason: "No caller passes zero.",
+      rule: null,
+    });
+  });
+
+  it("an uncertain finding stays when it would be severe, and says what stayed open", () => {
+    const open = { verdict: "uncertain", reason: "It hangs on the driver's version." } as const;
+    expect(afterVerification(finding, verdict({ ...open, severity: "high" }))).toMatchObject({
+      verification: "uncertain",
+      verification_note: "It hangs on the driver's version.",
+    });
+    expect(afterVerification(finding, verdict({ ...open, severity: "medium" }))).toMatchObject({
+      verdict: "uncertain",
+    });
+  });
+
+  it("a finding whose check failed stays as it was and says so", () => {
+    expect(afterVerification(finding, { verdict: null, reason: "the time limit was reached" })).toEqual({
+      ...finding,
+      verification_note: "The second look did not finish: the time limit was reached.",
+    });
+  });
+
+  it("a fault that nothing reaches yet is low, whatever severity was claimed", () => {
+    expect(afterVerification(finding, verdict({ reached: false, severity: "critical" }))).toMatchObject({
+      ...{ reached: false, severity: "low", verification: "confirmed" },
+    });
+    const claimed = { ...finding, reached: false, severity: "low" as const };
+    expect(afterVerification(claimed, verdict({ severity: "high" }))).toMatchObject({ severity: "low" });
+    expect(afterVerification(claimed, verdict({ reached: true, severity: "high" }))).toMatchObject({
+      ...{ reached: true, severity: "high" },
+    });
+  });
+
+  it("a claim that is true in part keeps that part as its title", () => {
+    expect(afterVerification(finding, verdict({ title: "Only an empty cart fails" }))).toMatchObject({
+      ...{ title: "Only an empty cart fails", id: finding.id, body: finding.body },
+    });
+  });
+
+  it("low confidence alone drops nothing", () => {
+    const unsure = sampleFinding({ confidence: 0.1 });
+    expect(afterVerification(unsure, verdict({}))).toMatchObject({
+      verification: "confirmed",
+      confidence: 0.1,
+    });
+  });
+
+  it("places that the sceptic found are added once", () => {
+    const place = { path: "src/b.ts", side: "RIGHT", line: 3, start_line: null, quote: "x" } as const;
+    const own = { ...place, path: finding.path, line: finding.line };
+    const after = afterVerification(
+      { ...finding, places: [place] },
+      verdict({ places: [place, own, { ...place, line: 8 }] }),
+    );
+    expect(after).toMatchObject({ places: [{ line: 3 }, { line: 8 }] });
+    expect("places" in after && after.places).toHaveLength(2);
+  });
+
+  it("a finding of a named rule keeps the rule and its severity, and is dropped under its name", () => {
+    const ofRule = sampleFinding({ severity: "medium", rule: "no-raw-sql" });
+    for (const over of [{ severity: "critical" }, { severity: "low" }, { reached: false }] as const)
+      expect(afterVerification(ofRule, verdict(over))).toMatchObject({
+        ...{ severity: "medium", reached: true, rule: "no-raw-sql" },
+      });
+    expect(afterVerification(ofRule, verdict({ verdict: "refuted" }))).toMatchObject({ rule: "no-raw-sql" });
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { createMergeMarkersAnalyzer } from "../../../../src/tasks/rules/analyzers/leftovers.ts";
+import { editedFile, wholeFile } from "./analyzed-file.ts";
+
+const { signal } = new AbortController();
+const analyzer = createMergeMarkersAnalyzer();
+const linesIn = async (path: string, text: string) =>
+  (await analyzer.analyze(wholeFile(path, text), signal)).map((one) => one.line);
+
+const conflict = "one\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> feature\ntwo\n";
+
+describe("merge markers", () => {
+  it("are one finding for each conflict, at its beginning", async () => {
+    expect(await linesIn("a.ts", `${conflict}${conflict}`)).toEqual([2, 9]);
+  });
+
+  it("are found with the base between them, and with carriage returns", async () => {
+    const text = "<<<<<<< ours\r\na\r\n||||||| base\r\nb\r\n=======\r\nc\r\n>>>>>>> theirs\r\n";
+    expect(await linesIn("a.txt", text)).toEqual([1]);
+  });
+
+  it("are found when somebody removed a part of them only", async () => {
+    expect(await linesIn("a.py", "a = 1\n>>>>>>> feature\n")).toEqual([2]);
+    expect(await linesIn("a.py", "<<<<<<< HEAD\na = 1\n")).toEqual([1]);
+  });
+
+  it("count when the change added one of the lines, at that line", async () => {
+    const file = editedFile("a.ts", " <<<<<<< HEAD\n ours\n+=======\n theirs\n >>>>>>> feature");
+    expect((await analyzer.analyze(file, signal)).map((one) => one.line)).toEqual([3]);
+    const old = editedFile("a.ts", " <<<<<<< HEAD\n ours\n =======\n theirs\n >>>>>>> feature\n+three");
+    expect(await analyzer.analyze(old, signal)).toEqual([]);
+  });
+
+  it.each([
+    ["a heading", "docs/a.md", "Changes\n=======\n\ntext\n"],
+    ["a heading of reStructuredText", "docs/a.rst", "Changes\n=======\n\ntext\n"],
+    ["a row of signs in code", "a.py", '"""\nTitle\n=======\n"""\n'],
+    ["a quotation seven deep", "mail.txt", ">>>>>>> said somebody\n"],
+    ["an explanation in a fence", "docs/git.md", `Resolve it:\n\n\`\`\`\n${conflict}\`\`\`\n`],
+    ["a longer row", "a.ts", "<<<<<<<< a\n=======\n>>>>>>>> b\n"],
+    ["a shift", "a.ts", "const x = 1 <<<<<<< 2;\n"],
+  ])("are not seen in %s", async (_, path, text) => {
+    expect(await linesIn(path, text)).toEqual([]);
+  });
+
+  it("are seen in prose when they are complete", async () => {
+    expect(await linesIn("README.md", conflict)).toEqual([2]);
+  });
+});
