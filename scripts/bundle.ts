@@ -13,11 +13,11 @@ const program = "cli";
 
 /** Its other processes and its threads, each one file: they need all that it holds. A sandbox gets the last two and nothing else. */
 const processes = [
-  "process/review-process",
-  "process/index-process",
-  "process/rule-process",
+  "border/review-process",
+  "border/index-process",
+  "border/rule-process",
   "repo/index/extract-worker",
-  "process/results-thread",
+  "border/results-thread",
   "queue/reader-thread",
   "sandbox/supervisor/bridge",
   "sandbox/supervisor/main",

@@ -21,7 +21,6 @@ const waiting: string[] = [
   "jobs",
   "ledger",
   "metrics",
-  "process",
   "publish",
   "queue",
   "records",
@@ -246,7 +245,7 @@ describe("the rooms", () => {
     const having = (text: RegExp) =>
       files.filter((file) => text.test(readFileSync(file, "utf8"))).map((file) => relative(src, file));
     // What the review process sends, the one process that reads a repository for a model.
-    expect(having(/^\s+type: "request_turn",$/m)).toEqual(["process/parent-port.ts"]);
+    expect(having(/^\s+type: "request_turn",$/m)).toEqual(["border/parent-port.ts"]);
     // Its loops, and what the parent wraps around a model.
     expect(
       having(/(?<!this)\.respond\(/)
@@ -258,7 +257,7 @@ describe("the rooms", () => {
         "cli/create-model.ts",
         "jobs/budgets.ts",
         "jobs/model-run.ts",
-        "process/run-task.ts",
+        "border/run-task.ts",
         // With a masking of its own, in the process of `config check`.
         "tasks/rules/rule-examples.ts",
       ].toSorted(),
@@ -277,8 +276,8 @@ describe("the two processes of a review", () => {
     [...closureOf(join(src, file))].map((one) => (isAbsolute(one) ? relative(src, one) : one));
 
   it("The review process loads nothing that reaches a network, GitHub, the queue or the environment", () => {
-    const loaded = namesIn("process/review-process.ts");
-    expect(loaded).toContain("process/child-tasks.ts");
+    const loaded = namesIn("border/review-process.ts");
+    expect(loaded).toContain("border/child-tasks.ts");
     const ours =
       /^(?:(?:pull|server|pages|cli|github|queue|jobs|publish|webhooks)\/|(?:core\/)?egress|config\/(?:\w+-)?env\.ts|(?:agent\/)?llm\/(?:endpoint-model|openai|anthropic)\.ts)/;
     const packages = /^(?:@?octokit|probot|openai|pg$|hono|undici|node:(?:https?|http2|net|tls|dgram)$)/;
@@ -286,7 +285,7 @@ describe("the two processes of a review", () => {
   });
 
   it("The parent of a review process loads the names and shapes of tasks, and none of their work", () => {
-    const loaded = namesIn("process/run-task.ts");
+    const loaded = namesIn("border/run-task.ts");
     expect(loaded).toContain("tasks/tasks.ts");
     const work =
       /^(?:agent\/(?:loop\/)?run-agent|(?:tasks|review)\/(?:review-change|run-loop|\w+\/(?:run-\w+|review-change))|(?:agent\/)?tools\/index)\.ts$/;

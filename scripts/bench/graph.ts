@@ -1,6 +1,6 @@
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { keepCompiledCode } from "../../src/process/compile-cache.ts";
+import { keepCompiledCode } from "../../src/border/compile-cache.ts";
 import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
 import { openLocalRange } from "../../src/repo/git/range.ts";
 import type { Graph } from "../../src/repo/index/graph.ts";

@@ -6,7 +6,7 @@ import { rgPath } from "@vscode/ripgrep";
 import { factsOf, forAllRoles } from "../../src/agent/llm/model.ts";
 import { createOpenAiModel } from "../../src/agent/llm/openai.ts";
 import { readPrices } from "../../src/agent/llm/prices.ts";
-import { runTask } from "../../src/process/run-task.ts";
+import { runTask } from "../../src/border/run-task.ts";
 import { openLocalRange } from "../../src/repo/git/range.ts";
 import { reviewTask } from "../../src/tasks/review/review-task.ts";
 import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";

@@ -1,9 +1,9 @@
 import { join, resolve } from "node:path";
 import { forAllRoles, type Message, type Model } from "../../src/agent/llm/model.ts";
+import { ReviewGraph } from "../../src/border/review-graph.ts";
 import { loadLocalConfig, type OpenRange, openRange } from "../../src/cli/open-range.ts";
 import { inputOf } from "../../src/cli/review-range.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { ReviewGraph } from "../../src/process/review-graph.ts";
 import { createPrivacy } from "../../src/repo/diff/filter.ts";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { openGraph, sourceOfWorkspace } from "../../src/repo/index/open-graph.ts";

@@ -1,4 +1,5 @@
 import type { Models } from "../../src/agent/llm/model.ts";
+import { runTask } from "../../src/border/run-task.ts";
 import { loadLocalConfig, openRange } from "../../src/cli/open-range.ts";
 import { inputOf } from "../../src/cli/review-range.ts";
 import type { Effort } from "../../src/config/repo-config.ts";
@@ -7,7 +8,6 @@ import type { Finding } from "../../src/core/finding.ts";
 import { emptyState } from "../../src/core/ledger/state.ts";
 import { withoutSecrets } from "../../src/core/secrets/redact.ts";
 import { byteLength, cutAtLine } from "../../src/core/text/cut.ts";
-import { runTask } from "../../src/process/run-task.ts";
 import { planPublication } from "../../src/publish/publication.ts";
 import { type Hunk, renderHunk } from "../../src/repo/diff/file-diff.ts";
 import { createPrivacy } from "../../src/repo/diff/filter.ts";

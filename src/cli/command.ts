@@ -1,9 +1,9 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from "@commander-js/extra-typings";
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
+import type { StartedProcess, StartOptions } from "../border/start-process.ts";
 import { inCi } from "../config/process-env.ts";
 import { AppError } from "../core/errors.ts";
-import type { StartedProcess, StartOptions } from "../process/start-process.ts";
 import type { RangeOptions } from "./open-range.ts";
 
 /** The parts of the process that a command uses. */

@@ -1,6 +1,6 @@
+import { keepCompiledCode } from "../border/compile-cache.ts";
 import { folderOfCaller } from "../config/process-env.ts";
 import { AppError } from "../core/errors.ts";
-import { keepCompiledCode } from "../process/compile-cache.ts";
 import { complaint, ignoreClosedPipes, write } from "./output.ts";
 
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;

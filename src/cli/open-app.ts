@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openLogseqVault } from "../agent/record/journal.ts";
+import { createCommandSandbox, createFindTestPlace } from "../border/test-place.ts";
 import { type AppCredentials, type Env, secretsOf } from "../config/env.ts";
 import { environmentsFolder } from "../config/folders.ts";
 import { type LoadedRepoConfig, loadRepoConfig } from "../config/load-config.ts";
@@ -17,7 +18,6 @@ import { IndexKeeper } from "../jobs/graph-index.ts";
 import type { Upkeep } from "../jobs/job-dependencies.ts";
 import { createJobHandler } from "../jobs/job-handler.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { createCommandSandbox, createFindTestPlace } from "../process/test-place.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import { installationConcurrency, openStores, type Stores } from "../queue/stores.ts";

@@ -1,14 +1,14 @@
 import { basename, resolve } from "node:path";
 import { eachRole, factsOf, type Models } from "../agent/llm/model.ts";
 import { createJournal, openLogseqVault } from "../agent/record/journal.ts";
+import { type FoundTestPlace, proveReview, withoutProofs } from "../border/prove-review.ts";
+import { runTask } from "../border/run-task.ts";
+import type { StartedProcess } from "../border/start-process.ts";
+import type { TestPlaceOrder } from "../border/test-place.ts";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { publicLine } from "../core/errors.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import { type FoundTestPlace, proveReview, withoutProofs } from "../process/prove-review.ts";
-import { runTask } from "../process/run-task.ts";
-import type { StartedProcess } from "../process/start-process.ts";
-import type { TestPlaceOrder } from "../process/test-place.ts";
 import { plural } from "../reporters/outcome.ts";
 import { reviewTask } from "../tasks/review/review-task.ts";
 import { limitsOf, type PullText, type ReviewInput } from "../tasks/shapes/review-input.ts";

@@ -1,7 +1,7 @@
+import { createCommandSandbox, createFindTestPlace, type FindTestPlace } from "../border/test-place.ts";
 import type { Env, LocalEnv } from "../config/env.ts";
 import { environmentsFolder } from "../config/folders.ts";
 import { programPath } from "../config/process-env.ts";
-import { createCommandSandbox, createFindTestPlace, type FindTestPlace } from "../process/test-place.ts";
 
 interface TestPlaces {
   sandbox: Env["sandbox"];

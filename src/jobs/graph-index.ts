@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
+import type { IndexReport, IndexTask } from "../border/index-messages.ts";
+import { runIndexProcess } from "../border/run-index-process.ts";
 import { errorLine } from "../core/errors.ts";
-import type { IndexReport, IndexTask } from "../process/index-messages.ts";
-import { runIndexProcess } from "../process/run-index-process.ts";
 import { graphIndex } from "../repo/git/places.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";
 import type { JobLog } from "./job-dependencies.ts";

@@ -1,5 +1,8 @@
 import type { Models } from "../agent/llm/model.ts";
 import type { LogseqVault } from "../agent/record/journal.ts";
+import type { IndexTask } from "../border/index-messages.ts";
+import type { StartedProcess } from "../border/start-process.ts";
+import type { FindCommandSandbox, FindTestPlace } from "../border/test-place.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { AppApi, InstallationApi } from "../github/app-client.ts";
 import type { ArtifactApi } from "../github/artifact-client.ts";
@@ -11,9 +14,6 @@ import type {
   RepositoryApi,
   RepositoryWriter,
 } from "../github/pull-request-api.ts";
-import type { IndexTask } from "../process/index-messages.ts";
-import type { StartedProcess } from "../process/start-process.ts";
-import type { FindCommandSandbox, FindTestPlace } from "../process/test-place.ts";
 import type { Figures } from "../queue/figures.ts";
 import type { ClaimedJob, JobOutcome, NewJob, NotifyTask, RepositoryRef } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";

@@ -3,7 +3,7 @@ import { fixTask } from "./fix/fix-input.ts";
 import { proveTask } from "./prove/prove-input.ts";
 import { reviewTask } from "./review/review-task.ts";
 
-/** The tasks of review processes. `process/child-tasks.ts` holds their work. */
+/** The tasks of review processes. `border/child-tasks.ts` holds their work. */
 export const tasks = [reviewTask, answerTask, fixTask, proveTask] as const;
 
 export type TaskName = (typeof tasks)[number]["name"];

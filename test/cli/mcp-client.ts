@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { compiledCodeVariable } from "../../src/border/compile-cache.ts";
 import { programEntry } from "../support/built-program.ts";
 import { noHome } from "../support/no-home.ts";
 import { unsetVariables } from "../support/run-cli.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { IndexReport, IndexTask } from "../../src/border/index-messages.ts";
 import { IndexKeeper } from "../../src/jobs/graph-index.ts";
-import type { IndexReport, IndexTask } from "../../src/process/index-messages.ts";
 
 const report: IndexReport = { files: 3, parsed: 2, known: 1, skipped: 0, milliseconds: 5 };
 const task = (file: string, sha = "a"): IndexTask => ({

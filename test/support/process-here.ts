@@ -1,12 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { runInChild, toFailure } from "../../src/process/child-tasks.ts";
-import { type FromChild, ToChild } from "../../src/process/messages.ts";
-import { createParentPort } from "../../src/process/parent-port.ts";
-import type { StartedProcess } from "../../src/process/start-process.ts";
+import { runInChild, toFailure } from "../../src/border/child-tasks.ts";
+import { type FromChild, ToChild } from "../../src/border/messages.ts";
+import { createParentPort } from "../../src/border/parent-port.ts";
+import type { StartedProcess } from "../../src/border/start-process.ts";
 
 /**
- * A review process inside this process, behind the same messages. A real one takes half a second of processor time to load; `test/process`
+ * A review process inside this process, behind the same messages. A real one takes half a second of processor time to load; `test/border`
  * and the end-to-end tests use real ones.
  */
 export function startProcessHere(): StartedProcess {

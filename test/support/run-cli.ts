@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { compiledCodeVariable } from "../../src/border/compile-cache.ts";
 import { programEntry } from "./built-program.ts";
 import { noHome } from "./no-home.ts";
 import { requireSchema } from "./review-schema.ts";

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { compiledCodeVariable } from "../../src/border/compile-cache.ts";
 import { programEntry } from "./built-program.ts";
 import { noHome } from "./no-home.ts";
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
+import { compiledCodeVariable } from "../../src/border/compile-cache.ts";
 import { programEntry } from "./built-program.ts";
 import { testGitEnvironment } from "./git-repo.ts";
 import { type CliRun, unsetVariables } from "./run-cli.ts";

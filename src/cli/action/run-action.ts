@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
+import type { FindTestPlace } from "../../border/test-place.ts";
 import type { ActionEnv } from "../../config/action-env.ts";
 import { environmentsFolder } from "../../config/folders.ts";
 import { programPath } from "../../config/process-env.ts";
@@ -23,7 +24,6 @@ import {
 import { createJobHandler, type JobHandler } from "../../jobs/job-handler.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
 import { createSeal, type Seal } from "../../ledger/seal.ts";
-import type { FindTestPlace } from "../../process/test-place.ts";
 import { closeCheckRun } from "../../publish/check-run.ts";
 import { reviewedAs } from "../../publish/commit-check.ts";
 import { cancelledConclusion, failedConclusion } from "../../publish/conclusions.ts";

@@ -127,7 +127,7 @@ async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
 async function problemsOfRules(files: readonly RuleFile[], signal: AbortSignal) {
   const { parseRuleFiles } = await import("../../tasks/rules/own/rule-files.ts");
   const { checkRules } = await import("../../tasks/rules/own/rule-run.ts");
-  const { startRuleMatcher } = await import("../../process/rule-matcher.ts");
+  const { startRuleMatcher } = await import("../../border/rule-matcher.ts");
   const { rules, problems } = await parseRuleFiles(files);
   const tried = rules.length === 0 ? [] : await checkRules(rules, startRuleMatcher, signal);
   const all = [...problems, ...tried].map(({ rule, ...problem }): FileProblem => {

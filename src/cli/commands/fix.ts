@@ -3,14 +3,14 @@ import { resolve } from "node:path";
 import { Option } from "@commander-js/extra-typings";
 import { z } from "zod";
 import type { Models } from "../../agent/llm/model.ts";
+import type { TestPlace } from "../../border/messages.ts";
+import type { FindCommandSandbox, TestPlaceOrder } from "../../border/test-place.ts";
 import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
 import { withOverrides } from "../../config/overrides.ts";
 import { programPath } from "../../config/process-env.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { Finding } from "../../core/finding.ts";
 import type { CommittedFix } from "../../jobs/commands/commit-fix.ts";
-import type { TestPlace } from "../../process/messages.ts";
-import type { FindCommandSandbox, TestPlaceOrder } from "../../process/test-place.ts";
 import { plural, triedWords } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import type { Refusal } from "../../tasks/fix/check-edits.ts";
@@ -182,7 +182,7 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   const { openRange, loadLocalConfig } = await import("../open-range.ts");
   const { privacyOf } = await import("../../agent/tools/paths.ts");
   const { connectModels } = await import("../review-range.ts");
-  const { createCommandSandbox } = await import("../../process/test-place.ts");
+  const { createCommandSandbox } = await import("../../border/test-place.ts");
   const { onRecord, openRunRecord } = await import("../run-record.ts");
   const { commitFix, patchTo } = await import("../../jobs/commands/commit-fix.ts");
   const env = readLocalEnv();
@@ -272,7 +272,7 @@ async function repair(
 ): Promise<FixResult> {
   const { eachRole, factsOf } = await import("../../agent/llm/model.ts");
   const { limitsOf } = await import("../../tasks/shapes/review-input.ts");
-  const { runTask } = await import("../../process/run-task.ts");
+  const { runTask } = await import("../../border/run-task.ts");
   const { fixTask } = await import("../../tasks/fix/fix-input.ts");
   const input: FixInput = {
     targetBranch: range.names.base,

@@ -20,10 +20,10 @@ import {
   withoutHidden,
 } from "../../agent/tools/to-mcp.ts";
 import { type AnyTool, ToolError } from "../../agent/tools/tool.ts";
+import { startReviewProcess } from "../../border/start-process.ts";
 import { readLocalEnv } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
-import { startReviewProcess } from "../../process/start-process.ts";
 import { ReviewJson } from "../../reporters/json.ts";
 import { clip, plainLine, WIDEST } from "../../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../../tasks/shapes/review-result.ts";

@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { StartedProcess } from "../../border/start-process.ts";
 import { type LocalEnv, rawEnv, readLocalEnv, withModel } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
 import { withOverrides } from "../../config/overrides.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { atLeast, type Severity, severities } from "../../core/finding.ts";
-import type { StartedProcess } from "../../process/start-process.ts";
 import { NOT_SELECTED } from "../../repo/diff/filter.ts";
 import {
   countBySeverity,
@@ -151,7 +151,7 @@ export async function reviewLocally(values: ReviewValues, io: CommandIo): Promis
   using progress = values.quiet
     ? createQuietProgress(io.stderr)
     : createProgress(io.stderr, { isLogged: !values.brief });
-  const { startReviewProcess } = await import("../../process/start-process.ts");
+  const { startReviewProcess } = await import("../../border/start-process.ts");
   // The process loads its code while this process loads its own and git looks up the range.
   const graphIndex = presentIndex(values.repo, envOf(values));
   using started = values.dryRun ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });

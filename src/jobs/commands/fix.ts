@@ -1,5 +1,7 @@
 import type { Models } from "../../agent/llm/model.ts";
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
+import type { TestPlace } from "../../border/messages.ts";
+import { runTask } from "../../border/run-task.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { type ProofTest, worstFirst } from "../../core/finding.ts";
@@ -7,8 +9,6 @@ import { isOpenCarried, isOpenFinding, type Ledger, type PostedFinding } from ".
 import { proofIn } from "../../core/ledger/folds.ts";
 import { splitLines } from "../../core/text/cut.ts";
 import type { PullRequest, SourceBranch } from "../../github/pull-request-api.ts";
-import type { TestPlace } from "../../process/messages.ts";
-import { runTask } from "../../process/run-task.ts";
 import { answerFixed } from "../../publish/channels.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import { renderFix, suggestionComments, suggestionsBody, type ToldFix } from "../../publish/fix-texts.ts";

@@ -1,12 +1,12 @@
 import type { Models } from "../../agent/llm/model.ts";
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
+import { runTask } from "../../border/run-task.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { isCertain, type Proof } from "../../core/finding.ts";
 import { codeHash, isOpenFinding, type PostedFinding } from "../../core/ledger/entry.ts";
 import { suggestionIn } from "../../core/ledger/folds.ts";
 import { splitLines } from "../../core/text/cut.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
-import { runTask } from "../../process/run-task.ts";
 import { provedAnswer } from "../../publish/command-answers.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import type { JobOutcome } from "../../queue/job.ts";

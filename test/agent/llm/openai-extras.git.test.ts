@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message, ModelTurn } from "../../../src/agent/llm/model.ts";
 import { accessHeaders, createOpenAiModel } from "../../../src/agent/llm/openai.ts";
-import { ToChild } from "../../../src/process/messages.ts";
+import { ToChild } from "../../../src/border/messages.ts";
 
 const never = new AbortController().signal;
 const tools = [{ name: "look", description: "Looks.", parameters: { type: "object", properties: {} } }];

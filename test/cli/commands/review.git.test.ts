@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startReviewProcess } from "../../../src/process/start-process.ts";
+import { startReviewProcess } from "../../../src/border/start-process.ts";
 import { ReviewJson } from "../../../src/reporters/json.ts";
 import { GitRepo, TempFolder } from "../../support/git-repo.ts";
 import { type CliRun, runCli } from "../../support/run-cli.ts";

@@ -1,12 +1,12 @@
 import { forAllRoles, type Model } from "../../../src/agent/llm/model.ts";
 import type { TrajectoryEntry } from "../../../src/agent/record/trajectory.ts";
+import type { FoundTestPlace } from "../../../src/border/prove-review.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import type { Severity } from "../../../src/core/finding.ts";
 import { formatMarker } from "../../../src/core/ledger/marker.ts";
 import type { FileProposal } from "../../../src/github/pull-request-api.ts";
 import type { BranchPush, UnopenedDependencies } from "../../../src/jobs/job-dependencies.ts";
 import { createJobHandler } from "../../../src/jobs/job-handler.ts";
-import type { FoundTestPlace } from "../../../src/process/prove-review.ts";
 import { publicText } from "../../../src/publish/public-text.ts";
 import type { Act, Command, JobOutcome, ReviewTask, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { createTestPort } from "../../../../src/border/test-port.ts";
 import { RepoConfig } from "../../../../src/config/repo-config.ts";
-import { createTestPort } from "../../../../src/process/test-port.ts";
 import type { TestPort } from "../../../../src/tasks/prove/run-prove.ts";
 import { sandboxFor } from "../../../sandbox/sandbox.ts";
 import { finish, intent, ProvenRepository, tryTest } from "../prove-fixture.ts";

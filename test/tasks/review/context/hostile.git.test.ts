@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createMasking } from "../../../../src/agent/llm/masked-request.ts";
+import { learningWorkspace } from "../../../../src/border/masking.ts";
 import { Masks } from "../../../../src/core/secrets/masks.ts";
 import { byteLength } from "../../../../src/core/text/cut.ts";
-import { learningWorkspace } from "../../../../src/process/masking.ts";
 import { openRepository } from "../../../agent/tools/context.ts";
 import { GitRepo } from "../../../support/git-repo.ts";
 import { writeOut } from "../../../support/secret-corpus.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startRuleMatcher } from "../../../../src/process/rule-matcher.ts";
-import { runTask } from "../../../../src/process/run-task.ts";
-import { startRuleProcess } from "../../../../src/process/start-process.ts";
+import { startRuleMatcher } from "../../../../src/border/rule-matcher.ts";
+import { runTask } from "../../../../src/border/run-task.ts";
+import { startRuleProcess } from "../../../../src/border/start-process.ts";
 import { createDiffSource } from "../../../../src/repo/diff-source.ts";
 import { openWorkspace } from "../../../../src/repo/git/object-workspace.ts";
 import { reviewTask } from "../../../../src/tasks/review/review-task.ts";

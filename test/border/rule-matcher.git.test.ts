@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startRuleMatcher } from "../../src/process/rule-matcher.ts";
-import { confinement, ruleConfinement, startRuleProcess } from "../../src/process/start-process.ts";
+import { startRuleMatcher } from "../../src/border/rule-matcher.ts";
+import { confinement, ruleConfinement, startRuleProcess } from "../../src/border/start-process.ts";
 import { parseRuleFiles } from "../../src/tasks/rules/own/rule-files.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { below, stillRunning } from "../support/processes.ts";
@@ -44,7 +44,7 @@ describe("the process that matches a repository's own rules", () => {
 
   it("is started like that, also by a process that may do more, with an empty environment", async () => {
     const program = `
-      import { startRuleProcess } from ${JSON.stringify(join(import.meta.dirname, "../../src/process/start-process.ts"))};
+      import { startRuleProcess } from ${JSON.stringify(join(import.meta.dirname, "../../src/border/start-process.ts"))};
       const { child, ended } = startRuleProcess();
       child.once("message", (answer) => process.send({ answer, pid: child.pid, args: child.spawnargs }));
       process.once("message", () => child.kill("SIGKILL"));
@@ -84,7 +84,7 @@ describe("the process that matches a repository's own rules", () => {
   it("ends soon after its parent was killed, also in the middle of a match without an end", async () => {
     const src = join(import.meta.dirname, "../../src");
     const program = `
-      import { startRuleMatcher } from ${JSON.stringify(join(src, "process/rule-matcher.ts"))};
+      import { startRuleMatcher } from ${JSON.stringify(join(src, "border/rule-matcher.ts"))};
       const { signal } = new AbortController();
       const matcher = startRuleMatcher();
       const text = ${JSON.stringify(longText)};

@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ReviewGraph } from "../../src/border/review-graph.ts";
 import { type OpenRange, openRange } from "../../src/cli/open-range.ts";
-import { ReviewGraph } from "../../src/process/review-graph.ts";
 import { openGraph, sourceOfWorkspace } from "../../src/repo/index/open-graph.ts";
 import { postedFinding } from "../ledger/posted-finding.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";

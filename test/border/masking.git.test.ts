@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { learningEdits, learningWorkspace } from "../../src/border/masking.ts";
 import { Masks } from "../../src/core/secrets/masks.ts";
-import { learningEdits, learningWorkspace } from "../../src/process/masking.ts";
 import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
 import { openOverlay } from "../../src/repo/git/overlay-workspace.ts";
 import type { SearchQuery, Workspace } from "../../src/repo/git/workspace.ts";

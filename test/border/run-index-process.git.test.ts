@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { IndexTask } from "../../src/border/index-messages.ts";
+import { runIndexProcess } from "../../src/border/run-index-process.ts";
+import { startIndexProcess } from "../../src/border/start-process.ts";
 import { programPath } from "../../src/config/process-env.ts";
-import type { IndexTask } from "../../src/process/index-messages.ts";
-import { runIndexProcess } from "../../src/process/run-index-process.ts";
-import { startIndexProcess } from "../../src/process/start-process.ts";
 import { requireGit } from "../../src/repo/git/run-git.ts";
 import { openGraph } from "../../src/repo/index/open-graph.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/agent/llm/model.ts";
-import { runTask } from "../../src/process/run-task.ts";
+import { runTask } from "../../src/border/run-task.ts";
 import { reviewTask } from "../../src/tasks/review/review-task.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";

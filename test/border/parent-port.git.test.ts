@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 
-const source = JSON.stringify(join(import.meta.dirname, "../../src/process/parent-port.ts"));
+const source = JSON.stringify(join(import.meta.dirname, "../../src/border/parent-port.ts"));
 
 /** Leads a group with a program in it, and is busy for ever. */
 const busy = `

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles, type Model } from "../../src/agent/llm/model.ts";
 import { isLoopEntry, type LoopEntry } from "../../src/agent/record/trajectory.ts";
+import { runTask } from "../../src/border/run-task.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import { runTask } from "../../src/process/run-task.ts";
 import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { type AnswerInput, answerTask } from "../../src/tasks/answer/answer-input.ts";
 import { placeOf } from "../support/checkout-place.ts";

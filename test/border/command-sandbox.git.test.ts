@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { fixCommands } from "../../src/border/child-tasks.ts";
+import { CommandSandbox } from "../../src/border/messages.ts";
+import { createCommandSandbox } from "../../src/border/test-place.ts";
 import { defaultRepoConfig, type RepoConfig } from "../../src/config/repo-config.ts";
-import { fixCommands } from "../../src/process/child-tasks.ts";
-import { CommandSandbox } from "../../src/process/messages.ts";
-import { createCommandSandbox } from "../../src/process/test-place.ts";
 import { noSignal, sandboxFor } from "../sandbox/sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor("that a server keeps the sandbox that it found");

@@ -9,8 +9,8 @@ import {
   type MasksEntry,
   type RunEntry,
 } from "../../src/agent/record/trajectory.ts";
+import { runTask, type TaskOptions } from "../../src/border/run-task.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import { runTask, type TaskOptions } from "../../src/process/run-task.ts";
 import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { type AnswerInput, answerTask } from "../../src/tasks/answer/answer-input.ts";
 import { fixTask } from "../../src/tasks/fix/fix-input.ts";

@@ -1,6 +1,6 @@
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { readArtifact } from "../../src/process/read-artifact.ts";
+import { readArtifact } from "../../src/border/read-artifact.ts";
 import { zip } from "../support/zip.ts";
 
 const signal = new AbortController().signal;

@@ -1,8 +1,8 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { createCommandSandbox, createFindTestPlace } from "../../src/border/test-place.ts";
 import { defaultRepoConfig, type RepoConfig } from "../../src/config/repo-config.ts";
-import { createCommandSandbox, createFindTestPlace } from "../../src/process/test-place.ts";
 import { noSignal, sandboxFor } from "../sandbox/sandbox.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
