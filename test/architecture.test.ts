@@ -24,7 +24,6 @@ const waiting: string[] = [
   "publish",
   "queue",
   "records",
-  "reporters",
   "webhooks",
 ];
 

@@ -19,7 +19,7 @@ import {
   untrustedCode,
   untrustedFence,
   untrustedLine,
-} from "../../src/reporters/safe-markdown.ts";
+} from "../../src/report/safe-markdown.ts";
 import { hiddenIn } from "../../src/tasks/rules/analyzers/hidden-in-line.ts";
 import { parseCommand } from "../../src/webhooks/commands.ts";
 import type { Bench } from "./row.ts";

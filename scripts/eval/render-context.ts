@@ -1,5 +1,5 @@
-import { plural, thousands } from "../../src/reporters/outcome.ts";
-import { plainLine } from "../../src/reporters/terminal-style.ts";
+import { plural, thousands } from "../../src/report/outcome.ts";
+import { plainLine } from "../../src/report/terminal-style.ts";
 import type { CallerCount } from "./needed-lines.ts";
 import type { ContextResult, ContextRow } from "./run-context.ts";
 import { columnsOf, markdownTable, textTable } from "./table.ts";

@@ -1,7 +1,7 @@
 import { severities } from "../../src/core/finding.ts";
 import { cutCharacters } from "../../src/core/text/cut.ts";
-import { dollars, duration, plural, thousands } from "../../src/reporters/outcome.ts";
-import { plainLine } from "../../src/reporters/terminal-style.ts";
+import { dollars, duration, plural, thousands } from "../../src/report/outcome.ts";
+import { plainLine } from "../../src/report/terminal-style.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
 import { type Figures, figuresOf, type Share } from "./figures.ts";
 import { columnsOf, textTable } from "./table.ts";

@@ -1,5 +1,5 @@
 import { errorLine } from "../../src/core/errors.ts";
-import { plainLine } from "../../src/reporters/terminal-style.ts";
+import { plainLine } from "../../src/report/terminal-style.ts";
 import type { CallersFile, EvalCase, NeededFile, NeededLines } from "./case-format.ts";
 import { firstMessagesOf } from "./first-messages-of.ts";
 import { type CallerCount, compareLines, judgeCallers, neededLinesOf } from "./needed-lines.ts";

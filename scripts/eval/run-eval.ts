@@ -2,7 +2,7 @@ import pMap from "p-map";
 import type { Model, Models } from "../../src/agent/llm/model.ts";
 import type { Effort } from "../../src/config/repo-config.ts";
 import { AppError, errorLine } from "../../src/core/errors.ts";
-import { plainLine } from "../../src/reporters/terminal-style.ts";
+import { plainLine } from "../../src/report/terminal-style.ts";
 import type { EvalCase } from "./case-format.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
 import { isUnweighed } from "./figures.ts";

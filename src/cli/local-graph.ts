@@ -8,7 +8,7 @@ import type { Graph, GraphAnswer, GraphSource, IndexProgress } from "../repo/ind
 import { readHistory } from "../repo/index/history.ts";
 import { openGraph, sourceOfWorkspace } from "../repo/index/open-graph.ts";
 import type { VectorReport, Vectors } from "../repo/index/vectors.ts";
-import { plural, thousands } from "../reporters/outcome.ts";
+import { plural, thousands } from "../report/outcome.ts";
 import type { OpenRange } from "./open-range.ts";
 import { useProxy } from "./use-proxy.ts";
 

@@ -26,7 +26,7 @@ import { startWorker, type Worker } from "../queue/worker.ts";
 import { Disk, freeSpace } from "../repo/git/disk.ts";
 import { removeRepository } from "../repo/git/places.ts";
 import { requireGit } from "../repo/git/run-git.ts";
-import { plainLine } from "../reporters/terminal-style.ts";
+import { plainLine } from "../report/terminal-style.ts";
 import { removeEnvironments } from "../tasks/prove/proof/environment.ts";
 import {
   appAuth,

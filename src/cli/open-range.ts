@@ -13,9 +13,9 @@ import { openLocalRange, type ParentState, type Scope, type Uncommitted } from "
 import { type BaseChoice, SHALLOW_REMEDY } from "../repo/git/repository.ts";
 import { requireGit } from "../repo/git/run-git.ts";
 import type { RevisionPlace, Workspace } from "../repo/git/workspace.ts";
-import { plural } from "../reporters/outcome.ts";
-import type { RangeNames } from "../reporters/terminal.ts";
-import { plainLine } from "../reporters/terminal-style.ts";
+import { plural } from "../report/outcome.ts";
+import type { RangeNames } from "../report/terminal.ts";
+import { plainLine } from "../report/terminal-style.ts";
 import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 
 /** A local range. Its temporary folder is removed with it. */

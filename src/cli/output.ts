@@ -5,7 +5,7 @@ import { styleText } from "node:util";
 import { givenColumns, wantsStackTraces } from "../config/process-env.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 import { escapeInvisible } from "../core/text/escape-invisible.ts";
-import { createStyle, PIPED_WIDTH, type Style } from "../reporters/terminal-style.ts";
+import { createStyle, PIPED_WIDTH, type Style } from "../report/terminal-style.ts";
 
 /**
  * Writes and waits until the text has left the process, so that ending it loses nothing. A closed pipe (`hunkwise review | head`) is not a

@@ -1,6 +1,6 @@
 import type { Usage } from "../agent/llm/model.ts";
-import { dollars, plural, thousands } from "../reporters/outcome.ts";
-import { clip, plainLine } from "../reporters/terminal-style.ts";
+import { dollars, plural, thousands } from "../report/outcome.ts";
+import { clip, plainLine } from "../report/terminal-style.ts";
 import type { ProgressEvent } from "../tasks/shapes/review-result.ts";
 
 /** Milliseconds between two progress lines of a phase if the output is not a terminal, and of a step, which is short. */

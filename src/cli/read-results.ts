@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { AppError, errorLine } from "../core/errors.ts";
 import { once } from "../repo/code/source.ts";
 import type { Change, Workspace } from "../repo/git/workspace.ts";
-import { plural, thousands } from "../reporters/outcome.ts";
+import { plural, thousands } from "../report/outcome.ts";
 import { MOST_BYTES, parseResults } from "../tasks/rules/tool-results/parse-results.ts";
 import { fairShare, type ToolResult } from "../tasks/shapes/tool-result.ts";
 import { beginningOf } from "./output.ts";

@@ -3,9 +3,9 @@ import type { Finding, Side } from "../core/finding.ts";
 import { redactLines, withoutSecrets } from "../core/secrets/redact.ts";
 import { splitLines } from "../core/text/cut.ts";
 import type { Workspace } from "../repo/git/workspace.ts";
-import type { SourceLines } from "../reporters/code-frame.ts";
-import type { ReviewJson } from "../reporters/json.ts";
-import type { RangeNames } from "../reporters/terminal.ts";
+import type { SourceLines } from "../report/code-frame.ts";
+import type { ReviewJson } from "../report/json.ts";
+import type { RangeNames } from "../report/terminal.ts";
 import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 import { programVersion } from "./output.ts";
 
@@ -55,25 +55,25 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
   const version = programVersion();
   switch (format) {
     case "pretty":
-      return (await import("../reporters/terminal.ts")).renderTerminal(result, options);
+      return (await import("../report/terminal.ts")).renderTerminal(result, options);
     case "json":
-      return (await import("../reporters/json.ts")).renderJson(result, {
+      return (await import("../report/json.ts")).renderJson(result, {
         version,
         exit: options.exit ?? null,
       });
     case "markdown":
-      return (await import("../reporters/markdown.ts")).renderMarkdown(result, options.source, options.range);
+      return (await import("../report/markdown.ts")).renderMarkdown(result, options.source, options.range);
     case "sarif":
-      return (await import("../reporters/sarif.ts")).renderSarif(result, {
+      return (await import("../report/sarif.ts")).renderSarif(result, {
         version,
         category: options.category,
       });
     case "rdjson":
-      return (await import("../reporters/rdjson.ts")).renderRdjson(result);
+      return (await import("../report/rdjson.ts")).renderRdjson(result);
     case "rdjsonl":
-      return (await import("../reporters/rdjson.ts")).renderRdjsonl(result);
+      return (await import("../report/rdjson.ts")).renderRdjsonl(result);
     case "prompt":
-      return (await import("../reporters/prompt.ts")).renderPrompt(
+      return (await import("../report/prompt.ts")).renderPrompt(
         result,
         options.source,
         options.range.uncommitted,

@@ -9,7 +9,7 @@ import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { publicLine } from "../core/errors.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import { plural } from "../reporters/outcome.ts";
+import { plural } from "../report/outcome.ts";
 import { reviewTask } from "../tasks/review/review-task.ts";
 import { limitsOf, type PullText, type ReviewInput } from "../tasks/shapes/review-input.ts";
 import type { ProgressEvent, ReviewResult } from "../tasks/shapes/review-result.ts";

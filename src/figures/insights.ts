@@ -5,7 +5,7 @@ import { toolOf } from "../core/finding.ts";
 import type { Run } from "../queue/database.ts";
 import { idList, idsIn } from "../queue/reader.ts";
 import { weekOf } from "../queue/usage.ts";
-import { csvLine } from "../reporters/csv.ts";
+import { csvLine } from "../report/csv.ts";
 
 /*
  * What reviews cost, and what came of them, over whole weeks (Monday to Sunday, UTC). Names are snake_case because the shapes leave the

@@ -26,8 +26,8 @@ import {
   eventFinding,
   findingsOf,
   isoTime,
-} from "../reporters/event.ts";
-import { outcomeOf } from "../reporters/outcome.ts";
+} from "../report/event.ts";
+import { outcomeOf } from "../report/outcome.ts";
 import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 import type { Announcement, EventPort, JobDependencies } from "./job-dependencies.ts";
 

@@ -22,7 +22,7 @@ import type { Spending } from "../queue/usage.ts";
 import type { Checkout } from "../repo/git/checkout.ts";
 import type { PushEnd, PushRequest } from "../repo/git/remote.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";
-import type { EventJson } from "../reporters/event.ts";
+import type { EventJson } from "../report/event.ts";
 import type { ToolResult } from "../tasks/shapes/tool-result.ts";
 import type { SpendingLimits, UsageLimits } from "./budgets.ts";
 

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { LoadedRepoConfig } from "../config/load-config.ts";
 import { AppError } from "../core/errors.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
-import { annotatedConfig, configHeadline } from "../reporters/config.ts";
+import { annotatedConfig, configHeadline } from "../report/config.ts";
 import { type Html, html, layout } from "./html.ts";
 import { shown } from "./parts.ts";
 import { fullName, type PagesEnv, type Viewer, type VisibleRepository } from "./viewer.ts";

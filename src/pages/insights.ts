@@ -19,7 +19,7 @@ import {
   weeksSince,
 } from "../figures/insights.ts";
 import type { Run } from "../queue/database.ts";
-import { plural, thousands } from "../reporters/outcome.ts";
+import { plural, thousands } from "../report/outcome.ts";
 import {
   type DoAct,
   doneNotice,

@@ -4,7 +4,7 @@ import type { Run } from "../queue/database.ts";
 import { askedBy, noticePriority, parseTask, taskName } from "../queue/job.ts";
 import { idsIn } from "../queue/reader.ts";
 import { purposeOf } from "../records/run-summary.ts";
-import { plural, thousands } from "../reporters/outcome.ts";
+import { plural, thousands } from "../report/outcome.ts";
 import { type Html, html, layout } from "./html.ts";
 import { ask } from "./listing.ts";
 import {

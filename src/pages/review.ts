@@ -15,8 +15,8 @@ import {
   passingOf,
   passingSentence,
   revisionNames,
-} from "../reporters/finding-words.ts";
-import { plural, thousands } from "../reporters/outcome.ts";
+} from "../report/finding-words.ts";
+import { plural, thousands } from "../report/outcome.ts";
 import { whyStopped } from "../tasks/shapes/review-result.ts";
 import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";

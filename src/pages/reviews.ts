@@ -2,7 +2,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../queue/database.ts";
 import { idsIn } from "../queue/reader.ts";
-import { plural, thousands } from "../reporters/outcome.ts";
+import { plural, thousands } from "../report/outcome.ts";
 import { type Html, html } from "./html.ts";
 import { between, Day, listRoutes, Paging, readPart, type Selection, type Table, Text } from "./listing.ts";
 import {

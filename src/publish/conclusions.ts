@@ -2,7 +2,7 @@ import { AppError, type ErrorCode, publicLine } from "../core/errors.ts";
 import { atLeast, type Finding, type Severity, waitsForPerson } from "../core/finding.ts";
 import { mayHold, type OpenFinding } from "../core/ledger/entry.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
-import { shownCount } from "../reporters/finding-words.ts";
+import { shownCount } from "../report/finding-words.ts";
 import {
   countBySeverity,
   isPartialBesidesNeutral,
@@ -13,8 +13,8 @@ import {
   ruleCount,
   ruleWords,
   thousands,
-} from "../reporters/outcome.ts";
-import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
+} from "../report/outcome.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "../report/safe-markdown.ts";
 import { type ReviewResult, type StopReason, unplacedTexts } from "../tasks/shapes/review-result.ts";
 import {
   details,

@@ -2,7 +2,7 @@ import type { CodeLocation, Finding, Severity } from "../core/finding.ts";
 import { foldLine } from "../core/ledger/folds.ts";
 import { byteLength } from "../core/text/cut.ts";
 import { isOrigin } from "../repo/diff/origin.ts";
-import { effortSentence, markOf, whyDropped } from "../reporters/finding-words.ts";
+import { effortSentence, markOf, whyDropped } from "../report/finding-words.ts";
 import {
   maskedSentence,
   plural,
@@ -10,8 +10,8 @@ import {
   thousands,
   unreadPlaces,
   usageSentence,
-} from "../reporters/outcome.ts";
-import { untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
+} from "../report/outcome.ts";
+import { untrustedCode, untrustedLine } from "../report/safe-markdown.ts";
 import type { Coverage, DroppedFinding, ReviewResult } from "../tasks/shapes/review-result.ts";
 
 /** Text in a fold below a line of its own. */

@@ -3,7 +3,7 @@ import { withoutSecrets } from "../core/secrets/redact.ts";
 import { byteLength } from "../core/text/cut.ts";
 import type { PublicText } from "../core/text/inert-text.ts";
 import type { Seal } from "../ledger/seal.ts";
-import { untrustedBlock } from "../reporters/safe-markdown.ts";
+import { untrustedBlock } from "../report/safe-markdown.ts";
 
 /** GitHub refuses more than 65,536 characters. A limit in bytes, with a margin, is always safe. */
 export const mostBodyBytes = 60_000;

@@ -2,7 +2,7 @@ import { AppError } from "../core/errors.ts";
 import type { PostedFinding } from "../core/ledger/entry.ts";
 import { fitState } from "../core/ledger/state.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import { plural } from "../reporters/outcome.ts";
+import { plural } from "../report/outcome.ts";
 import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 import { answerFixed, type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";
 import type { CheckRun } from "./check-run.ts";

@@ -7,7 +7,7 @@ import {
   mergedHashes,
   type UnplacedReports,
 } from "../core/ledger/state.ts";
-import { summaryOf } from "../reporters/outcome.ts";
+import { summaryOf } from "../report/outcome.ts";
 import { fileMark, lookAgain } from "../tasks/reviewed/content-hash.ts";
 import {
   type LedgerUpdate,

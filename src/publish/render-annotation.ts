@@ -10,8 +10,8 @@ import {
   notShownSentence,
   originWords,
   passingSentence,
-} from "../reporters/finding-words.ts";
-import { plural } from "../reporters/outcome.ts";
+} from "../report/finding-words.ts";
+import { plural } from "../report/outcome.ts";
 import { publicPlain } from "./public-text.ts";
 
 /** GitHub accepts 64 KB, and does not document its behaviour at that limit. */

@@ -14,11 +14,11 @@ import {
   notShownSentence,
   originWords,
   passingOf,
-} from "../reporters/finding-words.ts";
-import { plural } from "../reporters/outcome.ts";
-import { promptBlock, quoteOf } from "../reporters/prompt.ts";
-import { markLine, testFold } from "../reporters/proof-markdown.ts";
-import { untrustedBlock, untrustedCode, untrustedLine, whyNotPosted } from "../reporters/safe-markdown.ts";
+} from "../report/finding-words.ts";
+import { plural } from "../report/outcome.ts";
+import { promptBlock, quoteOf } from "../report/prompt.ts";
+import { markLine, testFold } from "../report/proof-markdown.ts";
+import { untrustedBlock, untrustedCode, untrustedLine, whyNotPosted } from "../report/safe-markdown.ts";
 import {
   details,
   findingLink,

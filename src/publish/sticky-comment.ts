@@ -5,7 +5,7 @@ import { emptyState, fitState, type LedgerState, type Pause } from "../core/ledg
 import { byteLength, cutBytes } from "../core/text/cut.ts";
 import type { PublicText } from "../core/text/inert-text.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import { untrustedCode } from "../reporters/safe-markdown.ts";
+import { untrustedCode } from "../report/safe-markdown.ts";
 import { removeDoubledComments } from "./existing.ts";
 import { postOnce, repeat } from "./post-once.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";

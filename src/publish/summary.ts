@@ -3,7 +3,7 @@ import type { Dismissal, PostedFinding } from "../core/ledger/entry.ts";
 import { fitState, type LedgerState } from "../core/ledger/state.ts";
 import { byteLength } from "../core/text/cut.ts";
 import type { PublicText } from "../core/text/inert-text.ts";
-import { shownCount } from "../reporters/finding-words.ts";
+import { shownCount } from "../report/finding-words.ts";
 import {
   countBySeverity,
   duration,
@@ -13,8 +13,8 @@ import {
   plural,
   summaryOf,
   thousands,
-} from "../reporters/outcome.ts";
-import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
+} from "../report/outcome.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "../report/safe-markdown.ts";
 import { graveRejections, type ReviewResult, unplacedTexts } from "../tasks/shapes/review-result.ts";
 import {
   details,

@@ -7,7 +7,7 @@ import {
   untrustedCode,
   untrustedFence,
   untrustedLine,
-} from "../../src/reporters/safe-markdown.ts";
+} from "../../src/report/safe-markdown.ts";
 import { createHiddenCharactersAnalyzer } from "../../src/tasks/rules/analyzers/hidden-characters.ts";
 import { answers, finding, finish, patient, turn } from "../e2e/conformance-fixture.ts";
 import { onPull } from "../e2e/on-pull.ts";

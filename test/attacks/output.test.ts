@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { modelAnswer, renderAnswer, renderDryRun } from "../../src/publish/command-answers.ts";
-import { untrustedBlock, untrustedLine } from "../../src/reporters/safe-markdown.ts";
+import { untrustedBlock, untrustedLine } from "../../src/report/safe-markdown.ts";
 import { MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { placed, publish } from "../publish/publish-to-memory.ts";
-import { sampleDropped, samplePlace, sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
+import { sampleDropped, samplePlace, sampleResult, sampleUpdate } from "../report/sample-result.ts";
 import { liveIn, liveInBody, pageOf } from "../support/markdown-oracle.ts";
 
 /** Markup that an injected model could write to exfiltrate data or to load an image. */

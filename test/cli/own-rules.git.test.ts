@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ReviewJson } from "../../src/reporters/json.ts";
+import { ReviewJson } from "../../src/report/json.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { type FakeAnswer, startFakeOpenAi } from "../support/fake-openai.ts";
 import { GitRepo } from "../support/git-repo.ts";

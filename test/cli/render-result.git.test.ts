@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { loadSources } from "../../src/cli/render-result.ts";
 import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
+import { sampleFinding } from "../report/sample-result.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { writeOut } from "../support/secret-corpus.ts";

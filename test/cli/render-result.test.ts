@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatOfName, formats, renderResult } from "../../src/cli/render-result.ts";
-import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleResult } from "../report/sample-result.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
-/** Transient faults are tested at every call of a review in fault-at-k.slow.test.ts, and at every write in test/reporters. */
+/** Transient faults are tested at every call of a review in fault-at-k.slow.test.ts, and at every write in test/report. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 const path = "src/numbers.js";

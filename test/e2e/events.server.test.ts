@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import type { EventJson } from "../../src/reporters/event.ts";
+import type { EventJson } from "../../src/report/event.ts";
 import { fiveSecrets } from "../attacks/five-secrets.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { type AppUnderTest, startApp } from "../support/app-under-test.ts";

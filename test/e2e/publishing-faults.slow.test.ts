@@ -39,7 +39,7 @@ const routes = {
 type Step = keyof typeof routes;
 
 /**
- * Transient faults are tested at every call of a review in fault-at-k.slow.test.ts, and at every write in test/reporters; here, at one kind of
+ * Transient faults are tested at every call of a review in fault-at-k.slow.test.ts, and at every write in test/report; here, at one kind of
  * write at a time, only in `npm run test:slow`. `npm test` tests permanent faults and the death of a process.
  */
 const long = process.env.HUNKWISE_LONG === "1";

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { channelsOf, openCase } from "../../scripts/eval/open-case.ts";
-import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleResult } from "../report/sample-result.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { loadOne, writeCase } from "./case-folder.ts";
 

@@ -8,7 +8,7 @@ import { type EvalRun, runEval } from "../../scripts/eval/run-eval.ts";
 import { forAllRoles, type Model } from "../../src/agent/llm/model.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { Finding } from "../../src/core/finding.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
+import { sampleResult } from "../report/sample-result.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { finding, writePriceCase } from "./case-folder.ts";
 

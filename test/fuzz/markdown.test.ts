@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { untrustedBlock, untrustedCode, untrustedLine } from "../../src/reporters/safe-markdown.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "../../src/report/safe-markdown.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 import { liveIn, pageOf } from "../support/markdown-oracle.ts";
 import { markdownPieces } from "../support/markdown-pieces.ts";

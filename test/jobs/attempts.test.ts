@@ -20,7 +20,7 @@ import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publicText } from "../../src/publish/public-text.ts";
 import type { ProveInput, ProveTarget } from "../../src/tasks/prove/prove-input.ts";
 import { MemoryGitHub } from "../publish/memory-github.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
+import { sampleResult } from "../report/sample-result.ts";
 
 const [a, b] = ["a".repeat(40), "b".repeat(40)];
 const opened = (head: string, trigger = "event"): TrajectoryEntry => ({

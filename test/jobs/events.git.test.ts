@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { EventJson } from "../../src/reporters/event.ts";
+import type { EventJson } from "../../src/report/event.ts";
 import { commandJob } from "../contract/queue.ts";
 import { type EventReceiver, startEventReceiver } from "../support/event-receiver.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";

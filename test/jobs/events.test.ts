@@ -4,8 +4,8 @@ import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
 import { createAnnouncer, createSender } from "../../src/jobs/events.ts";
 import type { ClaimedJob, NewJob, NotifyTask } from "../../src/queue/job.ts";
 import { nextTry } from "../../src/queue/run-job.ts";
-import { eventAt, findingsOf } from "../../src/reporters/event.ts";
-import { sampleFinding, sampleProof } from "../reporters/sample-result.ts";
+import { eventAt, findingsOf } from "../../src/report/event.ts";
+import { sampleFinding, sampleProof } from "../report/sample-result.ts";
 import { type Answering, type EventReceiver, startEventReceiver } from "../support/event-receiver.ts";
 import { claimed } from "./dependencies.ts";
 

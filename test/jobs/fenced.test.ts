@@ -11,7 +11,7 @@ import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { many, onFile } from "../publish/publish-to-memory.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
+import { sampleResult } from "../report/sample-result.ts";
 import { accessTo, claimed, jobDependencies, jobTools } from "./dependencies.ts";
 
 const trigger = "event#7@main";

@@ -11,7 +11,7 @@ import { contentHashBy } from "../../src/tasks/reviewed/content-hash.ts";
 import { allHunks, findReviewedHunks, unreadHashes } from "../../src/tasks/reviewed/known-change.ts";
 import { History } from "../../src/tasks/shapes/review-input.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
-import { sampleEntry, sampleFinding } from "../reporters/sample-result.ts";
+import { sampleEntry, sampleFinding } from "../report/sample-result.ts";
 import { changedFile } from "../tasks/review/plan/changed-file.ts";
 
 const [present, before] = ["b".repeat(40), "a".repeat(40)];

@@ -3,7 +3,7 @@ import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { recordPosted } from "../../src/jobs/attempts.ts";
 import { MemoryGitHub } from "../publish/memory-github.ts";
 import { many, onFile, publish } from "../publish/publish-to-memory.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
+import { sampleResult } from "../report/sample-result.ts";
 
 const findings = [...many(2), ...onFile(1)];
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { LedgerState } from "../../src/core/ledger/state.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
+import { sampleFinding } from "../report/sample-result.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 60 });
 const hash = fc.stringMatching(/^[A-Za-z0-9_-]{15}$/);

@@ -10,7 +10,7 @@ import type {
 } from "../../src/github/pull-request-api.ts";
 import type { LedgerSource } from "../../src/ledger/read-ledger.ts";
 import { renderComment } from "../../src/publish/render-comment.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
+import { sampleFinding } from "../report/sample-result.ts";
 
 export const author = "octocat";
 export const us: Actor = { login: "hunkwise", kind: "us" };

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { showHidden } from "../../src/core/text/escape-invisible.ts";
 import { csvAnswer } from "../../src/pages/listing.ts";
-import { csvLine } from "../../src/reporters/csv.ts";
+import { csvLine } from "../../src/report/csv.ts";
 import { parseCsv } from "./rendered.ts";
 
 const cells = fc.oneof(

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { showHidden } from "../../src/core/text/escape-invisible.ts";
 import type { Viewer } from "../../src/pages/viewer.ts";
-import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleResult } from "../report/sample-result.ts";
 import { seededRepository, seedHistory } from "../support/seeded-history.ts";
 import { type OwnDatabase, operator, ownDatabase, pagesOf, parseCsv, parsePage, person } from "./rendered.ts";
 

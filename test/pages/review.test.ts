@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
-import { sampleFinding, sampleProof, sampleResult } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleProof, sampleResult } from "../report/sample-result.ts";
 import { seededRepository, seedHistory } from "../support/seeded-history.ts";
 import { type OwnDatabase, ownDatabase, pagesOf, parsePage, person } from "./rendered.ts";
 

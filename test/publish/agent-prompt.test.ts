@@ -7,8 +7,8 @@ import { withoutSecrets } from "../../src/core/secrets/redact.ts";
 import { escapeInvisible } from "../../src/core/text/escape-invisible.ts";
 import { mostBodyBytes } from "../../src/publish/public-text.ts";
 import { renderComment, type Spot } from "../../src/publish/render-comment.ts";
-import { promptBlock } from "../../src/reporters/prompt.ts";
-import { sampleFinding, sampleProof } from "../reporters/sample-result.ts";
+import { promptBlock } from "../../src/report/prompt.ts";
+import { sampleFinding, sampleProof } from "../report/sample-result.ts";
 import { pageOf } from "../support/markdown-oracle.ts";
 import { markdownPieces } from "../support/markdown-pieces.ts";
 

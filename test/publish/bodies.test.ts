@@ -10,7 +10,7 @@ import { mostBodyBytes } from "../../src/publish/public-text.ts";
 import { byState, type FinalState, listed, type PublishedFinding } from "../../src/publish/publication.ts";
 import { renderComment, renderFinding, type Spot } from "../../src/publish/render-comment.ts";
 import { renderSummaryComment } from "../../src/publish/summary.ts";
-import { untrustedBlock } from "../../src/reporters/safe-markdown.ts";
+import { untrustedBlock } from "../../src/report/safe-markdown.ts";
 import {
   noAccount,
   sampleDropped,
@@ -18,7 +18,7 @@ import {
   sampleFinding,
   samplePlace,
   sampleResult,
-} from "../reporters/sample-result.ts";
+} from "../report/sample-result.ts";
 
 const base = {
   repositoryUrl: "https://github.com/octo/shop",

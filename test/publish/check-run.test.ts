@@ -15,7 +15,7 @@ import {
   reviewConclusion,
   withheldConclusion,
 } from "../../src/publish/conclusions.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
+import { sampleResult } from "../report/sample-result.ts";
 import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 
 const skipped = (reason: string) => withheldConclusion(reason, [], policy, "skipped");

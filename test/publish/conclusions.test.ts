@@ -20,7 +20,7 @@ import {
   sampleProof,
   sampleResult,
   skipping,
-} from "../reporters/sample-result.ts";
+} from "../report/sample-result.ts";
 
 const policy = { threshold: "high", fail: false } as const;
 const red = { ...policy, fail: true };

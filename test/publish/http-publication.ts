@@ -7,7 +7,7 @@ import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { type PublishOutcome, publishReview } from "../../src/publish/publish-review.ts";
 import type { PlacedFinding } from "../../src/tasks/shapes/review-result.ts";
-import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleResult } from "../report/sample-result.ts";
 import { headOf, type Permissions } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { reachOfJob } from "../support/reach.ts";

@@ -2,7 +2,7 @@ import type { Severity } from "../../src/core/finding.ts";
 import { parseMarker } from "../../src/core/ledger/marker.ts";
 import { emptyState } from "../../src/core/ledger/state.ts";
 import type { LedgerUpdate, PlacedFinding } from "../../src/tasks/shapes/review-result.ts";
-import { sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
+import { sampleResult, sampleUpdate } from "../report/sample-result.ts";
 import { MemoryGitHub } from "./memory-github.ts";
 import { many, placed, publish, summary } from "./publish-to-memory.ts";
 

@@ -6,7 +6,7 @@ import { parseMarker } from "../../src/core/ledger/marker.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { annotatedFinding } from "../../src/publish/render-annotation.ts";
 import type { PlacedFinding, Placement } from "../../src/tasks/shapes/review-result.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
+import { sampleFinding } from "../report/sample-result.ts";
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { publish } from "./publish-to-memory.ts";
 

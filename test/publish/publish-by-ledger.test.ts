@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { updateState } from "../../src/publish/sticky-comment.ts";
 import { fileMark, lookAgain } from "../../src/tasks/reviewed/content-hash.ts";
 import { unfinishedSummary } from "../../src/tasks/shapes/review-result.ts";
-import { sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
+import { sampleResult, sampleUpdate } from "../report/sample-result.ts";
 import { again, firstComment, fixed, last, repeats, reworded, stateOf, withOne } from "./ledger-rounds.ts";
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { conclusion, inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { formatMarker, parseMarker } from "../../src/core/ledger/marker.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
-import { sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
+import { sampleResult, sampleUpdate } from "../report/sample-result.ts";
 import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 import { conclusion, inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";
 

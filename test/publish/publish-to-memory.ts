@@ -2,7 +2,7 @@ import type { Finding } from "../../src/core/finding.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { type PublishOptions, publishReview } from "../../src/publish/publish-review.ts";
 import type { Placement } from "../../src/tasks/shapes/review-result.ts";
-import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleResult } from "../report/sample-result.ts";
 import type { MemoryGitHub } from "./memory-github.ts";
 
 export const placed = (over: Partial<Finding>, placement: Placement = { kind: "inline" }) => ({

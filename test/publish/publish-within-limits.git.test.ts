@@ -7,7 +7,7 @@ import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publicText } from "../../src/publish/public-text.ts";
 import { publishReview } from "../../src/publish/publish-review.ts";
 import type { PlacedFinding } from "../../src/tasks/shapes/review-result.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
+import { sampleResult } from "../report/sample-result.ts";
 import { headOf, type Permissions } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { reachOfJob } from "../support/reach.ts";

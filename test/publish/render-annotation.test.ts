@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/core/finding.ts";
 import { annotatedFinding, renderAnnotation } from "../../src/publish/render-annotation.ts";
-import { sampleFinding, samplePlace, sampleProof } from "../reporters/sample-result.ts";
+import { sampleFinding, samplePlace, sampleProof } from "../report/sample-result.ts";
 
 const of = (over: Partial<Finding> = {}) => renderAnnotation(sampleFinding(over));
 

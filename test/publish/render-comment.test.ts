@@ -6,7 +6,7 @@ import { parseMarker } from "../../src/core/ledger/marker.ts";
 import { placeLink } from "../../src/publish/markdown-parts.ts";
 import { mostBodyBytes } from "../../src/publish/public-text.ts";
 import { renderComment, renderFinding } from "../../src/publish/render-comment.ts";
-import { sampleFinding, samplePlace, sampleProof } from "../reporters/sample-result.ts";
+import { sampleFinding, samplePlace, sampleProof } from "../report/sample-result.ts";
 import { liveIn } from "../support/markdown-oracle.ts";
 
 const base = {

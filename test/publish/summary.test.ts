@@ -13,7 +13,7 @@ import {
   sampleProof,
   sampleResult,
   skipping,
-} from "../reporters/sample-result.ts";
+} from "../report/sample-result.ts";
 
 const base = {
   repositoryUrl: "https://github.com/octo/shop",

@@ -5,7 +5,7 @@ import { summaryOf } from "../../src/records/run-summary.ts";
 import type { AnswerResult } from "../../src/tasks/answer/answer-input.ts";
 import type { FixResult } from "../../src/tasks/fix/fix-input.ts";
 import type { ProveResult } from "../../src/tasks/prove/prove-input.ts";
-import { sampleResult } from "../reporters/sample-result.ts";
+import { sampleResult } from "../report/sample-result.ts";
 
 const at = Date.parse("2026-11-22T20:00:00Z");
 const escapes = "\u001b[2J\u202e\u{e0041}";

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Ajv } from "ajv";
-import type { EventJson } from "../../src/reporters/event.ts";
+import type { EventJson } from "../../src/report/event.ts";
 
 const schema = join(import.meta.dirname, "../../docs/event.schema.json");
 const validate = new Ajv({ allErrors: true }).compile(JSON.parse(readFileSync(schema, "utf8")));

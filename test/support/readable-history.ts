@@ -1,5 +1,5 @@
 import type { Run } from "../../src/queue/database.ts";
-import { sampleDropped, sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { sampleDropped, sampleFinding, sampleResult } from "../report/sample-result.ts";
 import { deriveHistory, firstRepository, seededId, seedHistory } from "./seeded-history.ts";
 
 /*

@@ -7,7 +7,7 @@ import { answerTask } from "../../src/tasks/answer/answer-input.ts";
 import { proveTask } from "../../src/tasks/prove/prove-input.ts";
 import { certainPairs } from "../../src/tasks/review/followup/compare-findings.ts";
 import { reviewTask } from "../../src/tasks/review/review-task.ts";
-import { sampleFinding, sampleProof, sampleResult } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleProof, sampleResult } from "../report/sample-result.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
 import { earlierFinding, facts } from "./review/followup/earlier-finding.ts";

@@ -5,8 +5,8 @@ import type { FileProblem } from "../../config/load-config.ts";
 import { programPath } from "../../config/process-env.ts";
 import { isConfigName, isNestedName, type RepoConfig, rootPaths } from "../../config/repo-config.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
-import { plural } from "../../reporters/outcome.ts";
-import { plainLine } from "../../reporters/terminal-style.ts";
+import { plural } from "../../report/outcome.ts";
+import { plainLine } from "../../report/terminal-style.ts";
 import type { RuleFile } from "../../tasks/rules/own/rule-files.ts";
 import {
   type CommandContext,
@@ -250,7 +250,7 @@ async function show({ repo, base, format, organization }: ConfigValues, io: Comm
     await write(io.stdout, `${JSON.stringify(config, null, 2)}\n`);
     return exitCodes.clean;
   }
-  const { annotatedConfig, configHeadline } = await import("../../reporters/config.ts");
+  const { annotatedConfig, configHeadline } = await import("../../report/config.ts");
   const revision = `${range.names.base} (${range.place.shas.base.slice(0, 12)})`;
   await write(
     io.stdout,

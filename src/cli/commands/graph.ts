@@ -4,8 +4,8 @@ import { AppError } from "../../core/errors.ts";
 import { escapeUnseen } from "../../core/text/escape-invisible.ts";
 import type { GraphAnswer, IndexReport } from "../../repo/index/graph.ts";
 import type { VectorReport } from "../../repo/index/vectors.ts";
-import { plural, thousands } from "../../reporters/outcome.ts";
-import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../../reporters/terminal-style.ts";
+import { plural, thousands } from "../../report/outcome.ts";
+import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../../report/terminal-style.ts";
 import {
   type CommandContext,
   type CommandIo,

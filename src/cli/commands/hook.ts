@@ -13,7 +13,7 @@ import {
 import { AppError } from "../../core/errors.ts";
 import { shellWord } from "../../core/text/fence.ts";
 import type { HookRepository, HooksPlace } from "../../repo/git/repository.ts";
-import { plainLine } from "../../reporters/terminal-style.ts";
+import { plainLine } from "../../report/terminal-style.ts";
 import {
   type CommandContext,
   type CommandIo,

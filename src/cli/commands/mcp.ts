@@ -24,8 +24,8 @@ import { startReviewProcess } from "../../border/start-process.ts";
 import { readLocalEnv } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
-import { ReviewJson } from "../../reporters/json.ts";
-import { clip, plainLine, WIDEST } from "../../reporters/terminal-style.ts";
+import { ReviewJson } from "../../report/json.ts";
+import { clip, plainLine, WIDEST } from "../../report/terminal-style.ts";
 import type { ProgressEvent } from "../../tasks/shapes/review-result.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../tasks/shapes/review-result.ts";
 import {

@@ -19,8 +19,8 @@ import {
 import { recountJob } from "../../jobs/new-jobs.ts";
 import { openReader } from "../../queue/reader.ts";
 import { type DatabaseLocation, openStores } from "../../queue/stores.ts";
-import { dollars, duration, plural, thousands } from "../../reporters/outcome.ts";
-import { columns, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
+import { dollars, duration, plural, thousands } from "../../report/outcome.ts";
+import { columns, plainLine, type Style, wrap } from "../../report/terminal-style.ts";
 import { type CommandContext, type CommandIo, examples, optionText, paragraphs } from "../command.ts";
 import { styleOf, write } from "../output.ts";
 

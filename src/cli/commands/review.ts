@@ -8,13 +8,8 @@ import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { atLeast, type Severity, severities } from "../../core/finding.ts";
 import { NOT_SELECTED } from "../../repo/diff/filter.ts";
-import {
-  countBySeverity,
-  isPartialBesidesNeutral,
-  isUnread,
-  outcomeSentence,
-} from "../../reporters/outcome.ts";
-import { plainLine } from "../../reporters/terminal-style.ts";
+import { countBySeverity, isPartialBesidesNeutral, isUnread, outcomeSentence } from "../../report/outcome.ts";
+import { plainLine } from "../../report/terminal-style.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../tasks/shapes/review-result.ts";
 import type { ToolResult } from "../../tasks/shapes/tool-result.ts";
 import {

@@ -9,8 +9,8 @@ import { escapeUnseen } from "../../core/text/escape-invisible.ts";
 import { askedBy, taskName } from "../../queue/job.ts";
 import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../../queue/runs.ts";
 import { lastReview, paidFor, summaryOf } from "../../records/run-summary.ts";
-import { dollars, thousands } from "../../reporters/outcome.ts";
-import { clip, columns, createStyle, plainLine } from "../../reporters/terminal-style.ts";
+import { dollars, thousands } from "../../report/outcome.ts";
+import { clip, columns, createStyle, plainLine } from "../../report/terminal-style.ts";
 import {
   type CommandContext,
   type CommandIo,

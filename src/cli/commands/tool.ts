@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { ToolResult } from "../../agent/tools/tool.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { escapeUnseen } from "../../core/text/escape-invisible.ts";
-import { plainLine } from "../../reporters/terminal-style.ts";
+import { plainLine } from "../../report/terminal-style.ts";
 import {
   type CommandContext,
   type CommandIo,

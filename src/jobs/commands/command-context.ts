@@ -9,7 +9,7 @@ import { renderAnswer } from "../../publish/command-answers.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import type { ActTask, ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
-import { untrustedLine } from "../../reporters/safe-markdown.ts";
+import { untrustedLine } from "../../report/safe-markdown.ts";
 import type { AskedThread, ThreadMessage } from "../../tasks/answer/answer-input.ts";
 import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";

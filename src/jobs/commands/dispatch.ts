@@ -20,7 +20,7 @@ import type {
   ReviewTask,
 } from "../../queue/job.ts";
 import { type JobTools, requireLease } from "../../queue/run-job.ts";
-import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
+import { untrustedCode, untrustedLine } from "../../report/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig, reviewConfig } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";

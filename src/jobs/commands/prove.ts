@@ -13,7 +13,7 @@ import type { JobOutcome } from "../../queue/job.ts";
 import { createPrivacy } from "../../repo/diff/filter.ts";
 import { openWorkspace } from "../../repo/git/object-workspace.ts";
 import type { RevisionPlace } from "../../repo/git/workspace.ts";
-import { untrustedLine } from "../../reporters/safe-markdown.ts";
+import { untrustedLine } from "../../report/safe-markdown.ts";
 import { ProveInput, ProveResult, type ProveTarget, proveTask } from "../../tasks/prove/prove-input.ts";
 import { lastResult, recordedTests, startProofs } from "../attempts.ts";
 import { loadConfig, withFolders } from "../load-config.ts";

@@ -21,8 +21,8 @@ import type { FileProposal, PullRequest } from "../../github/pull-request-api.ts
 import { publicPlain, publicText } from "../../publish/public-text.ts";
 import type { Act, ActTask, JobOutcome } from "../../queue/job.ts";
 import { requireLease } from "../../queue/run-job.ts";
-import { plural } from "../../reporters/outcome.ts";
-import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/safe-markdown.ts";
+import { plural } from "../../report/outcome.ts";
+import { untrustedCode, untrustedFence, untrustedLine } from "../../report/safe-markdown.ts";
 import { type AskedContext, answered, type CommandContext, pageOf } from "./command-context.ts";
 
 /** The new text of a file, or the reason why there is none, for the person who asked. */

@@ -7,8 +7,8 @@ import { publicText } from "../../publish/public-text.ts";
 import { updateState } from "../../publish/sticky-comment.ts";
 import type { JobOutcome } from "../../queue/job.ts";
 import { jobFields, requireLease } from "../../queue/run-job.ts";
-import { plural } from "../../reporters/outcome.ts";
-import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
+import { plural } from "../../report/outcome.ts";
+import { untrustedCode, untrustedLine } from "../../report/safe-markdown.ts";
 import { isRefusal } from "../attempts.ts";
 import {
   type AskedContext,

@@ -11,7 +11,7 @@ import type {
   RepositoryRef,
 } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
-import { plural } from "../../reporters/outcome.ts";
+import { plural } from "../../report/outcome.ts";
 import type { JobDependencies, Upkeep } from "../job-dependencies.ts";
 import { recountJob } from "../new-jobs.ts";
 import {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ReviewJson } from "../../../src/reporters/json.ts";
+import { ReviewJson } from "../../../src/report/json.ts";
 import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
 import { GitRepo, TempFolder } from "../../support/git-repo.ts";
 import { runCli } from "../../support/run-cli.ts";

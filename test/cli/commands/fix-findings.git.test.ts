@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsToFix } from "../../../src/cli/commands/fix.ts";
 import { entryLine, headerLine, newRunId, runPath } from "../../../src/cli/run-record.ts";
-import { toReviewJson } from "../../../src/reporters/json.ts";
-import { sampleFinding, sampleResult } from "../../reporters/sample-result.ts";
+import { toReviewJson } from "../../../src/report/json.ts";
+import { sampleFinding, sampleResult } from "../../report/sample-result.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 
 const folder = new TempFolder("findings-to-fix");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { exitCodeOf, exitReasonOf } from "../../../src/cli/commands/review.ts";
 import type { Severity } from "../../../src/core/finding.ts";
 import type { ReviewResult } from "../../../src/tasks/shapes/review-result.ts";
-import { sampleFinding, sampleResult } from "../../reporters/sample-result.ts";
+import { sampleFinding, sampleResult } from "../../report/sample-result.ts";
 
 function resultWith(severity: Severity | null, over: Partial<ReviewResult> = {}): ReviewResult {
   const finding = severity && sampleFinding({ severity });

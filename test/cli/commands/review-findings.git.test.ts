@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ReviewJson } from "../../../src/reporters/json.ts";
+import { ReviewJson } from "../../../src/report/json.ts";
 import { candidateIds } from "../../support/answer-candidates.ts";
 import { type ChatRequestBody, type FakeAnswer, startFakeOpenAi } from "../../support/fake-openai.ts";
 import { GitRepo, TempFolder } from "../../support/git-repo.ts";

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ReviewJson } from "../../../src/reporters/json.ts";
+import { ReviewJson } from "../../../src/report/json.ts";
 import { startFakeOpenAi } from "../../support/fake-openai.ts";
 import { GitRepo, TempFolder, testGitEnvironment } from "../../support/git-repo.ts";
 import { runCli } from "../../support/run-cli.ts";

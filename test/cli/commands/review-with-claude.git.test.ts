@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ReviewJson } from "../../../src/reporters/json.ts";
+import { ReviewJson } from "../../../src/report/json.ts";
 import { type ClaudeScript, rateLimited, refused, startFakeAnthropic } from "../../support/fake-anthropic.ts";
 import { startFakeOpenAi } from "../../support/fake-openai.ts";
 import { type GitRepo, TempFolder } from "../../support/git-repo.ts";

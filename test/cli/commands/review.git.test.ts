@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startReviewProcess } from "../../../src/border/start-process.ts";
-import { ReviewJson } from "../../../src/reporters/json.ts";
+import { ReviewJson } from "../../../src/report/json.ts";
 import { GitRepo, TempFolder } from "../../support/git-repo.ts";
 import { type CliRun, runCli } from "../../support/run-cli.ts";
 import { runHere } from "../../support/run-program.ts";

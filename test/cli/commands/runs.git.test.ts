@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type RunRow, renderRuns } from "../../../src/cli/commands/runs.ts";
 import { localRunIds, newRunId, openRunRecord, prepareRunsFolder } from "../../../src/cli/run-record.ts";
 import { readRunsPlace } from "../../../src/config/server-env.ts";
-import { columns } from "../../../src/reporters/terminal-style.ts";
+import { columns } from "../../../src/report/terminal-style.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 import { runCli } from "../../support/run-cli.ts";
 

@@ -11,7 +11,7 @@ import { emptyState } from "../../../src/core/ledger/state.ts";
 import { readLedger } from "../../../src/ledger/read-ledger.ts";
 import { renderComment, type Spot } from "../../../src/publish/render-comment.ts";
 import { findingBody, marked, reply, Source, summary, thread, us } from "../../ledger/ledger-source.ts";
-import { sampleFinding } from "../../reporters/sample-result.ts";
+import { sampleFinding } from "../../report/sample-result.ts";
 
 const context = {
   repositoryUrl: "https://github.com/octo/shop",

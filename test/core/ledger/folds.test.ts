@@ -8,8 +8,8 @@ import { withoutSecrets } from "../../../src/core/secrets/redact.ts";
 import { createSeal } from "../../../src/ledger/seal.ts";
 import { sealedText } from "../../../src/publish/public-text.ts";
 import { renderComment, type Spot } from "../../../src/publish/render-comment.ts";
-import { hostileText } from "../../reporters/any-result.ts";
-import { sampleFinding, sampleProof } from "../../reporters/sample-result.ts";
+import { hostileText } from "../../report/any-result.ts";
+import { sampleFinding, sampleProof } from "../../report/sample-result.ts";
 import { pageOf } from "../../support/markdown-oracle.ts";
 
 const context = {

@@ -4,7 +4,7 @@ import { formatMarker, type Marker, parseMarker, stripMarkers } from "../../../s
 import { emptyState, type LedgerState } from "../../../src/core/ledger/state.ts";
 import { renderComment } from "../../../src/publish/render-comment.ts";
 import { anyState } from "../../ledger/any-state.ts";
-import { sampleFinding } from "../../reporters/sample-result.ts";
+import { sampleFinding } from "../../report/sample-result.ts";
 
 const text = fc.string({ unit: "binary" });
 const id = fc.integer({ min: 1, max: 2 ** 52 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatMarker } from "../../../src/core/ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, stateBytes } from "../../../src/core/ledger/state.ts";
 import { anyState } from "../../ledger/any-state.ts";
-import { sampleFinding } from "../../reporters/sample-result.ts";
+import { sampleFinding } from "../../report/sample-result.ts";
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `id${at}`);
 const hashes = (count: number) => ids(count).map((id) => id.padEnd(15, "x"));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { renderDryRun } from "../../../src/publish/command-answers.ts";
-import { sampleFinding, sampleResult, sampleUpdate } from "../../reporters/sample-result.ts";
+import { sampleFinding, sampleResult, sampleUpdate } from "../../report/sample-result.ts";
 import { scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 

@@ -5,7 +5,7 @@ import {
   fingerprint,
   titlesAlike,
 } from "../../../src/tasks/anchor/fingerprint.ts";
-import { sampleFinding } from "../../reporters/sample-result.ts";
+import { sampleFinding } from "../../report/sample-result.ts";
 
 const finding = sampleFinding({ symbol: "Cart.total", quote: "  if (a <= b) continue;" });
 

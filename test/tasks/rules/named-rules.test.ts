@@ -6,7 +6,7 @@ import { defaultRepoConfig, RepoConfig } from "../../../src/config/repo-config.t
 import type { Finding } from "../../../src/core/finding.ts";
 import type { ChangedFile } from "../../../src/repo/diff-source.ts";
 import { appliedRules, ruleReport, rulesSection } from "../../../src/tasks/rules/named-rules.ts";
-import { sampleFinding } from "../../reporters/sample-result.ts";
+import { sampleFinding } from "../../report/sample-result.ts";
 
 const config = RepoConfig.parse({
   rules: {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseRepoConfig } from "../../../src/config/parse-config.ts";
 import { createRuleSwitch } from "../../../src/tasks/rules/rule-matches.ts";
-import { sampleFinding } from "../../reporters/sample-result.ts";
+import { sampleFinding } from "../../report/sample-result.ts";
 
 const isOff = (yaml: string, source: string, path = "src/a.py") => {
   const parsed = parseRepoConfig(yaml);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openRepository, toolsOn } from "../../../agent/tools/context.ts";
-import { sampleFinding } from "../../../reporters/sample-result.ts";
+import { sampleFinding } from "../../../report/sample-result.ts";
 import { GitRepo } from "../../../support/git-repo.ts";
 import { earlierFinding, firstMessageIn, manyLines } from "./first-message.ts";
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../../../src/core/errors.ts";
 import type { Finding } from "../../../../src/core/finding.ts";
 import type { Reviewed } from "../../../../src/core/ledger/state.ts";
-import { sampleFinding } from "../../../reporters/sample-result.ts";
+import { sampleFinding } from "../../../report/sample-result.ts";
 import {
   comment,
   createRounds,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../../src/core/finding.ts";
 import { codeHash, type PostedFinding } from "../../../../src/core/ledger/entry.ts";
 import { certainPairs, underRuleOf } from "../../../../src/tasks/review/followup/compare-findings.ts";
-import { sampleFinding } from "../../../reporters/sample-result.ts";
+import { sampleFinding } from "../../../report/sample-result.ts";
 import { earlierFinding, facts } from "./earlier-finding.ts";
 
 const found = (over: Partial<Finding> = {}) =>

@@ -3,7 +3,7 @@ import type { Finding } from "../../../../src/core/finding.ts";
 import { codeHash, type PostedFinding } from "../../../../src/core/ledger/entry.ts";
 import type { AnchorFile } from "../../../../src/tasks/anchor/anchor.ts";
 import { locate, nearCollisions } from "../../../../src/tasks/review/followup/compare-findings.ts";
-import { sampleFinding } from "../../../reporters/sample-result.ts";
+import { sampleFinding } from "../../../report/sample-result.ts";
 import { earlierFinding, facts } from "./earlier-finding.ts";
 
 const head = [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Finding } from "../../../../src/core/finding.ts";
 import type { CarriedFinding, Reviewed } from "../../../../src/core/ledger/state.ts";
-import { sampleFinding } from "../../../reporters/sample-result.ts";
+import { sampleFinding } from "../../../report/sample-result.ts";
 import {
   COUNT,
   comment,

@@ -9,7 +9,7 @@ import { type Claim, claimMessages, sharedStart } from "../../../../src/tasks/re
 import { findReviewedHunks } from "../../../../src/tasks/reviewed/known-change.ts";
 import { ruleMatches } from "../../../../src/tasks/rules/rule-matches.ts";
 import { openRepository } from "../../../agent/tools/context.ts";
-import { sampleFinding } from "../../../reporters/sample-result.ts";
+import { sampleFinding } from "../../../report/sample-result.ts";
 import { GitRepo } from "../../../support/git-repo.ts";
 import { reviewDependencies } from "../../../support/review-dependencies.ts";
 import { reviewInput } from "../../../support/review-input.ts";

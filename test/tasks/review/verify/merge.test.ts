@@ -7,7 +7,7 @@ import {
   mergedFinding,
   mergeTwo,
 } from "../../../../src/tasks/review/verify/merge.ts";
-import { sampleFinding } from "../../../reporters/sample-result.ts";
+import { sampleFinding } from "../../../report/sample-result.ts";
 
 const finding = sampleFinding;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../../../src/agent/tools/tool.ts";
 import { afterVerification } from "../../../../src/tasks/review/verify/verify-findings.ts";
-import { sampleFinding } from "../../../reporters/sample-result.ts";
+import { sampleFinding } from "../../../report/sample-result.ts";
 
 const finding = sampleFinding({ severity: "medium" });
 const verdict = (over: Partial<Verdict>): { verdict: Verdict } => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { codeFrame, suggestionDiff } from "../../src/reporters/code-frame.ts";
+import { codeFrame, suggestionDiff } from "../../src/report/code-frame.ts";
 import { sampleFinding, sampleSource } from "./sample-result.ts";
 
 const numbers = (frame: ReturnType<typeof codeFrame>) =>

@@ -2,7 +2,7 @@ import { Ajv } from "ajv";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/core/finding.ts";
-import { renderRdjson, renderRdjsonl } from "../../src/reporters/rdjson.ts";
+import { renderRdjson, renderRdjsonl } from "../../src/report/rdjson.ts";
 import { liveIn } from "../support/markdown-oracle.ts";
 import {
   appliedByFormat,

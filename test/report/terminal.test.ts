@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/core/finding.ts";
-import { renderTerminal, type TerminalOptions } from "../../src/reporters/terminal.ts";
-import { columns } from "../../src/reporters/terminal-style.ts";
+import { renderTerminal, type TerminalOptions } from "../../src/report/terminal.ts";
+import { columns } from "../../src/report/terminal-style.ts";
 import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import {
   lookedAtAgain,

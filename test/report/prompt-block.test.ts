@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { byteLength } from "../../src/core/text/cut.ts";
-import { promptBlock, type QuotedFinding } from "../../src/reporters/prompt.ts";
+import { promptBlock, type QuotedFinding } from "../../src/report/prompt.ts";
 
 const most = 8_000;
 const lines = (size: number, word: string) =>

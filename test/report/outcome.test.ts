@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maskedSentence, outcomeOf, outcomeSentence } from "../../src/reporters/outcome.ts";
+import { maskedSentence, outcomeOf, outcomeSentence } from "../../src/report/outcome.ts";
 import { nothingReviewable, sampleResult, skipping } from "./sample-result.ts";
 
 const offline = { mode: "offline", model: null, stop_reason: "no_model" } as const;

@@ -3,7 +3,7 @@ import formats from "ajv-formats";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/core/finding.ts";
-import { renderSarif, toSarif } from "../../src/reporters/sarif.ts";
+import { renderSarif, toSarif } from "../../src/report/sarif.ts";
 import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { liveIn } from "../support/markdown-oracle.ts";
 import { sarifEssentials } from "../support/sarif-essentials.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/core/finding.ts";
-import { type JsonContext, ReviewJson, renderJson as renderWith } from "../../src/reporters/json.ts";
+import { type JsonContext, ReviewJson, renderJson as renderWith } from "../../src/report/json.ts";
 import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { faultsOfReview } from "../support/review-schema.ts";
 import { anyResult } from "./any-result.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatMarker, parseMarker } from "../../src/core/ledger/marker.ts";
 import { showHidden } from "../../src/core/text/escape-invisible.ts";
 import { withoutCommands } from "../../src/core/text/inert-text.ts";
-import { untrustedBlock, untrustedCode, untrustedLine } from "../../src/reporters/safe-markdown.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "../../src/report/safe-markdown.ts";
 import { liveIn, pageOf } from "../support/markdown-oracle.ts";
 import { markdownPieces } from "../support/markdown-pieces.ts";
 

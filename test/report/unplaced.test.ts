@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
 import { renderSummary } from "../../src/publish/summary.ts";
-import { renderJson } from "../../src/reporters/json.ts";
-import { renderMarkdown } from "../../src/reporters/markdown.ts";
-import { renderPrompt } from "../../src/reporters/prompt.ts";
-import { renderSarif } from "../../src/reporters/sarif.ts";
-import { renderTerminal } from "../../src/reporters/terminal.ts";
+import { renderJson } from "../../src/report/json.ts";
+import { renderMarkdown } from "../../src/report/markdown.ts";
+import { renderPrompt } from "../../src/report/prompt.ts";
+import { renderSarif } from "../../src/report/sarif.ts";
+import { renderTerminal } from "../../src/report/terminal.ts";
 import { isComplete, type ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { noAccount, sampleDropped, sampleResult, sampleSource } from "./sample-result.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/core/finding.ts";
-import { renderMarkdown } from "../../src/reporters/markdown.ts";
+import { renderMarkdown } from "../../src/report/markdown.ts";
 import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import {
   lookedAtAgain,

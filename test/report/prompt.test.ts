@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/core/finding.ts";
-import { renderPrompt } from "../../src/reporters/prompt.ts";
+import { renderPrompt } from "../../src/report/prompt.ts";
 import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { fencesOf, outsideFences } from "../attacks/fences.ts";
 import { anyResult, hostileText } from "./any-result.ts";
