@@ -27,7 +27,7 @@ import {
   repoConfigSchema,
 } from "../src/config/repo-config.ts";
 import { environmentDocs } from "../src/config/variables.ts";
-import { commandRules, renderCommandTable } from "../src/publish/command-answers.ts";
+import { commandRules, renderCommandTable } from "../src/pull/publish/command-answers.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/repo/diff/filter.ts";
 import { MAX_RENDERED_BYTES } from "../src/repo/show.ts";
 import { eventSchema } from "../src/report/event.ts";

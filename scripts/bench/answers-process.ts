@@ -10,8 +10,8 @@ import { createOpenAiModel } from "../../src/agent/llm/openai.ts";
 import { createOpenAiEmbeddings } from "../../src/agent/llm/openai-embeddings.ts";
 import { readPrices } from "../../src/agent/llm/prices.ts";
 import { withTextProtocol } from "../../src/agent/llm/text-fallback.ts";
-import { createGitHubClient } from "../../src/github/client.ts";
-import { createRateLimiter } from "../../src/github/rate-limit.ts";
+import { createGitHubClient } from "../../src/pull/github/client.ts";
+import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
 import type { AnswersReport } from "./answers.ts";
 
 const [, , baseUrl = "", kind = "chat"] = process.argv;

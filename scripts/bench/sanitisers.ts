@@ -11,7 +11,7 @@ import { escapeInvisible, showHidden, unescapeInvisible } from "../../src/core/t
 import { fence, inlineCode, wrapUntrusted } from "../../src/core/text/fence.ts";
 import { inertMessage, withoutCommands } from "../../src/core/text/inert-text.ts";
 import { writtenText } from "../../src/core/text/written-text.ts";
-import { publicText } from "../../src/publish/public-text.ts";
+import { publicText } from "../../src/pull/publish/public-text.ts";
 import { parseFilePatch, surveyPatch } from "../../src/repo/diff/file-diff.ts";
 import { createPathMatcher } from "../../src/repo/diff/paths.ts";
 import {

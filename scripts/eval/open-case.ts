@@ -8,7 +8,7 @@ import type { Finding } from "../../src/core/finding.ts";
 import { emptyState } from "../../src/core/ledger/state.ts";
 import { withoutSecrets } from "../../src/core/secrets/redact.ts";
 import { byteLength, cutAtLine } from "../../src/core/text/cut.ts";
-import { planPublication } from "../../src/publish/publication.ts";
+import { planPublication } from "../../src/pull/publish/publication.ts";
 import { type Hunk, renderHunk } from "../../src/repo/diff/file-diff.ts";
 import { createPrivacy } from "../../src/repo/diff/filter.ts";
 import { createDiffSource, GITHUB_CONTEXT } from "../../src/repo/diff-source.ts";

@@ -1,7 +1,7 @@
 import { errorLine } from "../core/errors.ts";
 import type { Finding } from "../core/finding.ts";
 import type { Ledger, PostedFinding } from "../core/ledger/entry.ts";
-import type { PullRequest } from "../github/pull-request-api.ts";
+import type { PullRequest } from "../pull/github/pull-request-api.ts";
 import type { Figures, FindingFigure, FindingWords, PullFigures, PullKey } from "../queue/figures.ts";
 import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
 import { jobFields, type WorkerLog } from "../queue/run-job.ts";

@@ -12,11 +12,16 @@ import {
 import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
 import type { Ledger } from "../core/ledger/entry.ts";
 import { markerIn } from "../core/ledger/marker.ts";
-import type { PullRequest, PullRequestApi, PullState, RepositoryApi } from "../github/pull-request-api.ts";
-import { closeCheckRun } from "../publish/check-run.ts";
-import { baseOf } from "../publish/commit-check.ts";
-import { cancelledConclusion } from "../publish/conclusions.ts";
-import { checkRunKey, type ReviewKey } from "../publish/existing.ts";
+import type {
+  PullRequest,
+  PullRequestApi,
+  PullState,
+  RepositoryApi,
+} from "../pull/github/pull-request-api.ts";
+import { closeCheckRun } from "../pull/publish/check-run.ts";
+import { baseOf } from "../pull/publish/commit-check.ts";
+import { cancelledConclusion } from "../pull/publish/conclusions.ts";
+import { checkRunKey, type ReviewKey } from "../pull/publish/existing.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";

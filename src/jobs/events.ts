@@ -7,8 +7,8 @@ import type { Ledger, PostedFinding } from "../core/ledger/entry.ts";
 import { holdsLiveSecret } from "../core/secrets/live-secrets.ts";
 import { redactStrings } from "../core/secrets/redact.ts";
 import { escapeUnseen } from "../core/text/escape-invisible.ts";
-import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import { checkRunKey, currentLedger } from "../publish/existing.ts";
+import type { PullRequest, PullRequestApi } from "../pull/github/pull-request-api.ts";
+import { checkRunKey, currentLedger } from "../pull/publish/existing.ts";
 import { type RetryOptions, retryWhileUnavailable } from "../queue/database.ts";
 import {
   type ClaimedJob,

@@ -1,8 +1,8 @@
 import { AppError, errorLine } from "../core/errors.ts";
-import type { AfterWrite, Written } from "../github/client.ts";
-import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
-import { closeDoubledChecks } from "../publish/check-run.ts";
-import { removeDoubles } from "../publish/existing.ts";
+import type { AfterWrite, Written } from "../pull/github/client.ts";
+import type { CheckRunUpdate, RepositoryApi } from "../pull/github/pull-request-api.ts";
+import { closeDoubledChecks } from "../pull/publish/check-run.ts";
+import { removeDoubles } from "../pull/publish/existing.ts";
 import type { ClaimedJob } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import type {

@@ -11,22 +11,22 @@ import {
   type RepositoryPath,
   repositoryReach,
   resolvingReach,
-} from "../github/allowlist.ts";
-import { createAppApi, createInstallationApi } from "../github/app-client.ts";
-import { createArtifactApi } from "../github/artifact-client.ts";
+} from "../pull/github/allowlist.ts";
+import { createAppApi, createInstallationApi } from "../pull/github/app-client.ts";
+import { createArtifactApi } from "../pull/github/artifact-client.ts";
 import {
   type BeforeWrite,
   createGitHubClient,
   type GitHubClient,
   type GitHubClientOptions,
-} from "../github/client.ts";
-import { notGranted } from "../github/errors.ts";
-import type { AppIdentity } from "../github/own-text.ts";
-import type { ReadFile } from "../github/pull-request-api.ts";
-import { createPullRequestApi } from "../github/pull-request-client.ts";
-import { createRateLimiter, type RateLimiter, type RateLimitSeen } from "../github/rate-limit.ts";
-import { createRepositoryApi, createRepositoryWriter, readFile } from "../github/repository-client.ts";
-import { endToken } from "../github/transport.ts";
+} from "../pull/github/client.ts";
+import { notGranted } from "../pull/github/errors.ts";
+import type { AppIdentity } from "../pull/github/own-text.ts";
+import type { ReadFile } from "../pull/github/pull-request-api.ts";
+import { createPullRequestApi } from "../pull/github/pull-request-client.ts";
+import { createRateLimiter, type RateLimiter, type RateLimitSeen } from "../pull/github/rate-limit.ts";
+import { createRepositoryApi, createRepositoryWriter, readFile } from "../pull/github/repository-client.ts";
+import { endToken } from "../pull/github/transport.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { AppAccess, OpenJob, Pushing } from "./job-dependencies.ts";
 import {

@@ -4,16 +4,16 @@ import type { IndexTask } from "../border/index-messages.ts";
 import type { StartedProcess } from "../border/start-process.ts";
 import type { FindCommandSandbox, FindTestPlace } from "../border/test-place.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
-import type { AppApi, InstallationApi } from "../github/app-client.ts";
-import type { ArtifactApi } from "../github/artifact-client.ts";
-import type { BeforeWrite } from "../github/client.ts";
+import type { AppApi, InstallationApi } from "../pull/github/app-client.ts";
+import type { ArtifactApi } from "../pull/github/artifact-client.ts";
+import type { BeforeWrite } from "../pull/github/client.ts";
 import type {
   PullRequest,
   PullRequestApi,
   ReadFile,
   RepositoryApi,
   RepositoryWriter,
-} from "../github/pull-request-api.ts";
+} from "../pull/github/pull-request-api.ts";
 import type { Figures } from "../queue/figures.ts";
 import type { ClaimedJob, JobOutcome, NewJob, NotifyTask, RepositoryRef } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";

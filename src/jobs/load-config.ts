@@ -1,7 +1,7 @@
 import { loadRepoConfig, mostListed, withNested } from "../config/load-config.ts";
 import { defaultRepoConfig, type EffectiveConfig, isConfigName } from "../config/repo-config.ts";
 import { AppError } from "../core/errors.ts";
-import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
+import type { PullRequest, RepositoryApi } from "../pull/github/pull-request-api.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import { listNamed } from "../repo/git/object-listing.ts";
 import { openWorkspace } from "../repo/git/object-workspace.ts";

@@ -3,7 +3,7 @@ import { eachRole, factsOf, type Model, type Models } from "../agent/llm/model.t
 import type { LoopEntry, TrajectoryEntry } from "../agent/record/trajectory.ts";
 import type { EffectiveConfig, RepoConfig } from "../config/repo-config.ts";
 import { AppError } from "../core/errors.ts";
-import type { PullRequest } from "../github/pull-request-api.ts";
+import type { PullRequest } from "../pull/github/pull-request-api.ts";
 import { type ClaimedJob, maxAttempts, type RepositoryRef } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";

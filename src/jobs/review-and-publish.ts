@@ -9,10 +9,10 @@ import { checkPolicy } from "../config/named-rules.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../core/errors.ts";
 import { type Ledger, openFindings } from "../core/ledger/entry.ts";
 import { countFindings, figuresOfReview, pullKey } from "../figures/pull-figures.ts";
-import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import type { CheckRun } from "../publish/check-run.ts";
-import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
-import { type PublishOptions, publishReview } from "../publish/publish-review.ts";
+import type { PullRequest, PullRequestApi } from "../pull/github/pull-request-api.ts";
+import type { CheckRun } from "../pull/publish/check-run.ts";
+import { failedConclusion, limitConclusion, withheldConclusion } from "../pull/publish/conclusions.ts";
+import { type PublishOptions, publishReview } from "../pull/publish/publish-review.ts";
 import {
   type ClaimedJob,
   type JobOutcome,

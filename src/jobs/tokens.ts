@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../core/errors.ts";
-import { notGranted } from "../github/errors.ts";
+import { notGranted } from "../pull/github/errors.ts";
 
 /** The repositories that a token reaches: by id, or by name if only that is known. Default: all of the installation. */
 type Repositories =

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { within } from "../core/async.ts";
 import { AppError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { SeenRepository, UserClient } from "../github/user-client.ts";
+import type { SeenRepository, UserClient } from "../pull/github/user-client.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** The sessions that this process began. They and their tokens are only here, so after a restart people log in again. */

@@ -4,7 +4,7 @@ import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } 
 import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import type { UserClient } from "../github/user-client.ts";
+import type { UserClient } from "../pull/github/user-client.ts";
 import { type Html, html, notice } from "./html.ts";
 import { type LiveSessions, sessionMs } from "./live-sessions.ts";
 

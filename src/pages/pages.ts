@@ -5,7 +5,7 @@ import { HTTPException } from "hono/http-exception";
 import type { Env, LoginCredentials } from "../config/env.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { createUserClient } from "../github/user-client.ts";
+import { createUserClient } from "../pull/github/user-client.ts";
 import { type Answer, type Handler, Refusal } from "../webhooks/http.ts";
 import { createBodyReader } from "../webhooks/receive.ts";
 import type { Pages } from "../webhooks/server.ts";

@@ -11,7 +11,7 @@ import { AppError, errorLine } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
-import { toAppError } from "../github/errors.ts";
+import { toAppError } from "../pull/github/errors.ts";
 import { anonymousOctokit } from "../webhooks/app-auth.ts";
 import { refuseWriting } from "../webhooks/health.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "../webhooks/http.ts";

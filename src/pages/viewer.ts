@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SeenRepository } from "../github/user-client.ts";
+import type { SeenRepository } from "../pull/github/user-client.ts";
 import type { Run } from "../queue/database.ts";
 import { idList, idsIn } from "../queue/reader.ts";
 

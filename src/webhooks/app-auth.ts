@@ -4,10 +4,10 @@ import type { AppCredentials, GitHubPlace } from "../config/env.ts";
 import { AppError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import { credentialsReach } from "../github/allowlist.ts";
-import { refusalOf, toAppError, unreadableAnswer } from "../github/errors.ts";
-import { createTransport } from "../github/transport.ts";
 import type { Granted, MintToken } from "../jobs/tokens.ts";
+import { credentialsReach } from "../pull/github/allowlist.ts";
+import { refusalOf, toAppError, unreadableAnswer } from "../pull/github/errors.ts";
+import { createTransport } from "../pull/github/transport.ts";
 
 /** The queue does retries and pacing; here a request either succeeds or says why not. */
 const plain = { retry: { enabled: false }, throttle: { enabled: false as const } };

@@ -1,5 +1,5 @@
 import { cutBytes } from "../core/text/cut.ts";
-import { asks } from "../ledger/reply-words.ts";
+import { asks } from "../pull/ledger/reply-words.ts";
 import type { Command } from "../queue/job.ts";
 
 /** Limit for reading a comment; GitHub accepts 65,536 characters. */

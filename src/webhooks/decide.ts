@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { cutBytes } from "../core/text/cut.ts";
+import { eventReview, purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
 import {
   type CommentEvent,
   changesReviewability,
@@ -13,9 +14,8 @@ import {
   parseRepositoriesRemovedEvent,
   parseReviewCommentEvent,
   type RerunEvent,
-} from "../github/payload.ts";
-import { eventReview, purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
-import { asks, dismisses } from "../ledger/reply-words.ts";
+} from "../pull/github/payload.ts";
+import { asks, dismisses } from "../pull/ledger/reply-words.ts";
 import { keyOf, type NewJob, type ReviewTask, type Task } from "../queue/job.ts";
 import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MemoryGitHub, refusal } from "../publish/memory-github.ts";
-import { inlineIds, many, publish, summary } from "../publish/publish-to-memory.ts";
+import { MemoryGitHub, refusal } from "../pull/publish/memory-github.ts";
+import { inlineIds, many, publish, summary } from "../pull/publish/publish-to-memory.ts";
 
 /** GitHub's limit in characters for a comment, a review, an annotation, and a check run's summary and text. */
 const most = 65_535;

@@ -3,10 +3,10 @@ import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../..
 import { withTextProtocol } from "../../src/agent/llm/text-fallback.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { PostedFinding } from "../../src/core/ledger/entry.ts";
-import { reviewConclusion } from "../../src/publish/conclusions.ts";
+import { reviewConclusion } from "../../src/pull/publish/conclusions.ts";
 import { reviewChange } from "../../src/tasks/review/review-change.ts";
 import { openRepository } from "../agent/tools/context.ts";
-import { postedFinding } from "../ledger/posted-finding.ts";
+import { postedFinding } from "../pull/ledger/posted-finding.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";

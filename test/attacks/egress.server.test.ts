@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createOpenAiModel } from "../../src/agent/llm/openai.ts";
 import { readPrices } from "../../src/agent/llm/prices.ts";
-import { createGitHubClient } from "../../src/github/client.ts";
-import { createRateLimiter } from "../../src/github/rate-limit.ts";
+import { createGitHubClient } from "../../src/pull/github/client.ts";
+import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
 import { finding, finish, numbers, patient, type ToolCall, turn } from "../e2e/conformance-fixture.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { type AppUnderTest, startApp } from "../support/app-under-test.ts";

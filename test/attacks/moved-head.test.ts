@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MemoryGitHub } from "../publish/memory-github.ts";
-import { inlineIds, many, onFile, publish } from "../publish/publish-to-memory.ts";
+import { MemoryGitHub } from "../pull/publish/memory-github.ts";
+import { inlineIds, many, onFile, publish } from "../pull/publish/publish-to-memory.ts";
 
 const later = "c".repeat(40);
 const findings = [...many(2), ...onFile(1)];

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { modelAnswer, renderAnswer, renderDryRun } from "../../src/publish/command-answers.ts";
+import { modelAnswer, renderAnswer, renderDryRun } from "../../src/pull/publish/command-answers.ts";
 import { untrustedBlock, untrustedLine } from "../../src/report/safe-markdown.ts";
-import { MemoryGitHub, refusal } from "../publish/memory-github.ts";
-import { placed, publish } from "../publish/publish-to-memory.ts";
+import { MemoryGitHub, refusal } from "../pull/publish/memory-github.ts";
+import { placed, publish } from "../pull/publish/publish-to-memory.ts";
 import { sampleDropped, samplePlace, sampleResult, sampleUpdate } from "../report/sample-result.ts";
 import { liveIn, liveInBody, pageOf } from "../support/markdown-oracle.ts";
 

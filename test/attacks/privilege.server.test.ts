@@ -8,9 +8,9 @@ import {
   resolvingMutation,
   resolvingReach,
   threadsQuery,
-} from "../../src/github/allowlist.ts";
-import { createGitHubClient, type GitHubClient } from "../../src/github/client.ts";
-import { createRateLimiter } from "../../src/github/rate-limit.ts";
+} from "../../src/pull/github/allowlist.ts";
+import { createGitHubClient, type GitHubClient } from "../../src/pull/github/client.ts";
+import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
 import { finding, finish, numbers, patient, type ToolCall, turn } from "../e2e/conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openCheckRun } from "../../src/publish/check-run.ts";
-import { publishReview } from "../../src/publish/publish-review.ts";
-import { head, MemoryGitHub } from "../publish/memory-github.ts";
-import { summary } from "../publish/publish-to-memory.ts";
+import { openCheckRun } from "../../src/pull/publish/check-run.ts";
+import { publishReview } from "../../src/pull/publish/publish-review.ts";
+import { head, MemoryGitHub } from "../pull/publish/memory-github.ts";
+import { summary } from "../pull/publish/publish-to-memory.ts";
 import type { ScriptedTurn } from "../support/scripted.ts";
 import { createRounds, type Rounds, round } from "../tasks/review/followup/later-round.ts";
 

@@ -16,7 +16,7 @@ import { type AnswerInput, answerTask } from "../../src/tasks/answer/answer-inpu
 import { fixTask } from "../../src/tasks/fix/fix-input.ts";
 import { reviewTask } from "../../src/tasks/review/review-task.ts";
 import type { ReviewInput } from "../../src/tasks/shapes/review-input.ts";
-import { postedFinding } from "../ledger/posted-finding.ts";
+import { postedFinding } from "../pull/ledger/posted-finding.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import {

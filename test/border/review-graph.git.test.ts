@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReviewGraph } from "../../src/border/review-graph.ts";
 import { type OpenRange, openRange } from "../../src/cli/open-range.ts";
 import { openGraph, sourceOfWorkspace } from "../../src/repo/index/open-graph.ts";
-import { postedFinding } from "../ledger/posted-finding.ts";
+import { postedFinding } from "../pull/ledger/posted-finding.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 
 const never = new AbortController().signal;

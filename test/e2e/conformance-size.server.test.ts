@@ -58,7 +58,7 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
       },
     ));
 
-  // Incomplete reviews are never green, with or without findings: test/publish/conclusions.test.ts.
+  // Incomplete reviews are never green, with or without findings: test/pull/publish/conclusions.test.ts.
   it.runIf(long)("of 20 MB in which nothing was found is not praised", () =>
     onPull(
       {

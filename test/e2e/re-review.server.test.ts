@@ -6,7 +6,7 @@ import { onPull } from "./on-pull.ts";
 
 /*
  * The visible result after a second and a tenth push. A review takes a second of processor time, so one pull request here goes through as
- * many cases as possible; test/ledger, test/tasks/review and test/report test each rule separately.
+ * many cases as possible; test/pull/ledger, test/tasks/review and test/report test each rule separately.
  */
 
 const long = process.env.HUNKWISE_LONG === "1";

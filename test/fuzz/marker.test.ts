@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { commentText, commentTitle } from "../../src/core/ledger/entry.ts";
 import { formatMarker, type Marker, parseMarker, stripMarkers } from "../../src/core/ledger/marker.ts";
-import { anyState } from "../ledger/any-state.ts";
+import { anyState } from "../pull/ledger/any-state.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 
 const fields = { head: fc.string({ unit: "binary" }), trigger: fc.string({ unit: "binary" }) };

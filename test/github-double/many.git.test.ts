@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createGitHubClient } from "../../src/github/client.ts";
-import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
-import { createRateLimiter } from "../../src/github/rate-limit.ts";
+import { createGitHubClient } from "../../src/pull/github/client.ts";
+import { createPullRequestApi } from "../../src/pull/github/pull-request-client.ts";
+import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
 import { headOf, type Pull, type Review } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { reachOfJob } from "../support/reach.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createGitHubClient } from "../../src/github/client.ts";
-import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
-import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
-import { createRateLimiter } from "../../src/github/rate-limit.ts";
-import { publicText } from "../../src/publish/public-text.ts";
+import { createGitHubClient } from "../../src/pull/github/client.ts";
+import type { PullRequestApi } from "../../src/pull/github/pull-request-api.ts";
+import { createPullRequestApi } from "../../src/pull/github/pull-request-client.ts";
+import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
+import { publicText } from "../../src/pull/publish/public-text.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { reachOfJob } from "../support/reach.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createGitHubClient } from "../../src/github/client.ts";
-import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
-import { createRateLimiter } from "../../src/github/rate-limit.ts";
-import { publicText } from "../../src/publish/public-text.ts";
+import { createGitHubClient } from "../../src/pull/github/client.ts";
+import { createPullRequestApi } from "../../src/pull/github/pull-request-client.ts";
+import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
+import { publicText } from "../../src/pull/publish/public-text.ts";
 import { otherApp } from "../support/github-double/around.ts";
 import { headOf, type Pull, type ReviewComment } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";

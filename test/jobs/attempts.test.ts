@@ -16,10 +16,10 @@ import {
   triggerOf,
   wasPublished,
 } from "../../src/jobs/attempts.ts";
-import { openCheckRun } from "../../src/publish/check-run.ts";
-import { publicText } from "../../src/publish/public-text.ts";
+import { openCheckRun } from "../../src/pull/publish/check-run.ts";
+import { publicText } from "../../src/pull/publish/public-text.ts";
 import type { ProveInput, ProveTarget } from "../../src/tasks/prove/prove-input.ts";
-import { MemoryGitHub } from "../publish/memory-github.ts";
+import { MemoryGitHub } from "../pull/publish/memory-github.ts";
 import { sampleResult } from "../report/sample-result.ts";
 
 const [a, b] = ["a".repeat(40), "b".repeat(40)];

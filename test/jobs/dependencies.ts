@@ -1,10 +1,10 @@
-import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import {
   type GitHubAccess,
   noRecord,
   type OpenJob,
   type UnopenedDependencies,
 } from "../../src/jobs/job-dependencies.ts";
+import type { PullRequestApi } from "../../src/pull/github/pull-request-api.ts";
 import type { ClaimedJob, Task } from "../../src/queue/job.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
 

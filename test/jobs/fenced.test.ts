@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import type { BeforeWrite } from "../../src/github/client.ts";
-import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { withFence } from "../../src/jobs/fenced.ts";
 import type { GitHubAccess, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
-import { openCheckRun } from "../../src/publish/check-run.ts";
-import { publishReview } from "../../src/publish/publish-review.ts";
+import type { BeforeWrite } from "../../src/pull/github/client.ts";
+import type { PullRequestApi } from "../../src/pull/github/pull-request-api.ts";
+import { openCheckRun } from "../../src/pull/publish/check-run.ts";
+import { publishReview } from "../../src/pull/publish/publish-review.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
 import type { RevisionPlace } from "../../src/repo/git/workspace.ts";
 import { reviewJob } from "../contract/queue.ts";
-import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
-import { many, onFile } from "../publish/publish-to-memory.ts";
+import { ambiguous, MemoryGitHub, refusal } from "../pull/publish/memory-github.ts";
+import { many, onFile } from "../pull/publish/publish-to-memory.ts";
 import { sampleResult } from "../report/sample-result.ts";
 import { accessTo, claimed, jobDependencies, jobTools } from "./dependencies.ts";
 

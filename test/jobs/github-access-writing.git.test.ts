@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { createGitHubAccess } from "../../src/jobs/github-access.ts";
 import type { MintToken } from "../../src/jobs/tokens.ts";
-import { publicText } from "../../src/publish/public-text.ts";
+import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
+import { publicText } from "../../src/pull/publish/public-text.ts";
 import { failure } from "../support/failure.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import type { Permissions, Repository } from "../support/github-double/model.ts";

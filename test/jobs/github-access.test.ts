@@ -1,7 +1,7 @@
 import nock from "nock";
 import { describe, expect, it } from "vitest";
 import { createGitHubAccess } from "../../src/jobs/github-access.ts";
-import { host, useNock } from "../github/support.ts";
+import { host, useNock } from "../pull/github/support.ts";
 
 useNock();
 

@@ -11,7 +11,7 @@ import type { Quotas, Spending } from "../../src/queue/usage.ts";
 import { startWorker, type Worker } from "../../src/queue/worker.ts";
 import type { Checkout } from "../../src/repo/git/checkout.ts";
 import { reviewJob } from "../contract/queue.ts";
-import { MemoryGitHub } from "../publish/memory-github.ts";
+import { MemoryGitHub } from "../pull/publish/memory-github.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";

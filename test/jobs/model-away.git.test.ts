@@ -3,7 +3,7 @@ import { ModelUnavailable } from "../../src/agent/llm/model.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { maxAttempts } from "../../src/queue/job.ts";
 import { fiveSecrets } from "../attacks/five-secrets.ts";
-import { summary } from "../publish/publish-to-memory.ts";
+import { summary } from "../pull/publish/publish-to-memory.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { WorkedQueue } from "./job-fixture.ts";

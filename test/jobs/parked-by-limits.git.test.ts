@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { createGitHubAccess } from "../../src/jobs/github-access.ts";
-import { publicText } from "../../src/publish/public-text.ts";
+import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
+import { publicText } from "../../src/pull/publish/public-text.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
 import { startWorker } from "../../src/queue/worker.ts";

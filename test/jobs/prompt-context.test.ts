@@ -4,13 +4,13 @@ import { RepoConfig } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { PostedFinding } from "../../src/core/ledger/entry.ts";
 import { emptyState, type LedgerState } from "../../src/core/ledger/state.ts";
-import type { FailedCheck } from "../../src/github/pull-request-api.ts";
 import { earlierFindings, type HistorySource, historyOf, pullTextOf } from "../../src/jobs/prompt-context.ts";
+import type { FailedCheck } from "../../src/pull/github/pull-request-api.ts";
 import type { ChangedFile } from "../../src/repo/diff-source.ts";
 import { contentHashBy } from "../../src/tasks/reviewed/content-hash.ts";
 import { allHunks, findReviewedHunks, unreadHashes } from "../../src/tasks/reviewed/known-change.ts";
 import { History } from "../../src/tasks/shapes/review-input.ts";
-import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
+import { ambiguous, MemoryGitHub, refusal } from "../pull/publish/memory-github.ts";
 import { sampleEntry, sampleFinding } from "../report/sample-result.ts";
 import { changedFile } from "../tasks/review/plan/changed-file.ts";
 

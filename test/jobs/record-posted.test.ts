@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { recordPosted } from "../../src/jobs/attempts.ts";
-import { MemoryGitHub } from "../publish/memory-github.ts";
-import { many, onFile, publish } from "../publish/publish-to-memory.ts";
+import { MemoryGitHub } from "../pull/publish/memory-github.ts";
+import { many, onFile, publish } from "../pull/publish/publish-to-memory.ts";
 import { sampleResult } from "../report/sample-result.ts";
 
 const findings = [...many(2), ...onFile(1)];

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { publicText } from "../../src/publish/public-text.ts";
-import { updateState } from "../../src/publish/sticky-comment.ts";
+import { publicText } from "../../src/pull/publish/public-text.ts";
+import { updateState } from "../../src/pull/publish/sticky-comment.ts";
 import { maxAttempts } from "../../src/queue/job.ts";
 import { commandJob } from "../contract/queue.ts";
-import { refusal } from "../publish/memory-github.ts";
+import { refusal } from "../pull/publish/memory-github.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";
 
 let jobs: WorkedQueue;

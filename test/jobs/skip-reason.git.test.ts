@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import type { PullRequest, SourceBranch } from "../../src/github/pull-request-api.ts";
 import { skipOf } from "../../src/jobs/review-pull.ts";
+import type { PullRequest, SourceBranch } from "../../src/pull/github/pull-request-api.ts";
 
 const branch: SourceBranch = {
   owner: "octo-org",

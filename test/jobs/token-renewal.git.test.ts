@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLogger } from "../../src/core/logger.ts";
 import { createGitHubAccess, gitAuthorization } from "../../src/jobs/github-access.ts";
 import type { MintToken } from "../../src/jobs/tokens.ts";
-import { publicText } from "../../src/publish/public-text.ts";
+import { publicText } from "../../src/pull/publish/public-text.ts";
 import { createProbot, installationAuth } from "../../src/webhooks/app-auth.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { WorkflowRun } from "../../src/github/artifact-client.ts";
 import { awaitWorkflows } from "../../src/jobs/review-and-publish.ts";
+import type { WorkflowRun } from "../../src/pull/github/artifact-client.ts";
 import { reviewJob } from "../contract/queue.ts";
 import { accessTo, claimed, silent } from "./dependencies.ts";
 

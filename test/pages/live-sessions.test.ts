@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import type { SeenRepository } from "../../src/github/user-client.ts";
 import { createLiveSessions } from "../../src/pages/live-sessions.ts";
+import type { SeenRepository } from "../../src/pull/github/user-client.ts";
 
 const shop: SeenRepository = { id: 7, installation: 3, owner: "octo", name: "shop", mayWrite: true };
 const octocat = { id: 1, login: "octocat" };

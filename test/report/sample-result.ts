@@ -1,11 +1,11 @@
 import type { CodeLocation, Finding } from "../../src/core/finding.ts";
 import type { PostedFinding } from "../../src/core/ledger/entry.ts";
-import type { PullStatus } from "../../src/publish/pull-status.ts";
+import type { PullStatus } from "../../src/pull/publish/pull-status.ts";
 import type { Account } from "../../src/repo/diff/filter.ts";
 import type { SourceLines } from "../../src/report/code-frame.ts";
 import type { RanProof } from "../../src/report/finding-words.ts";
 import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/tasks/shapes/review-result.ts";
-import { postedFinding } from "../ledger/posted-finding.ts";
+import { postedFinding } from "../pull/ledger/posted-finding.ts";
 
 export function sampleFinding(over: Partial<Finding> = {}): Finding {
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { reviewConclusion } from "../../src/publish/conclusions.ts";
-import { renderSummary } from "../../src/publish/summary.ts";
+import { reviewConclusion } from "../../src/pull/publish/conclusions.ts";
+import { renderSummary } from "../../src/pull/publish/summary.ts";
 import { renderJson } from "../../src/report/json.ts";
 import { renderMarkdown } from "../../src/report/markdown.ts";
 import { renderPrompt } from "../../src/report/prompt.ts";

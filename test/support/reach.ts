@@ -4,8 +4,8 @@ import {
   type Reach,
   type RepositoryPath,
   resolvingReach,
-} from "../../src/github/allowlist.ts";
-import type { AppIdentity } from "../../src/github/own-text.ts";
+} from "../../src/pull/github/allowlist.ts";
+import type { AppIdentity } from "../../src/pull/github/own-text.ts";
 
 /** For tests of the client itself, which may send anything. */
 export const anywhere: Reach = { check() {} };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { codeHash } from "../../src/core/ledger/entry.ts";
 import { parseMarker } from "../../src/core/ledger/marker.ts";
 import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
-import { renderComment } from "../../src/publish/render-comment.ts";
+import { renderComment } from "../../src/pull/publish/render-comment.ts";
 import { answerTask } from "../../src/tasks/answer/answer-input.ts";
 import { proveTask } from "../../src/tasks/prove/prove-input.ts";
 import { certainPairs } from "../../src/tasks/review/followup/compare-findings.ts";

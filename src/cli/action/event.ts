@@ -5,9 +5,9 @@ import { withOverrides } from "../../config/overrides.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { type Severity, severities } from "../../core/finding.ts";
-import type { PullRequest, PullRequestApi } from "../../github/pull-request-api.ts";
 import { eventReview } from "../../jobs/new-jobs.ts";
-import { hasWriteAccess } from "../../ledger/authority.ts";
+import type { PullRequest, PullRequestApi } from "../../pull/github/pull-request-api.ts";
+import { hasWriteAccess } from "../../pull/ledger/authority.ts";
 import type { NewJob, RepositoryRef } from "../../queue/job.ts";
 import { decide } from "../../webhooks/decide.ts";
 

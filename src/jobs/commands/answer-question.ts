@@ -2,7 +2,7 @@ import type { Models } from "../../agent/llm/model.ts";
 import type { StopReason, TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import { runTask } from "../../border/run-task.ts";
 import type { AppError } from "../../core/errors.ts";
-import { modelAnswer, modelDescription } from "../../publish/command-answers.ts";
+import { modelAnswer, modelDescription } from "../../pull/publish/command-answers.ts";
 import type { JobOutcome } from "../../queue/job.ts";
 import { createPrivacy } from "../../repo/diff/filter.ts";
 import { AnswerInput, AnswerResult, type AskedThread, answerTask } from "../../tasks/answer/answer-input.ts";

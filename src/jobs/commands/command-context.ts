@@ -2,11 +2,16 @@ import { AppError, type ErrorCode, errorLine, publicLine } from "../../core/erro
 import { withoutMachineParts } from "../../core/ledger/entry.ts";
 import { type Marker, markerIn, parseMarker } from "../../core/ledger/marker.ts";
 import { cutCharacters } from "../../core/text/cut.ts";
-import type { CommentRef, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
-import { hasWriteAccess } from "../../ledger/authority.ts";
-import { type Answers, answersTo } from "../../ledger/read-ledger.ts";
-import { renderAnswer } from "../../publish/command-answers.ts";
-import { postOnce } from "../../publish/post-once.ts";
+import type {
+  CommentRef,
+  OwnThread,
+  PullRequestApi,
+  ThreadComment,
+} from "../../pull/github/pull-request-api.ts";
+import { hasWriteAccess } from "../../pull/ledger/authority.ts";
+import { type Answers, answersTo } from "../../pull/ledger/read-ledger.ts";
+import { renderAnswer } from "../../pull/publish/command-answers.ts";
+import { postOnce } from "../../pull/publish/post-once.ts";
 import type { ActTask, ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
 import { untrustedLine } from "../../report/safe-markdown.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/errors.ts";
 import type { ProofTest } from "../../core/finding.ts";
-import { commitMessage } from "../../publish/fix-texts.ts";
+import { commitMessage } from "../../pull/publish/fix-texts.ts";
 import { changedPaths, commitDiff, commitFiles, filesAt } from "../../repo/git/commits.ts";
 import type { RevisionPlace } from "../../repo/git/workspace.ts";
 import { type FileEdit, isPlainPath, most, type Refusal, refusalsOf } from "../../tasks/fix/check-edits.ts";

@@ -3,13 +3,13 @@ import { isOpenFinding } from "../../core/ledger/entry.ts";
 import { formatMarker } from "../../core/ledger/marker.ts";
 import type { Pause } from "../../core/ledger/state.ts";
 import { withoutSecrets } from "../../core/secrets/redact.ts";
-import type { CommentRef, PullRequest } from "../../github/pull-request-api.ts";
-import { isSamePerson } from "../../ledger/authority.ts";
-import { asks, dismisses } from "../../ledger/reply-words.ts";
-import { commandRules, renderCommandTable, renderDryRun } from "../../publish/command-answers.ts";
-import { currentLedger } from "../../publish/existing.ts";
-import { publicText } from "../../publish/public-text.ts";
-import { updateState } from "../../publish/sticky-comment.ts";
+import type { CommentRef, PullRequest } from "../../pull/github/pull-request-api.ts";
+import { isSamePerson } from "../../pull/ledger/authority.ts";
+import { asks, dismisses } from "../../pull/ledger/reply-words.ts";
+import { commandRules, renderCommandTable, renderDryRun } from "../../pull/publish/command-answers.ts";
+import { currentLedger } from "../../pull/publish/existing.ts";
+import { publicText } from "../../pull/publish/public-text.ts";
+import { updateState } from "../../pull/publish/sticky-comment.ts";
 import type {
   Act,
   ActTask,

@@ -8,11 +8,16 @@ import { type ProofTest, worstFirst } from "../../core/finding.ts";
 import { isOpenCarried, isOpenFinding, type Ledger, type PostedFinding } from "../../core/ledger/entry.ts";
 import { proofIn } from "../../core/ledger/folds.ts";
 import { splitLines } from "../../core/text/cut.ts";
-import type { PullRequest, SourceBranch } from "../../github/pull-request-api.ts";
-import { answerFixed } from "../../publish/channels.ts";
-import { currentLedger } from "../../publish/existing.ts";
-import { renderFix, suggestionComments, suggestionsBody, type ToldFix } from "../../publish/fix-texts.ts";
-import { postOnce } from "../../publish/post-once.ts";
+import type { PullRequest, SourceBranch } from "../../pull/github/pull-request-api.ts";
+import { answerFixed } from "../../pull/publish/channels.ts";
+import { currentLedger } from "../../pull/publish/existing.ts";
+import {
+  renderFix,
+  suggestionComments,
+  suggestionsBody,
+  type ToldFix,
+} from "../../pull/publish/fix-texts.ts";
+import { postOnce } from "../../pull/publish/post-once.ts";
 import type { Command, JobOutcome } from "../../queue/job.ts";
 import { requireLease } from "../../queue/run-job.ts";
 import { parseFilePatch } from "../../repo/diff/file-diff.ts";

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { figuresOfLedger } from "../../figures/pull-figures.ts";
-import { wholeList } from "../../github/app-client.ts";
-import { currentLedger } from "../../publish/existing.ts";
+import { wholeList } from "../../pull/github/app-client.ts";
+import { currentLedger } from "../../pull/publish/existing.ts";
 import type {
   ClaimedJob,
   JobOutcome,

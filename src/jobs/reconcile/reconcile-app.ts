@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError, errorLine } from "../../core/errors.ts";
-import { type AppApi, type DeliveryAttempt, wholeList } from "../../github/app-client.ts";
+import { type AppApi, type DeliveryAttempt, wholeList } from "../../pull/github/app-client.ts";
 import { sleepUnlessAborted } from "../../queue/database.ts";
 import type { JobOutcome, NewJob, RepositoryRef } from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";

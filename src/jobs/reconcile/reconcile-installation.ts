@@ -4,11 +4,11 @@ import type {
   InstallationApi,
   InstalledRepository,
   OpenPull,
-} from "../../github/app-client.ts";
-import type { OwnCheckRun } from "../../github/pull-request-api.ts";
-import { isReview, ownOf } from "../../publish/commit-check.ts";
-import { isNoReview } from "../../publish/conclusions.ts";
-import { checkRunKey } from "../../publish/existing.ts";
+} from "../../pull/github/app-client.ts";
+import type { OwnCheckRun } from "../../pull/github/pull-request-api.ts";
+import { isReview, ownOf } from "../../pull/publish/commit-check.ts";
+import { isNoReview } from "../../pull/publish/conclusions.ts";
+import { checkRunKey } from "../../pull/publish/existing.ts";
 import { type JobOutcome, keyOf, type RepositoryRef } from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";
 import { isRefusal, isUnanswered, triggerOf } from "../attempts.ts";

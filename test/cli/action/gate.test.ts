@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { admission } from "../../../src/cli/action/event.ts";
 import type { ActionEnv } from "../../../src/config/action-env.ts";
-import type { Permission } from "../../../src/github/pull-request-api.ts";
+import type { Permission } from "../../../src/pull/github/pull-request-api.ts";
 
 const inputs = { reviewsOf: "collaborators", reviewLabel: "hunkwise" } as ActionEnv["inputs"];
 const head = "a".repeat(40);

@@ -8,9 +8,9 @@ import {
   textBelowTitle,
 } from "../../../src/core/ledger/entry.ts";
 import { emptyState } from "../../../src/core/ledger/state.ts";
-import { readLedger } from "../../../src/ledger/read-ledger.ts";
-import { renderComment, type Spot } from "../../../src/publish/render-comment.ts";
-import { findingBody, marked, reply, Source, summary, thread, us } from "../../ledger/ledger-source.ts";
+import { readLedger } from "../../../src/pull/ledger/read-ledger.ts";
+import { renderComment, type Spot } from "../../../src/pull/publish/render-comment.ts";
+import { findingBody, marked, reply, Source, summary, thread, us } from "../../pull/ledger/ledger-source.ts";
 import { sampleFinding } from "../../report/sample-result.ts";
 
 const context = {

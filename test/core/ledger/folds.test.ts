@@ -5,9 +5,9 @@ import { commentText, textBelowTitle, withoutMachineParts } from "../../../src/c
 import { proofIn } from "../../../src/core/ledger/folds.ts";
 import { formatMarker } from "../../../src/core/ledger/marker.ts";
 import { withoutSecrets } from "../../../src/core/secrets/redact.ts";
-import { createSeal } from "../../../src/ledger/seal.ts";
-import { sealedText } from "../../../src/publish/public-text.ts";
-import { renderComment, type Spot } from "../../../src/publish/render-comment.ts";
+import { createSeal } from "../../../src/pull/ledger/seal.ts";
+import { sealedText } from "../../../src/pull/publish/public-text.ts";
+import { renderComment, type Spot } from "../../../src/pull/publish/render-comment.ts";
 import { hostileText } from "../../report/any-result.ts";
 import { sampleFinding, sampleProof } from "../../report/sample-result.ts";
 import { pageOf } from "../../support/markdown-oracle.ts";

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatMarker, type Marker, parseMarker, stripMarkers } from "../../../src/core/ledger/marker.ts";
 import { emptyState, type LedgerState } from "../../../src/core/ledger/state.ts";
-import { renderComment } from "../../../src/publish/render-comment.ts";
-import { anyState } from "../../ledger/any-state.ts";
+import { renderComment } from "../../../src/pull/publish/render-comment.ts";
+import { anyState } from "../../pull/ledger/any-state.ts";
 import { sampleFinding } from "../../report/sample-result.ts";
 
 const text = fc.string({ unit: "binary" });

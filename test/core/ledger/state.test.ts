@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatMarker } from "../../../src/core/ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, stateBytes } from "../../../src/core/ledger/state.ts";
-import { anyState } from "../../ledger/any-state.ts";
+import { anyState } from "../../pull/ledger/any-state.ts";
 import { sampleFinding } from "../../report/sample-result.ts";
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `id${at}`);

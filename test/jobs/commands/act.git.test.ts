@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseMarker } from "../../../src/core/ledger/marker.ts";
 import { figuresOfLedger } from "../../../src/figures/pull-figures.ts";
-import { currentLedger } from "../../../src/publish/existing.ts";
+import { currentLedger } from "../../../src/pull/publish/existing.ts";
 import type { Act } from "../../../src/queue/job.ts";
-import { refusal } from "../../publish/memory-github.ts";
+import { refusal } from "../../pull/publish/memory-github.ts";
 import { writeOut } from "../../support/secret-corpus.ts";
 import { seeded } from "../../support/seeded.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/core/errors.ts";
 import { parseMarker } from "../../../src/core/ledger/marker.ts";
 import { maxAttempts, type Task } from "../../../src/queue/job.ts";
-import { ambiguous } from "../../publish/memory-github.ts";
+import { ambiguous } from "../../pull/publish/memory-github.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 

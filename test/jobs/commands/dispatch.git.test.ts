@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/core/errors.ts";
 import { formatMarker, parseMarker } from "../../../src/core/ledger/marker.ts";
-import { commandTable } from "../../../src/publish/command-answers.ts";
+import { commandTable } from "../../../src/pull/publish/command-answers.ts";
 import type { Command } from "../../../src/queue/job.ts";
 import { parseCommand } from "../../../src/webhooks/commands.ts";
-import { ambiguous, refusal } from "../../publish/memory-github.ts";
+import { ambiguous, refusal } from "../../pull/publish/memory-github.ts";
 import { scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { renderDryRun } from "../../../src/publish/command-answers.ts";
+import { renderDryRun } from "../../../src/pull/publish/command-answers.ts";
 import { sampleFinding, sampleResult, sampleUpdate } from "../../report/sample-result.ts";
 import { scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";

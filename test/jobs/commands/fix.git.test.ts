@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { parseMarker } from "../../../src/core/ledger/marker.ts";
-import { refusal } from "../../publish/memory-github.ts";
+import { refusal } from "../../pull/publish/memory-github.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 import { edit, finish, look, reviewed, write } from "./fix-turns.ts";

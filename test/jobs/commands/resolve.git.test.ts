@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/core/errors.ts";
 import { parseMarker } from "../../../src/core/ledger/marker.ts";
-import { refusal } from "../../publish/memory-github.ts";
+import { refusal } from "../../pull/publish/memory-github.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository, reviewTask } from "./command-fixture.ts";
 

@@ -1,3 +1,6 @@
+import type { Upkeep } from "../../../src/jobs/job-dependencies.ts";
+import { reconcileJob } from "../../../src/jobs/new-jobs.ts";
+import { keepUp } from "../../../src/jobs/reconcile/keep-up.ts";
 import type {
   AppApi,
   DeliveryAttempt,
@@ -5,11 +8,8 @@ import type {
   InstalledRepository,
   OpenPull,
   Pages,
-} from "../../../src/github/app-client.ts";
-import type { OwnCheckRun, RepositoryApi } from "../../../src/github/pull-request-api.ts";
-import type { Upkeep } from "../../../src/jobs/job-dependencies.ts";
-import { reconcileJob } from "../../../src/jobs/new-jobs.ts";
-import { keepUp } from "../../../src/jobs/reconcile/keep-up.ts";
+} from "../../../src/pull/github/app-client.ts";
+import type { OwnCheckRun, RepositoryApi } from "../../../src/pull/github/pull-request-api.ts";
 import type {
   ClaimedJob,
   JobOutcome,

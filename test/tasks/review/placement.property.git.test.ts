@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ReportAnswer, ReportedFinding } from "../../../src/agent/tools/tool.ts";
 import type { Finding, Side } from "../../../src/core/finding.ts";
 import { emptyState } from "../../../src/core/ledger/state.ts";
-import { planPublication } from "../../../src/publish/publication.ts";
+import { planPublication } from "../../../src/pull/publish/publication.ts";
 import type { Workspace } from "../../../src/repo/git/workspace.ts";
 import { createAnchorFiles } from "../../../src/tasks/anchor/anchor.ts";
 import { placeFinding } from "../../../src/tasks/anchor/placement.ts";

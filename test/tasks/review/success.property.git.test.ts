@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createMasking } from "../../../src/agent/llm/masked-request.ts";
 import { forAllRoles, type Model, type ModelRequest } from "../../../src/agent/llm/model.ts";
 import { Masks } from "../../../src/core/secrets/masks.ts";
-import { reviewConclusion } from "../../../src/publish/conclusions.ts";
+import { reviewConclusion } from "../../../src/pull/publish/conclusions.ts";
 import { createDiffSource } from "../../../src/repo/diff-source.ts";
 import { reviewChange } from "../../../src/tasks/review/review-change.ts";
 import type { History } from "../../../src/tasks/shapes/review-input.ts";

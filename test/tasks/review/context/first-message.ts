@@ -6,7 +6,7 @@ import { firstMessages, type MessageParts } from "../../../../src/tasks/review/c
 import type { RuleMatches } from "../../../../src/tasks/rules/rule-matches.ts";
 import type { PullText } from "../../../../src/tasks/shapes/review-input.ts";
 import { openRepository } from "../../../agent/tools/context.ts";
-import { postedFinding } from "../../../ledger/posted-finding.ts";
+import { postedFinding } from "../../../pull/ledger/posted-finding.ts";
 import { type Content, GitRepo } from "../../../support/git-repo.ts";
 import { reviewInput } from "../../../support/review-input.ts";
 

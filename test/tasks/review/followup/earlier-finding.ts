@@ -1,6 +1,6 @@
 import { codeHash, type PostedFinding } from "../../../../src/core/ledger/entry.ts";
 import type { LineRange } from "../../../../src/tasks/anchor/quote.ts";
-import { postedFinding } from "../../../ledger/posted-finding.ts";
+import { postedFinding } from "../../../pull/ledger/posted-finding.ts";
 
 /** A comment of an earlier review on line 12 of `a.ts`. */
 export const earlierFinding = (over: Partial<PostedFinding> = {}): PostedFinding =>

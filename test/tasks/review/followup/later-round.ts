@@ -7,7 +7,7 @@ import { reviewChange } from "../../../../src/tasks/review/review-change.ts";
 import type { Analyzer } from "../../../../src/tasks/rules/analyzers/analyzer.ts";
 import type { History, ReviewInput } from "../../../../src/tasks/shapes/review-input.ts";
 import { openRepository } from "../../../agent/tools/context.ts";
-import { postedFinding } from "../../../ledger/posted-finding.ts";
+import { postedFinding } from "../../../pull/ledger/posted-finding.ts";
 import { rejectingOthers } from "../../../support/answer-candidates.ts";
 import { isSecondLook, onEveryClaim } from "../../../support/claims.ts";
 import { GitRepo } from "../../../support/git-repo.ts";

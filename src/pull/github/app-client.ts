@@ -1,0 +1,233 @@
+import { z } from "zod";
+import { AppError } from "../../core/errors.ts";
+import { identityReach, viewerQuery } from "./allowlist.ts";
+import { createGitHubClient, type GitHubClient, type GitHubClientOptions, type Page } from "./client.ts";
+import { unlessGone } from "./errors.ts";
+import type { AppIdentity } from "./own-text.ts";
+import type { CommentRef, RepositoryApi } from "./pull-request-api.ts";
+import { createRateLimiter } from "./rate-limit.ts";
+import { createRepositoryApi, read } from "./repository-client.ts";
+
+/*
+ * Requests of an App about itself, and of an installation about everything it can access.
+ */
+
+/** The pages of a list, newest first if GitHub sorts it so. */
+export type Pages<Item> = AsyncIterable<Item[]>;
+
+/** All items of a list. */
+export async function wholeList<Item>(pages: Pages<Item>): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of pages) items.push(...page);
+  return items;
+}
+
+/** Times are milliseconds since 1970. */
+export interface Installation {
+  id: number;
+  createdAt: number;
+  isSuspended: boolean;
+}
+
+export interface InstalledRepository {
+  id: number;
+  owner: string;
+  name: string;
+  /** Open, neither archived nor disabled, and with an open issue or pull request. */
+  isBusy: boolean;
+}
+
+export interface OpenPull {
+  number: number;
+  headSha: string;
+  baseRef: string;
+  updatedAt: number;
+}
+
+/** One attempt of GitHub to deliver a webhook. */
+export interface DeliveryAttempt {
+  id: number;
+  /** The same for all attempts at a delivery. */
+  guid: string;
+  at: number;
+  event: string;
+  action: string | null;
+  /** The receiver answered with a success. */
+  isDelivered: boolean;
+}
+
+/** GitHub as the App itself. Rejects with an AppError of a `github_*` code. */
+export interface AppApi {
+  installations(): Pages<Installation>;
+  /** Null if the App is no longer installed. */
+  installation(id: number): Promise<Installation | null>;
+  /** Newest first; GitHub keeps them for three days. */
+  deliveries(): Pages<DeliveryAttempt>;
+  /** The payload that was sent. */
+  payload(attempt: number): Promise<unknown>;
+}
+
+interface RepositoryName {
+  owner: string;
+  name: string;
+}
+
+/** GitHub as an installation, for all of its repositories. */
+export interface InstallationApi {
+  repositories(): Pages<InstalledRepository>;
+  /** Those with the most recent activity come first. */
+  pulls(repository: RepositoryName, state: "open" | "all"): Pages<OpenPull>;
+  /** Whether our reaction shows that the comment was seen; also true if the comment is gone. */
+  wasSeen(repository: RepositoryName, comment: CommentRef): Promise<boolean>;
+  repository(repository: RepositoryName): RepositoryApi;
+}
+
+/** GitHub's alphabet: both names become part of an address. */
+export const Name = z.string().regex(/^[\w.-]{1,100}$/);
+const Time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const InstallationShape = z
+  .object({ id: z.int(), created_at: Time, suspended_at: z.string().nullish() })
+  .transform(({ id, created_at: createdAt, suspended_at }) => {
+    return { id, createdAt, isSuspended: typeof suspended_at === "string" };
+  });
+const Repository = z
+  .object({
+    id: z.int(),
+    name: Name,
+    owner: z.object({ login: Name }),
+    archived: z.boolean().nullish(),
+    disabled: z.boolean().nullish(),
+    // The count includes pull requests.
+    open_issues_count: z.int().catch(1),
+  })
+  .transform(({ id, name, owner, archived, disabled, open_issues_count: open }) => {
+    return { id, name, owner: owner.login, isBusy: !archived && !disabled && open > 0 };
+  });
+const Pull = z
+  .object({
+    number: z.int(),
+    head: z.object({ sha: z.string() }),
+    base: z.object({ ref: z.string() }),
+    updated_at: Time,
+  })
+  .transform(({ number, head, base, updated_at: updatedAt }) => {
+    return { number, headSha: head.sha, baseRef: base.ref, updatedAt };
+  });
+const Attempt = z
+  .object({
+    id: z.int(),
+    guid: z.string().regex(/^[\w-]{1,100}$/),
+    delivered_at: Time,
+    event: z.string(),
+    action: z.string().nullish(),
+    status_code: z.int().catch(0),
+  })
+  .transform(({ id, guid, delivered_at: at, event, action = null, status_code: status }) => {
+    return { id, guid, at, event, action, isDelivered: status >= 200 && status < 300 };
+  });
+const Payload = z.object({ request: z.object({ payload: z.unknown() }) });
+const Reactions = z.array(z.object({ user: z.object({ login: z.string() }).nullish() }));
+
+const listOf =
+  <Item>(shape: z.ZodType<Item>, what: string) =>
+  (data: unknown) =>
+    read(z.array(shape), data, what);
+
+/** @param client sends the App's own JSON web token */
+export function createAppApi(client: GitHubClient): AppApi {
+  const { rest } = client;
+  return {
+    installations: () =>
+      pages(client, "/app/installations?per_page=100", listOf(InstallationShape, "installations")),
+
+    async installation(id) {
+      const answer = await unlessGone(rest.apps.getInstallation({ installation_id: id }));
+      return answer === null ? null : read(InstallationShape, answer.data, "installation");
+    },
+
+    deliveries: () => pages(client, "/app/hook/deliveries?per_page=100", listOf(Attempt, "deliveries")),
+
+    async payload(attempt) {
+      const { data } = await rest.apps.getWebhookDelivery({ delivery_id: attempt });
+      return read(Payload, data, "delivery").request.payload;
+    },
+  };
+}
+
+/** @param client sends a token for all repositories of the installation */
+export function createInstallationApi(client: GitHubClient, app: AppIdentity): InstallationApi {
+  const { rest } = client;
+  const Listed = z.object({ repositories: z.array(Repository) });
+  return {
+    repositories: () =>
+      pages(
+        client,
+        "/installation/repositories?per_page=100",
+        (data) => read(Listed, data, "repositories").repositories,
+      ),
+
+    pulls: ({ owner, name }, state) =>
+      pages(
+        client,
+        `/repos/${owner}/${name}/pulls?state=${state}&sort=updated&direction=desc&per_page=100`,
+        listOf(Pull, "pull requests"),
+      ),
+
+    async wasSeen({ owner, name: repo }, { id: comment_id, thread }) {
+      const asked = { owner, repo, comment_id, content: "eyes", per_page: 100 } as const;
+      const answer = await unlessGone(
+        thread === null
+          ? rest.reactions.listForIssueComment(asked)
+          : rest.reactions.listForPullRequestReviewComment(asked),
+      );
+      if (answer === null) return true;
+      return read(Reactions, answer.data, "reactions").some(({ user }) => user?.login === `${app.slug}[bot]`);
+    },
+
+    repository: ({ owner, name: repo }) => createRepositoryApi({ client, owner, repo, app }),
+  };
+}
+
+/** A link to the next page may lead in a circle. After this many pages of a hundred items, the list ends. */
+const mostPages = 1_000;
+
+async function* pages<Item>(
+  client: GitHubClient,
+  path: string,
+  itemsOf: (data: unknown) => Item[],
+): AsyncGenerator<Item[]> {
+  let next: string | null = path;
+  let listed = 0;
+  for (let number = 0; next !== null; number++) {
+    if (number === mostPages || listed > 100 * mostPages)
+      throw new AppError("too_large", `GitHub lists more than ${100 * mostPages} items at ${path}`);
+    const page: Page = await client.page(next);
+    const items = itemsOf(page.data);
+    listed += items.length;
+    yield items;
+    next = page.next;
+  }
+}
+
+const Viewer = z.object({ viewer: z.object({ login: z.string() }) });
+const App = z.object({ id: z.int() });
+
+/** The App whose bot every workflow of GitHub Actions is. */
+export const actionsSlug = "github-actions";
+
+/** Whose a token is: an App's or a person's. Only GraphQL tells a token its own account; an App's id is public. */
+export async function tokenIdentity(
+  options: Pick<GitHubClientOptions, "baseUrl" | "userAgent" | "signal"> & { token: string },
+): Promise<AppIdentity> {
+  const client = createGitHubClient({
+    ...options,
+    token: async () => options.token,
+    reach: identityReach,
+    limits: createRateLimiter()(0),
+  });
+  const { viewer } = await client.query(viewerQuery, {}, Viewer);
+  const [, slug] = /^([\w-]+)\[bot\]$/.exec(viewer.login) ?? [];
+  if (slug === undefined) return { id: 0, slug: viewer.login, isPerson: true };
+  const { data } = await client.request("GET /apps/{slug}", { slug });
+  return { id: App.parse(data).id, slug };
+}

@@ -1,0 +1,113 @@
+import { AppError } from "../../core/errors.ts";
+
+/** A pull request and the GitHub that has it. */
+interface PullPlace {
+  /** With a port if it is not the usual one. */
+  host: string;
+  /** `http` only for this machine, which nobody else can listen to. */
+  protocol: "https" | "http";
+  owner: string;
+  name: string;
+  number: number;
+}
+
+const part = "[\\w.-]{1,100}";
+const page = new RegExp(
+  `^(https|http(?=://(?:127\\.0\\.0\\.1|localhost):))://([\\w.-]+(?::\\d+)?)/(${part})/(${part})/pull/([1-9]\\d{0,8})(?:[/?#].*)?$`,
+);
+/** `https://HOST/OWNER/NAME.git`, `ssh://git@HOST/OWNER/NAME`, `git@HOST:OWNER/NAME.git`. The port of SSH is not that of the API. */
+const remotes = [
+  new RegExp(`^https://(?:[^@/]*@)?([\\w.-]+(?::\\d+)?)/(${part})/(${part}?)(?:\\.git)?/?$`),
+  new RegExp(`^ssh://(?:[^@/]*@)?([\\w.-]+)(?::\\d+)?/(${part})/(${part}?)(?:\\.git)?/?$`),
+  new RegExp(`^[\\w.-]+@([\\w.-]+):(${part})/(${part}?)(?:\\.git)?/?$`),
+];
+
+/**
+ * The pull request that a person names: the address of its page, or a number in the repository that the remote leads to. Throws
+ * `usage`.
+ *
+ * @param remote address of the remote "origin"; null if there is none
+ */
+export function pullPlace(named: string, remote: string | null): PullPlace {
+  const [, protocol, host, owner, name, number] = page.exec(named) ?? [];
+  if (host !== undefined && owner !== undefined && name !== undefined)
+    return {
+      host: host.toLowerCase(),
+      protocol: protocol === "http" ? "http" : "https",
+      owner,
+      name,
+      number: Number(number),
+    };
+  if (!/^#?[1-9]\d{0,8}$/.test(named)) {
+    throw new AppError("usage", `'${named}' is not a pull request`, {
+      remedy: "Name its number, or the address of its page: https://HOST/OWNER/REPOSITORY/pull/NUMBER",
+    });
+  }
+  for (const pattern of remotes) {
+    const [, at, of, called] = pattern.exec(remote ?? "") ?? [];
+    if (at && of && called)
+      return {
+        host: at.toLowerCase(),
+        protocol: "https",
+        owner: of,
+        name: called,
+        number: Number(named.replace("#", "")),
+      };
+  }
+  throw new AppError("usage", `The remote origin does not say where pull request ${named} is`, {
+    remedy: "Name the address of its page: https://HOST/OWNER/REPOSITORY/pull/NUMBER",
+  });
+}
+
+/** The repository to find issues of. */
+export interface ReferenceBase {
+  owner: string;
+  name: string;
+  /** Root of GitHub's pages, without a slash at the end. */
+  webUrl: string;
+}
+
+/**
+ * Parts in which GitHub reads no references: fenced blocks, HTML comments, code spans. The part that begins first contains the others, and
+ * an unclosed block or comment continues to the end. A group that did not participate matches an empty string, hence the lookbehind for the
+ * fence.
+ */
+const hidden =
+  /^ {0,3}(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)$(?:\n(?! {0,3}(?:\1|\2)(?<=[`~]))[^\n]*)*(?:\n[^\n]*)?|<!--[\s\S]*?(?:-->|(?![\s\S]))|(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n)[\s\S])*?(?<!`)\3(?!`)/gm;
+
+/**
+ * Numbers of the issues and pull requests of this repository that a text names: `#12`, `GH-12`, `owner/name#12` or an address. Those after
+ * a word that closes issues come first; each occurs once. Quotes, code and HTML comments are ignored.
+ * https://docs.github.com/issues/tracking-your-work-with-issues/using-issues/linking-a-pull-request-to-an-issue
+ */
+export function issueReferences(text: string, { owner, name, webUrl }: ReferenceBase): number[] {
+  const page = escaped(`${webUrl}/${owner}/${name}`);
+  const reference = new RegExp(
+    String.raw`(?<![\w./#&-])(?<closing>(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]+)?` +
+      String.raw`(?:${page}/(?:issues|pull)/(?<linked>\d{1,9})|(?<repository>[\w.-]{1,100}/[\w.-]{1,100})?#(?<named>\d{1,9})|GH-(?<short>\d{1,9}))\b`,
+    "gi",
+  );
+  const here = `${owner}/${name}`.toLowerCase();
+  const found = [...readable(text).matchAll(reference)].flatMap(({ groups = {} }) => {
+    const { closing, linked, repository, named, short } = groups;
+    if (repository !== undefined && repository.toLowerCase() !== here) return [];
+    return [{ closes: closing !== undefined, number: Number(linked ?? named ?? short) }];
+  });
+  const closing = found.filter(({ closes }) => closes);
+  return [...new Set([...closing, ...found].map(({ number }) => number))].filter((number) => number > 0);
+}
+
+/** The text without hidden parts, and without quotes, which continue to the next empty line. */
+function readable(text: string): string {
+  let isQuote = false;
+  const lines = text.replaceAll("\r\n", "\n").replace(hidden, " ").split("\n");
+  return lines
+    .filter((line) => {
+      if (line.trim() === "") isQuote = false;
+      isQuote ||= /^ {0,3}>/.test(line);
+      return !isQuote;
+    })
+    .join("\n");
+}
+
+const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");

@@ -1,0 +1,150 @@
+import { cutBytes } from "../../core/text/cut.ts";
+import { writtenText } from "../../core/text/written-text.ts";
+
+/** The only words that dismiss a finding. A reply with any other word may condemn the code. */
+const dismissals = [
+  ...["won't ?fix|wont ?fix|will not fix", "by design", "intended", "intentional", "works as intended"],
+  ...["works as designed", "not a bug", "not an issue", "false positive", "accepted risk"],
+].join("|");
+
+/** Words around a dismissal that add nothing to it. */
+const polite =
+  "(?:thanks|thank you|thx|sorry|please|yes|yep|ok|okay|hi|hello|@[\\w-]{1,60}(?:\\[bot\\])?)(?: |$)";
+const subject = "(?:this|that|it)(?: is|'s)(?: an?)? ";
+const onlyDismisses = new RegExp(
+  `^(?:${polite})*(?:(?:${subject})?(?:${dismissals})(?: |$)(?:${polite})*)+$`,
+  "u",
+);
+
+/** A sentence in the form that the word rules read. */
+interface Sentence {
+  /** In lower case, without emphasis, URLs and punctuation around it, with even white space. */
+  text: string;
+  /** Ends in a question mark. */
+  isQuestion: boolean;
+}
+
+/** Longer ones are not remarks on a finding: only their question mark counts. */
+const MAX_CHARACTERS = 1_000;
+
+/** The sentences of a text without code and quotes. The end of a line ends a sentence. */
+const sentencesOf = (written: string): Sentence[] =>
+  plain(written)
+    .split("\n")
+    .flatMap((line) => line.split(/(?<=[.!?…])(?=\s)/))
+    .flatMap(sentence);
+
+/** URLs may contain question marks and words that are not the writer's. */
+const plain = (text: string) =>
+  text
+    .replace(/\bhttps?:\/\/\S*[^\s.,;:!?)]/gi, "link")
+    // Code operators that are not marked as code.
+    .replace(/ \?\? (?=\S)| \? (?=[^?\n]{1,80} : )/g, " ")
+    .replace(/[’‘`´]/g, "'")
+    .replace(/[*_~"“”„«»]/g, "")
+    .toLowerCase();
+
+function sentence(raw: string): Sentence[] {
+  const words = raw.trim();
+  const isQuestion = /\?[\s)!.?]{0,20}$/.test(words.slice(-20));
+  if (words.length > MAX_CHARACTERS) return [{ text: "", isQuestion }];
+  const text = words
+    .replace(/\s+/g, " ")
+    .replace(/^[^\p{L}\p{N}@]+/u, "")
+    // The lookbehind matches only at the start of a run: starting at each of its characters would scan the run again each time.
+    .replace(/(?<![^\p{L}\p{N}])[^\p{L}\p{N}]+$/u, "")
+    .replace(/^(?:@[\w-]+(?:\[bot\])?[ ,:]*)+/, "");
+  return text === "" && !isQuestion ? [] : [{ text, isQuestion }];
+}
+
+/** Remarks on a finding are short: this much of a reply is read, and this many characters of its writer's own text. */
+const most = { bytes: 20_000, characters: 5_000 };
+
+/** The part of a reply that is read. */
+const readReply = (body: string) => writtenText(cutBytes(body, most.bytes)).slice(0, most.characters);
+
+/**
+ * Whether a reply says that a finding stays as it is: it consists of fixed phrases, besides punctuation and courtesy. A question, a
+ * reason or any other word makes it a remark, which dismisses nothing.
+ */
+export function dismisses(body: string): boolean {
+  const own = body.replaceAll(/^>.*$/gm, "").trim();
+  const written = writtenText(body);
+  // Code and hidden comments are part of what the reply says.
+  const isAll = own.replaceAll(/\s/g, "") === written.replaceAll(/\s/g, "");
+  // A question, and words that are quoted or crossed out, are not what the reply says.
+  if (own.length > longestRemark || !isAll || /[?`~"“”„«»]/.test(own)) return false;
+  const words = plain(written.replace(goodSign, " "))
+    .replaceAll(/(?:(?!['@[\]])[\p{P}\s])+/gu, " ")
+    .trim();
+  return onlyDismisses.test(words);
+}
+
+/**
+ * Whether a reply wants an answer: it contains a question or a request, not after thousands of words. Thanks and reports of what was done
+ * want none.
+ */
+export function asks(body: string): boolean {
+  return sentencesOf(readReply(body)).some(({ text, isQuestion }) => {
+    if (isQuestion) return !acknowledgement.test(text);
+    return openQuestion.test(text) || request.test(text);
+  });
+}
+
+/** Characters. Longer ones always say something more. */
+const longestRemark = 200;
+
+/** Whether a reply only thanks or agrees, in words or by a sign: it takes back nothing that was said. */
+export function acknowledges(body: string): boolean {
+  if (body.length > longestRemark || /[`>]/.test(body)) return false;
+  const said = sentencesOf(body.replace(goodSign, " ok "));
+  return said.length > 0 && said.every(({ text, isQuestion }) => !isQuestion && courtesy.test(text));
+}
+
+const goodSign =
+  /:(?:\+1|tada|heart|rocket|ok_hand|pray|white_check_mark):|[👍🎉❤🚀🙏👌✅🙂😄][\u{1F3FB}-\u{1F3FF}\uFE0F]*/gu;
+
+/** Consists only of words that contradict nothing. */
+const courtesy = new RegExp(
+  `^(?:(?:${[
+    "ok|okay|alright|great|good|nice|cool|perfect|awesome|excellent|yes|yep|yeah|agreed|confirmed|correct|right|lgtm",
+    "thanks|thank you|many|thx|ty|cheers|good catch|well done|looks good|works|fixed|done|danke|super|prima|passt",
+    "so much|a lot|very much|again|all|it|this|that|is|now|here|to me|and|for (?:the|your|checking|fixing|confirming)",
+    "check|review|fix|help|confirmation|@[\\w-]{1,60}",
+  ].join("|")})(?![\\w-])[ ,.!:;-]*)+$`,
+);
+
+const pronoun = `(?:this|that|it|these|those|they|you|we|i|there|the|a|an|any|all)`;
+const auxiliary = String.raw`(?:is|are|was|were|does|do|did|can|could|should|would|will|has|have|had|won't|\w{2,6}n't)`;
+
+/** Begins like a question, whatever its end. */
+const openQuestion = new RegExp(
+  `^(?:(?:and|but|so|then|also|ok|okay|hm+|well|und|aber|sorry|thanks|hi|hey|hello)[ ,:]+)*(?:${[
+    String.raw`(?:why|how come|warum|wieso|weshalb|woher|inwiefern|inwieweit)\b`,
+    String.raw`how (?:${auxiliary}|much|many|about|to|exactly|else|so)\b`,
+    String.raw`what(?:'s| (?:${auxiliary}|about|if|happens|exactly|makes|kind|else|makes|the reason))\b`,
+    String.raw`(?:where|when|who)(?:'s| (?:${auxiliary}))\b`,
+    String.raw`which (?:is (?:it|that|right|correct)|do|does|did|should|can|could|would)\b`,
+    String.raw`(?:which|what|whose) \w+ (?:do|does|did|should|can|could|would|is|are) \w`,
+    String.raw`(?!do (?:it|that|this)\b|(?:did|has|have|will) (?:it|that|this)$)${auxiliary} ${pronoun} \w`,
+    String.raw`wie (?:ist|sind|wäre|kann|soll|sollte|würde|macht|funktioniert|geht|kommt|meinst|genau|sieht|viele?|verhält|passiert)\b`,
+    String.raw`was (?:ist|sind|wäre|meinst|passiert|genau|bedeutet|heißt|soll|spricht|kann|macht|schlägst)\b`,
+    String.raw`(?:ist|sind|kannst|könntest|kann|könnte|sollte|soll|hast|habt|könnt|würdest) (?:das|dies|es|du|ihr|man|ich|wir|der|die|den|bitte)\b`,
+  ].join("|")})`,
+);
+
+/** Begins like a request. */
+const request = new RegExp(
+  `^(?:(?:please|pls|plz|bitte|and|then|so|ok|okay|thanks|hi|hey|hello|und)[ ,:]+)*(?:${[
+    String.raw`(?:explain|elaborate|clarify|describe|tell me|show me|show us|give me|give us|give an|walk me|walk us|help me)\b`,
+    String.raw`(?<=please |pls |plz )(?:show|give|tell|suggest|propose|provide|point|check|verify|look|compare|list|name|help)\b`,
+    String.raw`(?:erklär\w*|erläuter\w*|beschreib\w*|zeig\w*|nenne?|sag(?:e|t)?) (?:mir|uns|bitte|das|den|die|es|warum|wie|was)\b`,
+    String.raw`(?<=bitte )(?:erklär|erläuter|beschreib|zeig|nenne|begründe)\w*`,
+    String.raw`i (?:don't|do not|can't|cannot) (?:understand|get|see|follow) (?:why|how|what|where)\b`,
+    String.raw`i wonder (?:why|how|what|where|whether|if)\b`,
+  ].join("|")})`,
+);
+
+/** Asks for nothing in spite of its question mark: "Fixed, ok?" */
+const acknowledgement =
+  /^(?:(?:fixed|done|changed|thanks|thank you|good catch|will do|ok|okay)\b[^?]*[ ,.]+)?(?:ok|okay|k|alright|all right|deal|fine|good|great|cool|nice|thanks|thank you|thx|passt|gut)$/;

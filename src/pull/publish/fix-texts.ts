@@ -1,0 +1,188 @@
+import { formatMarker, stripMarkers } from "../../core/ledger/marker.ts";
+import { byteLength, cutAtLine } from "../../core/text/cut.ts";
+import { fence } from "../../core/text/fence.ts";
+import { inertMessage, withoutCommands } from "../../core/text/inert-text.ts";
+import { plural, triedWords } from "../../report/outcome.ts";
+import { untrustedCode, untrustedFence, untrustedLine } from "../../report/safe-markdown.ts";
+import type { Refusal } from "../../tasks/fix/check-edits.ts";
+import type { FixResult, Repair } from "../../tasks/fix/fix-input.ts";
+import type { LineSuggestion } from "../../tasks/fix/suggestions.ts";
+import type { InlineComment } from "../github/pull-request-api.ts";
+import { details } from "./markdown-parts.ts";
+import { publicPlain, publicText } from "./public-text.ts";
+
+const MAX_SUBJECT = 72;
+const NO_SUBJECT = "Repair what a review found";
+
+/**
+ * The message of our commit: one line that mentions nobody, closes no issue and skips no check, whatever the model wrote.
+ * https://docs.github.com/en/actions/managing-workflow-runs/skipping-workflow-runs
+ */
+export function commitMessage(summary: string): string {
+  const written = (summary.split("\n", 1)[0] ?? "")
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ")
+    .replace(/\S*:\/\/\S*/g, "")
+    .replace(/\*{3}[^*]*\*{3}/g, "")
+    .replace(/\s+/g, " ")
+    // Prefixes that make git squash a commit, and comment characters of its editor.
+    .replace(/^(?:(?:fixup|squash|amend)!|[#;\s])+/i, "")
+    .trim();
+  // Before it is cut or broken up: a partial or interrupted secret would not be detected.
+  const line = publicPlain(written);
+  const short = line.length > MAX_SUBJECT ? `${line.slice(0, MAX_SUBJECT - 1).toWellFormed()}…` : line;
+  const plain = inertMessage(short);
+  return /[\p{L}\p{N}]/u.test(plain) ? plain : NO_SUBJECT;
+}
+
+/** A repair, as reported to people. */
+export interface ToldFix {
+  fix: FixResult;
+  /** By finding id. */
+  titles: ReadonlyMap<string, string>;
+  head: string;
+  end:
+    | { kind: "none" }
+    | { kind: "refused"; refusals: readonly Refusal[] }
+    | { kind: "pushed"; commit: string }
+    /** `mayHaveStood`: an earlier attempt may have pushed it, and someone removed it again. */
+    | { kind: "moved"; mayHaveStood: boolean }
+    | { kind: "settled" }
+    | { kind: "closed" }
+    | { kind: "suggested"; why: string }
+    | { kind: "patch"; why: string; patch: string };
+}
+
+const mostLineBytes = 600;
+const mostRefusals = 10;
+
+/** What was done, how it was checked, and what people must still do. */
+export function renderFix(told: ToldFix): (maxBytes: number) => string {
+  return (maxBytes) => {
+    const { fix, head } = told;
+    const footer = `<sub>Repaired by ${untrustedCode(fix.model)} from the code at ${head.slice(0, 12)}.</sub>`;
+    const lines = fix.repairs.map((repair) => repairLine(repair, told));
+    const tried = isDone(told) && fix.edits.length > 0 ? triedLine(fix) : "";
+    const before = [heading(told), lines.join("\n"), keptFrom(fix), tried].filter((part) => part !== "");
+    const room = maxBytes - [...before, footer].reduce((sum, part) => sum + byteLength(part) + 2, 0);
+    return [...before, patchBlock(told, room), footer].filter((part) => part !== "").join("\n\n");
+  };
+}
+
+function refusalLines(refusals: readonly Refusal[]): string[] {
+  const lines = refusals.slice(0, mostRefusals).map(({ path, reason }) => {
+    const where = path === null ? "" : `${untrustedCode(path)}: `;
+    return `- ${where}${untrustedLine(reason, mostLineBytes)}.`;
+  });
+  const more = refusals.length - lines.length;
+  return more > 0 ? [...lines, `- and ${more} more`] : lines;
+}
+
+/** Changes that a model tried and was refused, whatever it says about them. */
+const keptFrom = ({ refused }: FixResult) =>
+  refused.length === 0
+    ? ""
+    : ["I was not allowed to make these changes:", ...refusalLines(refused)].join("\n");
+
+const triedLine = ({ tried_out: { commands, why_none } }: FixResult) =>
+  triedWords({ commands, why_none: why_none && untrustedLine(why_none, mostLineBytes) }, untrustedCode);
+
+/** Whether the repair was judged and reported. */
+const isDone = ({ end }: ToldFix) => !["refused", "moved", "settled", "closed"].includes(end.kind);
+
+function heading({ end, fix }: ToldFix): string {
+  switch (end.kind) {
+    case "none":
+      return fix.edits.length === 0 ? "Nothing was changed." : notApplied(fix);
+    case "refused":
+      return [
+        "I made a repair and **did not push it**, because a fix may not make these changes:",
+        ...refusalLines(end.refusals),
+      ].join("\n");
+    case "pushed":
+      return `Pushed ${end.commit}.`;
+    case "moved": {
+      const what = end.mayHaveStood ? "and it **does not contain the repair**" : "so **nothing was pushed**";
+      return `The branch changed while I worked, ${what}. If you ask again, I start from its current state.`;
+    }
+    case "settled":
+      return "These findings were settled while I worked, so **nothing was pushed**.";
+    case "closed":
+      return "The pull request was closed while I worked, so **nothing was pushed**.";
+    case "suggested":
+      return `I could not push the repair: ${untrustedLine(end.why, mostLineBytes)}. I posted it as suggestions on the lines that it changes. Apply them together.`;
+    case "patch":
+      return `I could not push the repair: ${untrustedLine(end.why, mostLineBytes)}. Here it is as a patch for \`git apply\`.`;
+  }
+}
+
+function notApplied({ rounds, repairs }: FixResult): string {
+  const again = rounds > 1 ? ", even after a second attempt" : "";
+  const why = repairs.some(({ test }) => test?.state === "fails")
+    ? "the test of a finding still fails"
+    : "a second look still finds the fault";
+  return `I made a repair and **did not push it**: ${why}${again}.`;
+}
+
+function repairLine({ id, repaired, note, check, test }: Repair, told: ToldFix): string {
+  const { titles } = told;
+  const title = `**${untrustedLine(titles.get(id) || id, 200)}**`;
+  const said = untrustedLine(note, mostLineBytes);
+  if (!isDone(told)) return `- ${title}${said === "" ? "" : `: ${said}`}`;
+  if (!repaired)
+    return `- ${title}: not fixed; a person must fix it. ${said === "" ? "I did not finish." : said}`;
+  return [`- ${title}: ${said}`, ...testWords(test, check), checkWords(check, test)].join("\n  ");
+}
+
+/** A test that fails is in the words of the second look, which nobody else took then. */
+function testWords(test: Repair["test"], check: Repair["check"]): string[] {
+  if (!test || test.state === "fails") return [];
+  if (test.state === "passes" && check?.state === "present") return ["_Its test passes, and is not added._"];
+  if (test.state === "passes") return ["_Its test failed before, passes now, and is a part of the repair._"];
+  return [`_Its test **was not added**:_ ${untrustedLine(test.reason, mostLineBytes)}.`];
+}
+
+function checkWords(check: Repair["check"], test: Repair["test"]): string {
+  if (check === null) return "_There was no second look at this repair._";
+  const reason = untrustedLine(check.reason, mostLineBytes);
+  if (test?.state === "fails") return `_The repair **is not confirmed**:_ ${reason}`;
+  switch (check.state) {
+    case "fixed":
+      return `_A second look confirms the repair:_ ${reason}`;
+    case "present":
+      return `_A second look **still finds the fault**:_ ${reason}`;
+    case "unsure":
+      return `_A second look could not decide:_ ${reason}`;
+  }
+}
+
+function patchBlock({ end }: ToldFix, room: number): string {
+  if (end.kind !== "patch") return "";
+  const { text, omittedLines } = cutAtLine(end.patch, Math.max(0, room - 400));
+  const more =
+    omittedLines > 0
+      ? `\n\nThe patch is too long to be shown in full: ${plural(omittedLines, "more line")}.`
+      : "";
+  return details("The patch", untrustedFence(text, "diff") + more);
+}
+
+/** Suggestions as comments on the lines that they replace; null if one of them could not be shown exactly. */
+export function suggestionComments(
+  suggestions: readonly LineSuggestion[],
+  comment: number,
+): InlineComment[] | null {
+  const made = suggestions.map(({ path, start, end, lines }, at): InlineComment | null => {
+    const marker = formatMarker({ kind: "suggested", comment, part: at + 1 });
+    const text = lines.join("\n");
+    const block = fence(text, "suggestion");
+    const body = publicText(`A part of the requested repair.\n\n${block}\n\n${marker}`);
+    const isWhole = stripMarkers(text) === text && withoutCommands(text) === text && body.includes(block);
+    return isWhole ? { path, side: "RIGHT", line: end, startLine: start < end ? start : null, body } : null;
+  });
+  return made.every((one) => one !== null) ? made : null;
+}
+
+/** The text of the review with the suggestions. */
+export const suggestionsBody = (comment: number) =>
+  publicText(
+    `The requested repair, as suggestions that belong together.\n\n${formatMarker({ kind: "suggested", comment, part: 0 })}`,
+  );

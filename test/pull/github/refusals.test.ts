@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { toAppError } from "../../../src/pull/github/errors.ts";
+
+const refused = (status: number, data: object, headers: object = {}) =>
+  Object.assign(new Error("refused"), { status, response: { status, headers, data } });
+const notAccessible = { message: "Resource not accessible by integration" };
+const remedyOf = (call: string, accepted?: string, data: object = notAccessible) =>
+  toAppError(
+    refused(403, data, accepted === undefined ? {} : { "x-accepted-github-permissions": accepted }),
+    call,
+  ).remedy;
+
+describe("a missing permission", () => {
+  it.each([
+    ["pull_requests=write", '"Pull requests: Read and write"'],
+    ["merge_queues=read", '"Merge queues: Read-only"'],
+    ["checks=read", '"Checks: Read and write"'],
+    ["issues=write; pull_requests=write", '"Issues: Read and write" or "Pull requests: Read and write"'],
+    ["contents=read,merge_queues=write", '"Contents: Read-only" and "Merge queues: Read and write"'],
+  ])("%s is named as the settings of an App name it", (header, name) => {
+    expect(remedyOf("POST /repos/o/r/x", header)).toBe(`Give Hunkwise the permission ${name}`);
+  });
+
+  it.each([
+    ["POST /repos/o/r/pulls/1/reviews", '"Pull requests: Read and write"'],
+    ["GET /repos/o/r/pulls/1/comments", '"Pull requests: Read and write"'],
+    ["POST /repos/o/r/issues/1/comments", '"Pull requests: Read and write"'],
+    ["PATCH /repos/o/r/check-runs/5", '"Checks: Read and write"'],
+    ["GET /repos/o/r/commits/abc/check-runs", '"Checks: Read and write"'],
+    ["GET /repos/o/r/contents/.github/hunkwise.yml", '"Contents: Read-only"'],
+  ])("of %s is known where GitHub does not name it", (call, name) => {
+    for (const header of [undefined, "<script>", `a=${"b".repeat(300)}`]) {
+      expect(remedyOf(call, header)).toBe(`Give Hunkwise the permission ${name}`);
+    }
+  });
+
+  it("is guessed at nowhere else", () => {
+    expect(remedyOf("GET /repos/o/r")).toBe("Check the permissions of the GitHub App or of the token");
+    const archived = { message: "Repository was archived so is read-only." };
+    expect(remedyOf("POST /repos/o/r/pulls/1/reviews", "pull_requests=write", archived)).toBe(
+      "Check the permissions of the GitHub App or of the token",
+    );
+  });
+});
+
+describe("a locked conversation", () => {
+  it.each([
+    [403, { message: "Unable to create comment because issue is locked." }],
+    [422, { message: "Unprocessable Entity", errors: ["lock prevents review"] }],
+    [422, { message: "Validation Failed", errors: [{ message: "base lock prevents review" }] }],
+  ])("is a closed door (%i) and no mistake in what was sent", (status, data) => {
+    expect(toAppError(refused(status, data), "POST /repos/o/r/pulls/1/reviews")).toMatchObject({
+      code: "github_forbidden",
+      retryable: false,
+      remedy: "Unlock the conversation of the pull request",
+    });
+  });
+
+  it("is not seen in other refusals", () => {
+    const line = { message: "Unprocessable Entity", errors: ["Line could not be resolved"] };
+    expect(toAppError(refused(422, line), "POST /x").code).toBe("github_invalid");
+  });
+});
