@@ -18,7 +18,7 @@ const processes = [
   "border/rule-process",
   "repo/index/extract-worker",
   "border/results-thread",
-  "queue/reader-thread",
+  "server/queue/reader-thread",
   "sandbox/supervisor/bridge",
   "sandbox/supervisor/main",
 ];

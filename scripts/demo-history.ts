@@ -1,6 +1,6 @@
-import type { FindingFigure, FindingWords } from "../src/queue/figures.ts";
-import type { JobOutcome, NewJob, RepositoryRef } from "../src/queue/job.ts";
-import { openSqliteStores, type Stores } from "../src/queue/stores.ts";
+import type { FindingFigure, FindingWords } from "../src/server/queue/figures.ts";
+import type { JobOutcome, NewJob, RepositoryRef } from "../src/server/queue/job.ts";
+import { openSqliteStores, type Stores } from "../src/server/queue/stores.ts";
 import { seeded } from "../test/support/seeded.ts";
 
 const [weeks, pullsAWeek] = [12, 6];

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { ClaimedJob } from "../../src/queue/job.ts";
-import type { Queue } from "../../src/queue/queue.ts";
-import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
+import type { ClaimedJob } from "../../src/server/queue/job.ts";
+import type { Queue } from "../../src/server/queue/queue.ts";
+import { openSqliteStores, type Stores } from "../../src/server/queue/stores.ts";
 import { delivery, reviewJob } from "../../test/contract/jobs.ts";
 import { compare, timed } from "./measure.ts";
 import { type Bench, ratioRow } from "./row.ts";

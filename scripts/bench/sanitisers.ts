@@ -20,8 +20,8 @@ import {
   untrustedFence,
   untrustedLine,
 } from "../../src/report/safe-markdown.ts";
+import { parseCommand } from "../../src/server/webhooks/commands.ts";
 import { hiddenIn } from "../../src/tasks/rules/analyzers/hidden-in-line.ts";
-import { parseCommand } from "../../src/webhooks/commands.ts";
 import type { Bench } from "./row.ts";
 
 /** Characters; the second text is twice as long as the first. What is slow with short texts gets no long ones. */

@@ -9,34 +9,34 @@ import { programPath } from "../config/process-env.ts";
 import { errorLine } from "../core/errors.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import { createUsageLimits } from "../jobs/budgets.ts";
-import { createCheckoutPull, createPushBranch } from "../jobs/checkout-pull.ts";
-import { createAnnouncer, createSender } from "../jobs/events.ts";
-import { createAppAccess, createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
-import { IndexKeeper } from "../jobs/graph-index.ts";
-import type { Upkeep } from "../jobs/job-dependencies.ts";
-import { createJobHandler } from "../jobs/job-handler.ts";
-import type { Metrics } from "../metrics/metrics.ts";
 import { createRateLimiter } from "../pull/github/rate-limit.ts";
-import type { RepositoryRef } from "../queue/job.ts";
-import type { JobWatch } from "../queue/run-job.ts";
-import { installationConcurrency, openStores, type Stores } from "../queue/stores.ts";
-import { retryingSpending } from "../queue/usage.ts";
-import { startWorker, type Worker } from "../queue/worker.ts";
 import { Disk, freeSpace } from "../repo/git/disk.ts";
 import { removeRepository } from "../repo/git/places.ts";
 import { requireGit } from "../repo/git/run-git.ts";
 import { plainLine } from "../report/terminal-style.ts";
-import { removeEnvironments } from "../tasks/prove/proof/environment.ts";
+import { createUsageLimits } from "../server/jobs/budgets.ts";
+import { createCheckoutPull, createPushBranch } from "../server/jobs/checkout-pull.ts";
+import { createAnnouncer, createSender } from "../server/jobs/events.ts";
+import { createAppAccess, createGitHubAccess, gitAuthorization } from "../server/jobs/github-access.ts";
+import { IndexKeeper } from "../server/jobs/graph-index.ts";
+import type { Upkeep } from "../server/jobs/job-dependencies.ts";
+import { createJobHandler } from "../server/jobs/job-handler.ts";
+import type { Metrics } from "../server/metrics/metrics.ts";
+import type { RepositoryRef } from "../server/queue/job.ts";
+import type { JobWatch } from "../server/queue/run-job.ts";
+import { installationConcurrency, openStores, type Stores } from "../server/queue/stores.ts";
+import { retryingSpending } from "../server/queue/usage.ts";
+import { startWorker, type Worker } from "../server/queue/worker.ts";
 import {
   appAuth,
   appIdentity,
   createProbot,
   installationAuth,
   installationGrants,
-} from "../webhooks/app-auth.ts";
-import { decide, handlesEvent } from "../webhooks/decide.ts";
-import { createHealth, type Health } from "../webhooks/health.ts";
+} from "../server/webhooks/app-auth.ts";
+import { decide, handlesEvent } from "../server/webhooks/decide.ts";
+import { createHealth, type Health } from "../server/webhooks/health.ts";
+import { removeEnvironments } from "../tasks/prove/proof/environment.ts";
 import { createModels } from "./create-model.ts";
 import { programVersion, styleOf } from "./output.ts";
 import { useProxy } from "./use-proxy.ts";
@@ -241,7 +241,7 @@ export function contentKeyOf(secret: string) {
 /** prom-client is only loaded if metrics are wanted. */
 async function openMetrics({ metricsPort }: Env, version: string): Promise<Metrics | null> {
   if (metricsPort === null) return null;
-  const { createMetrics } = await import("../metrics/metrics.ts");
+  const { createMetrics } = await import("../server/metrics/metrics.ts");
   return createMetrics({ version });
 }
 

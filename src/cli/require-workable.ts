@@ -34,7 +34,7 @@ export function isFull(error: unknown): boolean {
  * Checks the requirements after an App exists: GitHub issues its key only once, so the process that receives it must be able to continue.
  */
 export async function requireNextStart(env: Env): Promise<void> {
-  const { openStores } = await import("../queue/stores.ts");
+  const { openStores } = await import("../server/queue/stores.ts");
   const { queue } = await openStores({ databaseUrl: env.databaseUrl, dataFolder: env.dataDir });
   try {
     await queue.check();

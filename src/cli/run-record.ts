@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/record/trajectory.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
-import type { RecordedEntry } from "../queue/runs.ts";
+import type { RecordedEntry } from "../server/queue/runs.ts";
 import { openPrivate, programVersion } from "./output.ts";
 
 /*

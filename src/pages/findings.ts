@@ -2,9 +2,9 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Category, ruleNameOf, severities } from "../core/finding.ts";
 import { redactText } from "../core/secrets/redact.ts";
-import type { Run } from "../queue/database.ts";
-import { mostReason } from "../queue/job.ts";
-import { idsIn } from "../queue/reader.ts";
+import type { Run } from "../server/queue/database.ts";
+import { mostReason } from "../server/queue/job.ts";
+import { idsIn } from "../server/queue/reader.ts";
 import {
   type DoAct,
   doneNotice,

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Run } from "../queue/database.ts";
+import type { Run } from "../server/queue/database.ts";
 import { type Html, html, layout } from "./html.ts";
 import { badge, type Column, column, facts, head, shown, span, type Tone, table, timeOf } from "./parts.ts";
 import type { PagesEnv } from "./viewer.ts";

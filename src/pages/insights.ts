@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { plural, thousands } from "../report/outcome.ts";
 import {
   type Breakdown,
   breakdownCsv,
@@ -17,9 +18,8 @@ import {
   share,
   tokensOf,
   weeksSince,
-} from "../figures/insights.ts";
-import type { Run } from "../queue/database.ts";
-import { plural, thousands } from "../report/outcome.ts";
+} from "../server/figures/insights.ts";
+import type { Run } from "../server/queue/database.ts";
 import {
   type DoAct,
   doneNotice,

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Parameters, Result, Run } from "../queue/database.ts";
-import { idList, idsIn } from "../queue/reader.ts";
 import { type Cell, csvLine } from "../report/csv.ts";
+import type { Parameters, Result, Run } from "../server/queue/database.ts";
+import { idList, idsIn } from "../server/queue/reader.ts";
 import { type Html, html, layout } from "./html.ts";
 import { address } from "./parts.ts";
 import { type Named, namesOf, type PagesEnv, type Viewer } from "./viewer.ts";

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Run } from "../queue/database.ts";
-import { askedBy, noticePriority, parseTask, taskName } from "../queue/job.ts";
-import { idsIn } from "../queue/reader.ts";
-import { purposeOf } from "../records/run-summary.ts";
 import { plural, thousands } from "../report/outcome.ts";
+import type { Run } from "../server/queue/database.ts";
+import { askedBy, noticePriority, parseTask, taskName } from "../server/queue/job.ts";
+import { idsIn } from "../server/queue/reader.ts";
+import { purposeOf } from "../server/records/run-summary.ts";
 import { type Html, html, layout } from "./html.ts";
 import { ask } from "./listing.ts";
 import {

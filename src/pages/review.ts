@@ -3,10 +3,6 @@ import { z } from "zod";
 import { markTitles } from "../core/ledger/folds.ts";
 import { redactStrings, redactText } from "../core/secrets/redact.ts";
 import { cutCharacters } from "../core/text/cut.ts";
-import type { Run } from "../queue/database.ts";
-import { parseTask } from "../queue/job.ts";
-import { readRecord } from "../queue/runs.ts";
-import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../records/run-summary.ts";
 import {
   markOf,
   markParts,
@@ -17,6 +13,10 @@ import {
   revisionNames,
 } from "../report/finding-words.ts";
 import { plural, thousands } from "../report/outcome.ts";
+import type { Run } from "../server/queue/database.ts";
+import { parseTask } from "../server/queue/job.ts";
+import { readRecord } from "../server/queue/runs.ts";
+import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../server/records/run-summary.ts";
 import { whyStopped } from "../tasks/shapes/review-result.ts";
 import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";

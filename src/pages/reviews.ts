@@ -1,8 +1,8 @@
 import type { Hono } from "hono";
 import { z } from "zod";
-import type { Run } from "../queue/database.ts";
-import { idsIn } from "../queue/reader.ts";
 import { plural, thousands } from "../report/outcome.ts";
+import type { Run } from "../server/queue/database.ts";
+import { idsIn } from "../server/queue/reader.ts";
 import { type Html, html } from "./html.ts";
 import { between, Day, listRoutes, Paging, readPart, type Selection, type Table, Text } from "./listing.ts";
 import {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SeenRepository } from "../pull/github/user-client.ts";
-import type { Run } from "../queue/database.ts";
-import { idList, idsIn } from "../queue/reader.ts";
+import type { Run } from "../server/queue/database.ts";
+import { idList, idsIn } from "../server/queue/reader.ts";
 
 /** A repository that a person may see, as GitHub says. */
 export type VisibleRepository = SeenRepository;

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import type { MostUsage } from "../../src/jobs/budgets.ts";
 import { commandRules, renderCommandTable } from "../../src/pull/publish/command-answers.ts";
 import { publicText } from "../../src/pull/publish/public-text.ts";
+import type { MostUsage } from "../../src/server/jobs/budgets.ts";
 import { Flood, head } from "./flood.ts";
 
 const minute = 60_000;

@@ -1,7 +1,7 @@
+import { deliveryHeaders, privateKey, smallServer, webhookSecret } from "../server/webhooks/support.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { shortTimes } from "../support/short-times.ts";
-import { deliveryHeaders, privateKey, smallServer, webhookSecret } from "../webhooks/support.ts";
 
 export const webhooks = "/api/github/webhooks";
 export const health = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";

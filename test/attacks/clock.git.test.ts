@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { JobOutcome } from "../../src/queue/job.ts";
-import type { Queue } from "../../src/queue/queue.ts";
-import { openSqliteStores } from "../../src/queue/stores.ts";
+import type { JobOutcome } from "../../src/server/queue/job.ts";
+import type { Queue } from "../../src/server/queue/queue.ts";
+import { openSqliteStores } from "../../src/server/queue/stores.ts";
 import { reviewJob } from "../contract/jobs.ts";
 import { TempFolder } from "../support/git-repo.ts";
 

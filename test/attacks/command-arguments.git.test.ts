@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
 import { defaultRepoConfig } from "../../src/config/repo-config.ts";
-import { Task } from "../../src/queue/job.ts";
-import { parseCommand } from "../../src/webhooks/commands.ts";
+import { Task } from "../../src/server/queue/job.ts";
+import { parseCommand } from "../../src/server/webhooks/commands.ts";
 import { Flood } from "./flood.ts";
 
 /** Attacks on bots that pass the words after a command on. */

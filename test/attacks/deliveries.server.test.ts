@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { handledEvents } from "../../src/webhooks/decide.ts";
+import { handledEvents } from "../../src/server/webhooks/decide.ts";
 import { finding, finish, numbers, patient, turn, until } from "../e2e/conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
+import { examples } from "../server/webhooks/examples.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { deliver } from "../support/github-double/deliver.ts";
 import { issueCommentPayload, type PullAction } from "../support/github-double/payloads.ts";
-import { examples } from "../webhooks/examples.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 

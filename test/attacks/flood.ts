@@ -1,16 +1,16 @@
 import { forAllRoles } from "../../src/agent/llm/model.ts";
 import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
-import type { CheckoutRequest, UnopenedDependencies } from "../../src/jobs/job-dependencies.ts";
-import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import type { FileProposal, Permission } from "../../src/pull/github/pull-request-api.ts";
-import type { ClaimedJob } from "../../src/queue/job.ts";
-import type { JobTools } from "../../src/queue/run-job.ts";
-import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
-import { decide } from "../../src/webhooks/decide.ts";
-import { accessTo, jobDependencies, jobTools } from "../jobs/dependencies.ts";
+import { createUsageLimits, type MostUsage } from "../../src/server/jobs/budgets.ts";
+import type { CheckoutRequest, UnopenedDependencies } from "../../src/server/jobs/job-dependencies.ts";
+import { createJobHandler } from "../../src/server/jobs/job-handler.ts";
+import type { ClaimedJob } from "../../src/server/queue/job.ts";
+import type { JobTools } from "../../src/server/queue/run-job.ts";
+import { openSqliteStores, type Stores } from "../../src/server/queue/stores.ts";
+import { decide } from "../../src/server/webhooks/decide.ts";
 import { MemoryGitHub } from "../pull/publish/memory-github.ts";
+import { accessTo, jobDependencies, jobTools } from "../server/jobs/dependencies.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { scriptedModel } from "../support/scripted.ts";
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { privateKey, smallServer } from "../server/webhooks/support.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 import { shortTimes } from "../support/short-times.ts";
-import { privateKey, smallServer } from "../webhooks/support.ts";
 import {
   type AttackedServer,
   delivery,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { startTestServer } from "../webhooks/support.ts";
+import { startTestServer } from "../server/webhooks/support.ts";
 import {
   type AttackedServer,
   delivery,

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
-import { openSqliteStores } from "../../src/queue/stores.ts";
-import { handledEvents } from "../../src/webhooks/decide.ts";
+import { openSqliteStores } from "../../src/server/queue/stores.ts";
+import { handledEvents } from "../../src/server/webhooks/decide.ts";
+import { type Example, examples } from "../server/webhooks/examples.ts";
+import { deliveryHeaders, privateKey, sign, startTestServer } from "../server/webhooks/support.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { unsetVariables } from "../support/run-cli.ts";
 import { runHere } from "../support/run-program.ts";
-import { type Example, examples } from "../webhooks/examples.ts";
-import { deliveryHeaders, privateKey, sign, startTestServer } from "../webhooks/support.ts";
 
 type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 let server: TestServer;

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFi
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { commands } from "../../src/cli/program.ts";
-import { openSqliteStores } from "../../src/queue/stores.ts";
+import { openSqliteStores } from "../../src/server/queue/stores.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { runHere } from "../support/run-program.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readEnv } from "../../src/config/env.ts";
 import { environmentDocs } from "../../src/config/variables.ts";
-import { graceMs } from "../../src/queue/worker.ts";
+import { graceMs } from "../../src/server/queue/worker.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (name: string) => readFileSync(join(root, name), "utf8");

@@ -1,5 +1,5 @@
-import type { NewJob } from "../../src/queue/job.ts";
-import type { Delivery } from "../../src/queue/queue.ts";
+import type { NewJob } from "../../src/server/queue/job.ts";
+import type { Delivery } from "../../src/server/queue/queue.ts";
 
 export const leaseMs = 30_000;
 

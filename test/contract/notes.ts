@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Stores } from "../../src/queue/stores.ts";
+import type { Stores } from "../../src/server/queue/stores.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 /** Notes are visible to every process until they are removed or expire. */

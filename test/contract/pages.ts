@@ -9,8 +9,8 @@ import {
   type Table,
 } from "../../src/pages/listing.ts";
 import type { Viewer } from "../../src/pages/viewer.ts";
-import type { Database, Parameters, Run } from "../../src/queue/database.ts";
-import type { Reader } from "../../src/queue/reader.ts";
+import type { Database, Parameters, Run } from "../../src/server/queue/database.ts";
+import type { Reader } from "../../src/server/queue/reader.ts";
 import { linkOf, operator, pagesOf, parseCsv, parsePage, person } from "../pages/rendered.ts";
 import { seededId, seededRepository, seedHistory } from "../support/seeded-history.ts";
 

@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Stores } from "../../src/queue/stores.ts";
-import { isDeadWorker } from "../../src/queue/worker.ts";
+import type { Stores } from "../../src/server/queue/stores.ts";
+import { isDeadWorker } from "../../src/server/queue/worker.ts";
 import { commandJob, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const modules = {
-  stores: import.meta.resolve("../../src/queue/stores.ts"),
-  names: import.meta.resolve("../../src/queue/worker.ts"),
+  stores: import.meta.resolve("../../src/server/queue/stores.ts"),
+  names: import.meta.resolve("../../src/server/queue/worker.ts"),
 };
 
 /** Several processes on one queue. */

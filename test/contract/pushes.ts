@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ClaimedJob, Task } from "../../src/queue/job.ts";
-import type { Queue } from "../../src/queue/queue.ts";
+import type { ClaimedJob, Task } from "../../src/server/queue/job.ts";
+import type { Queue } from "../../src/server/queue/queue.ts";
 import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
 

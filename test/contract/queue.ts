@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
-import { type ClaimedJob, maxAttempts } from "../../src/queue/job.ts";
-import type { Queue } from "../../src/queue/queue.ts";
+import { type ClaimedJob, maxAttempts } from "../../src/server/queue/job.ts";
+import type { Queue } from "../../src/server/queue/queue.ts";
 import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
 import { describePushes } from "./pushes.ts";
 import type { StoresUnderTest } from "./stores.ts";

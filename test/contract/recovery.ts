@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ClaimedJob, NewJob, Task } from "../../src/queue/job.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+import type { ClaimedJob, NewJob, Task } from "../../src/server/queue/job.ts";
+import type { Stores } from "../../src/server/queue/stores.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";

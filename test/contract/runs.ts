@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { LoopEntry } from "../../src/agent/record/trajectory.ts";
-import type { Database } from "../../src/queue/database.ts";
-import type { ClaimedJob } from "../../src/queue/job.ts";
-import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
-import { type OpenRuns, openRuns } from "../../src/queue/runs.ts";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+import type { Database } from "../../src/server/queue/database.ts";
+import type { ClaimedJob } from "../../src/server/queue/job.ts";
+import { openPostgresDatabase } from "../../src/server/queue/postgres-database.ts";
+import { type OpenRuns, openRuns } from "../../src/server/queue/runs.ts";
+import { openSqliteDatabase } from "../../src/server/queue/sqlite-database.ts";
+import type { Stores } from "../../src/server/queue/stores.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Stores } from "../../src/queue/stores.ts";
-import { dayOf, monthOf, type Spender, type Spending } from "../../src/queue/usage.ts";
+import type { Stores } from "../../src/server/queue/stores.ts";
+import { dayOf, monthOf, type Spender, type Spending } from "../../src/server/queue/usage.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
 import type { StoresUnderTest } from "./stores.ts";
 

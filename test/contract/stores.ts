@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Database } from "../../src/queue/database.ts";
-import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
+import type { Database } from "../../src/server/queue/database.ts";
+import { openPostgresDatabase } from "../../src/server/queue/postgres-database.ts";
 import {
   createStores,
   type DatabaseLocation,
   openStores,
   type StoreOptions,
   type Stores,
-} from "../../src/queue/stores.ts";
+} from "../../src/server/queue/stores.ts";
 import { sharedPostgres } from "../support/postgres.ts";
 
 /** Access of a suite to the stores of one database. `open` may be called again: the same data through another connection. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Stores } from "../../src/queue/stores.ts";
-import type { QuotaEntry, QuotaLimit } from "../../src/queue/usage.ts";
+import type { Stores } from "../../src/server/queue/stores.ts";
+import type { QuotaEntry, QuotaLimit } from "../../src/server/queue/usage.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const now = 1_000_000;

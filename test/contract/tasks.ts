@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Task } from "../../src/queue/job.ts";
-import type { Queue } from "../../src/queue/queue.ts";
+import type { Task } from "../../src/server/queue/job.ts";
+import type { Queue } from "../../src/server/queue/queue.ts";
 import { leaseMs, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
 

@@ -12,7 +12,7 @@ const code = "export const price = 1;\n";
 const changed = { "src/price.js": "export const price = 2;\n" };
 const config = (yaml: string): Files => ({ "src/price.js": code, ".github/hunkwise.yml": yaml });
 
-/** Slow tests cover the other reasons and events of a kind; test/webhooks and test/jobs test each decision. */
+/** Slow tests cover the other reasons and events of a kind; test/server/webhooks and test/server/jobs test each decision. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 /** Reviews that wait until a test releases them, by the title of the pull request. */

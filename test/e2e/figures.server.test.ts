@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import type { Insights } from "../../src/figures/insights.ts";
+import type { Insights } from "../../src/server/figures/insights.ts";
 import type { FakeScript } from "../support/fake-openai.ts";
 import { runCli } from "../support/run-cli.ts";
 import { finding, finish, numbers, onApp, patient, turn, until } from "./conformance-fixture.ts";

@@ -9,7 +9,7 @@ import { onPull, type PullOptions } from "./on-pull.ts";
 
 const { sandbox, skipped } = await sandboxFor("that a fix runs the tests of a pull request");
 
-/** The other cases differ only in the job's input; test/jobs/commands tests each of them. */
+/** The other cases differ only in the job's input; test/server/jobs/commands tests each of them. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 const path = "src/numbers.js";

@@ -5,9 +5,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { readEnv } from "../../src/config/env.ts";
 import { createPages } from "../../src/pages/pages.ts";
 import type { PagesEnv } from "../../src/pages/viewer.ts";
-import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
-import type { RunningServer } from "../../src/webhooks/http.ts";
-import { startServer } from "../../src/webhooks/server.ts";
+import { openSqliteStores, type Stores } from "../../src/server/queue/stores.ts";
+import type { RunningServer } from "../../src/server/webhooks/http.ts";
+import { startServer } from "../../src/server/webhooks/server.ts";
+import { logBook } from "../server/webhooks/support.ts";
 import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import { Browser, type Page } from "../support/browser.ts";
 import { TempFolder } from "../support/git-repo.ts";
@@ -16,7 +17,6 @@ import { authorizationRevokedPayload, revokeAuthorization } from "../support/git
 import type { Repository } from "../support/github-double/model.ts";
 import { fullName } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
-import { logBook } from "../webhooks/support.ts";
 
 /*
  * Log-in on the real web server with its real database, against the GitHub double. The page behind it shows what the person may see; the

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
+import { openSqliteDatabase } from "../../src/server/queue/sqlite-database.ts";
 import { type AppOptions, type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import { startChromium } from "../support/chromium.ts";
 import type { Repository } from "../support/github-double/model.ts";

@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { readEnv } from "../../src/config/env.ts";
 import { startSetup } from "../../src/pages/setup.ts";
 import { parseCsv } from "../pages/rendered.ts";
+import { logBook } from "../server/webhooks/support.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { seriousIssues, whyNoChromium } from "../support/chromium.ts";
 import type { FakeScript } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
-import { logBook } from "../webhooks/support.ts";
 import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 import { logIn, operatorLogin, type PagesApp, startPagesApp } from "./pages-fixture.ts";
 

@@ -10,7 +10,7 @@ import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts
  * Nothing is retried forever. A review works without the texts that it may not read and the budget that it may not spend.
  */
 
-/** The second of two cases that differ only in GitHub's answer; test/jobs and test/pull/github test each of them. */
+/** The second of two cases that differ only in GitHub's answer; test/server/jobs and test/pull/github test each of them. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 const base = { "src/numbers.js": numbers(60) };

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { RunSummary } from "../../src/records/run-summary.ts";
+import type { RunSummary } from "../../src/server/records/run-summary.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { writePermissions } from "../support/github-double/scenario.ts";
 import { runCli } from "../support/run-cli.ts";

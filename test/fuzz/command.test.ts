@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseCommand, speaksToAnother } from "../../src/webhooks/commands.ts";
+import { parseCommand, speaksToAnother } from "../../src/server/webhooks/commands.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 
 const comments = textOf([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Checked, type HealthDeps, health } from "../../src/pages/health.ts";
 import type { Viewer } from "../../src/pages/viewer.ts";
-import { createStores } from "../../src/queue/stores.ts";
+import { createStores } from "../../src/server/queue/stores.ts";
 import { appFor, operator, ownDatabase, parsePage, person } from "./rendered.ts";
 
 const fine: Checked = { name: "git", state: "ok", says: "2.39.5", remedy: null };

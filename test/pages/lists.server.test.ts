@@ -1,7 +1,7 @@
 import pg from "pg";
 import { describe } from "vitest";
-import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
-import { openReader } from "../../src/queue/reader.ts";
+import { openPostgresDatabase } from "../../src/server/queue/postgres-database.ts";
+import { openReader } from "../../src/server/queue/reader.ts";
 import { describePages } from "../contract/pages.ts";
 import { query, sharedPostgres } from "../support/postgres.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type NewJob, noticePriority } from "../../src/queue/job.ts";
-import { createStores, type Stores } from "../../src/queue/stores.ts";
+import { type NewJob, noticePriority } from "../../src/server/queue/job.ts";
+import { createStores, type Stores } from "../../src/server/queue/stores.ts";
 import { commandJob, leaseMs, reviewJob } from "../contract/jobs.ts";
 import { type OwnDatabase, ownDatabase, pagesOf, parsePage, person } from "./rendered.ts";
 

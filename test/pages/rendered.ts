@@ -9,9 +9,9 @@ import { now } from "../../src/pages/now.ts";
 import { review } from "../../src/pages/review.ts";
 import { reviews } from "../../src/pages/reviews.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "../../src/pages/viewer.ts";
-import type { Run } from "../../src/queue/database.ts";
-import { openReader } from "../../src/queue/reader.ts";
-import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
+import type { Run } from "../../src/server/queue/database.ts";
+import { openReader } from "../../src/server/queue/reader.ts";
+import { openSqliteDatabase } from "../../src/server/queue/sqlite-database.ts";
 
 export const dayMs = 86_400_000;
 

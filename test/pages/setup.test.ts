@@ -9,8 +9,8 @@ import type { RawEnv } from "../../src/config/variables.ts";
 import { registerSecret } from "../../src/core/secrets/live-secrets.ts";
 import { withoutSecrets } from "../../src/core/secrets/redact.ts";
 import { type RunningSetup, startSetup } from "../../src/pages/setup.ts";
-import { handledEvents } from "../../src/webhooks/decide.ts";
-import { logBook, newFolder, privateKey, smallServer, testEnv } from "../webhooks/support.ts";
+import { handledEvents } from "../../src/server/webhooks/decide.ts";
+import { logBook, newFolder, privateKey, smallServer, testEnv } from "../server/webhooks/support.ts";
 
 let folder: string;
 let github: Awaited<ReturnType<typeof smallServer>>;

@@ -1,4 +1,4 @@
-import type { PaidTurn, Payer, Spender } from "../../src/queue/usage.ts";
+import type { PaidTurn, Payer, Spender } from "../../src/server/queue/usage.ts";
 
 /** A model turn that took this many tokens. */
 export const paidTurn = ({ tokens, costUsd }: { tokens: number; costUsd: number | null }): PaidTurn => ({

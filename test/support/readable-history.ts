@@ -1,4 +1,4 @@
-import type { Run } from "../../src/queue/database.ts";
+import type { Run } from "../../src/server/queue/database.ts";
 import { sampleDropped, sampleFinding, sampleResult } from "../report/sample-result.ts";
 import { deriveHistory, firstRepository, seededId, seedHistory } from "./seeded-history.ts";
 

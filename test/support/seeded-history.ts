@@ -1,5 +1,5 @@
-import type { Database, Run } from "../../src/queue/database.ts";
-import { dayOf } from "../../src/queue/usage.ts";
+import type { Database, Run } from "../../src/server/queue/database.ts";
+import { dayOf } from "../../src/server/queue/usage.ts";
 
 /** What a server has on record after a while: the same for the same sizes, in either database. */
 export interface HistorySize {

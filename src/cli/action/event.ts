@@ -5,11 +5,11 @@ import { withOverrides } from "../../config/overrides.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { type Severity, severities } from "../../core/finding.ts";
-import { eventReview } from "../../jobs/new-jobs.ts";
 import type { PullRequest, PullRequestApi } from "../../pull/github/pull-request-api.ts";
 import { hasWriteAccess } from "../../pull/ledger/authority.ts";
-import type { NewJob, RepositoryRef } from "../../queue/job.ts";
-import { decide } from "../../webhooks/decide.ts";
+import { eventReview } from "../../server/jobs/new-jobs.ts";
+import type { NewJob, RepositoryRef } from "../../server/queue/job.ts";
+import { decide } from "../../server/webhooks/decide.ts";
 
 /** Jobs of an Action have no installation; their stores live as long as they do. */
 const installation = 1;

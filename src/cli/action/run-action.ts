@@ -9,16 +9,6 @@ import { programPath } from "../../config/process-env.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { registerSecret } from "../../core/secrets/live-secrets.ts";
-import { createUsageLimits } from "../../jobs/budgets.ts";
-import { createCheckoutPull, createPushBranch } from "../../jobs/checkout-pull.ts";
-import { basic, createTokenAccess } from "../../jobs/github-access.ts";
-import {
-  type GitHubAccess,
-  noRecord,
-  type OpenJob,
-  type UnopenedDependencies,
-} from "../../jobs/job-dependencies.ts";
-import { createJobHandler, type JobHandler } from "../../jobs/job-handler.ts";
 import { actionsSlug, tokenIdentity } from "../../pull/github/app-client.ts";
 import type { CheckRunUpdate, PullRequestApi } from "../../pull/github/pull-request-api.ts";
 import { createRateLimiter } from "../../pull/github/rate-limit.ts";
@@ -28,12 +18,22 @@ import { closeCheckRun } from "../../pull/publish/check-run.ts";
 import { reviewedAs } from "../../pull/publish/commit-check.ts";
 import { cancelledConclusion, failedConclusion } from "../../pull/publish/conclusions.ts";
 import { sealedPull, sealedRepository } from "../../pull/publish/sealed-api.ts";
-import type { JobOutcome, NewJob, Task } from "../../queue/job.ts";
-import type { JobTools } from "../../queue/run-job.ts";
-import { openStores } from "../../queue/stores.ts";
-import { startWorker } from "../../queue/worker.ts";
 import { Disk } from "../../repo/git/disk.ts";
 import { requireGit } from "../../repo/git/run-git.ts";
+import { createUsageLimits } from "../../server/jobs/budgets.ts";
+import { createCheckoutPull, createPushBranch } from "../../server/jobs/checkout-pull.ts";
+import { basic, createTokenAccess } from "../../server/jobs/github-access.ts";
+import {
+  type GitHubAccess,
+  noRecord,
+  type OpenJob,
+  type UnopenedDependencies,
+} from "../../server/jobs/job-dependencies.ts";
+import { createJobHandler, type JobHandler } from "../../server/jobs/job-handler.ts";
+import type { JobOutcome, NewJob, Task } from "../../server/queue/job.ts";
+import type { JobTools } from "../../server/queue/run-job.ts";
+import { openStores } from "../../server/queue/stores.ts";
+import { startWorker } from "../../server/queue/worker.ts";
 import { removeTree } from "../../tasks/prove/proof/environment.ts";
 import { ReviewResult } from "../../tasks/shapes/review-result.ts";
 import { createModels } from "../create-model.ts";

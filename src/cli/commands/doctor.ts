@@ -169,7 +169,7 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
   const { databaseUrl, dataDir: dataFolder } = env;
   let where = "";
   if (databaseUrl !== null) {
-    const { inspectPostgres } = await import("../../queue/postgres-database.ts");
+    const { inspectPostgres } = await import("../../server/queue/postgres-database.ts");
     const { version, isSetUp, mayCreate } = await inspectPostgres(databaseUrl);
     where = `Postgres ${version}: `;
     if (!isSetUp && !mayCreate) throw mayNotCreate(version);
@@ -177,7 +177,7 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
   } else if (!(await stat(join(dataFolder, "queue.db")).catch(() => null))) {
     return ok("will be created at the first start");
   }
-  const { openStores } = await import("../../queue/stores.ts");
+  const { openStores } = await import("../../server/queue/stores.ts");
   const { queue } = await openStores({ databaseUrl, dataFolder });
   try {
     await queue.check();
@@ -204,7 +204,7 @@ async function checkGitHub(env: Env): Promise<Diagnosis> {
       "Run `hunkwise serve` and open its page to create the App.",
     );
   }
-  const { createProbot, appIdentity } = await import("../../webhooks/app-auth.ts");
+  const { createProbot, appIdentity } = await import("../../server/webhooks/app-auth.ts");
   const { createLogger } = await import("../../core/logger.ts");
   const { slug } = await appIdentity(createProbot(env.app, env.github, createLogger("silent")))();
   return ok(`${env.github.host} knows the App ${slug}`);

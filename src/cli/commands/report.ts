@@ -1,6 +1,8 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { readRunsPlace } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
+import { dollars, duration, plural, thousands } from "../../report/outcome.ts";
+import { columns, plainLine, type Style, wrap } from "../../report/terminal-style.ts";
 import {
   type Breakdown,
   breakdownCsv,
@@ -15,12 +17,10 @@ import {
   share,
   tokensOf,
   weeksSince,
-} from "../../figures/insights.ts";
-import { recountJob } from "../../jobs/new-jobs.ts";
-import { openReader } from "../../queue/reader.ts";
-import { type DatabaseLocation, openStores } from "../../queue/stores.ts";
-import { dollars, duration, plural, thousands } from "../../report/outcome.ts";
-import { columns, plainLine, type Style, wrap } from "../../report/terminal-style.ts";
+} from "../../server/figures/insights.ts";
+import { recountJob } from "../../server/jobs/new-jobs.ts";
+import { openReader } from "../../server/queue/reader.ts";
+import { type DatabaseLocation, openStores } from "../../server/queue/stores.ts";
 import { type CommandContext, type CommandIo, examples, optionText, paragraphs } from "../command.ts";
 import { styleOf, write } from "../output.ts";
 

@@ -6,11 +6,11 @@ import { readRunsPlace } from "../../config/server-env.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { redactStrings } from "../../core/secrets/redact.ts";
 import { escapeUnseen } from "../../core/text/escape-invisible.ts";
-import { askedBy, taskName } from "../../queue/job.ts";
-import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../../queue/runs.ts";
-import { lastReview, paidFor, summaryOf } from "../../records/run-summary.ts";
 import { dollars, thousands } from "../../report/outcome.ts";
 import { clip, columns, createStyle, plainLine } from "../../report/terminal-style.ts";
+import { askedBy, taskName } from "../../server/queue/job.ts";
+import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../../server/queue/runs.ts";
+import { lastReview, paidFor, summaryOf } from "../../server/records/run-summary.ts";
 import {
   type CommandContext,
   type CommandIo,

@@ -4,7 +4,7 @@ import { isInPackage } from "../../config/folders.ts";
 import { readServerEnv } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Worker } from "../../queue/worker.ts";
+import type { Worker } from "../../server/queue/worker.ts";
 import { type CommandContext, type CommandIo, examples, paragraphs } from "../command.ts";
 import type { App } from "../open-app.ts";
 import { programVersion } from "../output.ts";
@@ -99,7 +99,7 @@ async function serveApp(
   signal: AbortSignal,
 ): Promise<void> {
   const { openApp } = await import("../open-app.ts");
-  const { startServer } = await import("../../webhooks/server.ts");
+  const { startServer } = await import("../../server/webhooks/server.ts");
   const app = await openApp(env, credentials, log, signal);
   const { stores, probot, health, metrics } = app;
   let pages: Awaited<ReturnType<typeof openPages>> | undefined;
@@ -138,8 +138,8 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAc
   }
   const { allRoutes, createPages } = await import("../../pages/pages.ts");
   const { checkAll } = await import("./doctor.ts");
-  const { openReader } = await import("../../queue/reader.ts");
-  const { installationConcurrency } = await import("../../queue/stores.ts");
+  const { openReader } = await import("../../server/queue/reader.ts");
+  const { installationConcurrency } = await import("../../server/queue/stores.ts");
   const { databaseUrl, dataDir: dataFolder, retentionMs } = env;
   const reader = await openReader({ databaseUrl, dataFolder });
   const { webUrl } = env.github;
@@ -175,7 +175,7 @@ async function reconcile(
   signal: AbortSignal,
 ): Promise<void> {
   const { queue, notes } = stores;
-  const { keepReconciling } = await import("../../jobs/reconcile/reconcile-app.ts");
+  const { keepReconciling } = await import("../../server/jobs/reconcile/reconcile-app.ts");
   void keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log }, signal);
 }
 
@@ -186,7 +186,7 @@ async function startOperator({ metricsHost: host, metricsPort }: Env, { health, 
     const said = await health.readiness();
     return said.ready ? said : null;
   };
-  const { startOperatorServer } = await import("../../webhooks/server.ts");
+  const { startOperatorServer } = await import("../../server/webhooks/server.ts");
   const exposition = () => metrics.exposition(readQueue);
   return startOperatorServer({ host, port: metricsPort, health, log, exposition });
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { checks } from "../../../src/cli/commands/doctor.ts";
 import type { Env } from "../../../src/config/env.ts";
-import { openStores } from "../../../src/queue/stores.ts";
+import { openStores } from "../../../src/server/queue/stores.ts";
 import { reviewJob } from "../../contract/jobs.ts";
 import { query, sharedPostgres } from "../../support/postgres.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openSqliteStores } from "../../../src/queue/stores.ts";
-import { weekOf } from "../../../src/queue/usage.ts";
+import { openSqliteStores } from "../../../src/server/queue/stores.ts";
+import { weekOf } from "../../../src/server/queue/usage.ts";
 import { reviewJob } from "../../contract/jobs.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 import { runCli } from "../../support/run-cli.ts";

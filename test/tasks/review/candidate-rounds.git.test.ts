@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunEntry, UnitEntry } from "../../../src/agent/record/trajectory.ts";
 import { emptyState } from "../../../src/core/ledger/state.ts";
-import { historyOf } from "../../../src/jobs/prompt-context.ts";
+import { historyOf } from "../../../src/server/jobs/prompt-context.ts";
 import type { Analyzer, Diagnostic } from "../../../src/tasks/rules/analyzers/analyzer.ts";
 import type { ReviewResult } from "../../../src/tasks/shapes/review-result.ts";
 import type { ScriptedTurn } from "../../support/scripted.ts";

@@ -1,0 +1,425 @@
+import { stringify } from "yaml";
+import { z } from "zod";
+import { AppError } from "../../core/errors.ts";
+import { toolOf } from "../../core/finding.ts";
+import { csvLine } from "../../report/csv.ts";
+import type { Run } from "../queue/database.ts";
+import { idList, idsIn } from "../queue/reader.ts";
+import { weekOf } from "../queue/usage.ts";
+
+/*
+ * What reviews cost, and what came of them, over whole weeks (Monday to Sunday, UTC). Names are snake_case because the shapes leave the
+ * process: `hunkwise report --format json` and the page print the same.
+ */
+
+/** What became of findings. Counted in the week in which their pull request closed. */
+const Outcomes = z.strictObject({
+  /** That people saw, of all pull requests that closed. */
+  delivered: z.int(),
+  fixed: z.int(),
+  dismissed: z.int(),
+  ignored: z.int(),
+  unclear: z.int(),
+  withdrawn: z.int(),
+  unmerged: z.int(),
+  thumbs_up: z.int(),
+  thumbs_down: z.int(),
+});
+export type Outcomes = z.infer<typeof Outcomes>;
+
+/** Counted in the week in which the run ended. */
+const Runs = z.strictObject({
+  reviews: z.int(),
+  quiet: z.int(),
+  complete: z.int(),
+  skipped: z.int(),
+  failed: z.int(),
+  other: z.int(),
+});
+
+/** Counted in the week in which a model was paid. */
+const Paid = z.strictObject({
+  turns: z.int(),
+  prompt_tokens: z.int(),
+  cached_tokens: z.int(),
+  completion_tokens: z.int(),
+  cost_usd: z.number(),
+  /** Turns without a known price; their cost is missing in `cost_usd`. */
+  unpriced: z.int(),
+});
+
+/** Pull requests that were reviewed and then closed. */
+const Pulls = z.strictObject({ merged: z.int(), closed: z.int() });
+
+const Line = z.strictObject({ ...Outcomes.shape, ...Runs.shape, ...Paid.shape, ...Pulls.shape });
+/** All counts of a week, a repository, or the whole period. */
+export type Line = z.infer<typeof Line>;
+
+/** The middle value, and the one that nine of ten do not exceed, in milliseconds. */
+interface Spread {
+  median_ms: number;
+  p90_ms: number;
+}
+
+/** A kind of findings in a repository that people dismiss again and again. */
+export interface OftenDismissed {
+  repository: string;
+  dimension: "rule" | "source" | "category";
+  value: string;
+  dismissed: number;
+  fixed: number;
+  /** Of merged pull requests. */
+  findings: number;
+}
+
+export interface Insights {
+  /** The first Monday, and the last Sunday. */
+  period: { from: string; to: string };
+  totals: Line;
+  /** Each week of the period, oldest first. */
+  weeks: ({ week: string } & Line)[];
+  repositories: ({ id: number; name: string } & Line)[];
+  /** By what the findings are; `value` is empty if they do not say. Null if it was left out. */
+  by: Record<Dimension, ({ value: string } & Outcomes)[]> | null;
+  /** The clearest first. */
+  often_dismissed: OftenDismissed[];
+  models: ({ model: string } & z.infer<typeof Paid>)[];
+  /** Of the runs that published a review in the last 13 weeks of the period; null if there is none. */
+  times: { waiting: Spread; running: Spread } | null;
+}
+
+export const dimensions = ["severity", "category", "rule", "source"] as const;
+export type Dimension = (typeof dimensions)[number];
+
+const noLine = Line.parse(Object.fromEntries(Object.keys(Line.shape).map((name) => [name, 0])));
+
+interface InsightsQuestion {
+  /** Ids of repositories; null for all. */
+  repositories: readonly number[] | null;
+  /** Mondays, both included. */
+  from: string;
+  to: string;
+  /** Leaves out what the findings are if that would take long: for more than 300 repositories and 26 weeks. */
+  isQuick?: boolean;
+}
+
+/**
+ * The id of a repository that the figures know, by "owner/name" without regard to case.
+ * @throws AppError `usage` if there is none
+ */
+export async function repositoryNamed(run: Run, name: string): Promise<number> {
+  const sql = "SELECT id FROM repository WHERE lower(owner || '/' || name) = :name ORDER BY id DESC LIMIT 1";
+  const [row] = (await run(sql, { name: name.toLowerCase() })).rows;
+  if (row) return z.object({ id: z.int() }).parse(row).id;
+  throw new AppError("usage", `no review of the repository '${name}' is on record`, {
+    remedy: "Write it as owner/name. `hunkwise report` lists all that are.",
+  });
+}
+
+/** Beyond both, a database sorts for longer than a person waits. */
+const wide = { repositories: 300, weeks: 26 };
+/** Fewer dismissals are no habit. */
+const leastDismissed = 5;
+/** Times are compared one by one, so only those of the last weeks. */
+const timedWeeks = 13;
+const weekMs = 7 * 86_400_000;
+
+/** The whole weeks from the one with the day `days` ago to the present one. */
+export const weeksSince = (days: number, now: number): Pick<InsightsQuestion, "from" | "to"> => ({
+  from: weekOf(now - days * 86_400_000),
+  to: weekOf(now),
+});
+
+/** Where each kind of count is: summed up by the database, because a year of many repositories has many rows. */
+const sources = {
+  outcomes: { shape: Outcomes, from: "outcome_week", where: "dimension = 'all'" },
+  runs: { shape: Runs, from: "run_week", where: "1 = 1" },
+  paid: { shape: Paid, from: "model_week", where: "1 = 1" },
+  pulls: {
+    shape: Pulls,
+    from: `(SELECT repository, closed_week AS week, CASE WHEN state = 'merged' THEN 1 ELSE 0 END AS merged,
+      CASE WHEN state = 'closed' THEN 1 ELSE 0 END AS closed FROM pull) AS closed_pull`,
+    where: "week IS NOT NULL",
+  },
+} as const;
+type Source = keyof typeof sources;
+
+const sums = (shape: z.ZodObject) =>
+  Object.keys(shape.shape)
+    .map((name) =>
+      name === "cost_usd" ? "sum(cost_usd) AS cost_usd" : `CAST(sum(${name}) AS BIGINT) AS ${name}`,
+    )
+    .join(", ");
+
+/** The statements for one question: about all repositories, or the listed ones. */
+function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">) {
+  const ids = repositories === null ? "SELECT id FROM repository" : idsIn("ids");
+  const inWeeks = `repository IN (${ids}) AND week BETWEEN :from AND :to`;
+  const published = `FROM run WHERE repository IN (${ids}) AND ended_at >= :since AND ended_at < :until
+    AND posted IS NOT NULL AND started_at IS NOT NULL`;
+  return {
+    counts: (source: Source, by: "week" | "repository") => {
+      const { shape, from, where } = sources[source];
+      return `SELECT ${by} AS name, ${sums(shape)} FROM ${from} WHERE ${where} AND ${inWeeks} GROUP BY ${by}`;
+    },
+    dimensions: `SELECT dimension, value, ${sums(Outcomes)} FROM outcome_week
+      WHERE dimension IN ('severity', 'category', 'rule', 'source') AND ${inWeeks} GROUP BY dimension, value`,
+    oftenDismissed: `SELECT repository, dimension, value, CAST(sum(dismissed) AS BIGINT) AS dismissed, CAST(sum(fixed) AS BIGINT) AS fixed,
+        CAST(sum(delivered) - sum(unmerged) AS BIGINT) AS findings FROM outcome_week
+      WHERE dimension IN ('category', 'rule', 'source') AND ${inWeeks} GROUP BY repository, dimension, value
+      HAVING sum(dismissed) >= ${leastDismissed} AND 2 * sum(dismissed) >= sum(delivered) - sum(unmerged)`,
+    models: `SELECT model, ${sums(Paid)} FROM model_week WHERE ${inWeeks} GROUP BY model ORDER BY model`,
+    spread: (value: string) => `SELECT value FROM
+      (SELECT ${value} AS value, row_number() OVER (ORDER BY ${value}) AS n, count(*) OVER () AS total ${published}) AS ranked
+      WHERE n = (total + 1) / 2 OR n = (total * 9 + 9) / 10 ORDER BY n`,
+    names: `SELECT id, owner, name FROM repository WHERE id IN (${ids})`,
+  };
+}
+
+const DimensionRows = z.array(Outcomes.extend({ dimension: z.enum(dimensions), value: z.string() }));
+const ModelRows = z.array(Paid.extend({ model: z.string() }));
+const DismissedRows = z.array(
+  z.object({
+    repository: z.int(),
+    dimension: z.enum(["rule", "source", "category"]),
+    value: z.string(),
+    dismissed: z.int(),
+    fixed: z.int(),
+    findings: z.int(),
+  }),
+);
+const SpreadRows = z.array(z.object({ value: z.int() }));
+const NameRows = z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() }));
+
+/** Reads the figures of a period. The numbers are those of the rows at this moment. */
+export async function readInsights(run: Run, question: InsightsQuestion): Promise<Insights> {
+  const { from, to, repositories } = question;
+  const statements = statementsFor(question);
+  const ids = repositories === null ? {} : { ids: idList(repositories) };
+  const ask = async <T>(shape: z.ZodType<T>, sql: string, parameters: object) =>
+    shape.parse((await run(sql, { ...ids, ...parameters })).rows);
+  const weeks = { from, to };
+  const names = await ask(NameRows, statements.names, {});
+  const isWide = names.length > wide.repositories && mondays(from, to).length > wide.weeks;
+  const hasBreakdowns = !(question.isQuick && isWide);
+  const until = Date.parse(to) + weekMs;
+  const times = { since: Math.max(Date.parse(from), until - timedWeeks * weekMs), until };
+  const lines = async (by: "week" | "repository") => {
+    const found = new Map<string | number, Line>();
+    for (const source of Object.keys(sources) as Source[]) {
+      const Row = z.array(sources[source].shape.extend({ name: z.union([z.string(), z.int()]) }));
+      for (const { name, ...counts } of await ask<({ name: string | number } & Partial<Line>)[]>(
+        Row,
+        statements.counts(source, by),
+        weeks,
+      ))
+        found.set(name, { ...(found.get(name) ?? noLine), ...counts });
+    }
+    return found;
+  };
+  const [ofWeek, ofRepository, byDimension, models, dismissed, waiting, running] = await Promise.all([
+    lines("week"),
+    lines("repository"),
+    hasBreakdowns ? ask(DimensionRows, statements.dimensions, weeks) : null,
+    ask(ModelRows, statements.models, weeks),
+    hasBreakdowns ? ask(DismissedRows, statements.oftenDismissed, weeks) : [],
+    ask(SpreadRows, statements.spread("started_at - stored_at"), times),
+    ask(SpreadRows, statements.spread("ended_at - started_at"), times),
+  ]);
+  const nameOf = new Map(names.map(({ id, owner, name }) => [id, `${owner}/${name}`]));
+  const totals = { ...noLine };
+  for (const line of ofWeek.values()) add(totals, line);
+  return {
+    period: { from, to: new Date(Date.parse(to) + weekMs - 1).toISOString().slice(0, 10) },
+    totals,
+    weeks: mondays(from, to).map((week) => ({ week, ...(ofWeek.get(week) ?? noLine) })),
+    repositories: [...ofRepository]
+      .map(([id, line]) => ({ id: Number(id), name: nameOf.get(Number(id)) ?? String(id), ...line }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    by:
+      byDimension &&
+      (Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"]),
+    models,
+    often_dismissed: dismissed
+      .map(({ repository, ...row }) => ({ repository: nameOf.get(repository) ?? String(repository), ...row }))
+      .filter(({ dimension, value }) => value !== "" && !(dimension === "source" && value === "model"))
+      .toSorted((a, b) => b.dismissed - b.fixed - (a.dismissed - a.fixed)),
+    times: spreadOf(waiting, running),
+  };
+}
+
+function ofDimension(rows: z.infer<typeof DimensionRows>, wanted: Dimension) {
+  return rows
+    .filter(({ dimension }) => dimension === wanted)
+    .map(({ dimension: _, ...row }) => row)
+    .toSorted((a, b) => b.delivered - a.delivered || (a.value < b.value ? -1 : 1));
+}
+
+function spreadOf(...all: z.infer<typeof SpreadRows>[]): Insights["times"] {
+  const [waiting, running] = all.map(([median, p90 = median]): Spread | null =>
+    median && p90 ? { median_ms: median.value, p90_ms: p90.value } : null,
+  );
+  return waiting && running ? { waiting, running } : null;
+}
+
+function add(sum: Line, counts: Line): void {
+  for (const [name, count] of Object.entries(counts)) sum[name as keyof Line] += count;
+}
+
+/** Every Monday from one to another. */
+function mondays(from: string, to: string): string[] {
+  const weeks: string[] = [];
+  for (let at = Date.parse(from); at <= Date.parse(to); at += weekMs) weeks.push(weekOf(at));
+  return weeks;
+}
+
+/** What a number of the insights means. */
+interface Definition {
+  name: string;
+  means: string;
+}
+
+/** Fewer findings than this say too little for a share. */
+const leastForShare = 20;
+
+/** The definitions in the words that the page, the report and the documents print. */
+export const definitions: readonly Definition[] = [
+  {
+    name: "Week",
+    means: "Monday to Sunday, UTC. A period is made of whole weeks; the last one is not over yet.",
+  },
+  { name: "Review", means: "A run that published a review. It counts in the week in which it ended." },
+  { name: "Quiet review", means: "A review that showed no finding for the first time." },
+  {
+    name: "Cost",
+    means:
+      "What the turns of models cost in the week in which they were made, also those of runs that failed. Turns without a known price are not in it.",
+  },
+  {
+    name: "Findings",
+    means:
+      "Findings that people saw (in comments, annotations or a summary) on pull requests that closed in the week. So the findings of open pull requests are not counted yet.",
+  },
+  { name: "Fixed", means: "A later review found that the code no longer has the fault, before the merge." },
+  {
+    name: "Dismissed",
+    means:
+      "A person with write access decided to leave the code as it is: by a command, a reply, a thumbs down, a resolved thread, a deleted comment or the page.",
+  },
+  { name: "Ignored", means: "Open at the merge: nobody changed its lines or decided about it." },
+  {
+    name: "Unclear",
+    means: "Its lines had changed at the merge, and no review has checked since whether that fixed it.",
+  },
+  {
+    name: "Withdrawn",
+    means:
+      "A later review no longer reported it, although its code had not changed. Findings without a comment count as fixed.",
+  },
+  {
+    name: "Not merged",
+    means: "Its pull request was closed without a merge. Nothing is said about these findings.",
+  },
+  {
+    name: "Thumbs",
+    means:
+      "Reactions of people on the comments of these findings, as they were when the pull request closed.",
+  },
+  {
+    name: "Share",
+    means: `Of the findings whose pull request was merged. Shown only from ${leastForShare} on; below that, only counts.`,
+  },
+  {
+    name: "Waiting, running",
+    means:
+      "From the event to the start, and from the start to the end of a review; the middle value of the last 13 weeks of the period.",
+  },
+];
+
+/** Findings of merged pull requests: the whole of which shares are parts. */
+export const judged = ({ delivered, unmerged }: Pick<Outcomes, "delivered" | "unmerged">): number =>
+  delivered - unmerged;
+
+/** A part of a whole as a percentage, "60%"; null if the whole is too small. */
+export function share(part: number, whole: number): string | null {
+  return whole < leastForShare ? null : `${Math.round((part / whole) * 100)}%`;
+}
+
+/** All tokens of a line. */
+export const tokensOf = ({
+  prompt_tokens,
+  completion_tokens,
+}: Pick<Line, "prompt_tokens" | "completion_tokens">): number => prompt_tokens + completion_tokens;
+
+/** A breakdown of the insights. */
+export const breakdowns = ["repository", "week", "severity", "category", "rule", "source", "model"] as const;
+export type Breakdown = (typeof breakdowns)[number];
+
+/** The rows of a breakdown: a name and numbers by column. */
+export function rowsBy(
+  insights: Insights,
+  by: Breakdown,
+): { name: string; numbers: Record<string, number> }[] {
+  switch (by) {
+    case "repository":
+      return insights.repositories.map(({ id: _, name, ...numbers }) => ({ name, numbers }));
+    case "week":
+      return insights.weeks.map(({ week: name, ...numbers }) => ({ name, numbers }));
+    case "model":
+      return insights.models.map(({ model: name, ...numbers }) => ({ name, numbers }));
+    default:
+      return (insights.by?.[by] ?? []).map(({ value: name, ...numbers }) => ({
+        name: name || "none",
+        numbers,
+      }));
+  }
+}
+
+/** A breakdown as CSV: its names, and every number. */
+export function breakdownCsv(insights: Insights, by: Breakdown): string {
+  const rows = rowsBy(insights, by);
+  const names = Object.keys(rows[0]?.numbers ?? {});
+  const lines = rows.map(({ name, numbers }) => csvLine([name, ...names.map((one) => numbers[one] ?? null)]));
+  return [csvLine([by, ...names]), ...lines].join("");
+}
+
+/** A change of the configuration that a person may make, because people dismiss a kind of findings. */
+interface Demotion {
+  /** What it does, as a sentence. */
+  does: string;
+  /** Lines for `.github/hunkwise.yml`; null if there is no single right one. */
+  lines: string | null;
+}
+
+/** What an instruction says of findings of a category that people keep dismissing. */
+export const severeOnly = (category: string): string =>
+  `Report a finding of the category ${category} only if its severity is high or critical.`;
+
+/** What a repository can do about findings that its people dismiss again and again. A person decides. */
+export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed): Demotion {
+  const evidence = `people dismissed ${dismissed} of ${findings}`;
+  switch (dimension) {
+    case "rule":
+      return {
+        does: `Lower the severity of the rule ${value}, say more exactly what it means, or narrow its files: ${evidence} of its findings.`,
+        lines: null,
+      };
+    case "source":
+      return toolOf(value) === null
+        ? {
+            does: `Switch the rule ${value} off, or only for some files: ${evidence} of its findings.`,
+            lines: stringify({ rules: { [value]: "off" } }),
+          }
+        : {
+            does: `Switch it off in ${toolOf(value)}, whose results these are: ${evidence}.`,
+            lines: null,
+          };
+    case "category":
+      return {
+        does: `Ask the reviewer to report findings about ${value} only if they are severe: ${evidence}.`,
+        lines: stringify({
+          instructions: [{ path: "**", text: severeOnly(value) }],
+        }),
+      };
+  }
+}

@@ -1,0 +1,154 @@
+import { errorLine } from "../../core/errors.ts";
+import type { Finding } from "../../core/finding.ts";
+import type { Ledger, PostedFinding } from "../../core/ledger/entry.ts";
+import type { PullRequest } from "../../pull/github/pull-request-api.ts";
+import type { Figures, FindingFigure, FindingWords, PullFigures, PullKey } from "../queue/figures.ts";
+import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
+import { jobFields, type WorkerLog } from "../queue/run-job.ts";
+
+type Counted = PullFigures["findings"][number];
+
+/** What a published review did with its findings; those of earlier reviews are in the ledger. */
+interface PublishedFindings {
+  /** Earlier findings, as they were before the review was published. */
+  entries: readonly PostedFinding[];
+  posted: readonly Finding[];
+  annotated: readonly Finding[];
+  listed: readonly { finding: Finding }[];
+  /** Findings that an earlier review had posted. `entry` is null if only annotations of this commit show them. */
+  standing: readonly { finding: Finding; entry: PostedFinding | null }[];
+  /** Earlier findings that this review answered. */
+  fixed: readonly { entry: PostedFinding; state: "fixed" | "withdrawn"; reason: string }[];
+  /** Earlier findings without a comment that are fixed now. */
+  settled: readonly { path: string; title: string }[];
+  /** The comments of this review, by the ids of their findings. */
+  comments: readonly { finding: string; id: number; url: string }[];
+}
+
+/** The pull request of a task. */
+export const pullKey = ({ repository, pull }: { repository: RepositoryRef; pull: number }): PullKey => ({
+  installation: repository.installation,
+  repository: repository.id,
+  pull,
+});
+
+/** Stores figures, if this process counts any. Never rejects: they are a derived copy, and the next review writes them again. */
+export async function countFindings(
+  pull: PullFigures,
+  job: ClaimedJob,
+  { record: { figures }, log }: { record: { figures: Pick<Figures, "write"> }; log: Pick<WorkerLog, "warn"> },
+): Promise<void> {
+  await figures.write(pull).catch((err: unknown) => {
+    log.warn({ ...jobFields(job), err }, `The figures of the findings were not stored: ${errorLine(err)}`);
+  });
+}
+
+/** The figures of a pull request as its ledger shows it. */
+export function figuresOfLedger(
+  key: PullKey,
+  pull: Pick<PullRequest, "state" | "closed">,
+  { entries, state }: Pick<Ledger, "entries" | "state">,
+): PullFigures {
+  const carried = state.carried.flatMap(({ finding, standing, by = null }): Counted[] => {
+    if (standing === "unpublished") return [];
+    const { figure, words } = uncommented(finding, standing === "annotated" ? "annotation" : "summary");
+    if (standing !== "dismissed") return [{ figure, words }];
+    return [{ figure: { ...figure, state: "dismissed", dismissal: { by, how: "command" } }, words }];
+  });
+  const commented = entries.filter(({ comment }) => comment !== null);
+  return {
+    ...key,
+    ...stateOf(pull),
+    findings: [...commented.map((entry) => entryFigure(entry)), ...carried],
+    deleted: entries.filter(({ comment }) => comment === null).map(({ id }) => id),
+    // The ledger does not say why a finding without a comment is gone.
+    settled: null,
+  };
+}
+
+/** The figures of a pull request after a review. */
+export function figuresOfReview(key: PullKey, review: PublishedFindings): PullFigures {
+  const { entries } = review;
+  const answered = new Map(review.fixed.map(({ entry, ...how }) => [entry, how]));
+  const own = new Map(review.comments.map((one) => [one.finding, one]));
+  const earlier = entries
+    .filter(({ comment }) => comment !== null && !review.comments.some(({ id }) => id === comment))
+    .map((entry) => entryFigure(entry, answered.get(entry)));
+  const posted = review.posted.flatMap((finding) => {
+    const comment = own.get(finding.id);
+    return comment ? [commented(finding, comment)] : [];
+  });
+  const visible = review.standing.flatMap(({ finding, entry }) => (entry === null ? [finding] : []));
+  return {
+    ...key,
+    state: "open",
+    closedAt: null,
+    findings: [
+      ...earlier,
+      ...posted,
+      ...[...review.annotated, ...visible].map((finding) => uncommented(finding, "annotation")),
+      ...review.listed.map(({ finding }) => uncommented(finding, "summary")),
+    ],
+    deleted: entries.filter(({ comment }) => comment === null).map(({ id }) => id),
+    settled: review.settled,
+  };
+}
+
+function stateOf({ state, closed }: Pick<PullRequest, "state" | "closed">) {
+  if (state === "open" || closed === null) return { state: "open", closedAt: null } as const;
+  return { state: closed.isMerged ? "merged" : "closed", closedAt: closed.at } as const;
+}
+
+function entryFigure(
+  entry: PostedFinding,
+  answer?: { state: "fixed" | "withdrawn"; reason: string },
+): Counted {
+  const { id, comment, severity, category, source, rule, dismissal, thumbs, title, path, url } = entry;
+  const figure: FindingFigure = {
+    key: String(comment),
+    id,
+    comment,
+    place: "comment" as const,
+    severity,
+    category,
+    source,
+    rule: rule ?? null,
+    thumbs,
+    state: answer?.state ?? entry.state,
+    dismissal: answer ? null : dismissal && { by: dismissal.by, how: dismissal.how },
+  };
+  const line = entry.line ?? entry.original_line;
+  const reason = (answer ? answer.reason : dismissal?.reason) ?? null;
+  return { figure, words: { title, path, line, url, reason } };
+}
+
+function commented(finding: Finding, { id: comment, url }: { id: number; url: string }): Counted {
+  const figure = { ...base(finding), key: String(comment), comment, place: "comment" as const };
+  return { figure, words: wordsOf(finding, url) };
+}
+
+function uncommented(finding: Finding, place: "annotation" | "summary"): Counted {
+  return {
+    figure: { ...base(finding), key: finding.id, comment: null, place },
+    words: wordsOf(finding, null),
+  };
+}
+
+const base = ({ id, severity, category, source, rule }: Finding) => ({
+  id,
+  severity,
+  category,
+  source,
+  rule: rule ?? null,
+  state: "open" as const,
+  dismissal: null,
+  thumbs: null,
+});
+
+const wordsOf = ({ title, path, line }: Finding, url: string | null): FindingWords => ({
+  title,
+  path,
+  line,
+  url,
+  reason: null,
+});

@@ -1,0 +1,249 @@
+import { factsOf, type Model, type Usage } from "../../agent/llm/model.ts";
+import type { LoopEntry } from "../../agent/record/trajectory.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Limits } from "../../tasks/shapes/review-input.ts";
+import type { ClaimedJob, RepositoryRef, Task } from "../queue/job.ts";
+import {
+  dayOf,
+  monthOf,
+  type Payer,
+  type QuotaEntry,
+  type QuotaLimit,
+  type Quotas,
+  type Spending,
+} from "../queue/usage.ts";
+
+/** Spending limits for one calendar day or month (UTC). Null: no limit. */
+export interface SpendingLimits {
+  tokens: number | null;
+  costUsd: number | null;
+}
+
+interface BudgetOptions {
+  spending: Spending;
+  by: Payer;
+  /** The pull request's limits, from its repository's configuration. */
+  ofPull: SpendingLimits;
+  /** The installation's limits, from the operator. */
+  ofInstallation: SpendingLimits;
+  /** The limits of the installation for a month, from its organisation's policy. */
+  ofMonth: SpendingLimits;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/** What is left now of the tightest of the budgets; null if none has a limit. */
+interface Left extends SpendingLimits {
+  /** The budget that has nothing left. */
+  usedUp:
+    | "today's budget for this pull request"
+    | "today's budget for its installation"
+    | "this month's budget of its organisation"
+    | null;
+}
+
+/** Nothing starts with fewer tokens left than this: every request needs more. */
+const leastTokens = 1_000;
+
+/**
+ * The budgets of a day and a month that a review spends from. Concurrent reviews share them, so they are checked before each model turn and charged after
+ * it: they are exceeded by at most the turns in progress at that moment. A turn without a known price counts only by its tokens.
+ */
+export class Budget {
+  readonly #options: BudgetOptions;
+
+  constructor(options: BudgetOptions) {
+    this.#options = options;
+  }
+
+  async left(): Promise<Left> {
+    const { spending, by, ofPull, ofInstallation, ofMonth, now } = this.#options;
+    const [day, month] = [dayOf(now()), monthOf(now())];
+    const everyone = { installation: by.installation };
+    const budgets = [
+      { of: "today's budget for this pull request", limits: ofPull, period: day, scope: by },
+      { of: "today's budget for its installation", limits: ofInstallation, period: day, scope: everyone },
+      { of: "this month's budget of its organisation", limits: ofMonth, period: month, scope: everyone },
+    ] as const;
+    const left: Left = { tokens: null, costUsd: null, usedUp: null };
+    for (const { of, limits, period, scope } of budgets) {
+      if (limits.tokens === null && limits.costUsd === null) continue;
+      const one = remaining(limits, await spending.spentOn(period, scope));
+      left.tokens = smaller(left.tokens, one.tokens);
+      left.costUsd = smaller(left.costUsd, one.costUsd);
+      if (isUsedUp(one)) left.usedUp ??= of;
+    }
+    return left;
+  }
+
+  /** Rejects with `budget_spent` when nothing is left. */
+  async require(): Promise<void> {
+    const { usedUp } = await this.left();
+    if (usedUp) throw budgetSpent(usedUp);
+  }
+
+  /**
+   * The model with a budget check before each request, which rejects with `budget_spent` when nothing is left. Waiting does not help
+   * on the same day.
+   */
+  meter(model: Model): Model {
+    return {
+      ...factsOf(model),
+      costOf: (usage) => model.costOf?.(usage) ?? null,
+      respond: async (request, signal) => {
+        await this.require();
+        const turn = await model.respond(request, signal);
+        await this.#charge(turn.usage.answeredBy ?? model.name, turn.usage);
+        return turn;
+      },
+    };
+  }
+
+  async #charge(
+    model: string,
+    { promptTokens, cachedTokens, completionTokens, costUsd }: Usage,
+  ): Promise<void> {
+    const { spending, by, now } = this.#options;
+    await spending.charge(by, { model, promptTokens, cachedTokens, completionTokens, costUsd }, now());
+  }
+}
+
+/** The message is public. */
+function budgetSpent(which: NonNullable<Left["usedUp"]>): AppError {
+  return new AppError("budget_spent", `${which} is used up`);
+}
+
+/**
+ * The limits of a review with this much left. Recorded turns count against its limits again but were charged when they were made, so
+ * they are added on top.
+ */
+export function withinBudget(limits: Limits, left: SpendingLimits, recorded: readonly LoopEntry[]): Limits {
+  const turns = recorded.flatMap((entry) => (entry.kind === "turn" ? [entry.model.usage] : []));
+  const tokens = turns.reduce((sum, one) => sum + one.promptTokens + one.completionTokens, 0);
+  const costUsd = turns.reduce((sum, one) => sum + (one.costUsd ?? 0), 0);
+  return {
+    ...limits,
+    tokens: smaller(limits.tokens, left.tokens === null ? null : Math.max(1, left.tokens + tokens)),
+    costUsd: smaller(limits.costUsd, left.costUsd === null ? null : Math.max(1e-9, left.costUsd + costUsd)),
+  };
+}
+
+function remaining(limits: SpendingLimits, spent: { tokens: number; costUsd: number }): SpendingLimits {
+  return {
+    tokens: limits.tokens === null ? null : Math.max(0, limits.tokens - spent.tokens),
+    costUsd: limits.costUsd === null ? null : Math.max(0, limits.costUsd - spent.costUsd),
+  };
+}
+
+function isUsedUp({ tokens, costUsd }: SpendingLimits): boolean {
+  return (tokens !== null && tokens < leastTokens) || (costUsd !== null && costUsd <= 0);
+}
+
+function smaller(one: number, other: number | null): number;
+function smaller(one: number | null, other: number | null): number | null;
+function smaller(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
+}
+
+/** How much people may ask of Hunkwise. 0: no limit. */
+export interface MostUsage {
+  /** Commands and replies of one person within an hour, in all repositories of an installation. */
+  commandsAnHour: number;
+  /** Reviews of one pull request on a calendar day (UTC). */
+  pullReviewsADay: number;
+  /** Reviews on such a day of all pull requests that one person opened, in all repositories of an installation. */
+  authorReviewsADay: number;
+  /** Reviews of all pull requests of an installation on such a day. */
+  installationReviewsADay: number;
+}
+
+/** Keeps one person, pull request or installation from using up everything: time, money and GitHub's patience. */
+export interface UsageLimits {
+  /** Whether the person who asked for the job may ask that much. Counted before anything is known about them, so it includes strangers. */
+  mayAsk(job: ClaimedJob): Promise<boolean>;
+  /**
+   * Called right before a review costs anything. Rejects with `budget_spent` beyond a limit, with a public message. A job that runs again
+   * counts once for each head that it starts to review.
+   */
+  requireReview(of: ReviewToBegin): Promise<void>;
+}
+
+interface ReviewToBegin {
+  /** Id of the job. */
+  id: string;
+  repository: RepositoryRef;
+  pull: number;
+  head: string;
+  /** Login of the pull request's author. */
+  author: string;
+}
+
+interface UsageLimitsOptions {
+  quotas: Quotas;
+  most: MostUsage;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+const hourMs = 3_600_000;
+
+export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions): UsageLimits {
+  const { commandsAnHour, pullReviewsADay, authorReviewsADay, installationReviewsADay } = most;
+  const enter = async (entry: QuotaEntry, limits: readonly QuotaLimit[]) => {
+    const inForce = limits.filter((limit) => limit.most > 0);
+    return inForce.length > 0 ? quotas.take(entry, inForce) : null;
+  };
+  return {
+    async mayAsk({ id, task }) {
+      const asked = askedBy(task);
+      if (asked === null) return true;
+      const { repository, login } = asked;
+      const at = now();
+      const limit = { scope: `person ${login.toLowerCase()}`, most: commandsAnHour, since: at - hourMs };
+      const entry = { installation: repository.installation, repository: repository.id, name: id, at };
+      return (await enter(entry, [limit])) === null;
+    },
+
+    async requireReview({ id, repository, pull, head, author }) {
+      const at = now();
+      const since = Date.parse(dayOf(at));
+      const ofPull = { scope: `pull ${repository.id}#${pull}`, most: pullReviewsADay, since };
+      const ofAuthor = { scope: `author ${author.toLowerCase()}`, most: authorReviewsADay, since };
+      const ofAll = { scope: "installation", most: installationReviewsADay, since };
+      const name = `${id} ${head}`;
+      const entry = { installation: repository.installation, repository: repository.id, name, at };
+      const reached = await enter(entry, [ofPull, ofAuthor, ofAll]);
+      if (reached) throw tooMany(reached);
+    },
+  };
+}
+
+/** Null for a task that no person asked for. */
+function askedBy(task: Task): { repository: RepositoryRef; login: string } | null {
+  switch (task.kind) {
+    case "review":
+      return task.requestedBy === null ? null : { repository: task.repository, login: task.requestedBy };
+    case "command":
+    case "act":
+      return { repository: task.repository, login: task.requestedBy };
+    case "reply":
+      return { repository: task.repository, login: task.author };
+    default:
+      return null;
+  }
+}
+
+const owners = {
+  pull: "this pull request",
+  author: "the pull requests of its author",
+  installation: "its installation",
+};
+
+function tooMany({ scope, most }: QuotaLimit): AppError {
+  const [kind] = scope.split(" ");
+  return new AppError(
+    "budget_spent",
+    `today's ${most} reviews for ${owners[kind as keyof typeof owners]} are used up; a push or a command after midnight (UTC) starts a review of everything that was added since`,
+  );
+}

@@ -1,0 +1,93 @@
+import { AppError } from "../../core/errors.ts";
+import { type Checkout, checkout } from "../../repo/git/checkout.ts";
+import { type Disk, OverLimit } from "../../repo/git/disk.ts";
+import { DISK_FULL_REMEDY } from "../../repo/git/git-error.ts";
+import { Mirror } from "../../repo/git/mirror.ts";
+import { type HostedRepository, isMirrored, removeRepository } from "../../repo/git/places.ts";
+import { type PushEnd, pushCommit } from "../../repo/git/remote.ts";
+import type { Network } from "../../repo/git/run-git.ts";
+import type { RepositoryRef } from "../queue/job.ts";
+import type { BranchPush, CheckoutRequest } from "./job-dependencies.ts";
+
+interface CheckoutPullOptions {
+  /** Absolute path of git. */
+  gitPath: string;
+  dataFolder: string;
+  host: string;
+  /** Root of GitHub's pages and repositories, without a slash at the end. */
+  webUrl: string;
+  network: Network;
+  /** Makes room for the checkout. */
+  disk: Disk;
+  authorization(repository: RepositoryRef): Promise<string>;
+  /** Writes no file of the head. */
+  onlyObjects?: boolean;
+}
+
+/** Fetches a pull request into its repository's mirror and checks out its head. Forks are fetched from the base repository too. */
+export function createCheckoutPull(
+  options: CheckoutPullOptions,
+): (request: CheckoutRequest) => Promise<Checkout> {
+  const { gitPath, dataFolder, host, webUrl, network, disk } = options;
+  const make = ({ repository, pull, signal }: CheckoutRequest) => {
+    const { owner, name, id } = repository;
+    const url = `${webUrl}/${owner}/${name}.git`;
+    return disk.using(async () => {
+      const mirror = await Mirror.open(
+        { gitPath, dataFolder, repository: { host, id }, url, network },
+        signal,
+      );
+      return checkout({
+        mirror,
+        head: { sha: pull.headSha, ref: `refs/pull/${pull.number}/head` },
+        base: { sha: pull.baseSha, ref: `refs/heads/${pull.baseRef}` },
+        authorization: () => options.authorization(repository),
+        requireRoom: (need) => disk.require(need),
+        requireFits: (bytes) => disk.requireFits(bytes),
+        onlyObjects: options.onlyObjects,
+        signal,
+      });
+    });
+  };
+  return async (request) => {
+    const { id } = request.repository;
+    const made = await anewIfTooLarge(dataFolder, { host, id }, () => make(request));
+    const release = async () => {
+      await made.release();
+      // Nothing waits for the freed space.
+      void disk.keepNowAndThen();
+    };
+    return { ...made, release };
+  };
+}
+
+/**
+ * A mirror keeps what earlier pull requests needed, and may not fit only because of that. Then it is removed and created again with what
+ * this pull request needs. What does not fit into an empty folder is refused and not kept.
+ */
+async function anewIfTooLarge(
+  dataFolder: string,
+  repository: HostedRepository,
+  make: () => Promise<Checkout>,
+): Promise<Checkout> {
+  const hasMirror = await isMirrored(dataFolder, repository);
+  try {
+    return await make();
+  } catch (error) {
+    if (!(error instanceof OverLimit)) throw error;
+    const isRemoved = await removeRepository(dataFolder, repository);
+    if (!hasMirror) throw error;
+    if (isRemoved) return await anewIfTooLarge(dataFolder, repository, make);
+    throw new AppError(
+      "disk_full",
+      "The mirror is too large and cannot be replaced now, because it is in use",
+      { retryable: true, remedy: DISK_FULL_REMEDY, cause: error },
+    );
+  }
+}
+
+/** @param webUrl root of GitHub's pages and repositories, without a slash at the end */
+export function createPushBranch({ webUrl, network }: { webUrl: string; network: Network }) {
+  return ({ place, owner, name, ...push }: BranchPush): Promise<PushEnd> =>
+    pushCommit({ ...push, git: place, gitDir: place.gitDir, network, url: `${webUrl}/${owner}/${name}.git` });
+}

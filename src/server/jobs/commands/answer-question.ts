@@ -1,0 +1,152 @@
+import type { Models } from "../../../agent/llm/model.ts";
+import type { StopReason, TrajectoryEntry } from "../../../agent/record/trajectory.ts";
+import { runTask } from "../../../border/run-task.ts";
+import type { AppError } from "../../../core/errors.ts";
+import { modelAnswer, modelDescription } from "../../../pull/publish/command-answers.ts";
+import { createPrivacy } from "../../../repo/diff/filter.ts";
+import {
+  AnswerInput,
+  AnswerResult,
+  type AskedThread,
+  answerTask,
+} from "../../../tasks/answer/answer-input.ts";
+import { publicModelError, whyNoResult } from "../../../tasks/shapes/review-result.ts";
+import type { JobOutcome } from "../../queue/job.ts";
+import { lastResult, recordStart } from "../attempts.ts";
+import { loadConfig, withFolders } from "../load-config.ts";
+import { beginRun } from "../model-run.ts";
+import {
+  answered,
+  answeredWithError,
+  askedThread,
+  type CommandContext,
+  ownThreads,
+  react,
+  say,
+  whySilent,
+} from "./command-context.ts";
+
+/**
+ * Answers a question about the change, below the question, with a model that reads the head with tools. The model's answer is recorded
+ * before it is posted, so another attempt pays nothing.
+ */
+export function answerQuestion(context: CommandContext, question: string): Promise<JobOutcome> {
+  return answer(context, { question, wants: "answer" });
+}
+
+/**
+ * Describes the change, below the comment that asks for it, in the same way. If the configuration of the base branch does not allow it, the
+ * answer says how to switch it on.
+ */
+export function describeChange(context: CommandContext): Promise<JobOutcome> {
+  return answer(context, { question: "/describe", wants: "description" });
+}
+
+/** What a person wants to know. */
+interface Wish {
+  question: string;
+  wants: "answer" | "description";
+}
+
+async function answer(context: CommandContext, wish: Wish): Promise<JobOutcome> {
+  const { deps, tools } = context;
+  const silent = await whySilent(context);
+  if (silent !== null) return { kind: "done", reason: silent };
+  await react(context);
+  try {
+    if (wish.wants === "description" && !(await mayDescribe(context)))
+      return await answered(context, SWITCHED_OFF, "descriptions are off");
+    if (deps.models.all === null) return await answered(context, NO_MODEL, "there is no model to ask");
+    const recorded = await tools.recorded();
+    const known = lastResult(AnswerResult, recorded);
+    if (known) return await post(context, wish, known);
+    return await askModel({ context, wish, recorded, models: deps.models.all });
+  } catch (error) {
+    return answeredWithError(context, "I cannot answer this", error);
+  }
+}
+
+/** Whether the configuration of the base branch switches descriptions on. Rejects as `loadConfig` does. */
+async function mayDescribe({ api, job, deps, tools }: CommandContext): Promise<boolean> {
+  const subject = { api, pull: await api.pull(), repository: job.task.repository };
+  return (await loadConfig(subject, deps, tools.signal)).conversation.describe;
+}
+
+const SWITCHED_OFF =
+  "Descriptions are off in this repository. To switch them on, set `conversation: { describe: true }` in `.github/hunkwise.yml` on the base branch.";
+
+const NO_MODEL =
+  "I cannot answer this, because no model is configured here. Only the built-in analyzers review.";
+
+interface Question {
+  context: CommandContext;
+  wish: Wish;
+  recorded: readonly TrajectoryEntry[];
+  models: Models;
+}
+
+async function askModel({ context, wish, recorded, models }: Question): Promise<JobOutcome> {
+  const { api, deps, tools, job, by } = context;
+  const { repository } = job.task;
+  const pull = await api.pull();
+  const root = await loadConfig({ api, pull, repository }, deps, tools.signal);
+  const checkout = await deps.disk.checkout({ repository, pull, signal: tools.signal });
+  try {
+    const { place } = checkout;
+    const config = await withFolders(root, place, deps);
+    const run = await beginRun(context, { pull, place, config, models, recorded, most: answerTask.most });
+    const { number, title, body } = pull;
+    const told = await run.pin(Told, async () => ({
+      pull: { number, title, body },
+      thread: await threadOf(context, wish),
+      limits: await run.limits(),
+    }));
+    if (told.thread && createPrivacy(config.paths.private)(told.thread.path))
+      return await answered(context, WITHHELD, "it is about a private file");
+    const input: AnswerInput = {
+      ...run.input,
+      ...told,
+      question: { by, body: wish.question },
+      ...(wish.wants === "description" && { wants: wish.wants }),
+    };
+    await recordStart({ kind: "run", what: "answer", shas: place.shas, input }, recorded, tools);
+    const started = deps.processes.start(place.root);
+    const result = await runTask(answerTask, input, { ...run.process, started });
+    if (result.text !== null) {
+      await run.recordResult(result);
+      return await post(context, wish, { result, head: pull.headSha });
+    }
+    const fault = run.passingFault();
+    if (fault) throw fault;
+    return await answered(context, noAnswer(result.stop_reason, run.lastFault()), "there is no answer");
+  } finally {
+    await checkout.release();
+  }
+}
+
+const WITHHELD =
+  "I cannot answer this, because the configuration keeps this file and its comments private from the model.";
+
+const Told = AnswerInput.pick({ pull: true, thread: true, limits: true });
+
+/** A description is about the whole change, wherever it was asked for. */
+async function threadOf(context: CommandContext, { wants }: Wish): Promise<AskedThread | null> {
+  return context.comment.thread === null || wants === "description"
+    ? null
+    : askedThread(await ownThreads(context), context);
+}
+
+function noAnswer(reason: StopReason, fault: AppError | undefined): string {
+  if (fault) return `I cannot answer this. ${publicModelError(fault)}`;
+  return `I cannot answer this: ${whyNoResult(reason, "the model gave no answer")}.`;
+}
+
+async function post(
+  context: CommandContext,
+  { wants }: Wish,
+  { result, head }: { result: AnswerResult; head: string },
+): Promise<JobOutcome> {
+  const render = wants === "description" ? modelDescription : modelAnswer;
+  if (result.text !== null) await say(context, render(result, result.text, head));
+  return { kind: "done", reason: "answered" };
+}

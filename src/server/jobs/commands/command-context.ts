@@ -1,0 +1,242 @@
+import { AppError, type ErrorCode, errorLine, publicLine } from "../../../core/errors.ts";
+import { withoutMachineParts } from "../../../core/ledger/entry.ts";
+import { type Marker, markerIn, parseMarker } from "../../../core/ledger/marker.ts";
+import { cutCharacters } from "../../../core/text/cut.ts";
+import type {
+  CommentRef,
+  OwnThread,
+  PullRequestApi,
+  ThreadComment,
+} from "../../../pull/github/pull-request-api.ts";
+import { hasWriteAccess } from "../../../pull/ledger/authority.ts";
+import { type Answers, answersTo } from "../../../pull/ledger/read-ledger.ts";
+import { renderAnswer } from "../../../pull/publish/command-answers.ts";
+import { postOnce } from "../../../pull/publish/post-once.ts";
+import { untrustedLine } from "../../../report/safe-markdown.ts";
+import type { AskedThread, ThreadMessage } from "../../../tasks/answer/answer-input.ts";
+import type { ActTask, ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
+import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
+import { isRefusal } from "../attempts.ts";
+import type { JobDependencies } from "../job-dependencies.ts";
+import { reviewPull } from "../review-pull.ts";
+
+/** What a person asks of us, wherever they do. */
+export interface AskedContext<
+  T extends CommandTask | ReplyTask | ReviewTask | ActTask = CommandTask | ReplyTask | ReviewTask | ActTask,
+> {
+  job: ClaimedJob & { task: T };
+  /** The person's login. */
+  by: string;
+  api: PullRequestApi;
+  tools: JobTools;
+  deps: JobDependencies;
+}
+
+/** A comment that asks us for something, and the context of its command. */
+export interface CommandContext<
+  T extends CommandTask | ReplyTask | ReviewTask = CommandTask | ReplyTask | ReviewTask,
+> extends AskedContext<T> {
+  comment: CommentRef;
+}
+
+/** Stops a loop with someone who answers each of our answers, such as another bot under a person's name. */
+const most = { inThread: 10, inAll: 50 };
+
+/** Whether a person can write to the repository; bots never can. Rejects if GitHub cannot be reached. */
+export async function mayWrite(
+  { api, by }: Pick<CommandContext, "api" | "by">,
+  account?: number,
+): Promise<boolean> {
+  return !isBot(by) && (await hasWriteAccess(api, by, account));
+}
+
+/** Brackets cannot occur in a person's login. */
+export const isBot = (login: string): boolean => login.endsWith("[bot]");
+
+/** Shows that the comment was seen. A refused reaction stops nothing. */
+export async function react({ api, comment }: CommandContext): Promise<void> {
+  await api.react(comment, "eyes").catch(() => {});
+}
+
+/** Why the comment gets no answer; null if it gets one. */
+export async function whySilent(context: CommandContext): Promise<string | null> {
+  const answers = await readAnswers(context);
+  if (answers.given) return ANSWERED;
+  return isTooOften(answers) ? TOO_OFTEN : null;
+}
+
+export const ANSWERED = "it was already answered";
+export const TOO_OFTEN = "the limit of answers is reached here";
+
+export const isTooOften = ({ inThread, inAll }: Pick<Answers, "inThread" | "inAll">): boolean =>
+  inThread >= most.inThread || inAll >= most.inAll;
+
+/**
+ * Answers the comment once, in its thread or in the conversation. If GitHub refuses (a locked conversation) or we have answered too
+ * often, only the log says so.
+ *
+ * @param text our own Markdown, for at most this many bytes
+ */
+export async function say(
+  context: CommandContext,
+  text: string | ((maxBytes: number) => string),
+): Promise<void> {
+  const { api, comment, job, deps } = context;
+  const silent = await whySilent(context);
+  if (silent !== null) return deps.log.info(jobFields(job), `Not answered: ${silent}`);
+  const at = { id: comment.id, url: comment.thread === null ? pageOf(context) : null };
+  const body = renderAnswer(typeof text === "string" ? () => text : text, at);
+  await postUnlessRefused(context, "The answer could not be posted", {
+    post: () => (comment.thread === null ? api.createComment(body) : api.reply(comment.thread, body)),
+    stands: async () => (await readAnswers(context)).given,
+  });
+}
+
+/** Posts something once. False, and a line in the log, if GitHub refuses it. */
+export async function postUnlessRefused(
+  { api, job, tools, deps }: AskedContext,
+  otherwise: string,
+  { post, stands }: { post: () => Promise<void>; stands: () => Promise<boolean> },
+): Promise<boolean> {
+  await requireLease(tools);
+  try {
+    await postOnce(api, post, stands);
+    return true;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    deps.log.warn(jobFields(job), `${otherwise}: ${errorLine(error)}`);
+    return false;
+  }
+}
+
+/** Whether one of these texts of ours has such a marker. */
+export const isMarked = <Kind extends Marker["kind"]>(
+  texts: readonly { body: string }[],
+  kind: Kind,
+  isMeant: (marker: Extract<Marker, { kind: Kind }>) => boolean,
+): boolean =>
+  texts.some(({ body }) => {
+    const marker = markerIn(body, kind);
+    return marker !== undefined && isMeant(marker);
+  });
+
+/** The page of a comment in the conversation. */
+export function pageOf({ job, comment, deps }: CommandContext): string {
+  const { owner, name } = job.task.repository;
+  return `${deps.app.webUrl}/${owner}/${name}/pull/${job.task.pull}#issuecomment-${comment.id}`;
+}
+
+/** Answers with one line and ends the job. */
+export async function answered(context: CommandContext, line: string, reason: string): Promise<JobOutcome> {
+  await say(context, line);
+  return { kind: "done", reason };
+}
+
+const forPeople = new Set<ErrorCode>(["budget_spent", "config_invalid", "github_forbidden", "not_allowed"]);
+
+/**
+ * Answers with an error that people can act on: a spent budget, a refused configuration, a missing permission. Rejects with any other
+ * error.
+ */
+export async function answeredWithError(
+  context: CommandContext,
+  start: string,
+  error: unknown,
+): Promise<JobOutcome> {
+  if (!(error instanceof AppError) || !forPeople.has(error.code)) throw error;
+  return answered(context, `${start}: ${untrustedLine(publicLine(error), 600)}.`, error.message);
+}
+
+/** A normal review of what is new, to update the summary and the check run. The person who asked may start it. */
+export function reviewAfter(context: CommandContext): Promise<JobOutcome> {
+  const { thread, id } = context.comment;
+  const place = thread === null ? "comment" : "review-comment";
+  return reviewFor(context, { trigger: `${place}:${id}`, thread, mode: "new" });
+}
+
+/** A review for a person whose permission is checked. */
+export function reviewFor(
+  { job, by, tools, deps }: AskedContext,
+  review: Pick<ReviewTask, "mode" | "trigger" | "thread">,
+): Promise<JobOutcome> {
+  const { repository, pull } = job.task;
+  const task: ReviewTask = {
+    kind: "review",
+    again: false,
+    repository,
+    pull,
+    headSha: null,
+    commentId: null,
+    requestedBy: by,
+    ...review,
+  };
+  return reviewPull({ ...job, task }, tools, deps, true);
+}
+
+const mostReplies = 30;
+/** Characters. */
+const longest = { finding: 6_000, said: 2_000 };
+
+/**
+ * The thread of one of our findings up to the comment that asks. Later replies are not part of the question, so another attempt asks the
+ * same. Null if the thread is not about a finding.
+ */
+export function askedThread(
+  threads: readonly OwnThread[],
+  { comment }: Pick<CommandContext, "comment">,
+): AskedThread | null {
+  const thread = threads.find((one) => one.comment === comment.thread);
+  if (!thread || !markerIn(thread.body, "finding")) return null;
+  const { path, side, line, originalLine, body, replies } = thread;
+  const before = replies.filter(({ id }) => id < comment.id).slice(-mostReplies);
+  return {
+    path,
+    side,
+    line,
+    original_line: originalLine,
+    finding: cutCharacters(withoutMachineParts(body), longest.finding),
+    conversation: before.map(said),
+  };
+}
+
+function said({ author, body }: ThreadComment): ThreadMessage {
+  const by = author.kind === "us" ? "Hunkwise" : (author.login ?? "somebody");
+  return { by, body: cutCharacters(author.kind === "us" ? withoutMarker(body) : body, longest.said) };
+}
+
+/** Removes the marker at the end of our texts, which is not for readers. */
+function withoutMarker(body: string): string {
+  const text = body.trimEnd();
+  if (parseMarker(text) === undefined) return text;
+  return text.slice(0, Math.max(0, text.lastIndexOf("\n"))).trimEnd();
+}
+
+/** The threads of our comments; none if GitHub refuses to show them. */
+export const ownThreads = ({ api }: Pick<CommandContext, "api">): Promise<OwnThread[]> =>
+  orNone(api.ownThreads());
+
+/**
+ * Reads our answers on a pull request. Rejects if GitHub does not show the texts that may contain the answer, because it might exist
+ * already.
+ */
+export async function readAnswers({
+  api,
+  comment,
+}: Pick<CommandContext, "api" | "comment">): Promise<Answers> {
+  const isInThread = comment.thread !== null;
+  const [conversation, lines, threads] = await Promise.all([
+    isInThread ? orNone(api.ownComments()) : api.ownComments(),
+    isInThread ? api.ownReviewComments() : orNone(api.ownReviewComments()),
+    isInThread ? orNone(api.ownThreads()) : [],
+  ]);
+  return answersTo(comment, { conversation, lines, threads });
+}
+
+async function orNone<T>(request: Promise<T[]>): Promise<T[]> {
+  try {
+    return await request;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return [];
+  }
+}

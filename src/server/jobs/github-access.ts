@@ -1,0 +1,305 @@
+import {
+  appReach,
+  artifactsReach,
+  filesReach,
+  lookingReach,
+  noOwnIds,
+  type OwnIds,
+  proposingReach,
+  pullReach,
+  type Reach,
+  type RepositoryPath,
+  repositoryReach,
+  resolvingReach,
+} from "../../pull/github/allowlist.ts";
+import { createAppApi, createInstallationApi } from "../../pull/github/app-client.ts";
+import { createArtifactApi } from "../../pull/github/artifact-client.ts";
+import {
+  type BeforeWrite,
+  createGitHubClient,
+  type GitHubClient,
+  type GitHubClientOptions,
+} from "../../pull/github/client.ts";
+import { notGranted } from "../../pull/github/errors.ts";
+import type { AppIdentity } from "../../pull/github/own-text.ts";
+import type { ReadFile } from "../../pull/github/pull-request-api.ts";
+import { createPullRequestApi } from "../../pull/github/pull-request-client.ts";
+import { createRateLimiter, type RateLimiter, type RateLimitSeen } from "../../pull/github/rate-limit.ts";
+import {
+  createRepositoryApi,
+  createRepositoryWriter,
+  readFile,
+} from "../../pull/github/repository-client.ts";
+import { endToken } from "../../pull/github/transport.ts";
+import type { RepositoryRef } from "../queue/job.ts";
+import type { AppAccess, OpenJob, Pushing } from "./job-dependencies.ts";
+import {
+  createLeastTokens,
+  createWritingTokens,
+  type Granted,
+  isRefused,
+  type MintToken,
+  type Token,
+} from "./tokens.ts";
+
+/** Permissions to publish, and to read what a reviewer sees besides the change; app.yml explains each. */
+const publishing = {
+  contents: "read",
+  pull_requests: "write",
+  checks: "write",
+  issues: "read",
+  statuses: "read",
+} as const;
+const reading = { contents: "read" } as const;
+/** For the results of workflows. Only asked for where a configuration names a workflow: few installations grant it. */
+const readingArtifacts = { actions: "read" } as const;
+
+/** Permissions to look for missed events: nothing that can change anything. */
+const looking = { pull_requests: "read", checks: "read" } as const;
+
+interface ClientOptions {
+  /** Root of the REST API. */
+  apiUrl: string;
+  userAgent: string;
+  /** Our identity, to tell our own comments from others'. */
+  identity: () => Promise<AppIdentity>;
+  /** The rate limiter of this process. Default: one for these jobs only. */
+  rateLimiter?: RateLimiter;
+  /** Called with the rate limits that responses report. */
+  onRateLimit?: (seen: RateLimitSeen & { installation: number }) => void;
+}
+
+interface GitHubAccessOptions extends ClientOptions {
+  mintToken: MintToken;
+  granted: Granted;
+  /** Milliseconds since 1970. Default: the machine's clock. */
+  now?: () => number;
+}
+
+/** The repository of an account with the settings for all of its repositories. */
+const organizationRepository = ".github";
+
+/** GitHub for one job, and for what needs one token as well. */
+interface JobGitHub extends ReturnType<OpenJob> {
+  /** Reads the repository's default branch, for a page. */
+  defaultBranch(repository: RepositoryRef, signal: AbortSignal): ReadFile;
+}
+
+type OpenJobGitHub = (beforeWrite?: BeforeWrite) => JobGitHub;
+
+/**
+ * GitHub's API for jobs: a token for each repository, and one pacing for each installation. Each job can change only the repository and
+ * the pull request that it is about.
+ */
+export function createGitHubAccess(options: GitHubAccessOptions): { openJob: OpenJobGitHub } {
+  const { apiUrl, userAgent, mintToken, granted, now = Date.now } = options;
+  const access = accessOf(options);
+  const tokens: Omit<Tokens, "writing"> = {
+    api: ofOne(createLeastTokens(publishing, { mintToken, granted, now })),
+    organization: () => organizationToken(mintToken),
+    artifacts: artifactsToken(mintToken),
+  };
+  const writing = createWritingTokens({
+    mintToken,
+    granted,
+    now,
+    endToken: (token) => endToken(token, { apiUrl, userAgent }),
+  });
+  return {
+    openJob(beforeWrite) {
+      const { token, end } = writing.forJob();
+      return { ...access({ ...tokens, writing: token }, beforeWrite), end };
+    },
+  };
+}
+
+interface TokenAccessOptions extends ClientOptions {
+  /** Reaches one repository. What it may do there is unknown until GitHub refuses something. */
+  token: string;
+  /** Reads the organisation's repository `.github`. Left out: `token` does. */
+  organizationToken?: string;
+}
+
+/** The same with one token that somebody else made, such as the one of a job in GitHub Actions. It is never revoked. */
+export function createTokenAccess(options: TokenAccessOptions): { openJob: OpenJobGitHub } {
+  const token: Token = async () => options.token;
+  const organization: Token = async () => options.organizationToken ?? options.token;
+  const tokens: Tokens = { api: token, writing: token, organization: () => organization, artifacts: null };
+  const access = accessOf(options);
+  return { openJob: (beforeWrite) => ({ ...access(tokens, beforeWrite), end: async () => {} }) };
+}
+
+interface Tokens {
+  /** For the requests that every job makes. */
+  api: Token;
+  writing: Token;
+  organization(): Token;
+  /** Null if artifacts are not read. */
+  artifacts: Token | null;
+}
+
+function accessOf(options: ClientOptions) {
+  const { identity, apiUrl, userAgent } = options;
+  const client = clientsOf(options);
+  return (tokens: Tokens, beforeWrite?: BeforeWrite): Omit<JobGitHub, "end"> => {
+    const own = noOwnIds();
+    const clientFor = (
+      reach: Reach,
+      token: Token,
+      { installation, id }: RepositoryRef,
+      signal: AbortSignal,
+    ) =>
+      client(installation, {
+        reach,
+        signal,
+        beforeWrite,
+        token: ({ renew }) => token(installation, id, renew),
+      });
+    return {
+      artifacts(repository, signal) {
+        if (tokens.artifacts === null) return null;
+        const place = placeOf(repository);
+        const client = clientFor(artifactsReach(place), tokens.artifacts, repository, signal);
+        return createArtifactApi({ client, ...place, apiUrl, userAgent, signal });
+      },
+      async repository(repository, signal) {
+        const [place, app] = [placeOf(repository), await identity()];
+        const client = clientFor(repositoryReach(place, app, own), tokens.api, repository, signal);
+        return createRepositoryApi({ client, ...place, app });
+      },
+      async pull(repository, pull, signal) {
+        const [place, app] = [placeOf(repository), await identity()];
+        const client = clientFor(pullReach(place, pull, app, own), tokens.api, repository, signal);
+        const writing = clientFor(resolvingReach(own), tokens.writing, repository, signal);
+        return createPullRequestApi({ client, writing, ...place, app, pull });
+      },
+      async writer(repository, signal) {
+        const place = placeOf(repository);
+        const client = clientFor(proposingReach(place), tokens.writing, repository, signal);
+        return createRepositoryWriter({ client, ...place });
+      },
+      async pushing({ installation, id }) {
+        const { slug } = await identity();
+        return {
+          author: authorOf(`${slug}[bot]`, own),
+          async authorization() {
+            const token = await tokens.writing(installation, id, false);
+            await beforeWrite?.();
+            return basic(token);
+          },
+        };
+      },
+      defaultBranch(repository, signal) {
+        const place = placeOf(repository);
+        const client = clientFor(filesReach(place), tokens.api, repository, signal);
+        return async (path) => (await readFile(client, place, path))?.text;
+      },
+      async organization(repository, signal) {
+        const there = { owner: repository.owner, repo: organizationRepository };
+        const reach = filesReach({ ...there, id: null });
+        const client = clientFor(reach, tokens.organization(), repository, signal);
+        return async (path) => (await readFile(client, there, path))?.text;
+      },
+    };
+  };
+}
+
+interface AppAccessOptions extends GitHubAccessOptions {
+  /** The App's own JSON web token; `renew` asks for one that is not cached. */
+  appToken: GitHubClientOptions["token"];
+}
+
+/** Identifies the App's own requests, which count separately from those of each installation. */
+const appItself = 0;
+
+/** GitHub as the App itself, and as an installation for everything that it reaches. */
+export function createAppAccess(options: AppAccessOptions): AppAccess {
+  const { appToken, identity, mintToken, granted, now = Date.now } = options;
+  const client = clientsOf(options);
+  const lookingToken = createLeastTokens(looking, { mintToken, granted, now });
+  return {
+    app: (signal) => createAppApi(client(appItself, { reach: appReach, token: appToken, signal })),
+    async installation(id, signal) {
+      const token = (how: { renew: boolean }) => lookingToken(id, how);
+      return createInstallationApi(client(id, { reach: lookingReach, token, signal }), await identity());
+    },
+  };
+}
+
+/** GitHub attributes a commit to an account by this address, which begins with the account's id; without the id, only by the name. */
+function authorOf(login: string, { accounts }: OwnIds): Pushing["author"] {
+  const [id] = accounts;
+  return { name: login, email: `${id === undefined ? "" : `${id}+`}${login}@users.noreply.github.com` };
+}
+
+const placeOf = ({ owner, name, id }: RepositoryRef): RepositoryPath => ({ owner, repo: name, id });
+
+/** Makes clients, which share their limits if they are of one installation. */
+function clientsOf({
+  apiUrl: baseUrl,
+  userAgent,
+  rateLimiter = createRateLimiter(),
+  onRateLimit,
+}: ClientOptions) {
+  type Options = Pick<GitHubClientOptions, "reach" | "token" | "signal" | "beforeWrite">;
+  return (installation: number, options: Options): GitHubClient =>
+    createGitHubClient({
+      ...options,
+      baseUrl,
+      userAgent,
+      limits: rateLimiter(installation),
+      onRateLimit: (seen) => onRateLimit?.({ installation, ...seen }),
+    });
+}
+
+/** Bound to one repository. */
+const ofOne =
+  (least: ReturnType<typeof createLeastTokens>): Token =>
+  (installation, id, renew) =>
+    least(installation, { repositoryIds: [id], renew });
+
+/**
+ * The token for the organisation's repository. GitHub refuses it if the App is not installed there or the repository does not exist. Then
+ * any token can read it if it is public.
+ */
+function organizationToken(mintToken: MintToken): Token {
+  let isClosed = false;
+  const any: Token = (installation, id, renew) =>
+    mintToken(installation, { repositoryIds: [id], permissions: reading, renew });
+  return async (installation, id, renew) => {
+    if (isClosed) return any(installation, id, renew);
+    const repositoryNames = [organizationRepository];
+    try {
+      return await mintToken(installation, { repositoryNames, permissions: reading, renew });
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      isClosed = true;
+      return any(installation, id, renew);
+    }
+  };
+}
+
+/** Rejects with `github_forbidden` if the permission is not granted. */
+const artifactsToken =
+  (mintToken: MintToken): Token =>
+  async (installation, id, renew) => {
+    try {
+      return await mintToken(installation, { repositoryIds: [id], permissions: readingArtifacts, renew });
+    } catch (error) {
+      if (isRefused(error)) throw notGranted("Reading the results of workflows", "actions=read");
+      throw error;
+    }
+  };
+
+/** The Authorization header for git over HTTP: GitHub accepts an installation token as the password of `x-access-token`. */
+export async function gitAuthorization(
+  mintToken: MintToken,
+  { installation, id }: RepositoryRef,
+): Promise<string> {
+  // A cached token may have less than a minute left, and git cannot ask for another during a fetch of ten minutes.
+  const scope = { repositoryIds: [id], permissions: reading, renew: true };
+  return basic(await mintToken(installation, scope));
+}
+
+export const basic = (token: string): string =>
+  `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;

@@ -1,0 +1,173 @@
+import type { z } from "zod";
+import { eachRole, factsOf, type Model, type Models } from "../../agent/llm/model.ts";
+import type { LoopEntry, TrajectoryEntry } from "../../agent/record/trajectory.ts";
+import type { EffectiveConfig, RepoConfig } from "../../config/repo-config.ts";
+import { AppError } from "../../core/errors.ts";
+import type { PullRequest } from "../../pull/github/pull-request-api.ts";
+import type { RevisionPlace } from "../../repo/git/workspace.ts";
+import { type Limits, limitsOf } from "../../tasks/shapes/review-input.ts";
+import type { ProgressEvent } from "../../tasks/shapes/review-result.ts";
+import { type ClaimedJob, maxAttempts, type RepositoryRef } from "../queue/job.ts";
+import { type JobTools, jobFields } from "../queue/run-job.ts";
+import { pinPromptContext, recordedMasks, recordedTurns } from "./attempts.ts";
+import { Budget, withinBudget } from "./budgets.ts";
+import type { JobDependencies, JobLog } from "./job-dependencies.ts";
+
+/** The models of a run, and the fault that made it incomplete. */
+interface WatchedModels {
+  models: Models;
+  /** A loop ends with its fault, even if other loops get answers later. If there are several faults, the one that decides the next step. */
+  lastFault(): AppError | undefined;
+}
+
+export function watchModels(models: Models): WatchedModels {
+  let fault: AppError | undefined;
+  const watch = (model: Model): Model => ({
+    ...factsOf(model),
+    costOf: (usage) => model.costOf?.(usage) ?? null,
+    async respond(request, signal) {
+      try {
+        return await model.respond(request, signal);
+      } catch (error) {
+        if (error instanceof AppError && weightOf(error) >= weightOf(fault)) fault = error;
+        throw error;
+      }
+    },
+  });
+  return { lastFault: () => fault, models: eachRole(models, watch) };
+}
+
+/** A spent budget is final; a passing fault is worth a retry. */
+function weightOf(fault: AppError | undefined): number {
+  if (fault === undefined) return 0;
+  return fault.code === "budget_spent" ? 3 : fault.retryable ? 2 : 1;
+}
+
+/**
+ * The error that ends a job's attempt because the model failed; undefined if there is something to publish. While the job is retried,
+ * nothing is published: the next attempt continues from the trajectory. After that, the findings are published, from the model or, if it
+ * never answered, from the analyzers.
+ *
+ * @param isTriedAgain whether the queue would try the job again after this error
+ */
+export function modelOutage(
+  fault: AppError | undefined,
+  isTriedAgain: (outage: AppError) => boolean,
+): AppError | undefined {
+  if (fault?.retryable !== true) return undefined;
+  // The provider's own words are for the log; people see the kind of fault.
+  const outage = new AppError(fault.code, "The model could not be reached or did not answer", {
+    retryable: true,
+    ...(fault.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs }),
+    cause: fault,
+  });
+  return isTriedAgain(outage) ? outage : undefined;
+}
+
+/** The options of every process that reads a checkout for a job; `processes.start` may have started it. */
+export function processOptions(
+  { job, place, recorded, turns }: Reading,
+  { signal, record }: Pick<JobTools, "signal" | "record">,
+  { log }: Pick<JobDependencies, "log">,
+) {
+  return {
+    place,
+    signal,
+    replay: turns,
+    masks: recordedMasks(recorded),
+    trajectory: { append: record },
+    onProgress: (event: ProgressEvent) => logProgress(event, job, log),
+  };
+}
+
+/** A checkout that a job reads, and what earlier attempts recorded. */
+interface Reading {
+  job: ClaimedJob;
+  place: RevisionPlace;
+  recorded: readonly TrajectoryEntry[];
+  /** The recorded turns of the same head. */
+  turns: readonly LoopEntry[];
+}
+
+/** Faults of ours and of the model's provider are logged in full. */
+function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog): void {
+  if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Error in ${event.where}`);
+  if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);
+}
+
+/** The daily budgets of a pull request and of its installation, and the monthly one of its organisation. */
+export function budgetOf(
+  { id, task: { repository, pull } }: PullJob,
+  { budget, policy }: RepoConfig,
+  { limits: { spending, dailyBudget }, now }: Pick<JobDependencies, "limits" | "now">,
+): Budget {
+  return new Budget({
+    spending,
+    now,
+    by: { job: id, installation: repository.installation, repository: repository.id, pull },
+    ofPull: { tokens: budget.day.tokens, costUsd: budget.day.cost_usd },
+    ofInstallation: dailyBudget,
+    ofMonth: { tokens: policy?.month.tokens ?? null, costUsd: policy?.month.cost_usd ?? null },
+  });
+}
+
+/** A job about a pull request. */
+type PullJob = ClaimedJob & { task: { repository: RepositoryRef; pull: number } };
+
+/** What a command lets the models read. */
+interface CommandReading {
+  pull: PullRequest;
+  /** Checkout of `pull`'s head. */
+  place: RevisionPlace;
+  /** Of the base branch, with its folders. */
+  config: EffectiveConfig;
+  models: Models;
+  recorded: readonly TrajectoryEntry[];
+  /** Limits of the command, within the repository's limits for a review. */
+  most: Pick<Limits, "turns" | "tokens" | "milliseconds">;
+}
+
+/**
+ * Begins the run of a command with models on the head of a pull request, or takes it up where an earlier attempt ended. Rejects with
+ * `budget_spent` before anything is paid.
+ */
+export async function beginRun(
+  { job, tools, deps }: { job: PullJob; tools: JobTools; deps: JobDependencies },
+  { pull, place, config, models, recorded, most }: CommandReading,
+) {
+  const { headSha: head, baseSha: base, baseRef } = pull;
+  const budget = budgetOf(job, config, deps);
+  const turns = recordedTurns(recorded, head);
+  await tools.record({ kind: "began", head });
+  if (turns.length === 0) await budget.require();
+  await deps.models.ready(tools.signal);
+  const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
+  const about = { head, base, after: null, private: [...config.paths.private] };
+  return {
+    process: { ...processOptions({ job, place, recorded, turns }, tools, deps), models: watched.models },
+    /** The parts of an input that every command has. */
+    input: { targetBranch: baseRef, config, models: eachRole(models, factsOf) },
+    limits: async () => withinBudget(limitsWithin(most, config), await budget.left(), turns),
+    /** Pins the other parts of the input, so that each attempt pays for the same turns. */
+    pin: <T>(shape: z.ZodType<T>, tell: () => Promise<T>) =>
+      pinPromptContext({ about, shape, recorded, turns }, tools, tell),
+    /** The fault of the models, if the queue tries again after it: then there is no result yet. */
+    passingFault: () => {
+      const fault = watched.lastFault();
+      return fault?.retryable && job.attempt < maxAttempts ? fault : undefined;
+    },
+    lastFault: watched.lastFault,
+    recordResult: (result: unknown) => tools.record({ kind: "result", head, base, result }),
+  };
+}
+
+/** The limits of a command, within the repository's limits for a review. */
+function limitsWithin(most: CommandReading["most"], config: RepoConfig): Limits {
+  const { turns, tokens, costUsd, milliseconds } = limitsOf(config);
+  return {
+    turns: Math.min(turns, most.turns),
+    tokens: Math.min(tokens, most.tokens),
+    milliseconds: Math.min(milliseconds, most.milliseconds),
+    costUsd,
+  };
+}

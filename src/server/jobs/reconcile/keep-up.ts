@@ -1,0 +1,170 @@
+import { AppError } from "../../../core/errors.ts";
+import { wholeList } from "../../../pull/github/app-client.ts";
+import { currentLedger } from "../../../pull/publish/existing.ts";
+import { plural } from "../../../report/outcome.ts";
+import { figuresOfLedger } from "../../figures/pull-figures.ts";
+import type {
+  ClaimedJob,
+  JobOutcome,
+  PurgeTask,
+  ReconcileTask,
+  RecountTask,
+  RepositoryRef,
+} from "../../queue/job.ts";
+import type { JobTools } from "../../queue/run-job.ts";
+import type { JobDependencies, Upkeep } from "../job-dependencies.ts";
+import { recountJob } from "../new-jobs.ts";
+import {
+  installationNote,
+  readInstallationMemory,
+  reconcileApp,
+  writeInstallationMemory,
+} from "./reconcile-app.ts";
+import { reconcileInstallation } from "./reconcile-installation.ts";
+
+type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask | RecountTask };
+type UpkeepTools = Pick<JobTools, "signal" | "record" | "recorded">;
+type UpkeepDependencies = Pick<JobDependencies, "app" | "record" | "github" | "now" | "log">;
+
+/** Looks for missed events, deletes the stored data of an account that removed the App, or counts findings again. */
+export async function keepUp(
+  { task }: UpkeepJob,
+  tools: UpkeepTools,
+  { app: { upkeep }, record, github, now, log }: UpkeepDependencies,
+): Promise<JobOutcome> {
+  if (!upkeep)
+    return {
+      kind: "skipped",
+      reason: "this process only reviews; a server deletes data and looks for missed events",
+    };
+  const { signal } = tools;
+  if (task.kind === "purge") return purge(task, { upkeep, signal });
+  if (task.kind === "recount") return recount(task, tools, { upkeep, figures: record.figures, github });
+  const options = { upkeep, signal, log, now };
+  return task.installation === null
+    ? reconcileApp(options)
+    : reconcileInstallation(task.installation, options);
+}
+
+type Named = NonNullable<PurgeTask["repositories"]>;
+
+interface PurgeOptions {
+  upkeep: Upkeep;
+  signal: AbortSignal;
+}
+
+/**
+ * Deletes all stored data of an installation, or of some of its repositories: waiting and finished jobs with their records, spending,
+ * memory, mirrors and checkouts. Skips what GitHub says the App can see (again). Lets a running job finish; the purge runs again for it.
+ */
+async function purge(task: PurgeTask, options: PurgeOptions): Promise<JobOutcome> {
+  const { upkeep } = options;
+  const { installation } = task;
+  const doomed = await doomedOf(task, options);
+  if (doomed === null) return { kind: "skipped", reason: "the App has access to it again" };
+  const { running } = await upkeep.queue.forget(
+    installation,
+    task.repositories && doomed.map(({ id }) => id),
+  );
+  const inUse: string[] = [];
+  for (const { id, owner, name } of doomed) {
+    if (!(await upkeep.removeRepository({ id }))) inUse.push(`${owner}/${name}`);
+  }
+  if (running > 0 || inUse.length > 0) throw stillInUse(running, inUse);
+  await forgetNotes(task, doomed, upkeep);
+  return { kind: "done", reason: `${doomed.length} repositories of installation ${installation} purged` };
+}
+
+/** The repositories to purge, if their names are known; null if there is nothing to purge. */
+async function doomedOf(
+  { installation, repositories }: PurgeTask,
+  { upkeep, signal }: PurgeOptions,
+): Promise<Named | null> {
+  const present = await upkeep.access.app(signal).installation(installation);
+  if (repositories === null) {
+    if (present !== null) return null;
+    const known = await readInstallationMemory(upkeep.notes, installation);
+    return known?.repositories ?? [];
+  }
+  if (present === null || present.isSuspended) return repositories;
+  const api = await upkeep.access.installation(installation, signal);
+  const visible = await wholeList(api.repositories());
+  const doomed = repositories.filter(({ id }) => !visible.some((one) => one.id === id));
+  return doomed.length > 0 ? doomed : null;
+}
+
+/** Comes last: only these notes have the names of what is left to delete. */
+async function forgetNotes({ installation, repositories }: PurgeTask, doomed: Named, { notes }: Upkeep) {
+  const known = repositories === null ? null : await readInstallationMemory(notes, installation);
+  if (known === null) return notes.remove(installationNote(installation));
+  const isLeft = (id: number) => !doomed.some((one) => one.id === id);
+  await writeInstallationMemory(notes, installation, {
+    ...known,
+    repositories: known.repositories.filter(({ id }) => isLeft(id)),
+    looks: Object.fromEntries(Object.entries(known.looks).filter(([id]) => isLeft(Number(id)))),
+  });
+}
+
+/** Retries every minute. An error of the data folder does not count as an attempt for a day, and the longest review ends before that. */
+function stillInUse(running: number, inUse: readonly string[]): AppError {
+  const what = inUse.length > 0 ? inUse.join(", ") : `${running} running jobs`;
+  return new AppError(
+    "data_folder_unusable",
+    `Some data is not deleted yet, because it is still in use: ${what}`,
+    { retryable: true, retryAfterMs: 60_000 },
+  );
+}
+
+interface RecountDeps extends Pick<JobDependencies, "github"> {
+  upkeep: Upkeep;
+  figures: JobDependencies["record"]["figures"];
+}
+
+/**
+ * Counts findings again from what GitHub shows, because the database was lost or is older than the figures. The App's job starts one for
+ * each installation, and that one for each repository. May run again at any time: the same facts give the same figures.
+ */
+async function recount(task: RecountTask, tools: UpkeepTools, deps: RecountDeps): Promise<JobOutcome> {
+  const { installation, only, since } = task;
+  const { access, queue } = deps.upkeep;
+  if (installation !== null && only !== null)
+    return recountRepository({ installation, ...only }, since, tools, deps);
+  const parts: Pick<RecountTask, "installation" | "only">[] = [];
+  if (installation === null) {
+    const all = await wholeList(access.app(tools.signal).installations());
+    for (const { id, isSuspended } of all) if (!isSuspended) parts.push({ installation: id, only: null });
+  } else {
+    const all = await wholeList((await access.installation(installation, tools.signal)).repositories());
+    for (const { id, owner, name } of all) parts.push({ installation, only: { id, owner, name } });
+  }
+  for (const part of parts) await queue.enqueue(recountJob({ ...part, since }));
+  return { kind: "done", reason: `${plural(parts.length, "part")} to count` };
+}
+
+/** Pull requests that an earlier attempt has counted are on record. */
+async function recountRepository(
+  repository: RepositoryRef,
+  since: number,
+  { signal, record, recorded }: UpkeepTools,
+  { upkeep, github, figures }: RecountDeps,
+): Promise<JobOutcome> {
+  const counted = new Set(
+    (await recorded()).flatMap((entry) => (entry.kind === "counted" ? [entry.pull] : [])),
+  );
+  const api = await upkeep.access.installation(repository.installation, signal);
+  for await (const page of api.pulls(repository, "all")) {
+    const recent = page.filter(({ updatedAt }) => updatedAt >= since);
+    for (const { number } of recent) {
+      if (counted.has(number)) continue;
+      const pullApi = await github.pull(repository, number, signal);
+      const ledger = await currentLedger(pullApi);
+      const isReviewed = ledger.sticky !== null || ledger.entries.length > 0;
+      const key = { installation: repository.installation, repository: repository.id, pull: number };
+      if (isReviewed) await figures.write(figuresOfLedger(key, await pullApi.pull(), ledger));
+      await record({ kind: "counted", pull: number });
+      counted.add(number);
+    }
+    if (recent.length < page.length) break;
+  }
+  return { kind: "done", reason: `${plural(counted.size, "pull request")} counted` };
+}

@@ -1,0 +1,417 @@
+import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
+import { AppError, type ErrorCode, errorLine, publicLine } from "../../core/errors.ts";
+import { isAvailable, retryWhileUnavailable } from "./database.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead, taskFields } from "./job.ts";
+import type { Queue } from "./queue.ts";
+
+/** What a handler gets with its job. */
+export interface JobTools {
+  /**
+   * Fires when the handler must stop: `lease_lost`, `superseded` (a newer head waits; the job is released and starts again with that one),
+   * or `aborted` because the worker stops.
+   */
+  signal: AbortSignal;
+  /** Appends to the job's trajectory; rejects with `lease_lost` if another worker has the job. */
+  record(entry: TrajectoryEntry): Promise<void>;
+  /** The job's trajectory so far, of all attempts, oldest first. */
+  recorded(): Promise<TrajectoryEntry[]>;
+  /**
+   * Call it before anything visible is done. True renews the lease; from then on a newer head does not fire `signal`, so that a
+   * publication that has begun is completed.
+   */
+  mayPublish(): Promise<boolean>;
+  /** Whether this worker still has the job; true renews the lease. Call it right before each write to GitHub. */
+  hasLease(): Promise<boolean>;
+}
+
+/** Call it before anything visible is done. Rejects with `lease_lost` if another worker has the job. */
+export async function requireLease(tools: Pick<JobTools, "mayPublish">): Promise<void> {
+  if (!(await tools.mayPublish())) throw new AppError("lease_lost", "another worker has this job now");
+}
+
+/**
+ * How a worker finished a job: its outcome; `retried`; `parked` until an outage is over, which costs no attempt; `handed_back` because the
+ * worker stops; `lost` to another worker; `unstored` if the queue did not take the result.
+ */
+type JobEnd = JobOutcome["kind"] | "retried" | "parked" | "handed_back" | "lost" | "unstored";
+
+/** Receives events of jobs; times in milliseconds. */
+export interface JobWatch {
+  /** A job starts for the first time, `waitedMs` after it was stored. */
+  began(job: ClaimedJob, waitedMs: number): void;
+  ended(job: ClaimedJob, how: JobEnd, tookMs: number): void;
+}
+
+/** The part of a logger that a worker needs. */
+export interface WorkerLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** The fields that every log line about a job carries. */
+export const jobFields = ({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> => ({
+  job: id,
+  delivery: deliveryId ?? undefined,
+  ...taskFields(task),
+});
+
+interface Clock {
+  /** Milliseconds since 1970. */
+  now: () => number;
+  /** From 0 to 1. */
+  random: () => number;
+}
+
+interface JobRun extends Clock {
+  queue: Queue;
+  handle: (job: ClaimedJob, tools: JobTools) => Promise<JobOutcome>;
+  giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
+  watch?: JobWatch;
+  log: WorkerLog;
+  leaseMs: number;
+  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** The worker stops: abort the handler and hand the job back. */
+  stop: AbortSignal;
+  /** The grace time is over: hand the job back even if the handler still runs. */
+  graceOver: AbortSignal;
+  /** Calls `check` when the queue may have changed. Returns how to unsubscribe. */
+  onNews: (check: () => void) => () => void;
+}
+
+/** Runs one claimed job to its end. Never rejects. */
+export async function runJob(job: ClaimedJob, run: JobRun): Promise<void> {
+  const { now, watch, log } = run;
+  const startedAt = now();
+  // Later claims of the same job did not wait since it was stored.
+  if (job.fence === 1) watch?.began(job, Math.max(0, startedAt - job.createdAt));
+  log.info(jobFields(job), `Job started, attempt ${job.attempt}`);
+  const how = await runUnderLease(job, run);
+  watch?.ended(job, how, now() - startedAt);
+}
+
+const workerStops = "the worker is stopping";
+
+async function runUnderLease(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
+  const warn = (message: string, err: unknown) =>
+    run.log.warn({ ...jobFields(job), err }, `${message}: ${errorLine(err)}`);
+  const lease = new Lease(job, { ...run, warn });
+  const onStop = () => lease.abort(new AppError("aborted", workerStops, { retryable: true }));
+  const ended = new AbortController();
+  if (run.stop.aborted) onStop();
+  run.stop.addEventListener("abort", onStop, { signal: ended.signal });
+  const heartbeats = keepLease(lease, run, ended.signal);
+  const unsubscribe = run.onNews(() => void lease.checkHead());
+  const inGrace = <T>(work: Promise<T>) => Promise.race([work, graceEnds(run.graceOver, ended.signal)]);
+  try {
+    const result = await inGrace(attempt(job, run, lease)).catch((error: unknown) => ({ error }));
+    lease.handlerEnded();
+    return await settle(job, result, {
+      ...run,
+      lease,
+      tellPeople: (error) => inGrace(run.giveUp?.(job, error, toolsFor(lease)) ?? Promise.resolve()),
+      retry: (store) => retryWhileUnavailable(store, { ...run, signal: run.graceOver, warn }),
+    });
+  } catch (error) {
+    // When the lease expires, another worker claims the job.
+    run.log.error(
+      { ...jobFields(job), err: error },
+      `The end of the job was not stored: ${errorLine(error)}`,
+    );
+    return "unstored";
+  } finally {
+    unsubscribe();
+    ended.abort();
+    await heartbeats;
+  }
+}
+
+async function attempt(job: ClaimedJob, run: JobRun, lease: Lease): Promise<HandlerResult> {
+  if (job.attempt > maxAttempts)
+    throw new AppError("child_died", "it failed at every attempt, or its worker died");
+  // The worker may have been stopped while it claimed the job.
+  lease.signal.throwIfAborted();
+  return { outcome: await run.handle(job, toolsFor(lease)) };
+}
+
+/** Sends heartbeats until the run has ended or another worker has the job. */
+async function keepLease(lease: Lease, run: JobRun, ended: AbortSignal): Promise<void> {
+  while (!ended.aborted) {
+    await run.sleep(run.leaseMs / 3, ended);
+    if (ended.aborted || !(await lease.beat())) return;
+  }
+}
+
+function toolsFor(lease: Lease): JobTools {
+  return {
+    signal: lease.signal,
+    record: (entry) => lease.record(entry),
+    recorded: () => lease.recorded(),
+    mayPublish: () => lease.mayPublish(),
+    hasLease: () => lease.hasLease(),
+  };
+}
+
+/** Rejects when the grace time is over. */
+function graceEnds(graceOver: AbortSignal, ended: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const over = () => reject(new AppError("aborted", "it did not end in time", { retryable: true }));
+  if (graceOver.aborted) over();
+  graceOver.addEventListener("abort", over, { signal: ended });
+  return promise;
+}
+
+type HandlerResult = { outcome: JobOutcome } | { error: unknown };
+
+interface Settlement extends JobRun {
+  lease: Lease;
+  /** Tells people that the job failed for good, and why. */
+  tellPeople(error: unknown): Promise<void>;
+  retry<T>(store: () => Promise<T>): Promise<T>;
+}
+
+/** Stores how the job ended. Rejects if the queue does not take it. */
+async function settle(job: ClaimedJob, result: HandlerResult, how: Settlement): Promise<JobEnd> {
+  if ("outcome" in result) return complete(job, result.outcome, how);
+  const { lease, stop, log, retry, queue } = how;
+  const { error } = result;
+  if (stop.aborted) return handBack(job, how);
+  if (lease.abortReason?.code === "superseded") return handOver(job, lease.abortReason.message, how);
+  if (lease.abortReason || isLeaseLost(error)) {
+    log.warn({ ...jobFields(job), err: error }, "Job lost to another worker");
+    return "lost";
+  }
+  const reason = errorLine(error);
+  const again = nextTry(job, error, how) ?? (await tryWhenAvailable(error, how));
+  if (!again) return fail(job, error, how);
+  await retry(() => queue.release(job, again.delayMs, reason, again));
+  log.warn({ ...jobFields(job), err: error, ...again }, `Job will be tried again: ${reason}`);
+  return again.countAttempt ? "retried" : "parked";
+}
+
+async function complete(job: ClaimedJob, outcome: JobOutcome, { queue, log, retry }: Settlement) {
+  const { kind, reason } = outcome;
+  const stored = await retry(() => queue.complete(job, outcome));
+  log.info({ ...jobFields(job), outcome: kind, stored }, `Job ended, ${kind}: ${reason}`);
+  return stored ? kind : "lost";
+}
+
+/** Releases a job that did not fail. */
+async function release(
+  job: ClaimedJob,
+  end: "handed_back" | "superseded",
+  why: string,
+  delayMs: number,
+  { queue, log, retry }: Settlement,
+): Promise<JobEnd> {
+  const stored = await retry(() => queue.release(job, delayMs, why, { countAttempt: false }));
+  log.info({ ...jobFields(job), delayMs, stored }, `Job ${end.replace("_", " ")}: ${why}`);
+  return stored ? end : "lost";
+}
+
+const handBack = (job: ClaimedJob, how: Settlement) => release(job, "handed_back", workerStops, 0, how);
+
+/**
+ * Releases a review of an older head. A coalescing job takes over the newer task. A command reads the newest head itself; it waits as long
+ * as the job that superseded it, otherwise each of ten pushes in a row would start it once more.
+ */
+async function handOver(job: ClaimedJob, why: string, how: Settlement): Promise<JobEnd> {
+  const newer = await how.retry(() => how.queue.newer(job));
+  return release(job, "superseded", why, newer?.dueInMs ?? 0, how);
+}
+
+/** An unknown error while nothing can be stored comes from the database: it costs no attempt, and people get no message. */
+async function tryWhenAvailable(error: unknown, { queue, ...clock }: Settlement) {
+  if (error instanceof AppError || (await isAvailable(queue))) return undefined;
+  return { delayMs: outageDelayMs(clock), countAttempt: false };
+}
+
+async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<JobEnd> {
+  const { queue, log, retry, stop, tellPeople } = how;
+  const reason = errorLine(error);
+  log.error({ ...jobFields(job), err: error }, `Job failed: ${reason}`);
+  const obstacle = await tellPeople(error).catch((why: unknown) => {
+    log.error({ ...jobFields(job), err: why }, `The failure was not reported on GitHub: ${errorLine(why)}`);
+    return why;
+  });
+  if (obstacle !== undefined && stop.aborted) return handBack(job, how);
+  if (isOutage(obstacle, job, how)) {
+    // People wait for the check run. The next attempt fails the same way, from the record, and reports it.
+    await retry(() => queue.release(job, outageDelayMs(how), publicLine(error)));
+    return "parked";
+  }
+  return complete(job, { kind: "failed", reason }, how);
+}
+
+const isLeaseLost = (error: unknown) => error instanceof AppError && error.code === "lease_lost";
+
+interface NextTry {
+  delayMs: number;
+  countAttempt: boolean;
+}
+
+const hour = 3_600_000;
+/**
+ * Errors of other systems, and for how long after the job's first start they cost no attempt. After a day an operator has to look; a
+ * circuit breaker's pause counts for an hour, because people wait for the review.
+ */
+const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
+  github_failed: 24 * hour,
+  github_rate_limited: 24 * hour,
+  repository_unavailable: 24 * hour,
+  disk_full: 24 * hour,
+  data_folder_unusable: 24 * hour,
+  database_unreachable: 24 * hour,
+  // Longer than anything is sent again (`createSender`).
+  receiver_failed: 25 * hour,
+  model_unavailable: hour,
+  // Longer than the longest wait that a configuration may ask for.
+  results_pending: hour,
+};
+/** Jobs that wait for the same model return within this time; the first of them finds out whether it answers again. */
+const spreadMs = 5_000;
+
+/** When a failed job is tried again, and whether the attempt counts; undefined if it is not. */
+export function nextTry(job: ClaimedJob, error: unknown, clock: Clock): NextTry | undefined {
+  if (!(error instanceof AppError) || !error.retryable || job.attempt > maxAttempts) return undefined;
+  const countAttempt = !isOutage(error, job, clock);
+  if (countAttempt && job.attempt === maxAttempts) return undefined;
+  const { code, retryAfterMs } = error;
+  const spread = code === "model_unavailable" ? Math.round(clock.random() * spreadMs) : 0;
+  if (retryAfterMs !== undefined) return { delayMs: retryAfterMs + spread, countAttempt };
+  return { delayMs: countAttempt ? backOffMs(job.attempt, clock) : outageDelayMs(clock), countAttempt };
+}
+
+function isOutage(error: unknown, job: ClaimedJob, { now }: Clock): boolean {
+  if (!(error instanceof AppError) || !error.retryable) return false;
+  const patienceMs = outagePatienceMs[error.code];
+  // `startedAt` may come from another machine whose clock is ahead.
+  return patienceMs !== undefined && now() - job.startedAt < patienceMs;
+}
+
+/** About a minute, spread so that not all jobs return in the same second. */
+const outageDelayMs = ({ random }: Clock) => Math.round(45_000 + random() * 30_000);
+
+/** Doubles from 5 seconds up to 5 minutes, minus up to a quarter, which keeps jobs of one outage apart. */
+function backOffMs(attempt: number, { random }: Clock): number {
+  const full = Math.min(5_000 * 2 ** (attempt - 1), 300_000);
+  return Math.round(full * (0.75 + random() / 4));
+}
+
+interface LeaseOptions {
+  queue: Queue;
+  leaseMs: number;
+  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Receives errors of the queue. */
+  warn(message: string, error: unknown): void;
+}
+
+/**
+ * A worker's lease on one claimed job while its handler runs. `signal` fires when another worker has the job (`lease_lost`), when a newer
+ * head waits to be reviewed instead (`superseded`), or with the reason given to `abort`.
+ */
+class Lease {
+  readonly #job: ClaimedJob;
+  readonly #options: LeaseOptions;
+  readonly #abort = new AbortController();
+  /** The head that is reviewed, if known: from an event's task, or from the job's records. */
+  #head: string | null;
+  #handlerRuns = true;
+  #isPublishing = false;
+
+  constructor(job: ClaimedJob, options: LeaseOptions) {
+    this.#job = job;
+    this.#options = options;
+    this.#head = job.task.headSha;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** The first reason for which the signal fired. */
+  get abortReason(): AppError | undefined {
+    return this.signal.aborted ? this.signal.reason : undefined;
+  }
+
+  abort(why: AppError): void {
+    this.#abort.abort(why);
+  }
+
+  /** Renews the lease and checks for a newer head; false if another worker has the job. Never rejects. */
+  async beat(): Promise<boolean> {
+    try {
+      if (!(await this.#renew())) return false;
+      await this.checkHead();
+    } catch (error) {
+      // Two more heartbeats fit into the lease, and no other worker can claim the job from a queue that cannot be written.
+      this.#options.warn("Heartbeat failed", error);
+    }
+    return true;
+  }
+
+  /** Aborts a review whose head is no longer the newest, unless it is being published. Never rejects. */
+  async checkHead(): Promise<void> {
+    if (this.#isPublishing) return;
+    try {
+      await this.#abortIfSuperseded();
+    } catch (error) {
+      this.#options.warn("Could not check for a newer head", error);
+    }
+  }
+
+  /** Renews the lease; false if the job is not this worker's any more or the signal has fired. Waits for an unavailable queue. */
+  async hasLease(): Promise<boolean> {
+    if (this.signal.aborted) return false;
+    try {
+      return (await this.#retry(() => this.#renew())) && !this.signal.aborted;
+    } catch (error) {
+      if (this.signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  /** As `hasLease`, and no newer head waits. After the first true, newer heads are only checked when this is called again. */
+  async mayPublish(): Promise<boolean> {
+    if (!(await this.hasLease())) return false;
+    await this.#retry(() => this.#abortIfSuperseded());
+    if (this.signal.aborted) return false;
+    this.#isPublishing = true;
+    return true;
+  }
+
+  /** Waits for an unavailable queue: model turns that are recorded were paid for. */
+  async record(entry: TrajectoryEntry): Promise<void> {
+    await this.#retry(() => this.#options.queue.record(this.#job, entry));
+    if ("head" in entry) this.#head = entry.head;
+  }
+
+  recorded(): Promise<TrajectoryEntry[]> {
+    return this.#retry(() => this.#options.queue.trajectory(this.#job.id));
+  }
+
+  /** The handler has ended, so newer heads no longer change its outcome. */
+  handlerEnded(): void {
+    this.#handlerRuns = false;
+  }
+
+  #retry<T>(attempt: () => Promise<T>): Promise<T> {
+    return retryWhileUnavailable(attempt, { ...this.#options, signal: this.signal });
+  }
+
+  async #renew(): Promise<boolean> {
+    const isOurs = await this.#options.queue.heartbeat(this.#job, this.#options.leaseMs);
+    if (!isOurs) this.abort(new AppError("lease_lost", `Job ${this.#job.id} now belongs to another worker`));
+    return isOurs;
+  }
+
+  async #abortIfSuperseded(): Promise<void> {
+    if (!this.#handlerRuns || this.#job.task.kind !== "review") return;
+    const newer = await this.#options.queue.newer(this.#job);
+    if (newer && newer.head !== this.#head && this.#handlerRuns) this.abort(supersededBy(newer));
+  }
+}
+
+function supersededBy({ head }: NewerHead): AppError {
+  return new AppError("superseded", `the head is now ${head}`, { retryable: true });
+}

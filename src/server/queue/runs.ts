@@ -1,0 +1,148 @@
+import { z } from "zod";
+import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
+import type { Run } from "./database.ts";
+import { type JobState, parseTask, type Task } from "./job.ts";
+import { openReader } from "./reader.ts";
+import type { DatabaseLocation } from "./stores.ts";
+
+/** The state of a job about a pull request. Times are milliseconds since 1970. */
+export interface StoredRun {
+  /** Grows from run to run. */
+  seq: number;
+  id: string;
+  task: Task;
+  state: JobState;
+  /** Null until it has ended. */
+  outcome: string | null;
+  /** Why it ended this way, or waits again. */
+  reason: string | null;
+  attempts: number;
+  createdAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+}
+
+/** One entry of a run's trajectory. `claim` grows with each attempt. */
+export interface RecordedEntry {
+  at: number;
+  claim: number;
+  entry: TrajectoryEntry;
+}
+
+/** Reads runs and their trajectories; changes nothing. */
+export interface OpenRuns extends AsyncDisposable {
+  /** The newest runs about pull requests that were stored before this `seq`, newest first. */
+  before(seq: number, limit: number): Promise<StoredRun[]>;
+  /** Runs whose id starts with `prefix`; at most two. */
+  named(prefix: string): Promise<StoredRun[]>;
+  /** The trajectory of a run, oldest first. */
+  entries(id: string): Promise<RecordedEntry[]>;
+  /** Only the model turns and results, from which a run's figures are computed. */
+  turnsAndResults(id: string): Promise<RecordedEntry[]>;
+}
+
+const columns = "seq, id, task, state, outcome, reason, attempts, created_at, started_at, ended_at";
+// Jobs without a repository maintain the App itself.
+const before = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND seq < :seq ORDER BY seq DESC LIMIT :limit`;
+const named = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND id LIKE :pattern ORDER BY seq DESC LIMIT 2`;
+const ofJob = "SELECT fence, entry, created_at FROM trajectory WHERE job_id = :id";
+const entries = `${ofJob} ORDER BY number`;
+// Entries are stored with `kind` first. This skips the tool results, which are most of a record.
+const turnsAndResults = `${ofJob} AND (entry LIKE '{"kind":"turn",%' OR entry LIKE '{"kind":"result",%') ORDER BY number`;
+
+const RunRow = z.object({
+  seq: z.int(),
+  id: z.string(),
+  task: z.string(),
+  state: z.enum(["waiting", "active", "done", "failed"]),
+  outcome: z.string().nullable(),
+  reason: z.string().nullable(),
+  attempts: z.int(),
+  created_at: z.int(),
+  started_at: z.int().nullable(),
+  ended_at: z.int().nullable(),
+});
+const EntryRow = z.object({ fence: z.int(), entry: z.string(), created_at: z.int() });
+
+/**
+ * Opens the database for reading while other processes use it.
+ * @throws AppError `data_folder_unusable`, `database_unreachable`; also if the database does not exist yet.
+ */
+export async function openRuns(location: DatabaseLocation): Promise<OpenRuns> {
+  const reader = await openReader(location);
+  const { run } = reader;
+  return {
+    async before(seq, limit) {
+      return (await run(before, { seq, limit })).rows.flatMap(runOf);
+    },
+    async named(prefix) {
+      if (!/^[0-9a-f-]+$/.test(prefix)) return [];
+      return (await run(named, { pattern: `${prefix}%` })).rows.flatMap(runOf);
+    },
+    async entries(id) {
+      return (await run(entries, { id })).rows.map(entryOf);
+    },
+    async turnsAndResults(id) {
+      return (await run(turnsAndResults, { id })).rows.map(entryOf);
+    },
+    [Symbol.asyncDispose]: () => reader.close(),
+  };
+}
+
+/** A part of a record that fits into memory and on a page. */
+export interface BoundedRecord {
+  entries: RecordedEntry[];
+  /** Entries of loops that were left out. */
+  omitted: number;
+}
+
+/** Most entries of each kind, the newest; entries of other kinds only serve the next attempt. */
+const toldKinds: Readonly<Record<string, number>> = { run: 2, result: 3, posted: 20, wrote: 200, note: 100 };
+const loopKinds: ReadonlySet<string> = new Set(["turn", "tool_results", "messages", "stopped"]);
+const MOST_ENTRIES = 50_000;
+const sizes = `SELECT number, octet_length(entry) AS bytes, substr(entry, 1, 40) AS begin FROM trajectory
+  WHERE job_id = :id ORDER BY number LIMIT ${MOST_ENTRIES}`;
+const SizeRow = z.object({ number: z.int(), bytes: z.int(), begin: z.string() });
+const chosen = `SELECT fence, entry, created_at FROM trajectory
+  WHERE number IN (SELECT CAST(key AS BIGINT) FROM json_each(:numbers)) ORDER BY number`;
+
+/**
+ * What a record tells of its run, oldest first: results and what was written, then as many entries of loops as fit, from the first.
+ * @param mostBytes of JSON, for the results and for the loops each
+ */
+export async function readRecord(run: Run, id: string, mostBytes: number): Promise<BoundedRecord> {
+  const rows = z.array(SizeRow).parse((await run(sizes, { id })).rows);
+  // Entries are stored with `kind` first.
+  const byKind = Map.groupBy(rows, ({ begin }) => /^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? "");
+  const told = Object.entries(toldKinds).flatMap(([kind, most]) => (byKind.get(kind) ?? []).slice(-most));
+  const loops = rows.filter(({ begin }) => loopKinds.has(/^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? ""));
+  const fitting = (list: readonly z.infer<typeof SizeRow>[]) => {
+    let left = mostBytes;
+    return list.filter(({ bytes }) => {
+      left -= bytes;
+      return left >= 0;
+    });
+  };
+  const kept = fitting(loops);
+  const numbers = [...fitting(told), ...kept].map(({ number }) => [number, 0]);
+  const read = await run(chosen, { numbers: JSON.stringify(Object.fromEntries(numbers)) });
+  return { entries: read.rows.map(entryOf), omitted: loops.length - kept.length };
+}
+
+/** Empty for a task that this version does not know. */
+function runOf(raw: unknown): StoredRun[] {
+  const {
+    task: text,
+    created_at: createdAt,
+    started_at: startedAt,
+    ended_at: endedAt,
+    ...row
+  } = RunRow.parse(raw);
+  const task = parseTask(text);
+  return task ? [{ ...row, task, createdAt, startedAt, endedAt }] : [];
+}
+
+function entryOf(raw: unknown): RecordedEntry {
+  const { fence, entry, created_at: at } = EntryRow.parse(raw);
+  return { at, claim: fence, entry: JSON.parse(entry) };
+}

@@ -1,0 +1,284 @@
+import type { ToolCall, Usage } from "../../agent/llm/model.ts";
+import { isLoopEntry, type LoopEntry, type TrajectoryEntry } from "../../agent/record/trajectory.ts";
+import { ReviewResult } from "../../tasks/shapes/review-result.ts";
+import { tasks } from "../../tasks/tasks.ts";
+import type { RecordedEntry } from "../queue/runs.ts";
+
+/*
+ * A summary of one run as data: created from its record, rendered elsewhere. Snake case, because it leaves the process. All text in it is
+ * from a model, a repository or a pull request; the printing code escapes it and removes secrets.
+ */
+
+export interface RunSummary {
+  /** Number of attempts with entries on the record. */
+  attempts: number;
+  /** Full object names; null if no review, answer, fix or proof began. */
+  commits: { head: string; base: string; merge_base: string } | null;
+  /** The request in people's words; null for an event. */
+  asked: Asked | null;
+  totals: {
+    files_read: number;
+    searches: number;
+    /** Runs of tests of proofs. */
+    test_runs: number;
+    /** Of the last review; null if none has a result. */
+    findings: number | null;
+    refuted: number;
+    /** Requests that GitHub accepted. */
+    written: number;
+    paid: Paid;
+  };
+  loops: LoopSummary[];
+  notes: { after_ms: number; page: string; content: string }[];
+  /** At most one of each kind, the last: a fix is followed by a review. */
+  results: ResultSummary[];
+  written: { after_ms: number; request: string; id: number | null; url: string | null }[];
+  /** The cost by purpose: "review", "second looks at findings". */
+  paid_for: ({ purpose: string } & Paid)[];
+}
+
+type AnyTask = (typeof tasks)[number];
+
+/** A question, or the findings to repair or to prove. */
+export type Asked = NonNullable<ReturnType<AnyTask["askedIn"]>>;
+
+/** One agent loop. `after_ms` counts from the begin of the run. */
+interface LoopSummary {
+  name: string;
+  /** Of the finding that the loop is about; null if it is about none. */
+  title: string | null;
+  paid: Paid;
+  steps: LoopStep[];
+}
+
+type LoopStep =
+  | { kind: "turn"; after_ms: number; turn: number; text: string; calls: CallSummary[] }
+  /** Messages to the model during the run, without the task itself. */
+  | { kind: "messages"; after_ms: number; messages: string[] }
+  | { kind: "stopped"; after_ms: number; reason: string; fault: string | null };
+
+interface CallSummary {
+  tool: string;
+  /** As the model wrote them: JSON, if it wrote JSON. */
+  arguments: string;
+  /** The most informative values, without their names: "src/cart.ts:6". */
+  about: string;
+  /** First line of the result; null if there is none on record. */
+  answer: string | null;
+}
+
+export type ResultSummary = NonNullable<ReturnType<AnyTask["summaryOf"]>>;
+
+/** The usage of model turns. */
+interface Paid {
+  turns: number;
+  tokens: number;
+  cached_tokens: number;
+  /** In dollars; null if the price of a turn is not known. */
+  cost_usd: number | null;
+}
+
+/** @param began when the run began, in milliseconds since 1970 */
+export function summaryOf(recorded: readonly RecordedEntry[], began: number): RunSummary {
+  const entries = recorded.map(({ entry }) => entry);
+  const steps = recorded.flatMap(({ at, entry }) =>
+    isLoopEntry(entry) ? [{ after_ms: at - began, entry }] : [],
+  );
+  const titles = titlesIn(entries);
+  const start = entries.findLast((entry) => entry.kind === "run");
+  const turns = entries.filter((entry) => entry.kind === "turn");
+  return {
+    attempts: new Set(recorded.flatMap(({ entry, claim }) => (entry.kind === "ended" ? [] : [claim]))).size,
+    commits: start
+      ? { head: start.shas.head, base: start.shas.base, merge_base: start.shas.mergeBase }
+      : null,
+    asked: askedIn(entries),
+    totals: totalsOf(entries),
+    loops: [...Map.groupBy(steps, ({ entry }) => entry.loop)].map(([name, own]) => loopOf(name, own, titles)),
+    notes: recorded.flatMap(({ at, entry }) =>
+      entry.kind === "note" ? [{ after_ms: at - began, page: entry.page, content: entry.content }] : [],
+    ),
+    results: resultsIn(entries),
+    written: recorded.flatMap(({ at, entry }) =>
+      entry.kind === "wrote"
+        ? [{ after_ms: at - began, request: entry.request, id: entry.id, url: entry.url }]
+        : [],
+    ),
+    paid_for: [...Map.groupBy(turns, ({ loop }) => purposeOf(loop))].map(([purpose, part]) => ({
+      purpose,
+      ...paidFor(part),
+    })),
+  };
+}
+
+/** The usage that a run paid for: every turn on record counts once, even if several attempts used it. */
+export function paidFor(entries: readonly TrajectoryEntry[]): Paid {
+  const usages = entries.flatMap((entry) => (entry.kind === "turn" ? [entry.model.usage] : []));
+  const sum = (of: (usage: Usage) => number) => usages.reduce((total, usage) => total + of(usage), 0);
+  return {
+    turns: usages.length,
+    tokens: sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens),
+    cached_tokens: sum(({ cachedTokens }) => cachedTokens),
+    cost_usd: usages.every(({ costUsd }) => costUsd !== null) ? sum(({ costUsd }) => costUsd ?? 0) : null,
+  };
+}
+
+/** The last review among the entries; undefined if none has a result that this version reads. */
+export function lastReview(entries: readonly TrajectoryEntry[]): ReviewResult | undefined {
+  const last = entries.findLast((entry) => entry.kind === "result");
+  return ReviewResult.safeParse(last?.result).data;
+}
+
+/** Purposes of loops, by the beginnings of their names: the first match counts. */
+const purposes: readonly (readonly [string, string])[] = [
+  ["fix:check", "second looks at the repair"],
+  ["verify", "second looks at findings"],
+  ["prove", "tests of findings"],
+  ["intent", "what the change asks for"],
+  ["recheck", "checks of earlier findings"],
+  ["compare", "comparison with earlier findings"],
+  ["merge", "merging findings"],
+];
+
+/** What a loop is for: "review", "second looks at findings". */
+export const purposeOf = (loop: string): string =>
+  purposes.find(([start]) => loop === start || loop.startsWith(`${start}:`))?.[1] ??
+  loop.split(":", 1)[0] ??
+  loop;
+
+const reading = new Set(["read_file_part", "read_definition", "diff_file"]);
+const searching = new Set(["search_in_files", "graph_rag_query"]);
+
+function totalsOf(entries: readonly TrajectoryEntry[]): RunSummary["totals"] {
+  const calls = entries.flatMap((entry) => (entry.kind === "turn" ? entry.model.toolCalls : []));
+  const review = lastReview(entries);
+  return {
+    files_read: new Set(calls.flatMap(fileRead)).size,
+    searches: calls.filter(({ name }) => searching.has(name)).length,
+    test_runs: entries.filter(({ kind }) => kind === "tested").length,
+    findings: review?.findings.length ?? null,
+    refuted: review?.dropped.filter(({ verdict }) => verdict === "refuted").length ?? 0,
+    written: entries.filter(({ kind }) => kind === "wrote").length,
+    paid: paidFor(entries),
+  };
+}
+
+/** The file that a call reads, in a list; empty if it reads none. */
+function fileRead({ name, arguments: text }: ToolCall): string[] {
+  if (!reading.has(name)) return [];
+  const { file_path, path } = argumentsIn(text);
+  return [file_path, path].filter((one) => typeof one === "string").slice(0, 1);
+}
+
+function argumentsIn(text: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+/** Null for a review, also if it proves its findings. */
+function askedIn(entries: readonly TrajectoryEntry[]): Asked | null {
+  const starts = entries.filter((entry) => entry.kind === "run");
+  const isReview = starts.some(({ what }) => what === undefined);
+  const start = starts.findLast(({ what }) => what !== undefined && !(isReview && what === "prove"));
+  return tasks.find(({ name }) => name === start?.what)?.askedIn(start?.input) ?? null;
+}
+
+/** Titles of all findings that people asked about or that reviews found, including refuted ones, by id. */
+function titlesIn(entries: readonly TrajectoryEntry[]): ReadonlyMap<string, string> {
+  const reviews = entries.flatMap((entry) =>
+    entry.kind === "result" ? (ReviewResult.safeParse(entry.result).data ?? []) : [],
+  );
+  const told = reviews.flatMap(({ findings, dropped }) => [
+    ...findings.map(({ finding }) => finding),
+    ...dropped,
+  ]);
+  const asked = askedIn(entries);
+  const targets = asked !== null && "targets" in asked ? asked.targets : [];
+  return new Map([...targets, ...told].map(({ id, title }) => [id, title]));
+}
+
+/** A result that this version cannot read is left out. */
+function resultsIn(entries: readonly TrajectoryEntry[]): ResultSummary[] {
+  const posted = entries.flatMap((entry) => (entry.kind === "posted" ? entry.comments : []));
+  const pages = new Map(posted.map(({ finding, url }) => [finding, url]));
+  const urlOf = (finding: string) => pages.get(finding) ?? null;
+  const results = entries.flatMap((entry) => (entry.kind === "result" ? [entry.result] : []));
+  const summaries = results.flatMap((result) => tasks.flatMap((task) => task.summaryOf(result, urlOf) ?? []));
+  return [...new Map(summaries.map((summary) => [summary.what, summary])).values()];
+}
+
+interface TimedEntry {
+  after_ms: number;
+  entry: LoopEntry;
+}
+
+/** A verification has the title of its finding: "verify:FINDING". */
+function loopOf(
+  name: string,
+  entries: readonly TimedEntry[],
+  titles: ReadonlyMap<string, string>,
+): LoopSummary {
+  const answers = answersIn(entries);
+  return {
+    name,
+    title: titles.get(name.slice(name.indexOf(":") + 1)) ?? null,
+    paid: paidFor(entries.map(({ entry }) => entry)),
+    steps: entries.flatMap(({ after_ms, entry }) => stepOf(entry, after_ms, answers)),
+  };
+}
+
+/** The first line of each answer, by turn and call: ids of calls repeat in other turns. */
+function answersIn(entries: readonly TimedEntry[]): ReadonlyMap<string, string> {
+  return new Map(
+    entries.flatMap(({ entry }) =>
+      entry.kind === "tool_results"
+        ? entry.results.map(
+            ({ callId, text }) => [`${entry.turn} ${callId}`, text.split("\n", 1)[0] ?? ""] as const,
+          )
+        : [],
+    ),
+  );
+}
+
+function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string, string>): LoopStep[] {
+  switch (entry.kind) {
+    case "turn": {
+      const calls = entry.model.toolCalls.map((call) => ({
+        tool: call.name,
+        arguments: call.arguments,
+        about: aboutOf(call.arguments),
+        answer: answers.get(`${entry.turn} ${call.id}`) ?? null,
+      }));
+      return [{ kind: "turn", after_ms, turn: entry.turn, text: entry.model.content.trim(), calls }];
+    }
+    case "messages": {
+      const { messages } = entry;
+      if (messages.some(({ role }) => role === "system")) return [];
+      return [{ kind: "messages", after_ms, messages: messages.map(({ content }) => content) }];
+    }
+    case "stopped":
+      return [{ kind: "stopped", after_ms, reason: entry.reason, fault: entry.fault?.message ?? null }];
+    case "tool_results":
+      return [];
+  }
+}
+
+/** The most informative arguments of a call, in display order. */
+const telling = [
+  ...["severity", "verdict", "state", "file_path", "path", "pattern", "query", "directory", "page_name"],
+  ...["title", "reason", "summary", "content", "name"],
+];
+
+function aboutOf(text: string): string {
+  const given = argumentsIn(text);
+  return telling
+    .flatMap((key) => {
+      const value = given[key];
+      if (typeof value !== "string" || value === "") return [];
+      return [key === "path" && typeof given.line === "number" ? `${value}:${given.line}` : value];
+    })
+    .join(" ");
+}

@@ -1,0 +1,112 @@
+import type { Probot } from "probot";
+import type { Env } from "../../config/env.ts";
+import { AppError, errorLine } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Queue } from "../queue/queue.ts";
+import { appIdentity, createProbot } from "./app-auth.ts";
+import { createHealth, type Health, refuseWriting } from "./health.ts";
+import { type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
+import { createReceiver, type ReceiverOptions } from "./receive.ts";
+
+export interface ServerOptions extends Pick<ReceiverOptions, "onAccepted" | "onDelivery"> {
+  /** `env.app` must be set; otherwise, serve the setup page. */
+  env: Env;
+  queue: Pick<Queue, "accept" | "check" | "stats">;
+  log: Logger;
+  /** Shared with other code that mints tokens; default: created from `env`. */
+  probot?: Probot;
+  /** Shared with other servers of this process; default: created from the queue. */
+  health?: Health;
+  pages: Pages;
+  timeouts?: Timeouts;
+}
+
+/** The pages for people. */
+export interface Pages {
+  handler: Handler;
+  /** A person has ended what they let the App do. */
+  onRevoked(account: number): void;
+}
+
+/**
+ * Starts the web server: webhooks, `/healthz`, `/readyz` and the pages for people. A webhook is answered when its jobs are on disk; the handler
+ * does no work.
+ * @throws AppError `config_invalid` if there is no App or the port is not available.
+ */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { env, queue, pages, timeouts } = options;
+  if (!env.app)
+    throw new AppError("config_invalid", "There is no GitHub App to serve", { remedy: "Set APP_ID." });
+  const log = options.log.child({ part: "server" });
+  const probot = options.probot ?? createProbot(env.app, env.github, log);
+  const identity = appIdentity(probot);
+  let appSlug: string | null = null;
+  const { pushWindowMs } = env;
+  const appId = env.app.id;
+  const decideOptions = () => ({ appSlug, appId, pushWindowMs });
+  const { onRevoked } = pages;
+  const receive = await createReceiver(probot, { ...options, log, decideOptions, onRevoked });
+  const health = options.health ?? createHealth({ queue, log });
+  const handler: Handler = async (request, url) => {
+    const { pathname } = url;
+    if (pathname === env.webhookPath) return receive(request);
+    const answer = await health.answer(request, pathname);
+    return answer ?? pages.handler(request, url);
+  };
+  const { host, port } = env;
+  const server = await listen(handler, { host, port, log, closeGraceMs: longestCloseMs, timeouts });
+  log.info({ port: server.port }, `Listening on port ${server.port}, webhooks at ${env.webhookPath}`);
+  // Mentions are understood after GitHub has returned the slug; a failure here is the first sign of a wrong key.
+  identity().then(
+    ({ slug }) => {
+      appSlug = slug;
+      log.info(`Running as the GitHub App ${slug}`);
+    },
+    (error: unknown) =>
+      log.warn({ err: error }, `The identity of the App could not be read from GitHub: ${errorLine(error)}`),
+  );
+  return server;
+}
+
+/** GitHub waits ten seconds for an answer, and its next try reaches the restarted server. */
+const longestCloseMs = 5_000;
+
+interface OperatorServerOptions {
+  /** Null for all addresses. */
+  host: string | null;
+  /** 0 for any free port. */
+  port: number;
+  health: Health;
+  /** All metrics, in Prometheus' text format. */
+  exposition(): Promise<{ text: string; contentType: string }>;
+  log: Logger;
+}
+
+/** In milliseconds: metrics are polled, so a lost answer does not matter. */
+const closeGraceMs = 1_000;
+
+/**
+ * Serves `/metrics`, `/healthz` and `/readyz` to the operator, on a separate port: a worker has no other, and the metrics are not public.
+ * @throws AppError `config_invalid` if the port is not available.
+ */
+export async function startOperatorServer(options: OperatorServerOptions): Promise<RunningServer> {
+  const { host, port, health, exposition, log } = options;
+  const handler: Handler = async (request, { pathname }) => {
+    const answer = await health.answer(request, pathname);
+    if (answer) return answer;
+    if (pathname !== "/metrics")
+      return { status: 404, body: "Not found. Use /metrics, /healthz or /readyz." };
+    refuseWriting(request.method);
+    const { text, contentType } = await exposition();
+    return { status: 200, body: text, headers: { "content-type": contentType } };
+  };
+  const server = await listen(handler, {
+    host,
+    port,
+    log,
+    variable: "HUNKWISE_METRICS_PORT",
+    closeGraceMs,
+  });
+  log.info({ metricsPort: server.port }, `Metrics and health on port ${server.port}`);
+  return server;
+}
