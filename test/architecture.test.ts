@@ -14,9 +14,6 @@ for (const [, room = "", may = ""] of agents.matchAll(/^\| `(\w+)` \|.*\| ([^|]+
   rooms.set(room, may.includes("all above") ? [...rooms.keys()] : named);
 }
 
-/** Old rooms that have not moved into one of these yet. */
-const waiting: string[] = [];
-
 /** Walls inside the rooms, for purity or secrets: what a folder may import at most. */
 const walls: Record<string, string[]> = {
   "core/text": ["core/errors.ts"],
@@ -134,7 +131,7 @@ const isIn = (file: string, folder: string) =>
 const breaches = (folder: string, listed: readonly string[]) =>
   internal
     .filter(({ from }) => isIn(from, folder))
-    .filter(({ target }) => ![folder, ...listed, ...waiting].some((one) => isIn(target, one)));
+    .filter(({ target }) => ![folder, ...listed].some((one) => isIn(target, one)));
 
 /** One cycle of a graph; undefined if there is none. */
 function cycleIn(next: ReadonlyMap<string, ReadonlySet<string>>): string[] | undefined {
@@ -165,8 +162,7 @@ describe("the rooms", () => {
 
   it("are the folders of src, each with a row in AGENTS.md", () => {
     const entries = readdirSync(src, { withFileTypes: true });
-    const names = entries.map(({ name }) => name).filter((name) => !waiting.includes(name));
-    expect(names.filter((name) => !rooms.has(name))).toEqual(["cli.ts"]);
+    expect(entries.map(({ name }) => name).toSorted()).toEqual([...rooms.keys(), "cli.ts"].toSorted());
   });
 
   it("import only the rooms that their row names", () => {
@@ -177,7 +173,7 @@ describe("the rooms", () => {
     const beyond = Object.entries(walls).flatMap(([folder, may]) => breaches(folder, may));
     expect(beyond.map(show)).toEqual([]);
     const empty = Object.keys(walls).filter((folder) => !files.some((file) => isIn(file, folder)));
-    expect(waiting.length > 0 ? [] : empty).toEqual([]);
+    expect(empty).toEqual([]);
   });
 
   it("import types alone where values may not cross", () => {
@@ -193,7 +189,7 @@ describe("the rooms", () => {
   it("leave each third-party package to its owner", () => {
     const foreign = imports.filter((one) => {
       const name = Object.keys(owners).find((owned) => one.to === owned || one.to.startsWith(`${owned}/`));
-      return name !== undefined && ![...owners[name]!, ...waiting].some((owner) => isIn(one.from, owner));
+      return name !== undefined && !owners[name]!.some((owner) => isIn(one.from, owner));
     });
     expect(foreign.map(show)).toEqual([]);
   });
@@ -204,7 +200,7 @@ describe("the rooms", () => {
     for (const { from, target } of internal) {
       const [own, other] = [relative(src, from).split("/"), relative(src, target).split("/")];
       const depth = own.findIndex((part, index) => part !== other[index]);
-      if (depth < 0 || waiting.some((old) => isIn(from, old) || isIn(target, old))) continue;
+      if (depth < 0) continue;
       const folder = own.slice(0, depth).join("/");
       const next = inside.get(folder) ?? new Map<string, Set<string>>();
       inside.set(folder, next.set(own[depth]!, (next.get(own[depth]!) ?? new Set()).add(other[depth]!)));
@@ -238,7 +234,7 @@ describe("the rooms", () => {
     // Its loops, and what the parent wraps around a model.
     expect(
       having(/(?<!this)\.respond\(/)
-        .filter((file) => !/^(?:agent\/)?llm\//.test(file))
+        .filter((file) => !/^agent\/llm\//.test(file))
         .toSorted(),
     ).toEqual(
       [
@@ -268,7 +264,7 @@ describe("the two processes of a review", () => {
     const loaded = namesIn("border/review-process.ts");
     expect(loaded).toContain("border/child-tasks.ts");
     const ours =
-      /^(?:(?:pull|server|pages|cli|github|queue|jobs|publish|webhooks)\/|(?:core\/)?egress|config\/(?:\w+-)?env\.ts|(?:agent\/)?llm\/(?:endpoint-model|openai|anthropic)\.ts)/;
+      /^(?:(?:pull|server|pages|cli)\/|core\/egress|config\/(?:\w+-)?env\.ts|agent\/llm\/(?:endpoint-model|openai|anthropic)\.ts)/;
     const packages = /^(?:@?octokit|probot|openai|pg$|hono|undici|node:(?:https?|http2|net|tls|dgram)$)/;
     expect(loaded.filter((name) => ours.test(name) || packages.test(name))).toEqual([]);
   });
@@ -276,8 +272,7 @@ describe("the two processes of a review", () => {
   it("The parent of a review process loads the names and shapes of tasks, and none of their work", () => {
     const loaded = namesIn("border/run-task.ts");
     expect(loaded).toContain("tasks/tasks.ts");
-    const work =
-      /^(?:agent\/(?:loop\/)?run-agent|(?:tasks|review)\/(?:review-change|run-loop|\w+\/(?:run-\w+|review-change))|(?:agent\/)?tools\/index)\.ts$/;
+    const work = /^(?:agent\/loop\/run-agent|tasks\/\w+\/(?:run-\w+|review-change)|agent\/tools\/index)\.ts$/;
     expect(loaded.filter((name) => work.test(name))).toEqual([]);
   });
 });
@@ -310,10 +305,10 @@ describe("requests to other machines", () => {
   it("go through egress.ts only", () => {
     expect(files.length).toBeGreaterThan(100);
     expect(withSuch(/\bglobalThis\b|(?:=|\?\?|\|\|)\s*fetch\s*[;,)}]/)).toEqual([
-      expect.stringMatching(/^(?:core\/)?egress\.ts$/),
+      expect.stringMatching(/^core\/egress\.ts$/),
     ]);
     const calling = withSuch(/(?<![.\w#]|function )fetch\((?!\))/).filter(
-      (file) => !/^(?:core\/)?egress\.ts$/.test(file),
+      (file) => !/^core\/egress\.ts$/.test(file),
     );
     expect(calling).toEqual(["agent/llm/probe.ts"]);
     // It calls the `fetch` that it gets as an argument.
