@@ -143,8 +143,8 @@ describe("secrets", () => {
   });
 
   it("works in a process without an environment", () => {
-    const script = `import { createAnalyzers } from "./src/analyzers/analyze-change.ts";
-      import { analyzeChange } from "./src/analyzers/analyze-change.ts";
+    const script = `import { createAnalyzers } from "./src/tasks/rules/analyzers/analyze-change.ts";
+      import { analyzeChange } from "./src/tasks/rules/analyzers/analyze-change.ts";
       const file = (path, text) => ({ path, text, addedLines: new Set([1]), diff: { path, oldPath: null, header: [], hunks: [] } });
       const files = [file("a.ts", "const t = 'ghp_' + 1; if (t === NaN) stop();\\n"), file("a.py", "raise NotImplemented\\n"),
         file("a.go", "package a\\n"), file("A.java", 'class A { boolean f(String s) { return s == "x"; } }\\n')];
