@@ -48,7 +48,12 @@ export default defineConfig({
       ...tiers.map((name) => ({ extends: true as const, test: { name, include: [tier(name)] } })),
       {
         extends: true,
-        test: { name: "pure", include: ["test/**/*.test.ts"], exclude: tiers.map(tier), isolate: false },
+        test: {
+          name: "pure",
+          include: ["test/**/*.test.ts"],
+          exclude: [...tiers.map(tier), "**/node_modules/**"],
+          isolate: false,
+        },
       },
     ],
   },

@@ -83,7 +83,8 @@ interface Import {
 function sources(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map((entry) => join(entry.parentPath, entry.name));
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !relative(folder, file).includes("node_modules/"));
 }
 
 const known = new Map<string, Import[]>();
