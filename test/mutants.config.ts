@@ -7,6 +7,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // Those that read the source as text would find the mutants in it, and one changes the folder of its process.
     exclude: [
+      "**/node_modules/**",
       "test/**/*.{git,server,slow}.test.ts",
       "test/{architecture,built-program,docs}.test.ts",
       "test/config/env.test.ts",
