@@ -292,9 +292,6 @@ describe("a test file whose name has no tier", () => {
 });
 
 describe("requests to other machines", () => {
-  const files = readdirSync(src, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map((entry) => join(entry.parentPath, entry.name));
   /** Without comments and type imports. */
   const code = (file: string) =>
     readFileSync(file, "utf8")

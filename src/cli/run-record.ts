@@ -93,7 +93,7 @@ const LATEST = 8.64e15;
 const Stamped = z.looseObject({ kind: z.string(), at: z.int().min(0).max(LATEST), claim: z.int() });
 
 /**
- * Only this user can write a record, so nothing more of an entry is checked here; whoever reads a result of a review from it parses that.
+ * Checks only the fields that every entry has, because only this user can write a record. A reader of a result parses the result.
  * @throws ZodError
  */
 function parseEntry(value: unknown): RecordedEntry {

@@ -1,6 +1,6 @@
 /**
- * Variables and keys that were removed because one value serves everybody, and what holds instead. Whoever still sets one is told this sentence:
- * the process does not start, and the file is refused.
+ * Removed variables and keys, each with the value that replaced it, as a sentence. If one is still set, the process does not start, or the file
+ * is refused, and the error contains that sentence.
  */
 export const retiredNames: Readonly<Record<string, string>> = {
   GH_ORG: "the setup page asks for the organisation that will own the App",

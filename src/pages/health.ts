@@ -98,7 +98,7 @@ const failedColumns: Column<z.infer<typeof FailureRow>>[] = [
   column("Run", ({ id }) => html`<code>${id}</code>`),
 ];
 
-/** The newest result of something slow. It is made when somebody looks, at most once in a while, and nobody waits for it. */
+/** The last result of something slow. A request starts a new measurement if the last one is old, and does not wait for it. */
 export class Checks<Result> {
   newest: Result | null = null;
   /** When the newest result was there, in milliseconds since 1970. */

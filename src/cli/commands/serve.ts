@@ -130,7 +130,7 @@ async function serveApp(
   }
 }
 
-/** The pages for people. If nobody can log in, the only one says how to change that. */
+/** The pages for people. Without the variables for log-in there is one page, which says how to set them. */
 async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAccepted: () => void) {
   if (env.login === null || env.app === null) {
     const { landing } = await import("../../pages/setup.ts");
