@@ -53,12 +53,12 @@ function apiOf({ number }: Pull) {
   });
 }
 
-describe("of what stands on a pull request", () => {
+describe("a crowded pull request", () => {
   it.each([
     { count: 31, pages: 1 },
     { count: 150, pages: 3 },
     { count: 1_200, pages: 24 },
-  ])("all is read where it is $count times", async ({ count, pages }) => {
+  ])("The client reads all $count texts of each kind in $pages pages", async ({ count, pages }) => {
     const pull = crowded(count);
     const api = apiOf(pull);
     const { requests } = scenario.github;
@@ -76,7 +76,7 @@ describe("of what stands on a pull request", () => {
   });
 });
 
-it("finds the pull requests of a commit among more than one page of them", async () => {
+it("The client finds the pull requests of a commit on the second page", async () => {
   const { people, repository, github } = scenario;
   const commits = [{ files: { "a.txt": "one\n" } }];
   const forked = people.openPull(repository, { title: "F", author: "eve", fork: "eve", commits });

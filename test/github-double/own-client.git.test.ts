@@ -30,9 +30,9 @@ afterAll(() => scenario.github.close());
 
 const on = (line: number) =>
   ({ path: "a.txt", side: "RIGHT", line, startLine: null, body: publicText("x") }) as const;
-const said = { title: publicText("t"), summary: publicText("s") };
+const output = { title: publicText("t"), summary: publicText("s") };
 
-it("takes everything the bot's own client sends", async () => {
+it("GitHub's double accepts every request of the bot's own client", async () => {
   const { people, pull, github } = scenario;
   const head = headOf(pull);
   expect(await api.pull()).toMatchObject({
@@ -54,8 +54,8 @@ it("takes everything the bot's own client sends", async () => {
   await api.createComment(publicText("Summary."));
   const [summary] = await api.ownComments();
   await api.updateComment(summary!.id, publicText("Summary, again."));
-  const check = await api.createCheckRun(head, "id", { status: "in_progress", ...said });
-  await api.updateCheckRun(check, { status: "completed", conclusion: "success", ...said });
+  const check = await api.createCheckRun(head, "id", { status: "in_progress", ...output });
+  await api.updateCheckRun(check, { status: "completed", conclusion: "success", ...output });
   expect(await api.checkRuns(head)).toMatchObject([{ id: check, externalId: "id", conclusion: "success" }]);
   expect(await api.pullState(pull.number)).toMatchObject({ state: "open", headSha: head });
   expect(await api.pullState(999)).toBeUndefined();
@@ -65,7 +65,7 @@ it("takes everything the bot's own client sends", async () => {
   expect(github.violations).toEqual([]);
 });
 
-it("refuses what the bot's own client should not have sent", async () => {
+it("GitHub's double refuses a review with a comment outside the diff", async () => {
   await expect(api.createReview(headOf(scenario.pull), publicText("x"), [on(9)])).rejects.toMatchObject({
     code: "github_invalid",
   });

@@ -51,7 +51,7 @@ async function commentOf(
   return Object.assign(comment, { via: app });
 }
 
-it("tells where a thread of ours stands, who answered and who resolved it", async () => {
+it("A thread has its place, its answers, its reactions and who resolved it", async () => {
   const pull = opened();
   const { people, app, github } = scenario;
   const first = await commentOf(pull, "ours", "First");
@@ -95,7 +95,7 @@ it("tells where a thread of ours stands, who answered and who resolved it", asyn
   });
 });
 
-it("knows a range, a file, and where a line was that has changed since", async () => {
+it("A thread has a range, a file as a whole, or the original line of one that is outdated", async () => {
   const pull = opened();
   const api = apiOf(pull);
   const at = { path: "a.txt", side: "RIGHT", body: publicText("x") } as const;
@@ -115,7 +115,7 @@ it("knows a range, a file, and where a line was that has changed since", async (
   });
 });
 
-it("leaves out what people and other Apps began, whatever they say, and what is pending", async () => {
+it("The list omits threads of people and other Apps, and pending ones", async () => {
   const pull = opened();
   await scenario.people.reviewComment(pull, "hunkwise", { path: "a.txt", line: 1, body: "Mine" });
   const pending = await commentOf(pull, "ours", "Later");
@@ -125,7 +125,7 @@ it("leaves out what people and other Apps began, whatever they say, and what is 
   expect(await apiOf(pull).ownThreads()).toEqual([]);
 });
 
-it("reads all answers of a thread and all thumbs down, however many there are", async () => {
+it("A thread has all answers and all thumbs down beyond one page", async () => {
   const pull = opened();
   const first = await commentOf(pull, "ours", "First");
   const other = await commentOf(pull, "ours", "Second", 2);
@@ -154,7 +154,7 @@ it("reads all answers of a thread and all thumbs down, however many there are", 
   expect(found?.downvotes.map(({ by }) => by)).toEqual(Array.from({ length: 130 }, (_, n) => `eve${n + 1}`));
 });
 
-it("loses a thread whose first comment somebody deleted, and keeps one that lost an answer", async () => {
+it("The list omits a thread whose first comment was deleted, and keeps one that lost an answer", async () => {
   const pull = opened();
   const { people } = scenario;
   const [first, second] = [

@@ -39,7 +39,7 @@ import { TempFolder } from "./git-repo.ts";
 import { apiPath, type Exchange, type Reply, readExchange, send } from "./github-double/exchange.ts";
 import { answerAfterFault, answerOfFault, type FaultKind, FaultPlan } from "./github-double/faults.ts";
 import { answerGit, isGit } from "./github-double/git-over-http.ts";
-import { answerGraphql } from "./github-double/graphql/answer.ts";
+import { answerGraphql } from "./github-double/graphql.ts";
 import { answerLogin } from "./github-double/login.ts";
 import { type LimitedRequest, type RateLimitOptions, RateLimits } from "./github-double/rate-limits.ts";
 import { answerRest, type Violation } from "./github-double/rest.ts";

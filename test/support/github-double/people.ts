@@ -232,10 +232,6 @@ export class People {
     this.#change(pull, { labels: [...pull.labels, name] });
   }
 
-  unlabel(pull: Pull, name: string): void {
-    this.#change(pull, { labels: pull.labels.filter((label) => label !== name) });
-  }
-
   retitle(pull: Pull, title: string): void {
     this.#change(pull, { title });
   }

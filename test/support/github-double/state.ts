@@ -10,7 +10,6 @@ import type {
   Permissions,
   Pull,
   Repository,
-  Review,
   ReviewComment,
   Token,
   UserToken,
@@ -204,12 +203,6 @@ export class GitHubState {
 
   allPulls(): Pull[] {
     return [...this.repositories.values()].flatMap((repository) => [...repository.pulls.values()]);
-  }
-
-  findReview(repository: Repository, id: number): Review | undefined {
-    return pullsOf(repository)
-      .flatMap((pull) => pull.reviews)
-      .find((review) => review.id === id);
   }
 
   findReviewComment(repository: Repository, id: number): ReviewComment | undefined {
