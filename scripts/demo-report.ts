@@ -1,13 +1,11 @@
 import { plainLine, plainLines, type Style, wrap } from "../src/report/terminal-style.ts";
-import { pullDiff } from "../test/support/github-double/current-line.ts";
 import { fullName, headOf, type Pull, type ReviewComment } from "../test/support/github-double/model.ts";
 
 /** A pull request as a person reads it: the conversation, each comment below its code, and the checks at the end. */
-export async function printPull(pull: Pull, style: Style): Promise<string> {
+export function printPull(pull: Pull, style: Style): string {
   const { bold, dim } = style;
-  const files = (await pullDiff(pull)).length;
   const checks = pull.repository.checkRuns.filter((run) => run.headSha === headOf(pull));
-  const opened = `${pull.author.login} opened ${fullName(pull.repository)}#${pull.number}, ${files} files changed`;
+  const opened = `${pull.author.login} opened ${fullName(pull.repository)}#${pull.number}`;
   const sections = [
     [bold(plainLine(pull.title)), dim(opened), ...proseLines(pull.body ?? "", style)],
     ...[...pull.comments, ...pull.reviews]

@@ -42,7 +42,7 @@ say(`${pc.dim("3.")} A signed pull_request webhook was delivered and answered wi
 await demo.reviewed();
 say(`${pc.dim("4.")} The review was posted ${((performance.now() - started) / 1000).toFixed(1)} s later\n`);
 
-say(`${await printPull(pull, styleOf(process.stdout))}\n`);
+say(`${printPull(pull, styleOf(process.stdout))}\n`);
 
 const places = pull.reviewComments.flatMap(({ path, anchor }) => (anchor ? [`${path}:${anchor.line}`] : []));
 const found = planted.filter((fault) => fault.lines.some((line) => places.includes(`${fault.path}:${line}`)));

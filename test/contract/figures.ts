@@ -254,7 +254,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
   });
   const rows = async (sql: string) => (await reader.run(sql)).rows;
 
-  it("of an ended run are its task, its times, what it took, and no words but those of a skip", async () => {
+  it("The figures of a run hold its task, times and cost, and no text but a skip's reason", async () => {
     const job = await claimed(1, 5);
     now += 3_000;
     await pay(job, 1, 5, 0.25);
@@ -299,7 +299,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect(await rows("SELECT owner, name FROM repository")).toEqual([{ owner: "octo", name: "shop1" }]);
   });
 
-  it("of a run are counted once, whoever ends it how often", async () => {
+  it("A run that ends twice is counted once", async () => {
     const job = await claimed(1, 5);
     await stores.queue.complete(job, published(0));
     expect(await stores.queue.complete(job, published(0))).toBe(false);
@@ -307,7 +307,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect(await rows("SELECT count(*) AS runs FROM run")).toEqual([{ runs: 1 }]);
   });
 
-  it("of a finding follow it: what was withdrawn is not fixed later, and a deleted comment dismisses", async () => {
+  it("A withdrawn finding is not fixed later, and a deleted comment dismisses its finding", async () => {
     const write = (over: Partial<PullFigures>) => stores.figures.write(figures(1, 5, over));
     await write({ findings: [finding("1"), finding("2"), finding("3")] });
     now += day;
@@ -360,7 +360,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     ]);
   });
 
-  it("of a finding without a comment end when it is settled, and are left out when it is elsewhere", async () => {
+  it("A finding without a comment is fixed when it is settled, and otherwise stays open", async () => {
     const listed = (key: string) => finding(key, { place: "summary", comment: null });
     await stores.figures.write(figures(1, 5, { findings: [listed("a"), listed("b"), listed("c")] }));
     await stores.figures.write(
@@ -374,7 +374,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect(await rows("SELECT count(*) AS kept FROM finding")).toEqual([{ kept: 2 }]);
   });
 
-  it("go with age, and the words before them; and with the repository that is forgotten", async () => {
+  it("Figures are purged with age, texts earlier, and deleted with their repository", async () => {
     for (const id of [1, 2]) {
       const job = await claimed(id, 5);
       await pay(job, id, 5, 1);
@@ -425,7 +425,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect((await counts()).repository).toBe(0);
   });
 
-  it("that a run leaves while its repository is forgotten go when it is forgotten again", async () => {
+  it("Figures that a run left during a deletion go with the next deletion", async () => {
     const job = await claimed(1, 5);
     expect(await stores.queue.forget(1, [1])).toEqual({ running: 1 });
     await pay(job, 1, 5, 1);
@@ -436,7 +436,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
       expect([table, ...(await rows(`SELECT count(*) AS n FROM ${table}`))]).toEqual([table, { n: 0 }]);
   });
 
-  it("that were counted again have the name of their repository, and go with it", async () => {
+  it("Recounted figures have the name of their repository, and are deleted with it", async () => {
     const only = { id: 1, owner: "octo", name: "shop" };
     await stores.queue.enqueue(recountJob({ installation: 1, only, since: 0 }));
     const merged = { state: "merged" as const, closedAt: now, findings: [finding("1")] };
@@ -448,7 +448,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect(await rows("SELECT count(*) AS n FROM finding")).toEqual([{ n: 0 }]);
   });
 
-  it("give the insights of any history: the same as counting by hand", async () => {
+  it("The insights of any history equal a plain count", async () => {
     let base = 0;
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
@@ -495,7 +495,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     );
   });
 
-  it("name what the people of a repository dismiss again and again, and not what is repaired more often", async () => {
+  it("The insights name what a repository dismisses often, and not what it fixes more often", async () => {
     const merged = { state: "merged", closedAt: monday } as const;
     const some = (count: number, from: number, over: Partial<FindingFigure>) =>
       Array.from({ length: count }, (_, at) => finding(String(from + at), { category: null, ...over }));
@@ -525,7 +525,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     ]);
   });
 
-  it("name the workers that live: those that end, or are silent for ten minutes, are gone", async () => {
+  it("A worker is listed until it ends or is silent for ten minutes", async () => {
     const names = async () => (await rows("SELECT name FROM worker ORDER BY name")).map(({ name }) => name);
     const worker = { version: "0.1.0", concurrency: 2, startedAt: monday };
     for (const name of ["a", "b", "c"]) await stores.queue.showWorker({ name, ...worker });

@@ -19,7 +19,7 @@ export function describeNotes(create: () => StoresUnderTest): void {
     await underTest.remove();
   });
 
-  it("are read by their name as they were written last", async () => {
+  it("A note has the text that was written last", async () => {
     expect(await stores.notes.read("etag")).toBeNull();
     await stores.notes.write("etag", 'W/"1"');
     await other.notes.write("etag", 'W/"2" 🙂\n');
@@ -28,14 +28,14 @@ export function describeNotes(create: () => StoresUnderTest): void {
     expect(await other.notes.read("delivery")).toBe("");
   });
 
-  it("can be removed, also where there is none", async () => {
+  it("A note can be removed, even twice", async () => {
     await stores.notes.write("etag", "1");
     await other.notes.remove("etag");
     await other.notes.remove("etag");
     expect(await stores.notes.read("etag")).toBeNull();
   });
 
-  it("are purged where nobody wrote them again for long", async () => {
+  it("A purge deletes notes that nobody rewrote for long", async () => {
     time = 1_000;
     await stores.notes.write("old", "1");
     await stores.notes.write("kept", "1");

@@ -41,7 +41,7 @@ export function describeProcesses(create: () => StoresUnderTest): void {
     return { child, lines: createInterface({ input: child.stdout }) };
   }
 
-  it("take over a job after kill -9 of the process that holds it: when its lease is over, or at once when it is known to be dead", async () => {
+  it("A job of a killed process runs again after its lease, or at once if the process is known to be dead", async () => {
     const { queue } = stores;
 
     const ids = [await queue.enqueue(reviewJob(1)), await queue.enqueue(reviewJob(2))];
@@ -66,7 +66,7 @@ export function describeProcesses(create: () => StoresUnderTest): void {
     expect(await queue.trajectory(taken.id)).toEqual([{ kind: "stopped", loop: "review", reason: "paid" }]);
   });
 
-  it("claim every job exactly once between them while more arrive", async () => {
+  it("Several processes claim every job exactly once while more arrive", async () => {
     const { queue } = stores;
     const drain = `
       let empty = 0;

@@ -37,19 +37,19 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
     }
     const closeAll = () => Promise.all(stores.splice(0).map((one) => one.close()));
 
-    it("knows of nothing that was not charged", async () => {
+    it("The spending begins at zero", async () => {
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 0, costUsd: 0 });
       expect(await spending.spentOn(today, { installation: 1 })).toEqual({ tokens: 0, costUsd: 0 });
     });
 
-    it("adds up what was charged, through any connection", async () => {
+    it("Charges of all connections are added up", async () => {
       await spending.charge(payer(pull), paidTurn({ tokens: 100, costUsd: 0.25 }), noon);
       await other.charge(payer(pull), paidTurn({ tokens: 20, costUsd: 0.5 }), noon);
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 120, costUsd: 0.75 });
       expect(await other.spentOn(today, { installation: 1 })).toEqual({ tokens: 120, costUsd: 0.75 });
     });
 
-    it("keeps pull requests, repositories and installations apart", async () => {
+    it("Spending is separate for pull requests, repositories and installations", async () => {
       await spending.charge(payer(pull), paidTurn({ tokens: 1, costUsd: 0 }), noon);
       await spending.charge(payer({ ...pull, pull: 4 }), paidTurn({ tokens: 10, costUsd: 0 }), noon);
       await spending.charge(payer({ ...pull, repository: 8 }), paidTurn({ tokens: 100, costUsd: 0 }), noon);
@@ -66,7 +66,7 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       expect(await tokens({ installation: 3 })).toBe(0);
     });
 
-    it("begins a day at midnight in UTC", async () => {
+    it("A day of spending begins at midnight in UTC", async () => {
       const midnight = Date.UTC(2026, 10, 22);
       for (const at of [midnight - 1, midnight, midnight + dayMs - 1, midnight + dayMs])
         await spending.charge(payer(pull), paidTurn({ tokens: 1, costUsd: 1 }), at);
@@ -74,20 +74,20 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       expect(await spending.spentOn(dayOf(midnight - 1), pull)).toEqual({ tokens: 1, costUsd: 1 });
     });
 
-    it("counts the tokens alone where no price is known", async () => {
+    it("A charge without a price counts only its tokens", async () => {
       await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: null }), noon);
       await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0.5 }), noon);
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 10, costUsd: 0.5 });
     });
 
-    it("survives being closed and opened again", async () => {
+    it("Spending survives a restart", async () => {
       await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0 }), noon);
       await closeAll();
       spending = await open();
       expect((await spending.spentOn(today, pull)).tokens).toBe(5);
     });
 
-    it("is added up by months in UTC", async () => {
+    it("Spending is added up by months in UTC", async () => {
       const first = Date.UTC(2026, 10, 1);
       const last = Date.UTC(2026, 11, 1) - 1;
       for (const at of [first - 1, first, noon, last, last + 1])
@@ -99,7 +99,7 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       expect((await spending.spentOn(monthOf(last + 1), pull)).tokens).toBe(1);
     });
 
-    it("is purged by whole days that are old, but not before the month is over", async () => {
+    it("A purge deletes old days of spending once their month is over", async () => {
       const first = Date.UTC(2026, 10, 1);
       for (const at of [first - 2 * dayMs, first - dayMs, first, noon])
         await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0 }), at);

@@ -27,20 +27,20 @@ export function describeTally(create: () => StoresUnderTest): void {
     await underTest.remove();
   });
 
-  it("takes so many entries, through any connection, and tells which limit is reached", async () => {
+  it("The tally takes entries from any connection up to the limit, and names that limit", async () => {
     expect(await stores.quotas.take(entry("a"), [limit])).toBeNull();
     expect(await other.quotas.take(entry("b"), [limit])).toBeNull();
     expect(await stores.quotas.take(entry("c"), [limit])).toEqual(limit);
   });
 
-  it("counts what is entered again once, and lets it pass although the limit is reached", async () => {
+  it("An entry counts once and passes again although the limit is reached", async () => {
     for (const name of ["a", "a", "b", "a"])
       expect(await stores.quotas.take(entry(name), [limit])).toBeNull();
     expect(await other.quotas.take(entry("b", { at: now + 5 }), [limit])).toBeNull();
     expect(await stores.quotas.take(entry("c"), [limit])).toEqual(limit);
   });
 
-  it("enters below all names or below none", async () => {
+  it("An entry counts below all its limits or below none", async () => {
     for (const name of ["a", "b"]) await stores.quotas.take(entry(name), [limit, whole]);
     for (let n = 0; n < 5; n++) expect(await stores.quotas.take(entry("c"), [whole, limit])).toEqual(limit);
     const elsewhere = { ...limit, scope: "pull 7#4" };
@@ -49,7 +49,7 @@ export function describeTally(create: () => StoresUnderTest): void {
     expect(await stores.quotas.take(entry("f"), [elsewhere])).toBeNull();
   });
 
-  it("keeps installations and names apart", async () => {
+  it("The tally separates installations and scopes", async () => {
     const one = { ...limit, most: 1 };
     await stores.quotas.take(entry("a"), [one]);
     expect(await stores.quotas.take(entry("b", { installation: 2 }), [one])).toBeNull();
@@ -57,7 +57,7 @@ export function describeTally(create: () => StoresUnderTest): void {
     expect(await stores.quotas.take(entry("b"), [one])).toEqual(one);
   });
 
-  it("counts nothing from before the moment it is asked about", async () => {
+  it("The tally ignores entries before the start of the limit", async () => {
     await stores.quotas.take(entry("a", { at: now - 1_001 }), [limit]);
     await stores.quotas.take(entry("b", { at: now - 1_000 }), [limit]);
     expect(await stores.quotas.take(entry("c"), [limit])).toBeNull();
@@ -65,14 +65,14 @@ export function describeTally(create: () => StoresUnderTest): void {
     expect(await stores.quotas.take(entry("d"), [{ ...limit, since: now }])).toBeNull();
   });
 
-  it("lets no more through when many ask at once", async () => {
+  it("Parallel requests do not exceed the limit", async () => {
     const asked = Array.from({ length: 20 }, (_, n) =>
       (n % 2 ? stores : other).quotas.take(entry(`${n}`), [limit, whole]),
     );
     expect((await Promise.all(asked)).filter((reached) => reached === null)).toHaveLength(2);
   });
 
-  it("is purged with age, and forgotten with its repository or installation", async () => {
+  it("An entry is purged with age, and deleted with its repository or installation", async () => {
     const full = { ...limit, most: 1, since: 0 };
     const room = (over: Partial<QuotaEntry> = {}) => other.quotas.take(entry("again", over), [full]);
     await stores.quotas.take(entry("old", { at: 1 }), [full]);

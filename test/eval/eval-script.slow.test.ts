@@ -72,7 +72,7 @@ describe("npm run eval", () => {
     temp.dispose();
   });
 
-  it("reviews, has each finding judged, prints the figures and keeps the results", async () => {
+  it("The script reviews, has each finding judged, prints figures and keeps the results", async () => {
     const args = ["--effort", "low", "--judge", "judging-model", "--output", output];
     const first = await runEval(fake, ...args);
     expect(first.stderr).toContain("price: found 1 of 1, 1 finding");
@@ -113,7 +113,7 @@ describe("npm run eval", () => {
 });
 
 describe("the options", () => {
-  it("have what is usual as their defaults", () => {
+  it("The options have defaults", () => {
     expect(parseEvalOptions(["--cases", "c", "--only", "a,b"])).toEqual({
       ...{ cases: "c", repos: null, only: ["a", "b"], effort: null, judge: null, isJudged: true },
       ...{ output: null, concurrency: 2, format: "pretty" },
@@ -132,5 +132,7 @@ describe("the options", () => {
     [["--cases", "c", "--format", "xml"], "--format cannot be 'xml'"],
     [["--cases", "c", "--judge", "m", "--no-judge"], "exclude each other"],
     [["--cases", "c", "--jugde", "m"], "--jugde"],
-  ])("are refused: %j", (argv, message) => expect(() => parseEvalOptions(argv)).toThrow(message));
+  ])("The script refuses the options %j", (argv, message) =>
+    expect(() => parseEvalOptions(argv)).toThrow(message),
+  );
 });

@@ -44,15 +44,12 @@ it.each([
     { name: "x", head_sha: "HEAD", output: { title: "x", summary: "x".repeat(65_536) } },
   ],
   [`POST ${root}/issues/comments/1/reactions`, { content: "thumbs" }],
-])(
-  "GitHub's double refuses a body that the description does not allow: %s, %#",
-  async (endpoint, body) => {
-    const answer = await call(endpoint, body);
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toMatch(/^Invalid request\./);
-    expect(kinds()).toEqual(["description"]);
-  },
-);
+])("GitHub's double refuses a body that the description does not allow: %s, %#", async (endpoint, body) => {
+  const answer = await call(endpoint, body);
+  expect(answer.status).toBe(422);
+  expect(answer.body.message).toMatch(/^Invalid request\./);
+  expect(kinds()).toEqual(["description"]);
+});
 
 it("GitHub's double records unknown parameters, broken JSON and unknown endpoints as violations", async () => {
   expect((await call(`GET ${root}/pulls?perPage=100`)).status).toBe(200);
