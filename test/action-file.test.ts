@@ -24,8 +24,8 @@ describe("action.yml", () => {
   });
 
   it("action.yml has the outputs of docs/action.md, each from the review", () => {
-    const told = codeIn(section("Outputs"));
-    expect(Object.keys(action.outputs).filter((name) => !told.includes(name))).toEqual([]);
+    const described = codeIn(section("Outputs"));
+    expect(Object.keys(action.outputs).filter((name) => !described.includes(name))).toEqual([]);
     for (const [name, { value }] of Object.entries(action.outputs))
       expect(value).toBe(`\${{ steps.review.outputs.${name} }}`);
   });

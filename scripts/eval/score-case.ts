@@ -51,7 +51,7 @@ export async function scoreCase(
         ...{ confidence, verification, source },
         verdict: matching.findings[index] ?? "other",
         judgement: null,
-        channel: channels[index] ?? null,
+        channel: channels[index] ?? "summary",
       };
     }),
     judged: matching.judged,

@@ -32,7 +32,7 @@ export async function renderPage(pull: Pull, theme: Theme, unfolded: number): Pr
   const items = [...pull.comments, ...pull.reviews.filter(isShown)].sort((a, b) => a.id - b.id);
   const shown = await Promise.all(items.map((item) => (isReview(item) ? review(item) : comment(item))));
   const checks = pull.repository.checkRuns.filter((run) => run.headSha === headOf(pull));
-  const opening = said(pull.author, "commented", renderMarkdown(pull.body ?? ""));
+  const opening = commentBox(pull.author, "commented", renderMarkdown(pull.body ?? ""));
   const style = new Html(
     [markdownStyle(theme), pageStyle].map((file) => readFileSync(file, "utf8")).join("\n"),
   );
@@ -77,7 +77,8 @@ async function review(one: Review): Promise<Html> {
   const comments = one.pull.reviewComments.filter(({ review: its }) => its === one);
   const first = comments.filter(({ inReplyTo }) => inReplyTo === null);
   const threads = await Promise.all(first.map((opened) => thread(opened)));
-  const body = one.body === "" ? undefined : said(one.author, "left a comment", renderMarkdown(one.body));
+  const body =
+    one.body === "" ? undefined : commentBox(one.author, "left a comment", renderMarkdown(one.body));
   const verb = { APPROVED: "approved these changes", CHANGES_REQUESTED: "requested changes" };
   const did = (verb as Partial<Record<Review["state"], string>>)[one.state] ?? "reviewed";
   return beside(
@@ -100,9 +101,9 @@ ${renderMarkdown(body, frame?.commented)}
 }
 
 const comment = ({ author, body }: IssueComment) =>
-  beside(author, said(author, "commented", renderMarkdown(body)));
+  beside(author, commentBox(author, "commented", renderMarkdown(body)));
 
-const said = (author: Account, verb: string, text: Html) =>
+const commentBox = (author: Account, verb: string, text: Html) =>
   html`<section class="box"><p class="bar">${name(author)} ${verb} <time>now</time></p><div class="text">${text}</div></section>`;
 
 const beside = (author: Account, content: Html) =>

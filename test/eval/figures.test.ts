@@ -173,7 +173,7 @@ describe("the table", () => {
       /^loop +1 of 1 +2 +100 % +50 % +67 % +2 +12,355 +\? +1\.0 s +1 at another place, 1 duplicate$/m,
     );
     expect(text).toMatch(/^clean-one +- +0 +- +- +- .*clean, ended by token_limit, 1 of 1 hunks$/m);
-    expect(text).toContain("Found, but told at another place:\n  loop  price.py:2\n");
+    expect(text).toContain("Found, but reported at another place:\n  loop  price.py:2\n");
     expect(text).toContain("not in these figures:\n  broken  no repository\n");
     expect(text).toContain("these figures flatter");
   });
@@ -195,15 +195,13 @@ describe("the table", () => {
   it("The table names a missed issue without a place by its description", () => {
     const [issue] = caseResult(["missed"], []).known;
     const known = [{ ...issue!, file: null, line: null, description: "The sum is thrown\u001b away." }];
-    const findings = [scoredFinding({ channel: null, verdict: "duplicate" })];
     const text = renderEvaluation({
       settings,
-      results: [caseResult([], [], { known, findings })],
+      results: [caseResult([], [], { known })],
       failed: [],
     });
     expect(text).toContain("Not found:\n  sample  The sum is thrown");
     expect(text).not.toContain("\u001b");
-    expect(text).toContain("does not say where 1 finding would be: an older version wrote it");
   });
 
   it("The JSON has the figures of the table", () => {

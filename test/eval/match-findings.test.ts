@@ -72,8 +72,8 @@ describe("a finding", () => {
   });
 
   it("A second finding of an issue is a duplicate, and the one on its line is the hit", async () => {
-    const told = [at(900, "zero, surely"), at(103, "zero"), at(101, "zero, surely")];
-    const { known, findings } = await match({ known: [issue("zero")], findings: told });
+    const reported = [at(900, "zero, surely"), at(103, "zero"), at(101, "zero, surely")];
+    const { known, findings } = await match({ known: [issue("zero")], findings: reported });
     expect(known[0]).toMatchObject({ found: "near", finding: 2 });
     expect(findings).toEqual(["duplicate", "duplicate", "hit"]);
   });
@@ -108,11 +108,11 @@ describe("a finding", () => {
       { file: "a.py", line: 500, description: "typo" },
       { file: null, line: null, description: "leak" },
     ];
-    const told = [at(95, "anything"), at(501, "anything"), at(900, "leak")];
+    const reported = [at(95, "anything"), at(501, "anything"), at(900, "leak")];
     const { known, findings } = await match({
       known: [issue("zero")],
       acceptable,
-      findings: told,
+      findings: reported,
       judge: null,
     });
     expect(known[0]?.found).toBe("near");

@@ -50,7 +50,7 @@ function historyOf(repo: GitRepo): string[] {
   repo.commit("nothing new");
   repo.checkout("main");
   repo.commit("third", { "c/d e.txt": "d\n" });
-  const told = [
+  const facts = [
     repo.git("log", "--all", "--format=raw", "--raw"),
     repo.git("ls-files", "--stage"),
     repo.git("reflog", "--all", "--format=%gd %h %gs"),
@@ -61,7 +61,7 @@ function historyOf(repo: GitRepo): string[] {
   expect(["HEAD", "main", "feature/topic", "refs/heads/main"].map((name) => repo.sha(name))).toEqual(
     ["HEAD", "main", "feature/topic", "refs/heads/main"].map((name) => repo.git("rev-parse", name)),
   );
-  return told;
+  return facts;
 }
 
 describe("a commit without git", () => {

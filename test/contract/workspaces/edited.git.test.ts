@@ -36,8 +36,8 @@ it("An overlay edited to equal a commit has git's diff to the merge base, and pa
     expect([...(await overlay.tree("head")).values()]).toEqual([...head.values()]);
 
     const changes = await overlay.changes();
-    const told = ["diff", "--raw", "-z", "-M", "-l1000", "--no-abbrev", shas.mergeBase, shas.head];
-    expect(changes.map(raw)).toEqual(recordsOf(made.repo.bytes(told).toString("utf8")));
+    const args = ["diff", "--raw", "-z", "-M", "-l1000", "--no-abbrev", shas.mergeBase, shas.head];
+    expect(changes.map(raw)).toEqual(recordsOf(made.repo.bytes(args).toString("utf8")));
 
     // A text patch can hold only UTF-8.
     const sides = changes

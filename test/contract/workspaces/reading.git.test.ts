@@ -71,9 +71,9 @@ describe.each(kinds)("%s", (kind) => {
       const { result } = await toolsOn(opened.of(kind)).run("search_in_files", sent);
       return result.metadata.note ?? "";
     };
-    const said = /^Not UTF-8; decoded as Latin-1/;
-    expect(await noteOf({ pattern: "^caf", path: "latin.txt", context_lines: 0 })).toMatch(said);
-    expect(await noteOf({ pattern: "^é needle", path: "mixed.txt", context_lines: 1 })).toMatch(said);
+    const note = /^Not UTF-8; decoded as Latin-1/;
+    expect(await noteOf({ pattern: "^caf", path: "latin.txt", context_lines: 0 })).toMatch(note);
+    expect(await noteOf({ pattern: "^é needle", path: "mixed.txt", context_lines: 1 })).toMatch(note);
     expect(await noteOf({ pattern: "^é needle", path: "mixed.txt", context_lines: 0 })).toBe("");
   });
 

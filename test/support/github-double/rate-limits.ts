@@ -24,7 +24,7 @@ export type BrokenLimit =
   | "80 creations a minute"
   | "500 creations an hour"
   | "900 points a minute"
-  | "told to wait";
+  | "too early";
 
 export interface Breach {
   /** In milliseconds since 1970. */
@@ -104,7 +104,7 @@ export class RateLimits {
   enter(request: LimitedRequest): Reply | undefined {
     const traffic = this.#of(request.installation);
     const now = this.#options.now();
-    if (now < traffic.blockedUntil) return this.#refuse(request, "told to wait", traffic.blockedUntil);
+    if (now < traffic.blockedUntil) return this.#refuse(request, "too early", traffic.blockedUntil);
     const window = this.#window(request, traffic);
     if (window.used >= this.#options.requestsAnHour) return this.#refusePrimary(request);
     window.used++;

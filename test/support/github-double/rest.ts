@@ -64,9 +64,11 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
     const reply = refusalReply(error, operation);
     if (error instanceof NotSimulated) note("not-simulated", [error.message]);
     else if (isMistake(error)) {
-      const said = (error.errors ?? []).map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+      const reasons = (error.errors ?? []).map((one) =>
+        typeof one === "string" ? one : JSON.stringify(one),
+      );
       // Violations of the description are recorded where they are found.
-      if (violations.length === 0) note("refused", [error.message, ...said]);
+      if (violations.length === 0) note("refused", [error.message, ...reasons]);
     }
     if (operation && error instanceof GitHubRefusal) checkAnswer(operation, reply);
     return { reply, operation: operation?.id, violations };

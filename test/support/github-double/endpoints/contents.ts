@@ -65,10 +65,10 @@ export async function writeContents(call: RepositoryCall): Promise<Answer> {
   const path = call.path.path ?? "";
   const tip = await findCommit(gitDir, `refs/heads/${branch}`);
   if (!tip) throw new GitHubRefusal(404, `Branch ${branch} not found`);
-  const standing = await findEntry(gitDir, tip, path);
-  if (standing && asked.sha === undefined)
+  const replaced = await findEntry(gitDir, tip, path);
+  if (replaced && asked.sha === undefined)
     throw new GitHubRefusal(422, `Invalid request.\n\n"sha" wasn't supplied.`);
-  if (asked.sha !== undefined && standing?.oid !== asked.sha) {
+  if (asked.sha !== undefined && replaced?.oid !== asked.sha) {
     throw new GitHubRefusal(409, `${path} does not match ${asked.sha}`);
   }
   const files: [string, Buffer][] = [[path, Buffer.from(asked.content, "base64")]];
@@ -79,7 +79,7 @@ export async function writeContents(call: RepositoryCall): Promise<Answer> {
   }
   const entry = await findEntry(gitDir, sha, path);
   const body = { content: entry && entryJson(entry), commit: { sha, message: asked.message } };
-  return { status: standing ? 200 : 201, body };
+  return { status: replaced ? 200 : 201, body };
 }
 
 /** A file, or the entries of a folder. */
