@@ -86,14 +86,11 @@ export function benchTable(): string {
   ].join("\n\n");
 }
 
-const PICTURE =
-  "![Curves of time, memory and disk against the files of a repository, its history, the files of a pull request and the waiting repositories](images/scale.svg)";
-
-/** The picture of the recorded scale, and a table for each of its dimensions. */
+/** A table for each dimension of the recorded scale. */
 export function scaleTables(): string {
   const recorded = readFigures(scaleFile, RecordedScale);
   if (recorded === null) return NOTHING;
-  return [PICTURE, ...Object.values(recorded).map(scaleTable)].join("\n\n");
+  return Object.values(recorded).map(scaleTable).join("\n\n");
 }
 
 function scaleTable(dimension: Dimension): string {
