@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import {
   type ClaimedJob,
   type Lane,
@@ -9,7 +9,7 @@ import {
 } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 
 /** A job of an installation; `key` identifies one of its pull requests. */
 function jobOf(installation: number, key: number, priority = 0): NewJob {
@@ -25,23 +25,15 @@ const installationOf = (job: ClaimedJob | undefined) =>
 
 /** Which installation's job is next, if several wait. */
 export function describeFairness(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
-  const opened: Queue[] = [];
+  const data = dataOfTests(create);
   let time: number;
 
   beforeEach(() => {
     time = 1_800_000_000_000;
-    underTest = create();
-  });
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((queue) => queue.close()));
-    await underTest.remove();
   });
 
   async function open(installationConcurrency = 100): Promise<Queue> {
-    const { queue } = await underTest.open({ now: () => time, installationConcurrency });
-    opened.push(queue);
-    return queue;
+    return (await data.open({ now: () => time, installationConcurrency })).queue;
   }
   async function turns(queue: Queue, count: number): Promise<(number | undefined)[]> {
     const found: (number | undefined)[] = [];

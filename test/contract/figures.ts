@@ -8,7 +8,7 @@ import { openReader, type Reader } from "../../src/server/queue/reader.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { weekOf } from "../../src/server/queue/usage.ts";
 import { leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -164,21 +164,18 @@ const byValue = (rows: NonNullable<Insights["by"]>["rule"]) => new Map(rows.map(
 
 /** Figures: what is counted when things happen, and what the insights make of it. */
 export function describeFigures(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let reader: Reader;
   let now: number;
 
   beforeEach(async () => {
     now = monday;
-    underTest = create();
-    stores = await underTest.open({ now: () => now });
-    reader = await openReader(await underTest.place());
+    stores = await data.open({ now: () => now });
+    reader = await openReader(await data.place());
   });
   afterEach(async () => {
     await reader.close();
-    await stores.close();
-    await underTest.remove();
   });
 
   const of = (id: number): RepositoryRef => ({ installation: 1, id, owner: "octo", name: `shop${id}` });

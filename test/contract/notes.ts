@@ -1,22 +1,17 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/server/queue/stores.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 
 /** Notes are visible to every process until they are removed or expire. */
 export function describeNotes(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let other: Stores;
   let time = 0;
 
   beforeEach(async () => {
-    underTest = create();
-    stores = await underTest.open({ now: () => time });
-    other = await underTest.open({ now: () => time });
-  });
-  afterEach(async () => {
-    await Promise.all([stores.close(), other.close()]);
-    await underTest.remove();
+    stores = await data.open({ now: () => time });
+    other = await data.open({ now: () => time });
   });
 
   it("A note has the text that was written last", async () => {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { ClaimedJob, Task } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 
 const debounceMs = 10_000;
 export const head = (n: number) => String(n).padStart(40, "0");
@@ -13,7 +13,7 @@ export const pushJob = (n: number, quiet = debounceMs) =>
 
 /** Jobs that replace each other: when the last one runs, and what the running one learns about it. */
 export function describePushes(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let queue: Queue;
   let other: Queue;
   const start = 1_800_000_000_000;
@@ -21,17 +21,11 @@ export function describePushes(create: () => StoresUnderTest): void {
 
   beforeEach(async () => {
     time = start;
-    underTest = create();
     queue = await open();
     other = await open();
   });
-  afterEach(async () => {
-    await queue.close();
-    await other.close();
-    await underTest.remove();
-  });
 
-  const open = async () => (await underTest.open({ now: () => time })).queue;
+  const open = async () => (await data.open({ now: () => time })).queue;
   const claim = () => queue.claim("worker", leaseMs);
   async function claimed(): Promise<ClaimedJob> {
     const job = await claim();

@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { type ClaimedJob, maxAttempts } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
 import { describePushes } from "./pushes.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 import { describeTasks } from "./tasks.ts";
 
 export { commandJob, reviewJob } from "./jobs.ts";
@@ -19,22 +19,16 @@ const headOf = (job: ClaimedJob | undefined) => job?.task.headSha;
 /** The contract of every implementation of Queue. */
 export function describeQueue(name: string, create: () => StoresUnderTest): void {
   describe(name, () => {
-    let underTest: StoresUnderTest;
+    const data = dataOfTests(create);
     let queue: Queue;
     let other: Queue;
     let time: number;
-    const open = async () => (await underTest.open({ now: () => time })).queue;
+    const open = async () => (await data.open({ now: () => time })).queue;
 
     beforeEach(async () => {
       time = 1_800_000_000_000;
-      underTest = create();
       queue = await open();
       other = await open();
-    });
-    afterEach(async () => {
-      await queue.close();
-      await other.close();
-      await underTest.remove();
     });
 
     const claim = (from: Queue = queue) => from.claim("worker", leaseMs);
@@ -319,10 +313,8 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
 
       it("Jobs and deliveries survive a restart", async () => {
         await queue.accept(delivery("d1"), [reviewJob(1)]);
-        await queue.close();
-        await other.close();
+        await data.close();
         queue = await open();
-        other = await open();
         expect(await queue.accept(delivery("d1"), [])).toBe(false);
         expect((await claimed()).deliveryId).toBe("d1");
       });

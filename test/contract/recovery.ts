@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { ClaimedJob, NewJob, Task } from "../../src/server/queue/job.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 
 const head = "a".repeat(40);
 const key = "7#1";
@@ -11,18 +11,13 @@ const none = "0".repeat(40);
 
 /** The queries of a start and a reconciliation, and the deletions after an uninstallation. */
 export function describeRecovery(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let time: number;
 
   beforeEach(async () => {
     time = 1_800_000_000_000;
-    underTest = create();
-    stores = await underTest.open({ now: () => time });
-  });
-  afterEach(async () => {
-    await stores.close();
-    await underTest.remove();
+    stores = await data.open({ now: () => time });
   });
 
   async function claimed(worker = "worker"): Promise<ClaimedJob> {

@@ -7,7 +7,7 @@ import { type OpenRuns, openRuns } from "../../src/server/queue/runs.ts";
 import { openSqliteDatabase } from "../../src/server/queue/sqlite-database.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 
 const newest = Number.MAX_SAFE_INTEGER;
 const stopped = (reason: string) => ({ kind: "stopped", loop: "review", reason }) as const;
@@ -20,21 +20,18 @@ const result = (head: string) => ({ kind: "result", head, base: "b", result: { s
 
 /** Reading records while other processes write them. */
 export function describeRuns(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let runs: OpenRuns;
   let time: number;
 
   beforeEach(async () => {
     time = 1_800_000_000_000;
-    underTest = create();
-    stores = await underTest.open({ now: () => time });
-    runs = await openRuns(await underTest.place());
+    stores = await data.open({ now: () => time });
+    runs = await openRuns(await data.place());
   });
   afterEach(async () => {
     await runs[Symbol.asyncDispose]();
-    await stores.close();
-    await underTest.remove();
   });
 
   async function claimed(): Promise<ClaimedJob> {
@@ -163,7 +160,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
 
   /** Changes the database directly, without regard for its writers. */
   async function change(sql: string): Promise<void> {
-    const { databaseUrl, dataFolder } = await underTest.place();
+    const { databaseUrl, dataFolder } = await data.place();
     const database: Database =
       databaseUrl === null ? openSqliteDatabase(dataFolder) : await openPostgresDatabase(databaseUrl);
     try {

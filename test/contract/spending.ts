@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Stores } from "../../src/server/queue/stores.ts";
+import { beforeEach, describe, expect, it } from "vitest";
 import { dayOf, monthOf, type Spender, type Spending } from "../../src/server/queue/usage.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 
 const noon = Date.UTC(2026, 10, 22, 12);
 const dayMs = 24 * 3_600_000;
@@ -11,8 +10,7 @@ const today = "2026-11-22";
 /** The contract of every implementation of Spending. */
 export function describeSpending(name: string, create: () => StoresUnderTest): void {
   describe(name, () => {
-    let underTest: StoresUnderTest;
-    let stores: Stores[];
+    const data = dataOfTests(create);
     let spending: Spending;
     let other: Spending;
     let time: number;
@@ -20,22 +18,11 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
 
     beforeEach(async () => {
       time = noon;
-      underTest = create();
-      stores = [];
       spending = await open();
       other = await open();
     });
-    afterEach(async () => {
-      await closeAll();
-      await underTest.remove();
-    });
 
-    async function open(): Promise<Spending> {
-      const opened = await underTest.open({ now: () => time });
-      stores.push(opened);
-      return opened.spending;
-    }
-    const closeAll = () => Promise.all(stores.splice(0).map((one) => one.close()));
+    const open = async (): Promise<Spending> => (await data.open({ now: () => time })).spending;
 
     it("The spending begins at zero", async () => {
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 0, costUsd: 0 });
@@ -82,7 +69,7 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
 
     it("Spending survives a restart", async () => {
       await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0 }), noon);
-      await closeAll();
+      await data.close();
       spending = await open();
       expect((await spending.spentOn(today, pull)).tokens).toBe(5);
     });
@@ -103,7 +90,7 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       const first = Date.UTC(2026, 10, 1);
       for (const at of [first - 2 * dayMs, first - dayMs, first, noon])
         await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0 }), at);
-      const { queue } = await underTest.open({ now: () => time });
+      const { queue } = await data.open({ now: () => time });
       time = first + 1;
       expect(await queue.purge(dayMs, 400 * 86_400_000)).toBe(1);
       expect((await spending.spentOn("2026-10", pull)).tokens).toBe(5);
@@ -112,7 +99,6 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       expect((await spending.spentOn("2026-11", pull)).tokens).toBe(10);
       time = Date.UTC(2026, 11, 1);
       expect(await queue.purge(dayMs, 400 * 86_400_000)).toBe(2);
-      await queue.close();
     });
   });
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterEach, beforeEach } from "vitest";
 import type { Database } from "../../src/server/queue/database.ts";
 import { openPostgresDatabase } from "../../src/server/queue/postgres-database.ts";
 import {
@@ -19,6 +20,29 @@ export interface StoresUnderTest {
   place(): Promise<DatabaseLocation>;
   /** Removes the data after a test. */
   remove(): Promise<void>;
+}
+
+/** The data of each test of a suite; what a test opens is closed after it, before the data are removed. */
+export function dataOfTests(create: () => StoresUnderTest) {
+  let underTest: StoresUnderTest;
+  const opened: Stores[] = [];
+  const close = () => Promise.all(opened.splice(0).map((stores) => stores.close()));
+  beforeEach(() => {
+    underTest = create();
+  });
+  afterEach(async () => {
+    await close();
+    await underTest.remove();
+  });
+  return {
+    async open(options?: StoreOptions): Promise<Stores> {
+      const stores = await underTest.open(options);
+      opened.push(stores);
+      return stores;
+    },
+    place: () => underTest.place(),
+    close,
+  };
 }
 
 /** A new file for each test. */

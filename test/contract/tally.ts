@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import type { QuotaEntry, QuotaLimit } from "../../src/server/queue/usage.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 
 const now = 1_000_000;
 const limit: QuotaLimit = { scope: "pull 7#3", most: 2, since: now - 1_000 };
@@ -13,18 +13,13 @@ const entry = (name: string, over: Partial<QuotaEntry> = {}): QuotaEntry => ({
 
 /** Limits are counted once across all processes, and are never exceeded. */
 export function describeTally(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let other: Stores;
 
   beforeEach(async () => {
-    underTest = create();
-    stores = await underTest.open({ now: () => now });
-    other = await underTest.open({ now: () => now });
-  });
-  afterEach(async () => {
-    await Promise.all([stores.close(), other.close()]);
-    await underTest.remove();
+    stores = await data.open({ now: () => now });
+    other = await data.open({ now: () => now });
   });
 
   it("The tally takes entries from any connection up to the limit, and names that limit", async () => {

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Task } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { leaseMs } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./stores.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const pull = { repository, pull: 3 };
@@ -33,16 +33,11 @@ const tasks: Task[] = [
 
 /** A queue keeps tasks completely. */
 export function describeTasks(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let queue: Queue;
 
   beforeEach(async () => {
-    underTest = create();
-    queue = (await underTest.open({ now: () => 0 })).queue;
-  });
-  afterEach(async () => {
-    await queue.close();
-    await underTest.remove();
+    queue = (await data.open({ now: () => 0 })).queue;
   });
 
   async function stored(task: Task): Promise<Task | undefined> {

@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage } from "node:http";
 import examples from "@octokit/webhooks-examples";
 import { Probot } from "probot";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -15,30 +14,30 @@ import {
   reviewCommentPayload,
 } from "../support/github-double/payloads.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+import { type LocalServer, listenHere } from "../support/local-server.ts";
 
 let scenario: Scenario;
-let receiver: Server;
+let receiver: LocalServer;
 let received: { headers: IncomingMessage["headers"]; body: string }[] = [];
 let probot: Probot;
 let target: { url: string; secret: string };
 
 beforeAll(async () => {
   scenario = await createScenario({ base: { "a.txt": "a\n" }, head: { "a.txt": "b\n" }, labels: ["bug"] });
-  receiver = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
     response.writeHead(202).end("queued");
   });
-  await new Promise<void>((done) => receiver.listen(0, "127.0.0.1", done));
-  const { port } = receiver.address() as AddressInfo;
-  target = { url: `http://127.0.0.1:${port}/api/github/webhooks`, secret: scenario.webhookSecret };
+  receiver = await listenHere(server);
+  target = { url: `${receiver.origin}/api/github/webhooks`, secret: scenario.webhookSecret };
   const { app, privateKey, webhookSecret } = scenario;
   const options = { appId: app.id, privateKey, secret: webhookSecret, logLevel: "fatal" } as const;
   probot = new Probot({ ...options, baseUrl: scenario.github.apiUrl });
 });
 afterAll(async () => {
-  receiver.close();
+  await receiver.close();
   await scenario.github.close();
 });
 

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import {
   type ClaudeBlock,
   complaintAbout,
@@ -16,6 +15,7 @@ import {
   unmarked,
 } from "./anthropic-request-rules.ts";
 import { type FakeFault, type FakeTurn, sendFault, sendJson } from "./fake-openai.ts";
+import { listenHere } from "./local-server.ts";
 
 export type { ClaudeBlock, ClaudeMessage, ClaudeTool, MessagesBody } from "./anthropic-request-rules.ts";
 
@@ -108,13 +108,7 @@ export async function startFakeAnthropic(options: FakeAnthropicOptions): Promise
       if (!response.headersSent) sendError(response, 400, "invalid_request_error", `script failed: ${error}`);
     });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const close = () =>
-    new Promise<void>((closed) => {
-      server.close(() => closed());
-      server.closeAllConnections();
-    });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { origin: url, close } = await listenHere(server);
   const { requests, complaints } = served;
   return { url, requests, complaints, close, [Symbol.asyncDispose]: close };
 }
