@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createGitHubClient } from "../../src/pull/github/client.ts";
 import type { PullRequestApi } from "../../src/pull/github/pull-request-api.ts";
-import { createPullRequestApi } from "../../src/pull/github/pull-request-client.ts";
-import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
 import { publicText } from "../../src/pull/publish/public-text.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
-import { reachOfJob } from "../support/reach.ts";
+import { apiOf } from "../support/reach.ts";
 
 let scenario: Scenario;
 let api: PullRequestApi;
@@ -16,15 +13,7 @@ beforeAll(async () => {
     base: { "a.txt": "a\nb\nc\n", ".github/hunkwise.yml": "x: 1\n" },
     head: { "a.txt": "A\nb\nc\n" },
   });
-  const { github, app, installation } = scenario;
-  const client = createGitHubClient({
-    baseUrl: github.apiUrl,
-    reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, 1, app),
-    token: async () => github.state.issueToken(installation).value,
-    userAgent: "hunkwise",
-    limits: createRateLimiter({ gapMs: 0 })(installation.id),
-  });
-  api = createPullRequestApi({ client, writing: client, owner: "octo-org", repo: "shop", pull: 1, app });
+  api = apiOf(scenario, scenario.pull);
 });
 afterAll(() => scenario.github.close());
 

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createGitHubClient } from "../../src/pull/github/client.ts";
-import { createPullRequestApi } from "../../src/pull/github/pull-request-client.ts";
-import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
 import { publicText } from "../../src/pull/publish/public-text.ts";
 import { otherApp } from "../support/github-double/around.ts";
 import { headOf, type Pull, type ReviewComment } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
-import { reachOfJob } from "../support/reach.ts";
+import { apiOf } from "../support/reach.ts";
 
 let scenario: Scenario;
 beforeAll(async () => {
@@ -23,20 +20,6 @@ function opened(): Pull {
   const { people, repository } = scenario;
   const commits = [{ files: { "a.txt": "A\nB\nC\n" } }];
   return people.openPull(repository, { title: "Change it", author: "octocat", commits });
-}
-
-function apiOf({ number }: Pull) {
-  const { github, installation, app } = scenario;
-  const client = createGitHubClient({
-    baseUrl: github.apiUrl,
-    reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, number, app),
-    token: async () => github.state.issueToken(installation).value,
-    userAgent: "test",
-    limits: createRateLimiter({ gapMs: 0 })(1),
-  });
-  return createPullRequestApi({
-    ...{ client, writing: client, owner: "octo-org", repo: "shop", pull: number, app },
-  });
 }
 
 /** A comment of an App on a line, as its own review brings it. */
@@ -66,7 +49,7 @@ it("A thread has its place, its answers, its reactions and who resolved it", asy
   people.react(first, "octocat", "+1");
   people.react(first, otherApp(github).bot.login, "-1");
 
-  const [one, two] = await apiOf(pull).ownThreads();
+  const [one, two] = await apiOf(scenario, pull).ownThreads();
 
   const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+Z$/);
   expect(one).toEqual({
@@ -97,7 +80,7 @@ it("A thread has its place, its answers, its reactions and who resolved it", asy
 
 it("A thread has a range, a file as a whole, or the original line of one that is outdated", async () => {
   const pull = opened();
-  const api = apiOf(pull);
+  const api = apiOf(scenario, pull);
   const at = { path: "a.txt", side: "RIGHT", body: publicText("x") } as const;
   await api.createReview(headOf(pull), publicText("Body"), [{ ...at, line: 3, startLine: 2 }]);
   await api.createFileComment(headOf(pull), "a.txt", publicText("On the file"));
@@ -122,7 +105,7 @@ it("The list omits threads of people and other Apps, and pending ones", async ()
   pending.review.state = "PENDING";
   await commentOf(pull, "another", "Theirs");
 
-  expect(await apiOf(pull).ownThreads()).toEqual([]);
+  expect(await apiOf(scenario, pull).ownThreads()).toEqual([]);
 });
 
 it("A thread has all answers and all thumbs down beyond one page", async () => {
@@ -138,7 +121,7 @@ it("A thread has all answers and all thumbs down beyond one page", async () => {
     scenario.people.react(first, `eve${n}`, "+1");
   }
 
-  const [found] = await apiOf(pull).ownThreads();
+  const [found] = await apiOf(scenario, pull).ownThreads();
 
   expect(found?.body).toBe("First");
   expect(found?.replies.map(({ body }) => body)).toEqual([
@@ -168,5 +151,5 @@ it("The list omits a thread whose first comment was deleted, and keeps one that 
   people.delete(answer);
   people.edit(second, "Second, edited");
 
-  expect(await apiOf(pull).ownThreads()).toMatchObject([{ body: "Second, edited", replies: [] }]);
+  expect(await apiOf(scenario, pull).ownThreads()).toMatchObject([{ body: "Second, edited", replies: [] }]);
 });
