@@ -210,22 +210,3 @@ export function installationPayload(
     sender: accountJson(state, sender),
   };
 }
-
-/** The payload of an `installation_repositories` event: these repositories were added to an installation or removed from it. */
-export function installationRepositoriesPayload(
-  state: GitHubState,
-  installation: Installation,
-  action: "added" | "removed",
-  repositories: readonly Repository[],
-): Payload {
-  const moved = repositories.map(named);
-  return {
-    action,
-    installation: installationJson(state, installation),
-    repository_selection: "selected",
-    repositories_added: action === "added" ? moved : [],
-    repositories_removed: action === "removed" ? moved : [],
-    requester: null,
-    sender: accountJson(state, installation.account),
-  };
-}

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { callerOf, Moved } from "./credentials.ts";
+import { callerOf } from "./credentials.ts";
 import type { Answer, Call, Endpoints } from "./endpoint.ts";
 import { actions } from "./endpoints/actions.ts";
 import { apps } from "./endpoints/apps.ts";
@@ -13,7 +13,6 @@ import { reviews } from "./endpoints/reviews.ts";
 import { users } from "./endpoints/users.ts";
 import { GitHubRefusal, NotSimulated } from "./errors.ts";
 import { type Exchange, jsonReply, type Reply } from "./exchange.ts";
-import { fullName, type Repository } from "./model.ts";
 import { findOperation, type Operation } from "./openapi.ts";
 import { paginate } from "./pagination.ts";
 import type { GitHubState } from "./state.ts";
@@ -48,7 +47,7 @@ export interface RestReply {
 
 /** Answers one REST request. Throws if the double itself is wrong: its answer violates GitHub's description. */
 export async function answerRest(state: GitHubState, exchange: Exchange): Promise<RestReply> {
-  const operation = findOperation(exchange.method, byName(state, exchange.path));
+  const operation = findOperation(exchange.method, exchange.path);
   const violations: Violation[] = [];
   const note = (kind: Violation["kind"], problems: string[]) => {
     const request = `${exchange.method} ${exchange.path}`;
@@ -58,9 +57,6 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
     const reply = asKnown(await answerKnown(state, exchange, operation, note), exchange);
     return { reply, operation: operation?.id, violations };
   } catch (error) {
-    if (error instanceof Moved) {
-      return { reply: movedReply(state, exchange, error.repository), operation: operation?.id, violations };
-    }
     const reply = refusalReply(error, operation);
     if (error instanceof NotSimulated) note("not-simulated", [error.message]);
     else if (isMistake(error)) {
@@ -77,30 +73,6 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
 
 const isMistake = (error: unknown): error is GitHubRefusal =>
   error instanceof GitHubRefusal && [400, 422].includes(error.status) && !error.isNoMistake;
-
-/** Converts `/repositories/ID/...`, the target of redirects, to the path by name. */
-function byName(state: GitHubState, path: string): string {
-  return path.replace(/^\/repositories\/(\d+)(?=\/|$)/, (whole, id) => {
-    const repository = [...state.repositories.values()].find((one) => one.id === Number(id));
-    return repository ? `/repos/${fullName(repository)}` : whole;
-  });
-}
-
-/** GitHub redirects clients of a renamed repository to the permanent address. */
-function movedReply(state: GitHubState, { method, path, url }: Exchange, repository: Repository): Reply {
-  const rest = path
-    .split("/")
-    .slice(4)
-    .map((part) => `/${part}`)
-    .join("");
-  const location = `${state.apiUrl}/repositories/${repository.id}${rest}${url.search}`;
-  const body = {
-    message: "Moved Permanently",
-    url: location,
-    documentation_url: "https://docs.github.com/rest",
-  };
-  return jsonReply(method === "GET" ? 301 : 307, body, { location });
-}
 
 type Note = (kind: Violation["kind"], problems: string[]) => void;
 

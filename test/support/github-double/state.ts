@@ -50,8 +50,6 @@ export class GitHubState {
   readonly installations = new Map<number, Installation>();
   readonly tokens = new Map<string, Token>();
   readonly repositories = new Map<string, Repository>();
-  /** Repositories by former names, in lower case. */
-  readonly formerNames = new Map<string, Repository>();
   readonly deliveries: Delivery[] = [];
   readonly userTokens = new Map<string, UserToken>();
   readonly loginCodes = new Map<string, LoginCode>();
@@ -191,14 +189,6 @@ export class GitHubState {
 
   repository(owner: string, name: string): Repository | undefined {
     return this.repositories.get(`${owner}/${name}`.toLowerCase());
-  }
-
-  rename(repository: Repository, name: string): void {
-    const before = fullName(repository).toLowerCase();
-    repository.name = name;
-    this.repositories.delete(before);
-    this.repositories.set(fullName(repository).toLowerCase(), repository);
-    this.formerNames.set(before, repository);
   }
 
   allPulls(): Pull[] {
