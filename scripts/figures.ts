@@ -112,8 +112,8 @@ function amountAt(value: number | undefined, unit: Curve["unit"]): string {
 const originLine = ({ date, machine }: { date: string; machine: string }) =>
   `Measured ${date}: ${machine.split("\n").join("; ")}.`;
 
-function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }

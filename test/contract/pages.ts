@@ -295,7 +295,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
   });
 
   describe("Findings", () => {
-    it("shows what fits each filter, and nothing of other repositories", async () => {
+    it("The page Findings shows what fits each filter, and nothing of other repositories", async () => {
       const closed = new Map(
         (await run("SELECT * FROM pull")).rows.map((row) => [`${row.repository}#${row.number}`, row as Row]),
       );

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { KnownIssue } from "../../scripts/eval/case-format.ts";
 import type { Judge } from "../../scripts/eval/judge.ts";
-import { type MatchInput, matchFindings } from "../../scripts/eval/match-findings.ts";
-import { isNear } from "../../scripts/eval/near.ts";
+import { isNear, type MatchInput, matchFindings } from "../../scripts/eval/match-findings.ts";
 import { finding } from "./case-folder.ts";
 
 const issue = (description: string, line = 100): KnownIssue => ({
