@@ -7,7 +7,7 @@ import { describeQueue } from "./queue.ts";
 import { describeRecovery } from "./recovery.ts";
 import { describeRuns } from "./runs.ts";
 import { describeSpending } from "./spending.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import type { StoresUnderTest } from "./suite.ts";
 import { describeTally } from "./tally.ts";
 
 /** The contract of the stores, in every database. */

@@ -9,7 +9,7 @@ import {
 } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { leaseMs, reviewJob } from "./jobs.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 /** A job of an installation; `key` identifies one of its pull requests. */
 function jobOf(installation: number, key: number, priority = 0): NewJob {

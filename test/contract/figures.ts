@@ -8,7 +8,7 @@ import { openReader, type Reader } from "../../src/server/queue/reader.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { weekOf } from "../../src/server/queue/usage.ts";
 import { leaseMs, reviewJob } from "./jobs.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/server/queue/stores.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 /** Notes are visible to every process until they are removed or expire. */
 export function describeNotes(create: () => StoresUnderTest): void {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { isDeadWorker } from "../../src/server/queue/worker.ts";
 import { commandJob, reviewJob } from "./jobs.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const modules = {
   stores: import.meta.resolve("../../src/server/queue/stores.ts"),

@@ -4,7 +4,7 @@ import { type ClaimedJob, maxAttempts } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
 import { describePushes } from "./pushes.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 import { describeTasks } from "./tasks.ts";
 
 export { commandJob, reviewJob } from "./jobs.ts";

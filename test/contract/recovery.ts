@@ -3,7 +3,7 @@ import type { ClaimedJob, NewJob, Task } from "../../src/server/queue/job.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const head = "a".repeat(40);
 const key = "7#1";

@@ -7,7 +7,7 @@ import { type OpenRuns, openRuns } from "../../src/server/queue/runs.ts";
 import { openSqliteDatabase } from "../../src/server/queue/sqlite-database.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const newest = Number.MAX_SAFE_INTEGER;
 const stopped = (reason: string) => ({ kind: "stopped", loop: "review", reason }) as const;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { dayOf, monthOf, type Spender, type Spending } from "../../src/server/queue/usage.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const noon = Date.UTC(2026, 10, 22, 12);
 const dayMs = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import type { QuotaEntry, QuotaLimit } from "../../src/server/queue/usage.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const now = 1_000_000;
 const limit: QuotaLimit = { scope: "pull 7#3", most: 2, since: now - 1_000 };

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from "vitest";
 import type { Task } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { leaseMs } from "./jobs.ts";
-import { dataOfTests, type StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const pull = { repository, pull: 3 };
