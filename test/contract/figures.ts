@@ -46,12 +46,10 @@ const repository = fc.constantFrom(1, 2, 3);
 const history: fc.Arbitrary<History> = fc.record({
   runs: fc.array(
     fc.record({
-      ...{
-        repository,
-        pull: fc.integer({ min: 1, max: 9 }),
-        at: time,
-        ms: fc.integer({ min: 0, max: 5 * hour }),
-      },
+      repository,
+      pull: fc.integer({ min: 1, max: 9 }),
+      at: time,
+      ms: fc.integer({ min: 0, max: 5 * hour }),
       end: fc.constantFrom("published", "skipped", "failed", "answered"),
       posted: fc.integer({ min: 0, max: 3 }),
       turns: fc.array(fc.option(fc.integer({ min: 1, max: 9 })), { maxLength: 3 }),
@@ -99,46 +97,32 @@ function counted({ runs, pulls }: History, seen: ReadonlySet<number>, from: stri
     const became = (state: string) => all.filter((one) => one.merged && one.state === state).length;
     const sum = (of: (one: (typeof all)[number]) => number) => all.reduce((total, one) => total + of(one), 0);
     return {
-      ...{
-        delivered: all.length,
-        fixed: became("fixed"),
-        dismissed: became("dismissed"),
-        ignored: became("open"),
-      },
-      ...{
-        unclear: became("outdated"),
-        withdrawn: became("withdrawn"),
-        unmerged: all.filter(({ merged }) => !merged).length,
-      },
+      delivered: all.length,
+      fixed: became("fixed"),
+      dismissed: became("dismissed"),
+      ignored: became("open"),
+      unclear: became("outdated"),
+      withdrawn: became("withdrawn"),
+      unmerged: all.filter(({ merged }) => !merged).length,
       ...{ thumbs_up: sum(({ up }) => up), thumbs_down: sum(({ down }) => down) },
     };
   };
   const totals: Line = {
     ...outcomes(() => true),
-    ...{
-      reviews: published.length,
-      quiet: published.filter(({ posted }) => posted === 0).length,
-      complete: published.length,
-    },
-    ...{
-      skipped: ofRuns.filter(({ end }) => end === "skipped").length,
-      failed: ofRuns.filter(({ end }) => end === "failed").length,
-    },
+    reviews: published.length,
+    quiet: published.filter(({ posted }) => posted === 0).length,
+    complete: published.length,
+    skipped: ofRuns.filter(({ end }) => end === "skipped").length,
+    failed: ofRuns.filter(({ end }) => end === "failed").length,
     other: ofRuns.filter(({ end }) => end === "answered").length,
-    ...{
-      turns: paid.length,
-      prompt_tokens: paid.length * 100,
-      cached_tokens: paid.length * 40,
-      completion_tokens: paid.length * 7,
-    },
-    ...{
-      cost_usd: paid.reduce<number>((sum, one) => sum + (one ?? 0), 0),
-      unpriced: paid.filter((one) => one === null).length,
-    },
-    ...{
-      merged: closed.filter(({ state }) => state === "merged").length,
-      closed: closed.filter(({ state }) => state === "closed").length,
-    },
+    turns: paid.length,
+    prompt_tokens: paid.length * 100,
+    cached_tokens: paid.length * 40,
+    completion_tokens: paid.length * 7,
+    cost_usd: paid.reduce<number>((sum, one) => sum + (one ?? 0), 0),
+    unpriced: paid.filter((one) => one === null).length,
+    merged: closed.filter(({ state }) => state === "merged").length,
+    closed: closed.filter(({ state }) => state === "closed").length,
   };
   const ranked = (values: number[]) => {
     const sorted = values.toSorted((a, b) => a - b);
@@ -237,14 +221,12 @@ export function describeFigures(create: () => StoresUnderTest): void {
   }
   const finding = (key: string, over: Partial<FindingFigure> = {}): PullFigures["findings"][number] => ({
     figure: {
-      ...{
-        key,
-        id: `id-${key}`,
-        comment: Number(key) || null,
-        place: "comment",
-        severity: "high",
-        category: "data",
-      },
+      key,
+      id: `id-${key}`,
+      comment: Number(key) || null,
+      place: "comment",
+      severity: "high",
+      category: "data",
       ...{ source: "model", rule: null, state: "open", dismissal: null, thumbs: { up: 0, down: 0 }, ...over },
     },
     words: { title: `Title ${key}`, path: "src/a.ts", line: 3, url: null, reason: null },
@@ -263,32 +245,26 @@ export function describeFigures(create: () => StoresUnderTest): void {
     await stores.queue.complete(failed, { kind: "failed", reason: "the model said: secret" });
     expect(await rows("SELECT * FROM run ORDER BY seq")).toMatchObject([
       {
-        ...{
-          id: job.id,
-          installation: 1,
-          repository: 1,
-          pull: 5,
-          kind: "review",
-          origin: "event",
-          requested_by: null,
-        },
-        ...{
-          head: "b".repeat(40),
-          outcome: "done",
-          reason: null,
-          attempts: 1,
-          stored_at: monday,
-          ended_at: monday + 3_000,
-        },
+        id: job.id,
+        installation: 1,
+        repository: 1,
+        pull: 5,
+        kind: "review",
+        origin: "event",
+        requested_by: null,
+        head: "b".repeat(40),
+        outcome: "done",
+        reason: null,
+        attempts: 1,
+        stored_at: monday,
+        ended_at: monday + 3_000,
         ...{ hunks_total: 4, hunks_served: 4, is_complete: 1, findings: 2, posted: 2 },
-        ...{
-          turns: 2,
-          prompt_tokens: 200,
-          cached_tokens: 80,
-          completion_tokens: 14,
-          cost_usd: 0.25,
-          unpriced: 1,
-        },
+        turns: 2,
+        prompt_tokens: 200,
+        cached_tokens: 80,
+        completion_tokens: 14,
+        cost_usd: 0.25,
+        unpriced: 1,
       },
       { id: skipped.id, outcome: "skipped", reason: "it is a draft", posted: null, turns: 0 },
       { id: failed.id, outcome: "failed", reason: null },

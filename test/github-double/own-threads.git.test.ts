@@ -53,13 +53,11 @@ it("A thread has its place, its answers, its reactions and who resolved it", asy
 
   const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+Z$/);
   expect(one).toEqual({
-    ...{
-      id: expect.stringMatching(/^PRRT_/),
-      comment: first.id,
-      body: "First",
-      path: "a.txt",
-      side: "RIGHT",
-    },
+    id: expect.stringMatching(/^PRRT_/),
+    comment: first.id,
+    body: "First",
+    path: "a.txt",
+    side: "RIGHT",
     ...{ line: 1, startLine: null, originalLine: 1, resolved: false, resolvedBy: null, outdated: false },
     url: `${github.url}/octo-org/shop/pull/${pull.number}#discussion_r${first.id}`,
     createdAt: at,
