@@ -159,20 +159,16 @@ function findingOf(
 ): { figure: FindingFigure; words: FindingWords } {
   return {
     figure: {
-      ...{
-        key: String(comment),
-        id: `made-up-${comment}`,
-        comment,
-        place: "comment",
-        severity,
-        category,
-        source,
-      },
-      ...{
-        rule: rule ?? null,
-        state,
-        thumbs: { up: comment % 3 === 0 ? 1 : 0, down: state === "dismissed" ? 1 : 0 },
-      },
+      key: String(comment),
+      id: `made-up-${comment}`,
+      comment,
+      place: "comment",
+      severity,
+      category,
+      source,
+      rule: rule ?? null,
+      state,
+      thumbs: { up: comment % 3 === 0 ? 1 : 0, down: state === "dismissed" ? 1 : 0 },
       dismissal: state === "dismissed" ? { by: "octocat", how: "reply" } : null,
     },
     words: { title, path, line: 10 + (comment % 80), url: null, reason: null },

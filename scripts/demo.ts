@@ -5,9 +5,8 @@
  */
 import { once } from "node:events";
 import pc from "picocolors";
-import { printPullRequest } from "../test/support/github-double/print-pull-request.ts";
-import { adviceOn } from "./demo-advice.ts";
-import { planted } from "./demo-faults.ts";
+import { styleOf } from "../src/cli/output.ts";
+import { adviceOn, planted, printPull } from "./demo-report.ts";
 import { startDemo } from "./demo-run.ts";
 
 const MODEL_VARIABLES = [
@@ -43,8 +42,7 @@ say(`${pc.dim("3.")} A signed pull_request webhook was delivered and answered wi
 await demo.reviewed();
 say(`${pc.dim("4.")} The review was posted ${((performance.now() - started) / 1000).toFixed(1)} s later\n`);
 
-const width = Math.min(process.stdout.columns ?? 100, 110);
-say(await printPullRequest(pull, { color: pc.isColorSupported, width }));
+say(`${printPull(pull, styleOf(process.stdout))}\n`);
 
 const places = pull.reviewComments.flatMap(({ path, anchor }) => (anchor ? [`${path}:${anchor.line}`] : []));
 const found = planted.filter((fault) => fault.lines.some((line) => places.includes(`${fault.path}:${line}`)));

@@ -86,14 +86,11 @@ export function benchTable(): string {
   ].join("\n\n");
 }
 
-const PICTURE =
-  "![Curves of time, memory and disk against the files of a repository, its history, the files of a pull request and the waiting repositories](images/scale.svg)";
-
-/** The picture of the recorded scale, and a table for each of its dimensions. */
+/** A table for each dimension of the recorded scale. */
 export function scaleTables(): string {
   const recorded = readFigures(scaleFile, RecordedScale);
   if (recorded === null) return NOTHING;
-  return [PICTURE, ...Object.values(recorded).map(scaleTable)].join("\n\n");
+  return Object.values(recorded).map(scaleTable).join("\n\n");
 }
 
 function scaleTable(dimension: Dimension): string {
@@ -115,8 +112,8 @@ function amountAt(value: number | undefined, unit: Curve["unit"]): string {
 const originLine = ({ date, machine }: { date: string; machine: string }) =>
   `Measured ${date}: ${machine.split("\n").join("; ")}.`;
 
-function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }

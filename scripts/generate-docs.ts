@@ -34,7 +34,7 @@ import { eventSchema } from "../src/report/event.ts";
 import { reviewJsonSchema } from "../src/report/json.ts";
 import { createAnalyzers, rulesFolder } from "../src/tasks/rules/analyzers/analyze-change.ts";
 import { ruleLanguages } from "../src/tasks/rules/analyzers/rule-file.ts";
-import { benchTable, scaleTables } from "./figures.ts";
+import { benchTable, markdownTable, scaleTables } from "./figures.ts";
 import { ruleList } from "./rule-source.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -58,7 +58,6 @@ interface Schema {
 
 const schemaOf = (type: z.ZodType) => z.toJSONSchema(type, { io: "input" }) as Schema;
 const code = (value: unknown) => `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
-const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 /** Bounds of a number, `1..40` or `>= 1`; zod gives every integer the largest safe one as maximum, which is omitted. */
 function bounds({ minimum, exclusiveMinimum, maximum }: Schema): string {
@@ -84,11 +83,6 @@ function typeOf(schema: Schema): string {
   return `${schema.type}${bounds(schema)}`;
 }
 
-function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.map(cell).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-}
-
 function parametersOf(tool: AnyTool): string {
   const { properties = {}, required = [] } = schemaOf(tool.input);
   const rows = Object.entries(properties).map(([name, schema]) => {
@@ -97,7 +91,7 @@ function parametersOf(tool: AnyTool): string {
     return [code(name), typeOf(schema), needed, schema.description ?? ""];
   });
   if (rows.length === 0) return "No parameters.";
-  return table(["Parameter", "Type", "Default", "Meaning"], rows);
+  return markdownTable(["Parameter", "Type", "Default", "Meaning"], rows);
 }
 
 function toolSection(tool: AnyTool): string {
@@ -253,7 +247,7 @@ function keyTable(keys: readonly Key[]): string {
     fallbackOf(path, fallback),
     schema.description ?? "",
   ]);
-  return table(["Key", "Type", "Default", "Meaning"], rows);
+  return markdownTable(["Key", "Type", "Default", "Meaning"], rows);
 }
 
 /** Keys of a list element are required; omitted keys of a folder inherit. */
@@ -305,7 +299,7 @@ function environmentTable(): string {
     const fallback = one.default === null ? "" : code(one.default);
     return [code(one.name), fallback, one.description];
   });
-  return table(["Variable", "Default", "Meaning"], rows);
+  return markdownTable(["Variable", "Default", "Meaning"], rows);
 }
 
 const SKIPPED_FILES = `## Files that are not reviewed

@@ -1,15 +1,14 @@
 /**
  * Measures how the cost of reviews grows, one dimension at a time, with real servers and processes. Writes the figures to
- * `docs/figures/scale.json` and a picture of them to `docs/images/scale.svg`; `npm run docs` then makes the tables of docs/performance.md.
+ * `docs/figures/scale.json`; `npm run docs` then makes the tables of docs/performance.md.
  *
  *     npm run scale                      all dimensions, about half an hour on two idle cores
  *     npm run scale -- files history     only these; the figures of the others stay
  *     npm run scale -- --small           a hundredth of each size, to try the script; writes to a temporary folder
- *     npm run scale -- --draw            measures nothing, and draws the picture again
  */
-import { chmodSync, mkdirSync, statfsSync, writeFileSync } from "node:fs";
+import { chmodSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pc from "picocolors";
 import { TempFolder } from "../test/support/git-repo.ts";
@@ -27,11 +26,9 @@ import { changes } from "./scale/changes.ts";
 import type { Measured } from "./scale/dimension.ts";
 import { files } from "./scale/files.ts";
 import { history } from "./scale/history.ts";
-import { drawScale } from "./scale/picture.ts";
 import { waiting } from "./scale/waiting.ts";
 
 const dimensions: Record<string, Measured> = { files, history, changes, waiting };
-const picture = join(import.meta.dirname, "../docs/images/scale.svg");
 const aHundredth = (size: number) => Math.max(1, Math.round(size / 100));
 
 const start = performance.now();
@@ -42,32 +39,21 @@ async function main(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { small: { type: "boolean", default: false }, draw: { type: "boolean", default: false } },
+    options: { small: { type: "boolean", default: false } },
   });
   const unknown = positionals.find((name) => !(name in dimensions));
   if (unknown !== undefined) {
     console.error(`There is no '${unknown}'; there are ${Object.keys(dimensions).join(", ")}`);
     return 2;
   }
-  const folder = values.small ? new TempFolder("scale-tried").path : null;
-  const outputs = folder
-    ? { figures: join(folder, "scale.json"), picture: join(folder, "scale.svg") }
-    : { figures: scaleFile, picture };
-  const names = positionals.length > 0 ? positionals : Object.keys(dimensions);
-  if (!values.draw) {
-    console.log(`${describeMachine()}\n`);
-    for (const name of names) {
-      const dimension = await measure(name, values.small);
-      // Each is written at once, so that a failure of the next one loses nothing.
-      const recorded = { ...readFigures(outputs.figures, RecordedScale), [name]: dimension };
-      writeFigures(outputs.figures, inOrder(recorded));
-    }
+  const file = values.small ? join(new TempFolder("scale-tried").path, "scale.json") : scaleFile;
+  console.log(`${describeMachine()}\n`);
+  for (const name of positionals.length > 0 ? positionals : Object.keys(dimensions)) {
+    const dimension = await measure(name, values.small);
+    // Each is written at once, so that a failure of the next one loses nothing.
+    writeFigures(file, inOrder({ ...readFigures(file, RecordedScale), [name]: dimension }));
   }
-  const recorded = readFigures(outputs.figures, RecordedScale);
-  if (recorded === null) throw new Error(`${outputs.figures} has no figures to draw`);
-  mkdirSync(dirname(outputs.picture), { recursive: true });
-  writeFileSync(outputs.picture, drawScale(recorded));
-  console.log(`\n${outputs.figures}\n${outputs.picture}`);
+  console.log(`\n${file}`);
   return 0;
 }
 

@@ -18,19 +18,19 @@ const section = (heading: string) => page.split(/^## /m).find((one) => one.start
 const codeIn = (text: string) => [...text.matchAll(/`([\w-]+)`/g)].map(([, name = ""]) => name);
 
 describe("action.yml", () => {
-  it("has the inputs of docs/action.md", () => {
+  it("action.yml has the inputs of docs/action.md", () => {
     const rows = [...section("Inputs").matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = ""]) => codeIn(cell));
     expect(rows.sort()).toEqual(inputs.toSorted());
   });
 
-  it("has the outputs of docs/action.md, each from the review", () => {
-    const told = codeIn(section("Outputs"));
-    expect(Object.keys(action.outputs).filter((name) => !told.includes(name))).toEqual([]);
+  it("action.yml has the outputs of docs/action.md, each from the review", () => {
+    const described = codeIn(section("Outputs"));
+    expect(Object.keys(action.outputs).filter((name) => !described.includes(name))).toEqual([]);
     for (const [name, { value }] of Object.entries(action.outputs))
       expect(value).toBe(`\${{ steps.review.outputs.${name} }}`);
   });
 
-  it("passes each input to the program, which reads nothing else", () => {
+  it("action.yml passes each input to the program, which reads nothing else", () => {
     const env = action.runs.steps.at(-1)?.env ?? {};
     const used = Object.values(env).flatMap((text) =>
       [...text.matchAll(/inputs\.([\w-]+)/g)].map(([, name]) => name),
@@ -41,7 +41,7 @@ describe("action.yml", () => {
     expect(passed.sort()).toEqual(wanted.sort());
   });
 
-  it("and the workflows of the page name other actions by commit", () => {
+  it("Other actions are pinned to commits in action.yml and in docs/action.md", () => {
     const used = [
       ...action.runs.steps.flatMap(({ uses }) => uses ?? []),
       ...[...page.matchAll(/- uses: (\S+)/g)].map(([, uses = ""]) => uses),

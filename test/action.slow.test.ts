@@ -22,7 +22,7 @@ function download(folder: string): void {
 }
 
 describe("action.yml in a clean folder", () => {
-  it("installs itself from its lock file, and reviews without development packages", async () => {
+  it("action.yml installs from the lock file and reviews without development packages", async () => {
     using folder = new TempFolder("action");
     download(folder.path);
     const install = actionFile.runs.steps.find(({ run }) => run?.includes("npm ci"))?.run ?? "";

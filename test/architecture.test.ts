@@ -156,28 +156,28 @@ function cycleIn(next: ReadonlyMap<string, ReadonlySet<string>>): string[] | und
 }
 
 describe("the rooms", () => {
-  it("are scanned at all", () => {
+  it("The scan finds the rooms", () => {
     expect(files.length).toBeGreaterThan(60);
     expect(internal.length).toBeGreaterThan(150);
   });
 
-  it("are the folders of src, each with a row in AGENTS.md", () => {
+  it("Each folder of src has a row in AGENTS.md", () => {
     const entries = readdirSync(src, { withFileTypes: true });
     expect(entries.map(({ name }) => name).toSorted()).toEqual([...rooms.keys(), "cli.ts"].toSorted());
   });
 
-  it("import only the rooms that their row names", () => {
+  it("A room imports only rooms of its row", () => {
     expect([...rooms].flatMap(([room, may]) => breaches(room, may)).map(show)).toEqual([]);
   });
 
-  it("hold the walls inside them", () => {
+  it("A folder inside a room imports only what its wall allows", () => {
     const beyond = Object.entries(walls).flatMap(([folder, may]) => breaches(folder, may));
     expect(beyond.map(show)).toEqual([]);
     const empty = Object.keys(walls).filter((folder) => !files.some((file) => isIn(file, folder)));
     expect(empty).toEqual([]);
   });
 
-  it("import types alone where values may not cross", () => {
+  it("Only types cross where values may not", () => {
     const crossing = typesOnly.flatMap(([folder, other]) =>
       internal.filter((one) => {
         if (one.typeOnly || !isIn(one.from, folder) || !isIn(one.target, other)) return false;
@@ -187,7 +187,7 @@ describe("the rooms", () => {
     expect(crossing.map(show)).toEqual([]);
   });
 
-  it("leave each third-party package to its owner", () => {
+  it("Only its owner imports a third-party package", () => {
     const foreign = imports.filter((one) => {
       const name = Object.keys(owners).find((owned) => one.to === owned || one.to.startsWith(`${owned}/`));
       return name !== undefined && !owners[name]!.some((owner) => isIn(one.from, owner));
@@ -195,7 +195,7 @@ describe("the rooms", () => {
     expect(foreign.map(show)).toEqual([]);
   });
 
-  it("hold no cycle of files and folders at any level", () => {
+  it("No files or folders import each other in a cycle", () => {
     /** For each folder, what its files and folders import of each other. */
     const inside = new Map<string, Map<string, Set<string>>>();
     for (const { from, target } of internal) {
@@ -213,12 +213,12 @@ describe("the rooms", () => {
     expect(cycles).toEqual([]);
   });
 
-  it("read the environment only in config", () => {
+  it("Only config reads the environment", () => {
     const readers = files.filter((file) => /process\.env\b/.test(readFileSync(file, "utf8")));
     expect(readers.map((file) => relative(src, file))).toEqual(["config/env.ts", "config/process-env.ts"]);
   });
 
-  it("make text public in one place alone", () => {
+  it("Only one file makes text public", () => {
     const shapes = "PublicText|CheckRunUpdate|CheckAnnotation|InlineComment|FileProposal";
     const claims = new RegExp(
       `\\b(?:as|is)\\s+(?:import\\([^)]*\\)\\.)?(?:${shapes})\\b|<PublicText>|typeof public(?:Text|Plain)`,
@@ -227,7 +227,7 @@ describe("the rooms", () => {
     expect(makers.map((file) => relative(src, file))).toEqual(["pull/publish/public-text.ts"]);
   });
 
-  it("ask a model through the port that masks secrets alone", () => {
+  it("Only the port that masks secrets asks a model", () => {
     const having = (text: RegExp) =>
       files.filter((file) => text.test(readFileSync(file, "utf8"))).map((file) => relative(src, file));
     // What the review process sends, the one process that reads a repository for a model.
@@ -282,7 +282,7 @@ describe("a test file whose name has no tier", () => {
   const tests = sources(join(src, "../test")).filter((file) => file.endsWith(".test.ts"));
   const inATier = tests.filter((file) => /\.(?:git|server|slow)\.test\.ts$/.test(file));
 
-  it("loads nothing that starts a program", () => {
+  it("A test file without a tier loads nothing that starts a program", () => {
     expect(inATier.length).toBeGreaterThan(100);
     const starting = tests.filter(
       (file) => !inATier.includes(file) && closureOf(file).has("node:child_process"),
@@ -300,7 +300,7 @@ describe("requests to other machines", () => {
   const withSuch = (pattern: RegExp) =>
     files.filter((file) => pattern.test(code(file))).map((file) => relative(src, file));
 
-  it("go through egress.ts only", () => {
+  it("Only egress.ts sends requests to other machines", () => {
     expect(files.length).toBeGreaterThan(100);
     expect(withSuch(/\bglobalThis\b|(?:=|\?\?|\|\|)\s*fetch\s*[;,)}]/)).toEqual([
       expect.stringMatching(/^core\/egress\.ts$/),
@@ -313,7 +313,7 @@ describe("requests to other machines", () => {
     expect(code(join(src, "agent/llm/probe.ts"))).toContain("{ headers, model, fetch }: ModelEndpoint");
   });
 
-  it("are not made by other means, except for hosts that an operator names", () => {
+  it("No code has other means to reach other machines, except hosts that an operator names", () => {
     const asks = [
       /\b(?:request|get|Agent|ClientRequest)\b[^;]*from "node:https?"/,
       /\{[^}]*\w[^}]*\} from "(?:node:)?(?:https|http2|net|tls|dgram|dns)(?:\/promises)?"/,
@@ -333,7 +333,7 @@ describe("the house", () => {
     allowances: Record<string, { src: number; test: number; taken: boolean; for: string }>;
   };
 
-  it.each(Object.keys(budget.reached))("keeps %s within its budget", (folder) => {
+  it.each(Object.keys(budget.reached))("The folder %s is within its budget", (folder) => {
     const own = sources(join(root, folder));
     const lines = own.map((file) => readFileSync(file, "utf8").split("\n").length - 1);
     const taken = Object.values(budget.allowances).filter((one) => one.taken);

@@ -9,7 +9,7 @@ const read = (page: string) =>
   readFileSync(join(root, page), "utf8").replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, "");
 
 describe("the documents", () => {
-  it.each(pages)("of %s link to files that are there", (page) => {
+  it.each(pages)("The links of %s lead to existing files", (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].map(([, to = ""]) => to);
     expect(links.filter((to) => !existsSync(join(root, dirname(page), to)))).toEqual([]);
   });
@@ -20,19 +20,19 @@ describe("docs/attacks.md", () => {
   const names = [...page.matchAll(/\*\*([\w-]+)\*\*/g)].map(([, name = ""]) => name);
   const isTested = (text: string) => /\]\([^)\s]+\.test\.ts\)/.test(text);
 
-  it("names each attack once, each with a test", () => {
+  it("docs/attacks.md names each attack once, each with a test", () => {
     expect(names.length).toBeGreaterThan(90);
     expect(names).toEqual([...new Set(names)]);
     expect(page.split("\n").filter((line) => line.includes("**") && !isTested(line))).toEqual([]);
   });
 
-  it("names tests of each principle as a whole", () => {
+  it("docs/attacks.md names tests of each principle", () => {
     const principles = page.split(/^## /m).slice(1);
     expect(principles.length).toBeGreaterThan(9);
     expect(principles.filter((one) => !isTested(one.split(/^- /m)[0] ?? ""))).toEqual([]);
   });
 
-  it("links each test of attacks, and names what their sentences begin with", () => {
+  it("docs/attacks.md links each test of attacks and names each attack in them", () => {
     const files = globSync("test/attacks/**/*.test.ts", { cwd: root });
     expect(files.filter((file) => !page.includes(`(../${file})`))).toEqual([]);
     const sentences = /(?:\bit(?:\.\w+)*\(|\)\()\s*["`]([a-z]+(?:-[a-z]+)*): /g;

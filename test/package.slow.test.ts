@@ -79,18 +79,18 @@ function oldestNode(): string {
 }
 
 describe("the installed package", () => {
-  it("takes at most 150 MB, and brings no script that runs at installation", () => {
+  it("The package takes at most 150 MB and has no installation script", () => {
     expect(bytesOf(place)).toBeLessThan(150_000_000);
     expect(packageJson.scripts).not.toHaveProperty("install");
     expect(packageJson.scripts).not.toHaveProperty("postinstall");
     expect(packageJson.scripts).not.toHaveProperty("prepare");
   });
 
-  it("runs with npx", () => {
+  it("The package runs with npx", () => {
     expect(run("npx", ["hunkwise", "--version"], place)).toBe(`${packageJson.version}\n`);
   });
 
-  it("names the works of others that it contains, with their licences", () => {
+  it("The package names the works of others that it contains, with their licences", () => {
     const [file = ""] = globSync(join(place, "node_modules/hunkwise/dist/THIRD-PARTY-LICENSES.txt"));
     expect(run("node", ["--print", `fs.readFileSync(${JSON.stringify(file)}, "utf8")`], place)).toMatch(
       /^zod \d[\s\S]*Permission is hereby granted/m,
@@ -108,7 +108,7 @@ describe("the installed package", () => {
     const hunkwise = (...args: string[]) =>
       spawnSync(node, [program, ...args], { env: environment(), cwd: repo.dir, encoding: "utf8" });
 
-    it("prints its version and nothing else", () => {
+    it("The package prints its version and nothing else", () => {
       const { status, stdout, stderr } = hunkwise("--version");
       expect({ status, stdout, stderr }).toEqual({
         status: 0,
@@ -117,7 +117,7 @@ describe("the installed package", () => {
       });
     });
 
-    it("reviews a change without a model", () => {
+    it("The package reviews a change without a model", () => {
       const { status, stdout } = hunkwise("review", "--base", "HEAD~1", "--format", "json");
       expect({ status, ...JSON.parse(stdout) }).toMatchObject({
         ...{ status: 0, mode: "offline", stop_reason: "no_model" },
@@ -125,7 +125,7 @@ describe("the installed package", () => {
       });
     });
 
-    it("parses eleven languages", () => {
+    it("The package parses eleven languages", () => {
       for (const [path, text] of Object.entries(twoOnALine)) {
         const guessed = createLayoutSource(path, text).definitions.map(({ name }) => name);
         expect([path, guessed]).toEqual([path, expect.not.arrayContaining(["second"])]);
@@ -142,7 +142,7 @@ describe("the installed package", () => {
       }
     });
 
-    it("has a parser for every language, and says so", () => {
+    it("The doctor says that the package has a parser for every language", () => {
       expect(hunkwise("doctor").stdout).toMatch(/^ok +parsers +all languages$/m);
     });
 
@@ -165,20 +165,20 @@ describe("the installed package", () => {
       return "";
     }
 
-    it("serves its tools to an agent", async () => {
+    it("The package serves its tools to an agent", async () => {
       const greet = (child: ChildProcessWithoutNullStreams) =>
         child.stdin.write(`${JSON.stringify(hello)}\n`);
       const answer = JSON.parse(await lineWith("serverInfo", ["mcp", "--base", "HEAD~1"], "stdout", greet));
       expect(answer).toMatchObject({ id: hello.id, result: { serverInfo: { name: "hunkwise" } } });
     });
 
-    it("warns if its data would be lost with an update", () => {
+    it("The doctor warns if an update would delete the data", () => {
       expect(hunkwise("doctor").stdout.replaceAll(/\s+/g, " ")).toMatch(
         /warn data folder \S+ is in an installed package: an update deletes it If you run the App, set HUNKWISE_DATA_DIR/,
       );
     });
 
-    it("says what a server without settings lacks", async () => {
+    it("A server without settings says what it lacks", async () => {
       expect(await lineWith("There is no GitHub App yet. To create it, open ", ["serve"], "stderr")).not.toBe(
         "",
       );

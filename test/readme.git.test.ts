@@ -21,19 +21,19 @@ function rowsBelow(heading: string): string[][] {
 }
 
 describe("the README", () => {
-  it("lists every command in the words of the help", () => {
+  it("The README lists every command in the words of the help", () => {
     const rows = commands.map(({ name, summary }) => [`\`${name}\``, summary]);
     expect(rowsBelow("The command line")).toEqual(rows);
   });
 
-  it("names the exit codes that there are, in the words of the help", () => {
+  it("The README has the exit codes in the words of the help", () => {
     const rows = rowsBelow("In CI");
     expect(rows.map(([code]) => Number(code))).toEqual(Object.values(exitCodes));
     const help = review({ ...capturedIo(), exitCode: 0 }).description();
     for (const [code, words] of rows) expect(help).toContain(`${code} ${words}`);
   });
 
-  it("asks for the Node that package.json asks for, as CONTRIBUTING does", () => {
+  it("The README, CONTRIBUTING and package.json require the same Node", () => {
     const node = packageJson.engines.node.replace(">=", "");
     expect(readme).toContain(`**Node ${node} or newer**`);
     expect(read("CONTRIBUTING.md")).toContain(`Node ${node} or newer`);
@@ -82,17 +82,17 @@ describe("the workflow of the README", () => {
     return { code, stderr, summary };
   }
 
-  it("checks out the whole history", () => {
+  it("The README's workflow checks out the whole history", () => {
     expect(steps[0]?.with).toEqual({ "fetch-depth": 0 });
   });
 
-  it("fails where no model is configured", async () => {
+  it("The README's workflow fails without a model", async () => {
     const { code, stderr } = await reviewed();
     expect(code).toBe(2);
     expect(stderr).toMatch(/^hunkwise: --require-model is set, but no model is configured\. /);
   });
 
-  it("reviews against the target branch and writes the report where the job shows it", async () => {
+  it("The README's workflow reviews against the target branch and writes the job's summary", async () => {
     const { code, stderr, summary } = await reviewed((line) => line.replace("--require-model ", ""));
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.not.stringContaining("warning") });
     expect(readFileSync(summary, "utf8")).toMatch(/^## Hunkwise \(offline\): 1 high in `[\w-]+`\n/);

@@ -29,26 +29,26 @@ describe.each(globSync(".github/workflows/*.yml", { cwd: root }))("%s", (path) =
   const all = Object.entries(jobs);
   const steps = all.flatMap(([, job]) => job.steps);
 
-  it("runs only actions that are pinned to a commit, with the version beside it", () => {
+  it("The workflow runs only actions pinned to a commit, with the version beside it", () => {
     const used = read(path).match(/^\s*(?:- )?uses: .*$/gm) ?? [];
     expect(used.length).toBe(steps.filter(({ uses }) => uses).length);
     for (const line of used) expect(line).toMatch(/uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
-  it("gives no permission to all jobs, and few to each", () => {
+  it("The workflow gives each job its own few permissions", () => {
     expect(permissions).toEqual({});
     for (const [name, job] of all) expect([name, job.permissions]).not.toEqual([name, undefined]);
   });
 
-  it("ends a job that hangs", () => {
+  it("Each job of the workflow has a time limit", () => {
     expect(all.filter(([, job]) => job["timeout-minutes"] === undefined)).toEqual([]);
   });
 
-  it("puts no expression into a script, where its text would be code", () => {
+  it("The workflow puts no expression into a script", () => {
     expect(steps.filter(({ run }) => run?.includes("${{"))).toEqual([]);
   });
 
-  it("starts for no pull request", () => {
+  it("The workflow does not start for pull requests", () => {
     expect(Object.keys(on).filter((event) => /^pull_request|^issue|^workflow_run/.test(event))).toEqual([]);
   });
 });
@@ -61,19 +61,19 @@ it("A checkout cannot be published: npm refuses a private package, and only the 
 describe("the release", () => {
   const { on, jobs }: Workflow = parse(read(".github/workflows/release.yml"));
 
-  it("is started by a person, who names the version", () => {
+  it("A person starts the release and names the version", () => {
     expect(on).toEqual({
       workflow_dispatch: { inputs: { version: expect.objectContaining({ required: true }) } },
     });
   });
 
-  it("has no secret: npm and cosign trust the workflow's identity", () => {
+  it("The release has no secret: npm and cosign trust the workflow's identity", () => {
     expect(read(".github/workflows/release.yml")).not.toMatch(/secrets\.|NPM_TOKEN|NODE_AUTH_TOKEN/);
     const identified = Object.entries(jobs).filter(([, job]) => job.permissions?.["id-token"] === "write");
     expect(identified.map(([name]) => name)).toEqual(["npm", "image"]);
   });
 
-  it("runs foreign code only where nothing can be written, and publishes after that", () => {
+  it("The release runs other code only in jobs without write access, before it publishes", () => {
     const { package: build, ...others } = jobs;
     expect(build?.permissions).toEqual({ contents: "read" });
     for (const job of Object.values(others)) {

@@ -36,12 +36,10 @@ const asks: Record<string, () => Promise<unknown>> = {
   embeddings: () => createOpenAiEmbeddings(endpoint).embed(Array<string>(96).fill("text"), signal),
   github: () =>
     createGitHubClient({
-      ...{
-        baseUrl,
-        userAgent: "bench",
-        limits: createRateLimiter({ gapMs: 0 })(1),
-        token: async () => "token",
-      },
+      baseUrl,
+      userAgent: "bench",
+      limits: createRateLimiter({ gapMs: 0 })(1),
+      token: async () => "token",
       reach: { check: () => {} },
     }).list("/list", 1),
 };

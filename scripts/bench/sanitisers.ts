@@ -31,7 +31,7 @@ const QUICK = 10;
 /** Limit of time(2n) / time(n): 2 is linear, 4 is quadratic. */
 const MAX_GROWTH = 3;
 /** Shorter runs, in milliseconds, show nothing about growth. */
-const TELLING = 5;
+const MEASURABLE = 5;
 const MORE_ROUNDS = 15;
 const NO_LIMIT = 10_000_000;
 
@@ -202,7 +202,7 @@ function treatment(treat: Treat, unit: string, length: number): () => unknown {
 function growthFrom(length: number, treat: Treat, unit: string): Growth {
   const [treatHalf, treatWhole] = [treatment(treat, unit, length), treatment(treat, unit, 2 * length)];
   const first = timeOf(treatWhole);
-  if (first < TELLING) return { unit, half: 0, whole: first, growth: 0 };
+  if (first < MEASURABLE) return { unit, half: 0, whole: first, growth: 0 };
   let best = { unit, half: Math.min(timeOf(treatHalf), timeOf(treatHalf)), whole: first };
   // Garbage collection or deoptimization affects only some of the runs.
   for (let round = 0; round < MORE_ROUNDS && best.whole > MAX_GROWTH * best.half; round++) {
@@ -213,7 +213,7 @@ function growthFrom(length: number, treat: Treat, unit: string): Growth {
       whole: Math.min(best.whole, timeOf(treatWhole)),
     };
   }
-  return { ...best, growth: best.whole < TELLING ? 0 : best.whole / best.half };
+  return { ...best, growth: best.whole < MEASURABLE ? 0 : best.whole / best.half };
 }
 
 /** Milliseconds of processor time. */

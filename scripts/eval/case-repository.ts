@@ -57,8 +57,8 @@ async function requirePrepared({ name, change }: EvalCase, gitDir: string, git: 
 
 /** The git directory at a place, under one of its usual names. */
 function gitFolder(place: string): string | null {
-  const candidates = [join(place, ".git"), place, join(place, "repo")];
-  return candidates.find((one) => existsSync(join(one, "objects")) && existsSync(join(one, "HEAD"))) ?? null;
+  const places = [join(place, ".git"), place, join(place, "repo")];
+  return places.find((one) => existsSync(join(one, "objects")) && existsSync(join(one, "HEAD"))) ?? null;
 }
 
 function cloneOf({ name, change, repository }: EvalCase, repos: string | null): string | null {

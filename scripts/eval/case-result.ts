@@ -31,9 +31,9 @@ export const CaseResult = z.strictObject({
       /** Null if the case does not say where it is. */
       file: z.string().nullable(),
       line: z.int().nullable(),
-      description: z.string().default(""),
+      description: z.string(),
       /** By the people who found it. */
-      severity: Severity.nullable().default(null),
+      severity: Severity.nullable(),
       found: z.enum(foundAt),
       /** Index of the finding that counts for it. */
       finding: z.int().nullable(),
@@ -48,10 +48,9 @@ export const CaseResult = z.strictObject({
         ...{ title: true, body: true, confidence: true, verification: true, source: true },
       }).shape,
       verdict: z.enum(findingVerdicts),
-      /** Null if no judge was asked: the verdict says enough, there is none, or the result is of a version that did not ask. */
-      judgement: Judgement.nullable().default(null),
-      /** Null in results of versions that did not record it. */
-      channel: z.enum(channels).nullable().default(null),
+      /** Null if no judge was asked: the verdict says enough, or there is none. */
+      judgement: Judgement.nullable(),
+      channel: z.enum(channels),
     }),
   ),
   /** The judge's verdicts on pairs of known issues (`known` by index) and findings. */

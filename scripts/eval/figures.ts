@@ -14,7 +14,7 @@ export interface Share {
   high: number;
 }
 
-/** What was found, and what was said, of one severity. */
+/** Issues and findings of one severity. */
 export interface SeverityFigures {
   /** Known issues that people gave this severity, and those of them that were found. */
   known: number;
@@ -41,7 +41,7 @@ export interface Figures {
   worths: Record<Worth, number>;
   /** Findings that name no known issue and that no judge was asked about. */
   unweighed: number;
-  /** Findings by the place at which the App would publish them; results of older versions do not say it. */
+  /** Findings by the place at which the App would publish them. */
   channels: Record<Channel, number>;
   /** Null if there was nothing to find. */
   recall: Share | null;
@@ -95,10 +95,10 @@ export function figuresOf(results: readonly CaseResult[]): Figures {
     comments_per_case: perCase(placed.line),
     severities: recordOf(severities, (severity) => {
       const issues = known.filter((one) => one.severity === severity);
-      const said = findings.filter((one) => one.severity === severity);
+      const reported = findings.filter((one) => one.severity === severity);
       return {
-        ...{ known: issues.length, found: issues.filter(isFound).length, findings: said.length },
-        ...{ channels: channelsOf(said), verdicts: verdictsOf(said), worths: worthsOf(said) },
+        ...{ known: issues.length, found: issues.filter(isFound).length, findings: reported.length },
+        ...{ channels: channelsOf(reported), verdicts: verdictsOf(reported), worths: worthsOf(reported) },
       };
     }),
     usage: sumOfUsage(results.map((one) => one.usage)),

@@ -1,7 +1,7 @@
 import pMap from "p-map";
+import type { Finding } from "../../src/core/finding.ts";
 import type { AcceptableIssue, KnownIssue } from "./case-format.ts";
 import type { DescribedIssue, Judge, JudgedFinding, Verdict } from "./judge.ts";
-import { isNear, type Located } from "./near.ts";
 
 /** Where a known issue was found: at one of its places, elsewhere, at any place if the case names none, or not at all. */
 export const foundAt = ["near", "elsewhere", "unplaced", "missed"] as const;
@@ -136,4 +136,27 @@ function outcome(match: Match | null): Matching["known"][number] {
 function isNearAcceptable({ file, line }: AcceptableIssue, finding: Located): boolean {
   if (file === null || line === null) return false;
   return isNear({ place: null, alternatives: [{ file, line }] }, finding);
+}
+
+/** The compared fields of a finding. */
+type Located = Pick<Finding, "path" | "line" | "start_line" | "places">;
+
+/** Maximum distance in lines between a known issue and a finding at the same place. */
+const NEAR_LINES = 10;
+
+/** Whether one of the finding's places is near the issue or one of its alternatives. */
+export function isNear(
+  { place, alternatives }: Pick<KnownIssue, "place" | "alternatives">,
+  finding: Located,
+): boolean {
+  const own = place?.lines.map((line) => ({ file: place.file, line })) ?? [];
+  const places = [...own, ...alternatives];
+  return [finding, ...finding.places].some(({ path, line, start_line }) =>
+    places.some((one) => one.file === path && distance(one.line, start_line ?? line, line) <= NEAR_LINES),
+  );
+}
+
+/** Distance in lines from `line` to a range. */
+function distance(line: number, start: number, end: number): number {
+  return Math.max(0, start - line, line - end);
 }

@@ -35,7 +35,7 @@ export function renderEvaluation(evaluation: Evaluation): string {
           summary(total, settings),
         ]),
     list("Not found", results, (one) => one.found === "missed"),
-    list("Found, but told at another place", results, (one) => one.found === "elsewhere"),
+    list("Found, but reported at another place", results, (one) => one.found === "elsewhere"),
     failures(failed),
     legend(settings),
   ];
@@ -139,12 +139,8 @@ function summary(total: Figures, { judge }: Settings): string {
   const { judge_usage: judged, channels, worths } = total;
   const cost = judged.cost_usd === null ? "" : `, ${dollars(judged.cost_usd)}`;
   const tokens = thousands(judged.prompt_tokens + judged.completion_tokens);
-  const unplaced = total.findings - channels.line - channels.file - channels.summary;
   return [
     `${total.findings_per_case.toFixed(1)} findings per pull request: ${channels.line} in comments on lines (${total.comments_per_case.toFixed(1)} per pull request), ${channels.file} in comments on files, ${channels.summary} only in the summary.`,
-    unplaced === 0
-      ? ""
-      : `The results file does not say where ${plural(unplaced, "finding")} would be: an older version wrote it.`,
     judge === null
       ? ""
       : `The judge took ${plural(judged.requests, "request")}, ${tokens} tokens${cost} more.`,

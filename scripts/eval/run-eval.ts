@@ -114,6 +114,8 @@ async function resultOf(
 
 function outcomeOf({ known, findings }: CaseResult): string {
   const found = known.filter((one) => one.found !== "missed").length;
-  const told = `${findings.length} ${findings.length === 1 ? "finding" : "findings"}`;
-  return known.length === 0 ? `${told}, nothing to be found` : `found ${found} of ${known.length}, ${told}`;
+  const reported = `${findings.length} ${findings.length === 1 ? "finding" : "findings"}`;
+  return known.length === 0
+    ? `${reported}, nothing to be found`
+    : `found ${found} of ${known.length}, ${reported}`;
 }

@@ -1,19 +1,10 @@
 import pMap from "p-map";
-import type { TotalUsage } from "../../src/tasks/shapes/review-result.ts";
 import type { EvalCase } from "./case-format.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
 import { isUnweighed, sumOfUsage } from "./figures.ts";
 import type { Judge } from "./judge.ts";
 import { matchFindings } from "./match-findings.ts";
 import type { OpenCase, Reviewed } from "./open-case.ts";
-
-const noUsage: TotalUsage = {
-  requests: 0,
-  prompt_tokens: 0,
-  cached_tokens: 0,
-  completion_tokens: 0,
-  cost_usd: 0,
-};
 
 /** Compares a review's findings with the known issues. Every finding that would be published counts. */
 export async function scoreCase(
@@ -51,7 +42,7 @@ export async function scoreCase(
         ...{ confidence, verification, source },
         verdict: matching.findings[index] ?? "other",
         judgement: null,
-        channel: channels[index] ?? null,
+        channel: channels[index] ?? "summary",
       };
     }),
     judged: matching.judged,
@@ -59,7 +50,7 @@ export async function scoreCase(
     stop_reason: review.stop_reason,
     coverage: { hunks_total, hunks_served },
     usage: review.usage,
-    judge_usage: judge?.usage() ?? noUsage,
+    judge_usage: judge?.usage() ?? sumOfUsage([]),
     unjudged: matching.unjudged,
     duration_ms: review.duration_ms,
   };

@@ -1,12 +1,15 @@
 import type { SgNode } from "@ast-grep/napi";
+import { raw } from "hono/html";
+import { type Html, html } from "../../src/pages/html.ts";
 import { grammarOf, loadAstGrep } from "../../src/repo/code/languages.ts";
-import { escapeHtml, Html } from "./html.ts";
 
 interface Token {
   start: number;
   end: number;
   colour: string;
 }
+
+const escaped = (text: string) => String(html`${text}`);
 
 /** The lines of a source file as HTML, with GitHub's classes for syntax colours. */
 export async function highlightLines(path: string, text: string): Promise<Html[]> {
@@ -15,14 +18,14 @@ export async function highlightLines(path: string, text: string): Promise<Html[]
   if (grammar) collect((await loadAstGrep()).parse(grammar.dialect, text).root(), tokens);
   let at = 0;
   const pieces = tokens.map(({ start, end, colour }) => {
-    const before = escapeHtml(text.slice(at, start));
+    const before = escaped(text.slice(at, start));
     at = end;
     // Each line of a multi-line token gets its own element, so that the text can be split at line ends.
     const lines = text.slice(start, end).split("\n");
-    return before + lines.map((line) => `<span class="${colour}">${escapeHtml(line)}</span>`).join("\n");
+    return before + lines.map((line) => `<span class="${colour}">${escaped(line)}</span>`).join("\n");
   });
-  const written = pieces.join("") + escapeHtml(text.slice(at));
-  return written.split("\n").map((line) => new Html(line));
+  const written = pieces.join("") + escaped(text.slice(at));
+  return written.split("\n").map((line) => raw(line));
 }
 
 function collect(node: SgNode, tokens: Token[]): void {

@@ -93,7 +93,7 @@ async function again(): Promise<Scene> {
   const app = await reviewed([percent, twice, unknown, empty]);
   const threadOf = ({ finding }: Reported) => {
     const thread = app.pull.reviewComments.find(({ body }) => body.includes(finding.title));
-    if (!thread) throw new Error(`Nobody was told that ${finding.title}`);
+    if (!thread) throw new Error(`There is no comment: ${finding.title}`);
     return thread;
   };
   await app.reply(threadOf(twice), "octocat", "That is intended: vouchers of this shop can be used again.");

@@ -7,7 +7,7 @@ import { Patches } from "../../src/repo/git/patches.ts";
 import { openLocalRange } from "../../src/repo/git/range.ts";
 import { query } from "../support/every-way.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
-import { MemoryWatch } from "../support/memory-of.ts";
+import { MemoryWatch } from "../support/processes.ts";
 import { PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 import { type CliRun, runCli } from "../support/run-cli.ts";
 import { bombOfFiles, bombOfTrees, readableFiles } from "./bomb-repositories.ts";

@@ -117,7 +117,7 @@ describe("files that git and ripgrep obey", () => {
       expect(await patchOf("src/.hidden/d.ts")).toContain("+needle\r\n+$Id$\r\n");
       for (const [path, content] of Object.entries(hostile))
         expect((await edits.read(path)).toString()).toBe(content);
-      expect(sentinel.said).toBe("nothing ran");
+      expect(sentinel.starts).toBe("nothing ran");
     });
     expect(readdirSync(temp.path)).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe("files that git and ripgrep obey", () => {
       expect(await search(objects)).toEqual(["src/b.ts"]);
       const written = copies().find(({ name }) => name === "b.ts");
       expect(readFileSync(join(written?.parentPath ?? "", "b.ts"), "utf8")).toBe(code);
-      expect(sentinel.said).toBe("nothing ran");
+      expect(sentinel.starts).toBe("nothing ran");
     });
     expect(readdirSync(temp.path)).toEqual([]);
   });

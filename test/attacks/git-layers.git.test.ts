@@ -27,13 +27,13 @@ describe("hooks that someone has put into the folder of a mirror", () => {
     const { place, release } = await server.checkout({ head, base }, { mirror });
     expect((await review(place)).changes.map(({ path }) => path)).toContain("old.txt");
     await release();
-    expect(sentinel.said).toBe("nothing ran");
+    expect(sentinel.starts).toBe("nothing ran");
 
     // An unprotected git runs them there.
     execFileSync(gitPath, ["--git-dir", mirror.gitDir, "update-ref", "refs/heads/x", head], {
       stdio: "ignore",
     });
-    expect(sentinel.said).toContain("reference-transaction prepared");
+    expect(sentinel.starts).toContain("reference-transaction prepared");
   });
 });
 
@@ -90,7 +90,7 @@ describe("an address of another protocol", () => {
         exitCode: 128,
         stderr: expect.stringMatching(/transport '\w+' not allowed/),
       });
-      expect(sentinel.said).toBe("nothing ran");
+      expect(sentinel.starts).toBe("nothing ran");
     },
   );
 });

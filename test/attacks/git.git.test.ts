@@ -30,7 +30,7 @@ describe("text that starts like an option", () => {
           code: "revision_unknown",
         });
     }
-    expect(sentinel.said).toBe("nothing ran");
+    expect(sentinel.starts).toBe("nothing ran");
   });
 
   it("argv-injection: is a normal branch, locally and on a server", async () => {
@@ -51,7 +51,7 @@ describe("text that starts like an option", () => {
       await using range = await openLocalRange(local);
       expect(range.place.shas.base).toBe(base);
     }
-    expect(sentinel.said).toBe("nothing ran");
+    expect(sentinel.starts).toBe("nothing ran");
   });
 
   it("argv-injection: is a pattern, a glob, a type or a path, and never an option of ripgrep", async () => {
@@ -82,7 +82,7 @@ describe("text that starts like an option", () => {
     }
     for (const path of names)
       expect(await search({ pattern: "x", path })).toMatchObject({ matches: [{ path }] });
-    expect(sentinel.said).toBe("nothing ran");
+    expect(sentinel.starts).toBe("nothing ran");
   });
 });
 
@@ -98,7 +98,7 @@ describe("an address of another protocol", () => {
       `--upload-pack=${command}`,
     ];
     for (const url of [...urls, ...more]) await expect(server.mirror({ url })).rejects.toThrow();
-    expect(sentinel.said).toBe("nothing ran");
+    expect(sentinel.starts).toBe("nothing ran");
   });
 
   it("foreign-protocols: is refused by git itself, for every caller", async () => {
@@ -118,7 +118,7 @@ describe("an address of another protocol", () => {
       const asked = runGit({ git, gitDir: repo.dir, what: "ask", args: ["ls-remote", url] });
       await expect(asked).rejects.toThrow(/not allowed|transport/);
     }
-    expect(sentinel.said).toBe("nothing ran");
+    expect(sentinel.starts).toBe("nothing ran");
   });
 
   it("foreign-protocols: is plain text in submodules and in the configuration of large files", async () => {
@@ -205,7 +205,7 @@ describe("what git would run", () => {
         for (const [key, value] of Object.entries(settings)) repo.git("config", key, value);
         // An unprotected git runs the attack.
         repo.bytes(["diff", "main", "topic"], "", [0, 128]);
-        expect(sentinel.said).toContain("attack.sh");
+        expect(sentinel.starts).toContain("attack.sh");
       },
     );
   });
@@ -328,7 +328,7 @@ describe("what tools would load from the repository", () => {
     const found: { path: string; line: number }[] = JSON.parse(run.stdout).findings;
     const places = found.map(({ path, line }) => `${path}:${line}`);
     expect(places).toEqual(expect.arrayContaining(["cart.py:1", "cart.py:4"]));
-    expect(sentinel.said).toBe("nothing ran");
+    expect(sentinel.starts).toBe("nothing ran");
   });
 
   it("repository-tools: is plain text to a search, even if it configures searches", async () => {

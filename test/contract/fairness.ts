@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import {
   type ClaimedJob,
   type Lane,
@@ -9,7 +9,7 @@ import {
 } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 /** A job of an installation; `key` identifies one of its pull requests. */
 function jobOf(installation: number, key: number, priority = 0): NewJob {
@@ -25,23 +25,15 @@ const installationOf = (job: ClaimedJob | undefined) =>
 
 /** Which installation's job is next, if several wait. */
 export function describeFairness(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
-  const opened: Queue[] = [];
+  const data = dataOfTests(create);
   let time: number;
 
   beforeEach(() => {
     time = 1_800_000_000_000;
-    underTest = create();
-  });
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((queue) => queue.close()));
-    await underTest.remove();
   });
 
   async function open(installationConcurrency = 100): Promise<Queue> {
-    const { queue } = await underTest.open({ now: () => time, installationConcurrency });
-    opened.push(queue);
-    return queue;
+    return (await data.open({ now: () => time, installationConcurrency })).queue;
   }
   async function turns(queue: Queue, count: number): Promise<(number | undefined)[]> {
     const found: (number | undefined)[] = [];
@@ -49,7 +41,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     return found;
   }
 
-  it("goes round the installations, however many jobs the first one stored", async () => {
+  it("Installations take turns, however many jobs the first one stored", async () => {
     const queue = await open();
     for (let key = 0; key < 4; key++) await queue.enqueue(jobOf(1, key));
     for (const installation of [2, 3])
@@ -57,7 +49,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     expect(await turns(queue, 9)).toEqual([1, 2, 3, 1, 2, 3, 1, 1, undefined]);
   });
 
-  it("has a lane for notices, which no work waits for, and which wait for no work", async () => {
+  it("Notices have a lane of their own: neither they nor reviews wait for each other", async () => {
     const queue = await open(1);
     const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
     const notice = (n: number): NewJob => ({
@@ -90,7 +82,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     expect(await queue.forget(1, [7])).toEqual({ running: 1 });
   });
 
-  it("keeps apart the jobs of two workers whose leases have both run out", async () => {
+  it("A worker for notices takes no review whose lease has run out", async () => {
     const queue = await open();
     await queue.enqueue(jobOf(1, 1));
     await queue.claim("dead", leaseMs);
@@ -99,7 +91,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     expect(await queue.claim("worker", leaseMs)).toMatchObject({ attempt: 2 });
   });
 
-  it("forgets the notices of a repository that the App lost", async () => {
+  it("The deletion of a repository deletes its notices", async () => {
     const queue = await open();
     const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
     await queue.accept({ id: "msg_1", event: "notify", action: "review.completed" }, [
@@ -112,7 +104,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     expect(await queue.claim("worker", leaseMs, "notices")).toBeUndefined();
   });
 
-  it("goes round as well where one job runs at a time", async () => {
+  it("Installations take turns even if one job runs at a time", async () => {
     const queue = await open();
     for (let key = 0; key < 3; key++)
       for (const installation of [1, 2]) await queue.enqueue(jobOf(installation, key));
@@ -125,7 +117,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     expect(found).toEqual([1, 2, 1, 2, 1, 2]);
   });
 
-  it("gives the next turn to whoever runs least, then to whoever had theirs longest ago", async () => {
+  it("The next turn goes to the installation that runs least, then to the one that waited longest", async () => {
     const queue = await open();
     for (let key = 0; key < 3; key++) await queue.enqueue(jobOf(1, key));
     const [first] = [await queue.claim("worker", leaseMs), await queue.claim("worker", leaseMs)];
@@ -136,7 +128,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     expect(await turns(queue, 3)).toEqual([1, 2, undefined]);
   });
 
-  it("runs what a person asked for first, whoever they are", async () => {
+  it("A person's request runs first, in any installation", async () => {
     const queue = await open();
     for (let key = 0; key < 3; key++) await queue.enqueue(jobOf(1, key, key === 2 ? 10 : 0));
     await queue.enqueue(jobOf(2, 0));
@@ -144,7 +136,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     expect(await turns(queue, 4)).toEqual([1, 1, 2, 1]);
   });
 
-  it("lets an installation run no more at a time than it may, through any connection", async () => {
+  it("An installation's limit of parallel jobs holds over all connections", async () => {
     const [queue, other] = [await open(2), await open(2)];
     for (let key = 0; key < 5; key++) await queue.enqueue(jobOf(1, key, 10));
     await queue.enqueue(jobOf(2, 0));
@@ -155,7 +147,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     expect(await turns(other, 2)).toEqual([1, undefined]);
   });
 
-  it("does not count a job whose lease ran out", async () => {
+  it("A job whose lease ran out does not count for the limit", async () => {
     const queue = await open(1);
     await queue.enqueue(jobOf(1, 0));
     await queue.claim("dead", leaseMs);
@@ -175,7 +167,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
     }),
   );
 
-  it("holds for any sequence: the choice is that of a slow reckoning, and no key runs twice", async () => {
+  it("In any sequence the queue chooses the job of a plain model", async () => {
     const queue = await open(2);
     let run = 0;
     const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {

@@ -8,7 +8,7 @@ import { openReader, type Reader } from "../../src/server/queue/reader.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { weekOf } from "../../src/server/queue/usage.ts";
 import { leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -46,12 +46,10 @@ const repository = fc.constantFrom(1, 2, 3);
 const history: fc.Arbitrary<History> = fc.record({
   runs: fc.array(
     fc.record({
-      ...{
-        repository,
-        pull: fc.integer({ min: 1, max: 9 }),
-        at: time,
-        ms: fc.integer({ min: 0, max: 5 * hour }),
-      },
+      repository,
+      pull: fc.integer({ min: 1, max: 9 }),
+      at: time,
+      ms: fc.integer({ min: 0, max: 5 * hour }),
       end: fc.constantFrom("published", "skipped", "failed", "answered"),
       posted: fc.integer({ min: 0, max: 3 }),
       turns: fc.array(fc.option(fc.integer({ min: 1, max: 9 })), { maxLength: 3 }),
@@ -99,46 +97,32 @@ function counted({ runs, pulls }: History, seen: ReadonlySet<number>, from: stri
     const became = (state: string) => all.filter((one) => one.merged && one.state === state).length;
     const sum = (of: (one: (typeof all)[number]) => number) => all.reduce((total, one) => total + of(one), 0);
     return {
-      ...{
-        delivered: all.length,
-        fixed: became("fixed"),
-        dismissed: became("dismissed"),
-        ignored: became("open"),
-      },
-      ...{
-        unclear: became("outdated"),
-        withdrawn: became("withdrawn"),
-        unmerged: all.filter(({ merged }) => !merged).length,
-      },
+      delivered: all.length,
+      fixed: became("fixed"),
+      dismissed: became("dismissed"),
+      ignored: became("open"),
+      unclear: became("outdated"),
+      withdrawn: became("withdrawn"),
+      unmerged: all.filter(({ merged }) => !merged).length,
       ...{ thumbs_up: sum(({ up }) => up), thumbs_down: sum(({ down }) => down) },
     };
   };
   const totals: Line = {
     ...outcomes(() => true),
-    ...{
-      reviews: published.length,
-      quiet: published.filter(({ posted }) => posted === 0).length,
-      complete: published.length,
-    },
-    ...{
-      skipped: ofRuns.filter(({ end }) => end === "skipped").length,
-      failed: ofRuns.filter(({ end }) => end === "failed").length,
-    },
+    reviews: published.length,
+    quiet: published.filter(({ posted }) => posted === 0).length,
+    complete: published.length,
+    skipped: ofRuns.filter(({ end }) => end === "skipped").length,
+    failed: ofRuns.filter(({ end }) => end === "failed").length,
     other: ofRuns.filter(({ end }) => end === "answered").length,
-    ...{
-      turns: paid.length,
-      prompt_tokens: paid.length * 100,
-      cached_tokens: paid.length * 40,
-      completion_tokens: paid.length * 7,
-    },
-    ...{
-      cost_usd: paid.reduce<number>((sum, one) => sum + (one ?? 0), 0),
-      unpriced: paid.filter((one) => one === null).length,
-    },
-    ...{
-      merged: closed.filter(({ state }) => state === "merged").length,
-      closed: closed.filter(({ state }) => state === "closed").length,
-    },
+    turns: paid.length,
+    prompt_tokens: paid.length * 100,
+    cached_tokens: paid.length * 40,
+    completion_tokens: paid.length * 7,
+    cost_usd: paid.reduce<number>((sum, one) => sum + (one ?? 0), 0),
+    unpriced: paid.filter((one) => one === null).length,
+    merged: closed.filter(({ state }) => state === "merged").length,
+    closed: closed.filter(({ state }) => state === "closed").length,
   };
   const ranked = (values: number[]) => {
     const sorted = values.toSorted((a, b) => a - b);
@@ -164,21 +148,18 @@ const byValue = (rows: NonNullable<Insights["by"]>["rule"]) => new Map(rows.map(
 
 /** Figures: what is counted when things happen, and what the insights make of it. */
 export function describeFigures(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let reader: Reader;
   let now: number;
 
   beforeEach(async () => {
     now = monday;
-    underTest = create();
-    stores = await underTest.open({ now: () => now });
-    reader = await openReader(await underTest.place());
+    stores = await data.open({ now: () => now });
+    reader = await openReader(await data.place());
   });
   afterEach(async () => {
     await reader.close();
-    await stores.close();
-    await underTest.remove();
   });
 
   const of = (id: number): RepositoryRef => ({ installation: 1, id, owner: "octo", name: `shop${id}` });
@@ -240,21 +221,19 @@ export function describeFigures(create: () => StoresUnderTest): void {
   }
   const finding = (key: string, over: Partial<FindingFigure> = {}): PullFigures["findings"][number] => ({
     figure: {
-      ...{
-        key,
-        id: `id-${key}`,
-        comment: Number(key) || null,
-        place: "comment",
-        severity: "high",
-        category: "data",
-      },
+      key,
+      id: `id-${key}`,
+      comment: Number(key) || null,
+      place: "comment",
+      severity: "high",
+      category: "data",
       ...{ source: "model", rule: null, state: "open", dismissal: null, thumbs: { up: 0, down: 0 }, ...over },
     },
     words: { title: `Title ${key}`, path: "src/a.ts", line: 3, url: null, reason: null },
   });
   const rows = async (sql: string) => (await reader.run(sql)).rows;
 
-  it("of an ended run are its task, its times, what it took, and no words but those of a skip", async () => {
+  it("The figures of a run hold its task, times and cost, and no text but a skip's reason", async () => {
     const job = await claimed(1, 5);
     now += 3_000;
     await pay(job, 1, 5, 0.25);
@@ -266,32 +245,26 @@ export function describeFigures(create: () => StoresUnderTest): void {
     await stores.queue.complete(failed, { kind: "failed", reason: "the model said: secret" });
     expect(await rows("SELECT * FROM run ORDER BY seq")).toMatchObject([
       {
-        ...{
-          id: job.id,
-          installation: 1,
-          repository: 1,
-          pull: 5,
-          kind: "review",
-          origin: "event",
-          requested_by: null,
-        },
-        ...{
-          head: "b".repeat(40),
-          outcome: "done",
-          reason: null,
-          attempts: 1,
-          stored_at: monday,
-          ended_at: monday + 3_000,
-        },
+        id: job.id,
+        installation: 1,
+        repository: 1,
+        pull: 5,
+        kind: "review",
+        origin: "event",
+        requested_by: null,
+        head: "b".repeat(40),
+        outcome: "done",
+        reason: null,
+        attempts: 1,
+        stored_at: monday,
+        ended_at: monday + 3_000,
         ...{ hunks_total: 4, hunks_served: 4, is_complete: 1, findings: 2, posted: 2 },
-        ...{
-          turns: 2,
-          prompt_tokens: 200,
-          cached_tokens: 80,
-          completion_tokens: 14,
-          cost_usd: 0.25,
-          unpriced: 1,
-        },
+        turns: 2,
+        prompt_tokens: 200,
+        cached_tokens: 80,
+        completion_tokens: 14,
+        cost_usd: 0.25,
+        unpriced: 1,
       },
       { id: skipped.id, outcome: "skipped", reason: "it is a draft", posted: null, turns: 0 },
       { id: failed.id, outcome: "failed", reason: null },
@@ -299,7 +272,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect(await rows("SELECT owner, name FROM repository")).toEqual([{ owner: "octo", name: "shop1" }]);
   });
 
-  it("of a run are counted once, whoever ends it how often", async () => {
+  it("A run that ends twice is counted once", async () => {
     const job = await claimed(1, 5);
     await stores.queue.complete(job, published(0));
     expect(await stores.queue.complete(job, published(0))).toBe(false);
@@ -307,7 +280,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect(await rows("SELECT count(*) AS runs FROM run")).toEqual([{ runs: 1 }]);
   });
 
-  it("of a finding follow it: what was withdrawn is not fixed later, and a deleted comment dismisses", async () => {
+  it("A withdrawn finding is not fixed later, and a deleted comment dismisses its finding", async () => {
     const write = (over: Partial<PullFigures>) => stores.figures.write(figures(1, 5, over));
     await write({ findings: [finding("1"), finding("2"), finding("3")] });
     now += day;
@@ -360,7 +333,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     ]);
   });
 
-  it("of a finding without a comment end when it is settled, and are left out when it is elsewhere", async () => {
+  it("A finding without a comment is fixed when it is settled, and otherwise stays open", async () => {
     const listed = (key: string) => finding(key, { place: "summary", comment: null });
     await stores.figures.write(figures(1, 5, { findings: [listed("a"), listed("b"), listed("c")] }));
     await stores.figures.write(
@@ -374,7 +347,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect(await rows("SELECT count(*) AS kept FROM finding")).toEqual([{ kept: 2 }]);
   });
 
-  it("go with age, and the words before them; and with the repository that is forgotten", async () => {
+  it("Figures are purged with age, texts earlier, and deleted with their repository", async () => {
     for (const id of [1, 2]) {
       const job = await claimed(id, 5);
       await pay(job, id, 5, 1);
@@ -425,7 +398,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect((await counts()).repository).toBe(0);
   });
 
-  it("that a run leaves while its repository is forgotten go when it is forgotten again", async () => {
+  it("Figures that a run left during a deletion go with the next deletion", async () => {
     const job = await claimed(1, 5);
     expect(await stores.queue.forget(1, [1])).toEqual({ running: 1 });
     await pay(job, 1, 5, 1);
@@ -436,7 +409,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
       expect([table, ...(await rows(`SELECT count(*) AS n FROM ${table}`))]).toEqual([table, { n: 0 }]);
   });
 
-  it("that were counted again have the name of their repository, and go with it", async () => {
+  it("Recounted figures have the name of their repository, and are deleted with it", async () => {
     const only = { id: 1, owner: "octo", name: "shop" };
     await stores.queue.enqueue(recountJob({ installation: 1, only, since: 0 }));
     const merged = { state: "merged" as const, closedAt: now, findings: [finding("1")] };
@@ -448,7 +421,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     expect(await rows("SELECT count(*) AS n FROM finding")).toEqual([{ n: 0 }]);
   });
 
-  it("give the insights of any history: the same as counting by hand", async () => {
+  it("The insights of any history equal a plain count", async () => {
     let base = 0;
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
@@ -495,7 +468,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     );
   });
 
-  it("name what the people of a repository dismiss again and again, and not what is repaired more often", async () => {
+  it("The insights name what a repository dismisses often, and not what it fixes more often", async () => {
     const merged = { state: "merged", closedAt: monday } as const;
     const some = (count: number, from: number, over: Partial<FindingFigure>) =>
       Array.from({ length: count }, (_, at) => finding(String(from + at), { category: null, ...over }));
@@ -525,7 +498,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
     ]);
   });
 
-  it("name the workers that live: those that end, or are silent for ten minutes, are gone", async () => {
+  it("A worker is listed until it ends or is silent for ten minutes", async () => {
     const names = async () => (await rows("SELECT name FROM worker ORDER BY name")).map(({ name }) => name);
     const worker = { version: "0.1.0", concurrency: 2, startedAt: monday };
     for (const name of ["a", "b", "c"]) await stores.queue.showWorker({ name, ...worker });

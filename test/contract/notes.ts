@@ -1,25 +1,20 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/server/queue/stores.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 /** Notes are visible to every process until they are removed or expire. */
 export function describeNotes(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let other: Stores;
   let time = 0;
 
   beforeEach(async () => {
-    underTest = create();
-    stores = await underTest.open({ now: () => time });
-    other = await underTest.open({ now: () => time });
-  });
-  afterEach(async () => {
-    await Promise.all([stores.close(), other.close()]);
-    await underTest.remove();
+    stores = await data.open({ now: () => time });
+    other = await data.open({ now: () => time });
   });
 
-  it("are read by their name as they were written last", async () => {
+  it("A note has the text that was written last", async () => {
     expect(await stores.notes.read("etag")).toBeNull();
     await stores.notes.write("etag", 'W/"1"');
     await other.notes.write("etag", 'W/"2" 🙂\n');
@@ -28,14 +23,14 @@ export function describeNotes(create: () => StoresUnderTest): void {
     expect(await other.notes.read("delivery")).toBe("");
   });
 
-  it("can be removed, also where there is none", async () => {
+  it("A note can be removed, even twice", async () => {
     await stores.notes.write("etag", "1");
     await other.notes.remove("etag");
     await other.notes.remove("etag");
     expect(await stores.notes.read("etag")).toBeNull();
   });
 
-  it("are purged where nobody wrote them again for long", async () => {
+  it("A purge deletes notes that nobody rewrote for long", async () => {
     time = 1_000;
     await stores.notes.write("old", "1");
     await stores.notes.write("kept", "1");

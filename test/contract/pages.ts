@@ -106,7 +106,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       { table: found, rows: () => findings, filter: ["severity", "critical"], indexed: ["state", "open"] },
     ] as const;
     for (const { table, rows, filter, indexed } of cases)
-      it(`of the table ${table.name} shows every row once, in order and in both directions, whatever it may look at in one go`, async () => {
+      it(`A list of the table ${table.name} shows every row once, in both directions, whatever its limit`, async () => {
         const [time_] = table.order;
         await fc.assert(
           fc.asyncProperty(
@@ -139,7 +139,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
         );
       });
 
-    it("names no row of another repository in an address when it ends because it has looked at enough", async () => {
+    it("The address of the next page holds no row of another repository", async () => {
       const ids = repositories.slice(20, 23).map(({ id }) => id);
       for (const direction of ["older", "newer"] as const) {
         let place: Place | null = null;
@@ -163,7 +163,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       }
     });
 
-    it("looks at no more rows in one go than it may, and says that it goes on", async () => {
+    it("A list reads no more rows than its limit and says that it continues", async () => {
       const selection: Selection = {
         ...{ repositories: null, since: 0, until: Number.MAX_SAFE_INTEGER, indexed: [], parameters: {} },
         filters: ["kind = 'never'"],
@@ -203,7 +203,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       ["an operator", operator()],
     ];
     for (const [who, viewer] of viewers)
-      it(`shows ${who} what fits each filter, and nothing of other repositories`, async () => {
+      it(`The page Reviews shows ${who} what fits each filter, and nothing of other repositories`, async () => {
         const visible = new Set(viewer.repositories.map(({ id }) => id));
         for (const [query, fits] of filters) {
           const expected = runs.filter(
@@ -215,14 +215,14 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
         }
       });
 
-    it("finds a run by the begin of its head", async () => {
+    it("The page Reviews finds a run by the beginning of its head", async () => {
       const { head, id, repository } = runs[5]!;
       const viewer = person([seededRepository(Number(repository) - 1001)]);
       const rows = await csvOf(viewer, `/reviews.csv?q=${String(head).slice(0, 12).toUpperCase()}`);
       expect(rows.map(([one]) => one)).toEqual([id]);
     });
 
-    it("links its pages, forwards to the end and back again", async () => {
+    it("The page Reviews links its pages forwards to the end and back", async () => {
       const viewer = person(repositories.slice(0, 30));
       const expected = runs.filter(({ repository }) => Number(repository) <= 1030).map(({ id }) => id);
       const idsOn = (text: string) =>
@@ -248,7 +248,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       expect(back).toEqual(pages.slice(0, -1));
     });
 
-    it("shows an operator the runs of a repository that GitHub does not show, without their reasons and stories", async () => {
+    it("An operator sees runs of a hidden repository without their reasons and records", async () => {
       const viewer = operator(repositories.slice(0, 1));
       const rows = await csvOf(viewer, "/reviews.csv?outcome=skipped");
       const reasons = Map.groupBy(rows, ([, , repository]) => repository === "octo/repo-1");
@@ -259,7 +259,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       expect(text).not.toContain('href="/reviews/0');
     });
 
-    it("takes no address that is none for a place of the list", async () => {
+    it("The page Reviews ignores a malformed place in its address", async () => {
       const viewer = person(repositories.slice(0, 3));
       const { text } = await textOf(viewer, "/reviews");
       for (const place of ["x", "1", "1.x", "..", "9e99.1", "'; DROP TABLE run"]) {
@@ -273,7 +273,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
   });
 
   describe("one review", () => {
-    it("is the same page for a run that does not exist and for one that GitHub does not show, also to an operator", async () => {
+    it("The page of a hidden run equals that of a missing one, even for an operator", async () => {
       const { id } = runs.find(({ repository }) => repository === 1001)!;
       const shown = await textOf(person(repositories.slice(0, 1)), `/reviews/${id}`);
       expect(shown.status).toBe(200);
@@ -285,7 +285,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       }
     });
 
-    it("says of a run that has not ended where it is", async () => {
+    it("The page of a run that has not ended says where it is", async () => {
       const [row] = (await run("SELECT id, repository FROM job WHERE state = 'active' ORDER BY seq")).rows;
       const viewer = person(repositories);
       expect((await textOf(viewer, `/reviews/${row?.id}`)).text).toContain("This run is under way");
@@ -295,7 +295,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
   });
 
   describe("Findings", () => {
-    it("shows what fits each filter, and nothing of other repositories", async () => {
+    it("The page Findings shows what fits each filter, and nothing of other repositories", async () => {
       const closed = new Map(
         (await run("SELECT * FROM pull")).rows.map((row) => [`${row.repository}#${row.number}`, row as Row]),
       );
@@ -339,7 +339,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       }
     });
 
-    it("shows words only to those to whom GitHub shows the repository", async () => {
+    it("The page Findings shows titles only to people who see the repository", async () => {
       const viewer = operator(repositories.slice(0, 1));
       const rows = await csvOf(viewer, "/findings.csv?from=2026-11-01");
       const titles = Map.groupBy(rows, ([repository]) => repository === "octo/repo-1");
@@ -354,14 +354,14 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       expect(page).not.toContain("The condition assigns");
     });
 
-    it("says so when words are no longer on record", async () => {
+    it("The page Findings says that a title is no longer stored", async () => {
       const { text } = await textOf(person(repositories.slice(0, 3)), "/findings?to=2026-10-01");
       expect(text).toContain("words no longer on record");
     });
   });
 
   describe("Now", () => {
-    it("shows what runs and waits in visible repositories only, and why", async () => {
+    it("The page Now shows what runs and waits in visible repositories only, and why", async () => {
       const all = parsePage((await textOf(operator(), "/")).text).text;
       for (const words of [
         ...[
@@ -386,7 +386,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
     });
   });
 
-  it("no page reads a whole table", async () => {
+  it("No page reads a whole table", async () => {
     const asked = new Map<string, Parameters>();
     const watched: Run = (sql, parameters = {}) => {
       asked.set(sql, parameters);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { isDeadWorker } from "../../src/server/queue/worker.ts";
 import { commandJob, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const modules = {
   stores: import.meta.resolve("../../src/server/queue/stores.ts"),
@@ -15,24 +15,21 @@ const modules = {
 
 /** Several processes on one queue. */
 export function describeProcesses(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   const children: ChildProcess[] = [];
   beforeEach(async () => {
-    underTest = create();
-    stores = await underTest.open();
+    stores = await data.open();
   });
-  afterEach(async () => {
+  afterEach(() => {
     for (const child of children.splice(0)) child.kill("SIGKILL");
-    await stores.close();
-    await underTest.remove();
   });
 
   /** Runs module source with a queue in another process, and returns its output lines. */
   async function inOtherProcess(script: string) {
     const source = `import { openStores } from ${JSON.stringify(modules.stores)};
       import { ownWorkerName } from ${JSON.stringify(modules.names)};
-      const { queue } = await openStores(${JSON.stringify(await underTest.place())});
+      const { queue } = await openStores(${JSON.stringify(await data.place())});
       ${script}`;
     const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
       stdio: ["pipe", "pipe", "inherit"],
@@ -41,7 +38,7 @@ export function describeProcesses(create: () => StoresUnderTest): void {
     return { child, lines: createInterface({ input: child.stdout }) };
   }
 
-  it("take over a job after kill -9 of the process that holds it: when its lease is over, or at once when it is known to be dead", async () => {
+  it("A job of a killed process runs again after its lease, or at once if the process is known to be dead", async () => {
     const { queue } = stores;
 
     const ids = [await queue.enqueue(reviewJob(1)), await queue.enqueue(reviewJob(2))];
@@ -66,7 +63,7 @@ export function describeProcesses(create: () => StoresUnderTest): void {
     expect(await queue.trajectory(taken.id)).toEqual([{ kind: "stopped", loop: "review", reason: "paid" }]);
   });
 
-  it("claim every job exactly once between them while more arrive", async () => {
+  it("Several processes claim every job exactly once while more arrive", async () => {
     const { queue } = stores;
     const drain = `
       let empty = 0;

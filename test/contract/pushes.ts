@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { ClaimedJob, Task } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const debounceMs = 10_000;
 export const head = (n: number) => String(n).padStart(40, "0");
@@ -13,7 +13,7 @@ export const pushJob = (n: number, quiet = debounceMs) =>
 
 /** Jobs that replace each other: when the last one runs, and what the running one learns about it. */
 export function describePushes(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let queue: Queue;
   let other: Queue;
   const start = 1_800_000_000_000;
@@ -21,17 +21,11 @@ export function describePushes(create: () => StoresUnderTest): void {
 
   beforeEach(async () => {
     time = start;
-    underTest = create();
     queue = await open();
     other = await open();
   });
-  afterEach(async () => {
-    await queue.close();
-    await other.close();
-    await underTest.remove();
-  });
 
-  const open = async () => (await underTest.open({ now: () => time })).queue;
+  const open = async () => (await data.open({ now: () => time })).queue;
   const claim = () => queue.claim("worker", leaseMs);
   async function claimed(): Promise<ClaimedJob> {
     const job = await claim();
@@ -52,7 +46,7 @@ export function describePushes(create: () => StoresUnderTest): void {
   }
 
   describe("quiet time", () => {
-    it("holds a push back until none has come for so long, and joins those that come", async () => {
+    it("A push waits until none has come for the quiet time, and joins those that come", async () => {
       await queue.enqueue(pushJob(1));
       time += 9_999;
       expect(await claim()).toBeUndefined();
@@ -63,7 +57,7 @@ export function describePushes(create: () => StoresUnderTest): void {
       expect((await claimed()).task.headSha).toBe(head(2));
     });
 
-    it("ends at six times that after the first push, however fast they come", async () => {
+    it("The wait ends six quiet times after the first push, however fast others come", async () => {
       await queue.enqueue(pushJob(0));
       for (let n = 1; n < 12; n++) {
         time += 5_000;
@@ -73,25 +67,25 @@ export function describePushes(create: () => StoresUnderTest): void {
       expect(await dueIn()).toBe(60_000 - 55_000);
     });
 
-    it("is over for a job that is asked for at once, with what it replaces", async () => {
+    it("A job that is requested at once ends the wait of what it replaces", async () => {
       const id = await queue.enqueue(pushJob(1));
       await queue.enqueue(reviewJob(1, { headSha: head(2) }));
       expect(await claimed()).toMatchObject({ id, task: { headSha: head(2) } });
     });
 
-    it("begins for a job that could have run already when it joins a push", async () => {
+    it("The quiet time begins again for a ready job that joins a push", async () => {
       await queue.enqueue(reviewJob(1));
       await queue.enqueue(pushJob(2));
       expect(await dueIn()).toBe(debounceMs);
     });
 
-    it("of none holds nothing back", async () => {
+    it("A quiet time of zero delays nothing", async () => {
       await queue.enqueue(pushJob(1, 0));
       await queue.enqueue(pushJob(2, 0));
       expect(await dueIn()).toBe(0);
     });
 
-    it("leaves commands and other pull requests alone", async () => {
+    it("The quiet time does not delay commands and other pull requests", async () => {
       await queue.enqueue(pushJob(1));
       await queue.enqueue({ ...commandJob(1, 5), debounceMs });
       await queue.enqueue(reviewJob(2));
@@ -101,7 +95,7 @@ export function describePushes(create: () => StoresUnderTest): void {
       ]);
     });
 
-    it("takes the place of a back-off, and counts from the push on", async () => {
+    it("The quiet time replaces a back-off and counts from the push", async () => {
       await queue.enqueue(pushJob(1));
       time += debounceMs;
       await queue.release(await claimed(), 300_000, "model is down");
@@ -115,19 +109,16 @@ export function describePushes(create: () => StoresUnderTest): void {
     it.each([
       ["its own delay", 25_000, 25_000],
       ["the newer one's quiet time", 0, debounceMs - 1_000],
-    ])(
-      "of the newer one holds for a job that is given back: it waits for the longer, %s",
-      async (_, delay, due) => {
-        await queue.enqueue(reviewJob(1));
-        const running = await claimed();
-        await queue.enqueue(pushJob(2));
-        time += 1_000;
-        await queue.release(running, delay, "superseded", { countAttempt: false });
-        expect(await dueIn()).toBe(due);
-      },
-    );
+    ])("A released job waits for the longer of its delay and the quiet time: %s", async (_, delay, due) => {
+      await queue.enqueue(reviewJob(1));
+      const running = await claimed();
+      await queue.enqueue(pushJob(2));
+      time += 1_000;
+      await queue.release(running, delay, "superseded", { countAttempt: false });
+      expect(await dueIn()).toBe(due);
+    });
 
-    it("begins at the same moment as a slow reckoning of it says, for any pushes", async () => {
+    it("The queue starts any pushes at the moment that a plain model computes", async () => {
       let pull = 100;
       const gaps = fc.array(fc.integer({ min: 0, max: 15 }), { maxLength: 12 });
       const property = fc.asyncProperty(gaps, async (seconds) => {
@@ -155,7 +146,7 @@ export function describePushes(create: () => StoresUnderTest): void {
       return claimed();
     };
 
-    it("that waits is named to the running job, with the time until it may run", async () => {
+    it("The running job learns of a waiting newer head and the time until it may run", async () => {
       const job = await running();
       expect(await queue.newer(job)).toBeUndefined();
       await other.accept(delivery("d2"), [pushJob(2)]);
@@ -167,14 +158,14 @@ export function describePushes(create: () => StoresUnderTest): void {
       expect(await queue.newer(job)).toEqual({ head: head(3), dueInMs: 0 });
     });
 
-    it("is one of a coalescing job of the same key, and no command", async () => {
+    it("Only a coalescing job of the same key has a newer head, and no command", async () => {
       const job = await running();
       await queue.enqueue(commandJob(1, 5));
       await queue.enqueue(reviewJob(2, { headSha: head(2) }));
       expect(await queue.newer(job)).toBeUndefined();
     });
 
-    it("is not the one that waited already when the job was claimed, also when it is told of again", async () => {
+    it("A head that waited before the claim is not newer, even if it is enqueued again", async () => {
       await queue.enqueue(pushJob(2));
       const command = await running(commandJob(1, 5));
       expect(await queue.newer(command)).toBeUndefined();
@@ -184,7 +175,7 @@ export function describePushes(create: () => StoresUnderTest): void {
       expect(await queue.newer(command)).toMatchObject({ head: head(3) });
     });
 
-    it("gives way once to a command that is given back for it, and not a second time", async () => {
+    it("A newer head lets a released command run first once, and not a second time", async () => {
       const command = await running(commandJob(1, 5));
       await queue.enqueue(pushJob(2));
       await queue.release(command, debounceMs, "superseded", { countAttempt: false });
@@ -196,7 +187,7 @@ export function describePushes(create: () => StoresUnderTest): void {
       expect((await claimed()).task.headSha).toBe(head(2));
     });
 
-    it("does not wear the quiet time out while a command runs again and again", async () => {
+    it("Repeated runs of a command do not use up the quiet time", async () => {
       for (let n = 1; n <= 20; n++) {
         const command = n === 1 ? await running(commandJob(1, 5)) : await claimed();
         await queue.enqueue(pushJob(n));
@@ -206,7 +197,7 @@ export function describePushes(create: () => StoresUnderTest): void {
       }
     });
 
-    it("is not told to a worker who lost the job", async () => {
+    it("A worker that lost the job learns of no newer head", async () => {
       const late = await running();
       time += leaseMs;
       const taken = await claimed();
@@ -215,7 +206,7 @@ export function describePushes(create: () => StoresUnderTest): void {
       expect(await queue.newer(taken)).toMatchObject({ head: head(2) });
     });
 
-    it("is none where the waiting task names no head", async () => {
+    it("A waiting task without a head has no newer head", async () => {
       const job = await running();
       const { task, ...rest } = pushJob(2);
       await queue.enqueue({ ...rest, task: { ...task, headSha: null } as Task });

@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/record/trajectory.ts";
 import { type ClaimedJob, maxAttempts } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
 import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
 import { describePushes } from "./pushes.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 import { describeTasks } from "./tasks.ts";
 
 export { commandJob, reviewJob } from "./jobs.ts";
@@ -19,22 +19,16 @@ const headOf = (job: ClaimedJob | undefined) => job?.task.headSha;
 /** The contract of every implementation of Queue. */
 export function describeQueue(name: string, create: () => StoresUnderTest): void {
   describe(name, () => {
-    let underTest: StoresUnderTest;
+    const data = dataOfTests(create);
     let queue: Queue;
     let other: Queue;
     let time: number;
-    const open = async () => (await underTest.open({ now: () => time })).queue;
+    const open = async () => (await data.open({ now: () => time })).queue;
 
     beforeEach(async () => {
       time = 1_800_000_000_000;
-      underTest = create();
       queue = await open();
       other = await open();
-    });
-    afterEach(async () => {
-      await queue.close();
-      await other.close();
-      await underTest.remove();
     });
 
     const claim = (from: Queue = queue) => from.claim("worker", leaseMs);
@@ -44,15 +38,15 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
       return job;
     }
 
-    describe("accepting", () => {
-      it("hands out a stored job once, with its task and delivery", async () => {
+    describe("acceptance", () => {
+      it("A stored job is claimed once, with its task and delivery", async () => {
         expect(await queue.accept(delivery("d1"), [reviewJob(1)])).toBe(true);
         const job = await claimed();
         expect(job).toMatchObject({ task: reviewJob(1).task, attempt: 1, deliveryId: "d1" });
         expect(await claim()).toBeUndefined();
       });
 
-      it("tells when a job was first begun, and begins anew with a newer task", async () => {
+      it("A job keeps its first start until a newer task replaces its own", async () => {
         await queue.enqueue(reviewJob(1));
         const stored = time;
         time += 3_600_000;
@@ -69,13 +63,13 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect((await claimed()).startedAt).toBe(time);
       });
 
-      it("stores nothing for a delivery id it has seen, also through another connection", async () => {
+      it("A known delivery id stores nothing, even through another connection", async () => {
         await queue.accept(delivery("d1"), [reviewJob(1)]);
         expect(await other.accept(delivery("d1"), [reviewJob(2)])).toBe(false);
         expect((await queue.stats()).jobs.waiting).toBe(1);
       });
 
-      it("makes one job of fifty parallel deliveries of one id", async () => {
+      it("Fifty parallel deliveries of one id make one job", async () => {
         const all = Array.from({ length: 50 }, (_, n) =>
           (n % 2 ? queue : other).accept(delivery("same"), [commandJob(1, 5)]),
         );
@@ -83,27 +77,27 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect((await queue.stats()).jobs.waiting).toBe(1);
       });
 
-      it("remembers deliveries that started nothing", async () => {
+      it("A delivery that started nothing is remembered", async () => {
         expect(await queue.accept(delivery("d1"), [])).toBe(true);
         expect(await queue.accept(delivery("d1"), [reviewJob(1)])).toBe(false);
         expect(await claim()).toBeUndefined();
       });
 
-      it("stores neither delivery nor jobs when one of the jobs cannot be stored", async () => {
+      it("A delivery and its jobs are stored together or not at all", async () => {
         const broken = { ...reviewJob(2), concurrencyKey: null as unknown as string };
         await expect(queue.accept(delivery("d1"), [reviewJob(1), broken])).rejects.toThrow();
         expect((await queue.stats()).jobs.waiting).toBe(0);
         expect(await queue.accept(delivery("d1"), [reviewJob(1)])).toBe(true);
       });
 
-      it("takes jobs that follow from no delivery", async () => {
+      it("A job needs no delivery", async () => {
         const id = await queue.enqueue(reviewJob(1));
         expect(await claimed()).toMatchObject({ id, deliveryId: null });
       });
     });
 
     describe("coalescing", () => {
-      it("keeps one waiting job of a key, with the newest task and its first id", async () => {
+      it("One job of a key waits, with the newest task and the first id", async () => {
         const first = await queue.enqueue(reviewJob(1, { headSha: "1".repeat(40) }));
         const second = await queue.enqueue(reviewJob(1, { headSha: "2".repeat(40) }));
         expect(second).toBe(first);
@@ -111,7 +105,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await claim()).toBeUndefined();
       });
 
-      it("lets one run and one wait, however many arrive", async () => {
+      it("One job of a key runs and one waits, however many arrive", async () => {
         await queue.enqueue(reviewJob(1));
         const running = await claimed();
         for (let n = 0; n < 5; n++) await queue.enqueue(reviewJob(1, { headSha: String(n).repeat(40) }));
@@ -120,13 +114,13 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(headOf(await claimed())).toBe("4".repeat(40));
       });
 
-      it("does not touch other keys", async () => {
+      it("Jobs of other keys are not coalesced", async () => {
         await queue.enqueue(reviewJob(1));
         await queue.enqueue(reviewJob(2));
         expect((await queue.stats()).jobs.waiting).toBe(2);
       });
 
-      it("never swallows a command, and no command swallows a review", async () => {
+      it("A review replaces no command, and a command no review", async () => {
         await queue.enqueue(reviewJob(1));
         await queue.enqueue(commandJob(1, 5));
         await queue.enqueue(commandJob(1, 6));
@@ -134,7 +128,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect((await queue.stats()).jobs.waiting).toBe(3);
       });
 
-      it("joins a job that is given back with the newer one that waits: its id, the newer task, fresh attempts", async () => {
+      it("A released job joins the newer one: its own id, the newer task, attempts from one", async () => {
         await queue.enqueue(reviewJob(1, { headSha: "1".repeat(40) }));
         const running = await claimed();
         await queue.record(running, entry(1));
@@ -148,7 +142,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await queue.trajectory(again.id)).toEqual([entry(1)]);
       });
 
-      it("starts a job in back-off at once when news of its pull request arrives", async () => {
+      it("A job in back-off starts at once when its pull request changes", async () => {
         await queue.enqueue(reviewJob(1));
         const running = await claimed();
         await queue.release(running, 60_000, "model is down");
@@ -162,7 +156,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
     describe("tasks", () => describeTasks(create));
 
     describe("order", () => {
-      it("runs the higher priority first, then the older", async () => {
+      it("The higher priority runs first, then the older job", async () => {
         const low = await queue.enqueue(reviewJob(1));
         const high = await queue.enqueue(commandJob(2, 5));
         const later = await queue.enqueue(reviewJob(3));
@@ -173,7 +167,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         ]);
       });
 
-      it("never runs two jobs of one key at a time", async () => {
+      it("Two jobs of one key never run at a time", async () => {
         await queue.enqueue(commandJob(1, 5));
         await queue.enqueue(commandJob(1, 6));
         const first = await claimed();
@@ -182,7 +176,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await claim(other)).toBeDefined();
       });
 
-      it("passes over a busy key to another one", async () => {
+      it("A claim skips a busy key", async () => {
         await queue.enqueue(commandJob(1, 5));
         await queue.enqueue(commandJob(1, 6));
         const elsewhere = await queue.enqueue(reviewJob(2));
@@ -192,7 +186,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
     });
 
     describe("leases", () => {
-      it("keep a job while they last and are prolonged by heartbeats", async () => {
+      it("A lease keeps a job while heartbeats prolong it", async () => {
         await queue.enqueue(reviewJob(1));
         const job = await claimed();
         time += leaseMs - 1;
@@ -202,7 +196,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await claim(other)).toBeUndefined();
       });
 
-      it("that run out give the job to the next worker, who finds the trajectory", async () => {
+      it("A lease that ends gives the job and its trajectory to the next worker", async () => {
         await queue.enqueue(reviewJob(1));
         const dead = await claimed();
         await queue.record(dead, entry(1));
@@ -213,7 +207,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await other.trajectory(taken.id)).toEqual([entry(1)]);
       });
 
-      it("tell a late worker apart in everything it may try", async () => {
+      it("A late worker can change nothing", async () => {
         await queue.enqueue(reviewJob(1));
         const late = await claimed();
         time += leaseMs;
@@ -226,7 +220,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await queue.trajectory(late.id)).toEqual([]);
       });
 
-      it("may be prolonged late as long as nobody else has the job", async () => {
+      it("A late heartbeat prolongs a lease that nobody else has taken", async () => {
         await queue.enqueue(reviewJob(1));
         const job = await claimed();
         time += leaseMs * 2;
@@ -234,7 +228,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await claim(other)).toBeUndefined();
       });
 
-      it("let a dead worker's job go before newer ones of its key", async () => {
+      it("A dead worker's job runs before newer ones of its key", async () => {
         await queue.enqueue(reviewJob(1));
         const dead = await claimed();
         await queue.enqueue(commandJob(1, 5));
@@ -242,7 +236,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect((await claimed(other)).id).toBe(dead.id);
       });
 
-      it("that run out at every attempt end in one last claim and then in failure", async () => {
+      it("A job whose leases always run out fails after one last claim", async () => {
         await queue.enqueue(reviewJob(1));
         for (let attempt = 1; attempt <= maxAttempts + 1; attempt++) {
           expect((await claimed()).attempt).toBe(attempt);
@@ -253,8 +247,8 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
       });
     });
 
-    describe("giving back", () => {
-      it("waits for the delay and counts the attempt", async () => {
+    describe("release", () => {
+      it("A released job waits for the delay and counts the attempt", async () => {
         await queue.enqueue(reviewJob(1));
         await queue.release(await claimed(), 5_000, "model is down");
         time += 4_999;
@@ -263,7 +257,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect((await claimed()).attempt).toBe(2);
       });
 
-      it("without failure counts no attempt, but moves the fence", async () => {
+      it("A job released without failure counts no attempt, but moves the fence", async () => {
         await queue.enqueue(reviewJob(1));
         const first = await claimed();
         await queue.release(first, 0, "the worker stops", { countAttempt: false });
@@ -274,7 +268,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
     });
 
     describe("records", () => {
-      it("keep trajectory entries in order across attempts", async () => {
+      it("Trajectory entries keep their order across attempts", async () => {
         await queue.enqueue(reviewJob(1));
         const first = await claimed();
         await queue.record(first, entry(1));
@@ -284,7 +278,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await other.trajectory(first.id)).toEqual([entry(1), entry(2), entry(3)]);
       });
 
-      it("count jobs by state and tell how long the oldest waits", async () => {
+      it("The statistics count jobs by state, with the oldest job's wait", async () => {
         expect(await queue.stats()).toEqual({
           jobs: { waiting: 0, active: 0, done: 0, failed: 0 },
           oldestWaitingMs: null,
@@ -300,7 +294,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         });
       });
 
-      it("that are old are purged with their trajectories; open jobs stay", async () => {
+      it("A purge deletes old jobs with their trajectories and keeps open ones", async () => {
         await queue.accept(delivery("d1"), [reviewJob(1)]);
         const old = await claimed();
         await queue.record(old, entry(1));
@@ -317,12 +311,10 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         expect(await queue.accept(delivery("d1"), [])).toBe(true);
       });
 
-      it("survive being closed and opened again", async () => {
+      it("Jobs and deliveries survive a restart", async () => {
         await queue.accept(delivery("d1"), [reviewJob(1)]);
-        await queue.close();
-        await other.close();
+        await data.close();
         queue = await open();
-        other = await open();
         expect(await queue.accept(delivery("d1"), [])).toBe(false);
         expect((await claimed()).deliveryId).toBe("d1");
       });

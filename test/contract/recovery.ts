@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { ClaimedJob, NewJob, Task } from "../../src/server/queue/job.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const head = "a".repeat(40);
 const key = "7#1";
@@ -11,18 +11,13 @@ const none = "0".repeat(40);
 
 /** The queries of a start and a reconciliation, and the deletions after an uninstallation. */
 export function describeRecovery(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let time: number;
 
   beforeEach(async () => {
     time = 1_800_000_000_000;
-    underTest = create();
-    stores = await underTest.open({ now: () => time });
-  });
-  afterEach(async () => {
-    await stores.close();
-    await underTest.remove();
+    stores = await data.open({ now: () => time });
   });
 
   async function claimed(worker = "worker"): Promise<ClaimedJob> {
@@ -32,7 +27,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
   }
 
   describe("leases of dead workers", () => {
-    it("end at once, and their jobs run again", async () => {
+    it("The leases of dead workers end at once, and their jobs run again", async () => {
       const { queue } = stores;
       for (const pull of [1, 2, 3]) await queue.enqueue(reviewJob(pull));
       const [lost, , also] = [await claimed("dead"), await claimed("living"), await claimed("dead")];
@@ -44,7 +39,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       expect(await queue.claim("worker", leaseMs)).toBeUndefined();
     });
 
-    it("are asked about once each, and only while they last", async () => {
+    it("Each worker with a lease is asked about once", async () => {
       const { queue } = stores;
       for (const pull of [1, 2, 3]) await queue.enqueue(reviewJob(pull));
       await claimed("one");
@@ -57,7 +52,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
   });
 
   describe("a head", () => {
-    it("is known while a job about it waits, runs, and when it was done", async () => {
+    it("A head is known while its job waits or runs, and when it is done", async () => {
       const { queue } = stores;
       expect(await queue.knows(key, head)).toBe(false);
       await queue.enqueue(reviewJob(1));
@@ -70,7 +65,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
     });
 
     it.each(["failed", "skipped", "superseded"] as const)(
-      "is not known when its job ended as %s",
+      "A head is not known if its job ended as %s",
       async (kind) => {
         await stores.queue.enqueue(reviewJob(1));
         await stores.queue.complete(await claimed(), { kind, reason: "" });
@@ -78,7 +73,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       },
     );
 
-    it("is not known once a newer one took its place, which is", async () => {
+    it("A head is not known after a newer one replaced it", async () => {
       const { queue } = stores;
       await queue.enqueue(reviewJob(1, { headSha: none }));
       await queue.enqueue(reviewJob(1));
@@ -105,7 +100,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
     const spent = async (installation: number) =>
       (await stores.spending.spentOn("1970-01-01", { installation })).tokens;
 
-    it("takes its jobs, their trajectories and its spending along; others keep theirs", async () => {
+    it("The deletion of an installation deletes its jobs, trajectories and spending, and no others", async () => {
       const { queue } = stores;
       await queue.enqueue(jobOf(1, { installation: 1, id: 7 }));
       const done = await claimed();
@@ -121,7 +116,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       expect([await spent(1), await spent(2)]).toEqual([0, 1]);
     });
 
-    it("only some repositories of which are left keeps the others", async () => {
+    it("The deletion of some repositories keeps the others", async () => {
       const { queue } = stores;
       for (const id of [7, 8, 9]) {
         await queue.enqueue(jobOf(1, { installation: 1, id }));
@@ -133,7 +128,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       expect(await spent(1)).toBe(1);
     });
 
-    it("leaves what is still to be deleted of it", async () => {
+    it("The deletion keeps waiting deletions", async () => {
       const { queue } = stores;
       const named: Task = { kind: "purge", installation: 1, repositories: [], headSha: null };
       await queue.enqueue({ task: named, concurrencyKey: "installation#1", coalesce: false, priority: 0 });
@@ -141,14 +136,14 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       expect((await claimed()).task).toEqual(named);
     });
 
-    it("takes along however many jobs it had", async () => {
+    it("The deletion has no limit on the number of jobs", async () => {
       const { queue } = stores;
       for (let pull = 0; pull < 101; pull++) await queue.enqueue(jobOf(pull, { installation: 1, id: 7 }));
       await queue.forget(1, [7]);
       expect((await kept()).waiting).toBe(0);
     });
 
-    it("tells how many of its jobs still run, without the one that asks", async () => {
+    it("The deletion counts the jobs that still run, without its own", async () => {
       const { queue } = stores;
       await queue.enqueue({
         task: { kind: "purge", installation: 1, repositories: null, headSha: null },
@@ -165,7 +160,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
     });
   });
 
-  it("A queue that can be written says so", async () => {
+  it("The check passes for a queue that can be written", async () => {
     await stores.queue.check();
     await stores.queue.check();
   });
@@ -173,7 +168,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
   describe("the age of the oldest job", () => {
     const oldest = async () => (await stores.queue.stats()).oldestWaitingMs;
 
-    it("counts from when it might have run: after its quiet time or back-off", async () => {
+    it("The age of a job counts from the end of its quiet time or back-off", async () => {
       await stores.queue.enqueue(reviewJob(1, { debounceMs: 10_000 }));
       time += 9_999;
       expect(await oldest()).toBeNull();
@@ -181,7 +176,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       expect(await oldest()).toBe(2_000);
     });
 
-    it("leaves out what waits for its key", async () => {
+    it("A job that waits for its key has no age", async () => {
       await stores.queue.enqueue(commandJob(1, 5));
       await stores.queue.enqueue(commandJob(1, 6));
       await claimed();
@@ -189,7 +184,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       expect(await oldest()).toBeNull();
     });
 
-    it("counts a job whose worker died from the end of its lease", async () => {
+    it("The age of a dead worker's job counts from the end of its lease", async () => {
       await stores.queue.enqueue(reviewJob(1));
       await claimed();
       time += leaseMs + 700;

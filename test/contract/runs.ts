@@ -7,7 +7,7 @@ import { type OpenRuns, openRuns } from "../../src/server/queue/runs.ts";
 import { openSqliteDatabase } from "../../src/server/queue/sqlite-database.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const newest = Number.MAX_SAFE_INTEGER;
 const stopped = (reason: string) => ({ kind: "stopped", loop: "review", reason }) as const;
@@ -20,21 +20,18 @@ const result = (head: string) => ({ kind: "result", head, base: "b", result: { s
 
 /** Reading records while other processes write them. */
 export function describeRuns(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let runs: OpenRuns;
   let time: number;
 
   beforeEach(async () => {
     time = 1_800_000_000_000;
-    underTest = create();
-    stores = await underTest.open({ now: () => time });
-    runs = await openRuns(await underTest.place());
+    stores = await data.open({ now: () => time });
+    runs = await openRuns(await data.place());
   });
   afterEach(async () => {
     await runs[Symbol.asyncDispose]();
-    await stores.close();
-    await underTest.remove();
   });
 
   async function claimed(): Promise<ClaimedJob> {
@@ -43,7 +40,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
     return job;
   }
 
-  it("lists runs newest first, page by page, with their task and what became of them", async () => {
+  it("Runs are listed newest first, page by page, with their task and outcome", async () => {
     await stores.queue.enqueue(reviewJob(1));
     const first = await claimed();
     time += 7_000;
@@ -60,7 +57,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
     ]);
   });
 
-  it("lists nothing that is about no repository, and nothing that another version stored", async () => {
+  it("The list omits runs without a repository and tasks that cannot be read", async () => {
     const { queue } = stores;
     const about = { kind: "reconcile", installation: 1, headSha: null } as const;
     await queue.enqueue({ task: about, concurrencyKey: "r", coalesce: false, priority: 0 });
@@ -70,7 +67,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
     expect((await runs.before(newest, 9)).map((run) => run.id)).toEqual([id]);
   });
 
-  it("finds a run by the beginning of its id, and takes nothing in it for a pattern", async () => {
+  it("A run is found by the beginning of its id, in which nothing is a pattern", async () => {
     const [id, other] = [await stores.queue.enqueue(reviewJob(1)), await stores.queue.enqueue(reviewJob(2))];
     expect(await runs.named(id.slice(0, 12))).toMatchObject([{ id }]);
     expect(await runs.named(other)).toMatchObject([{ id: other }]);
@@ -78,7 +75,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
       expect(await runs.named(none), none).toEqual([]);
   });
 
-  it("shows all that is on record in its order, with when and by which claim it was written", async () => {
+  it("A record has its entries in order, with the time and claim of each", async () => {
     await stores.queue.enqueue(reviewJob(1));
     const first = await claimed();
     await stores.queue.record(first, stopped("model_error"));
@@ -92,7 +89,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
     expect(await runs.entries("nobody")).toEqual([]);
   });
 
-  it("hands out what was answered and come to without all that was read, whatever texts look like it", async () => {
+  it("Turns and results are read without other entries, even if their texts look alike", async () => {
     await stores.queue.enqueue(reviewJob(1));
     const job = await claimed();
     expect(await runs.turnsAndResults(job.id)).toEqual([]);
@@ -104,7 +101,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
   });
 
   describe("a record", () => {
-    it("is never changed, whoever asks the database to", async () => {
+    it("The database refuses a change of a record", async () => {
       await stores.queue.enqueue(reviewJob(1));
       const job = await claimed();
       await stores.queue.record(job, stopped("finished"));
@@ -113,7 +110,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
       expect(await runs.entries(job.id)).toMatchObject([{ at: time, entry: stopped("finished") }]);
     });
 
-    it("is not written over, given to another run or thinned out while its run is under way", async () => {
+    it("A running run's record cannot be overwritten, moved or deleted", async () => {
       await stores.queue.enqueue(reviewJob(1));
       const job = await claimed();
       await stores.queue.record(job, stopped("finished"));
@@ -135,7 +132,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
       expect(await runs.entries(job.id)).toMatchObject([{ at: time, entry: stopped("finished") }]);
     });
 
-    it("takes nothing more from a worker that lost the run, nor once the run has ended or is gone", async () => {
+    it("A record accepts nothing from a worker that lost the run, or after its end", async () => {
       await stores.queue.enqueue(reviewJob(1));
       const late = await claimed();
       await stores.queue.release(late, 0, "down");
@@ -150,7 +147,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
       await refused(job);
     });
 
-    it("goes with its run when that is deleted", async () => {
+    it("A record is deleted with its run", async () => {
       await stores.queue.enqueue(reviewJob(1));
       const job = await claimed();
       await stores.queue.record(job, stopped("finished"));
@@ -163,7 +160,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
 
   /** Changes the database directly, without regard for its writers. */
   async function change(sql: string): Promise<void> {
-    const { databaseUrl, dataFolder } = await underTest.place();
+    const { databaseUrl, dataFolder } = await data.place();
     const database: Database =
       databaseUrl === null ? openSqliteDatabase(dataFolder) : await openPostgresDatabase(databaseUrl);
     try {

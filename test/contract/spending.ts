@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Stores } from "../../src/server/queue/stores.ts";
+import { beforeEach, describe, expect, it } from "vitest";
 import { dayOf, monthOf, type Spender, type Spending } from "../../src/server/queue/usage.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const noon = Date.UTC(2026, 10, 22, 12);
 const dayMs = 24 * 3_600_000;
@@ -11,8 +10,7 @@ const today = "2026-11-22";
 /** The contract of every implementation of Spending. */
 export function describeSpending(name: string, create: () => StoresUnderTest): void {
   describe(name, () => {
-    let underTest: StoresUnderTest;
-    let stores: Stores[];
+    const data = dataOfTests(create);
     let spending: Spending;
     let other: Spending;
     let time: number;
@@ -20,36 +18,25 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
 
     beforeEach(async () => {
       time = noon;
-      underTest = create();
-      stores = [];
       spending = await open();
       other = await open();
     });
-    afterEach(async () => {
-      await closeAll();
-      await underTest.remove();
-    });
 
-    async function open(): Promise<Spending> {
-      const opened = await underTest.open({ now: () => time });
-      stores.push(opened);
-      return opened.spending;
-    }
-    const closeAll = () => Promise.all(stores.splice(0).map((one) => one.close()));
+    const open = async (): Promise<Spending> => (await data.open({ now: () => time })).spending;
 
-    it("knows of nothing that was not charged", async () => {
+    it("The spending begins at zero", async () => {
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 0, costUsd: 0 });
       expect(await spending.spentOn(today, { installation: 1 })).toEqual({ tokens: 0, costUsd: 0 });
     });
 
-    it("adds up what was charged, through any connection", async () => {
+    it("Charges of all connections are added up", async () => {
       await spending.charge(payer(pull), paidTurn({ tokens: 100, costUsd: 0.25 }), noon);
       await other.charge(payer(pull), paidTurn({ tokens: 20, costUsd: 0.5 }), noon);
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 120, costUsd: 0.75 });
       expect(await other.spentOn(today, { installation: 1 })).toEqual({ tokens: 120, costUsd: 0.75 });
     });
 
-    it("keeps pull requests, repositories and installations apart", async () => {
+    it("Spending is separate for pull requests, repositories and installations", async () => {
       await spending.charge(payer(pull), paidTurn({ tokens: 1, costUsd: 0 }), noon);
       await spending.charge(payer({ ...pull, pull: 4 }), paidTurn({ tokens: 10, costUsd: 0 }), noon);
       await spending.charge(payer({ ...pull, repository: 8 }), paidTurn({ tokens: 100, costUsd: 0 }), noon);
@@ -66,7 +53,7 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       expect(await tokens({ installation: 3 })).toBe(0);
     });
 
-    it("begins a day at midnight in UTC", async () => {
+    it("A day of spending begins at midnight in UTC", async () => {
       const midnight = Date.UTC(2026, 10, 22);
       for (const at of [midnight - 1, midnight, midnight + dayMs - 1, midnight + dayMs])
         await spending.charge(payer(pull), paidTurn({ tokens: 1, costUsd: 1 }), at);
@@ -74,20 +61,20 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       expect(await spending.spentOn(dayOf(midnight - 1), pull)).toEqual({ tokens: 1, costUsd: 1 });
     });
 
-    it("counts the tokens alone where no price is known", async () => {
+    it("A charge without a price counts only its tokens", async () => {
       await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: null }), noon);
       await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0.5 }), noon);
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 10, costUsd: 0.5 });
     });
 
-    it("survives being closed and opened again", async () => {
+    it("Spending survives a restart", async () => {
       await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0 }), noon);
-      await closeAll();
+      await data.close();
       spending = await open();
       expect((await spending.spentOn(today, pull)).tokens).toBe(5);
     });
 
-    it("is added up by months in UTC", async () => {
+    it("Spending is added up by months in UTC", async () => {
       const first = Date.UTC(2026, 10, 1);
       const last = Date.UTC(2026, 11, 1) - 1;
       for (const at of [first - 1, first, noon, last, last + 1])
@@ -99,11 +86,11 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       expect((await spending.spentOn(monthOf(last + 1), pull)).tokens).toBe(1);
     });
 
-    it("is purged by whole days that are old, but not before the month is over", async () => {
+    it("A purge deletes old days of spending once their month is over", async () => {
       const first = Date.UTC(2026, 10, 1);
       for (const at of [first - 2 * dayMs, first - dayMs, first, noon])
         await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0 }), at);
-      const { queue } = await underTest.open({ now: () => time });
+      const { queue } = await data.open({ now: () => time });
       time = first + 1;
       expect(await queue.purge(dayMs, 400 * 86_400_000)).toBe(1);
       expect((await spending.spentOn("2026-10", pull)).tokens).toBe(5);
@@ -112,7 +99,6 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       expect((await spending.spentOn("2026-11", pull)).tokens).toBe(10);
       time = Date.UTC(2026, 11, 1);
       expect(await queue.purge(dayMs, 400 * 86_400_000)).toBe(2);
-      await queue.close();
     });
   });
 }

@@ -3,23 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Database } from "../../src/server/queue/database.ts";
 import { openPostgresDatabase } from "../../src/server/queue/postgres-database.ts";
-import {
-  createStores,
-  type DatabaseLocation,
-  openStores,
-  type StoreOptions,
-  type Stores,
-} from "../../src/server/queue/stores.ts";
+import { createStores, type DatabaseLocation, openStores } from "../../src/server/queue/stores.ts";
 import { sharedPostgres } from "../support/postgres.ts";
-
-/** Access of a suite to the stores of one database. `open` may be called again: the same data through another connection. */
-export interface StoresUnderTest {
-  open(options?: StoreOptions): Promise<Stores>;
-  /** Location of the same data for another process. */
-  place(): Promise<DatabaseLocation>;
-  /** Removes the data after a test. */
-  remove(): Promise<void>;
-}
+import type { StoresUnderTest } from "./suite.ts";
 
 /** A new file for each test. */
 export function onSqlite(): StoresUnderTest {

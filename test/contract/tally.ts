@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import type { QuotaEntry, QuotaLimit } from "../../src/server/queue/usage.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const now = 1_000_000;
 const limit: QuotaLimit = { scope: "pull 7#3", most: 2, since: now - 1_000 };
@@ -13,34 +13,29 @@ const entry = (name: string, over: Partial<QuotaEntry> = {}): QuotaEntry => ({
 
 /** Limits are counted once across all processes, and are never exceeded. */
 export function describeTally(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let stores: Stores;
   let other: Stores;
 
   beforeEach(async () => {
-    underTest = create();
-    stores = await underTest.open({ now: () => now });
-    other = await underTest.open({ now: () => now });
-  });
-  afterEach(async () => {
-    await Promise.all([stores.close(), other.close()]);
-    await underTest.remove();
+    stores = await data.open({ now: () => now });
+    other = await data.open({ now: () => now });
   });
 
-  it("takes so many entries, through any connection, and tells which limit is reached", async () => {
+  it("The tally takes entries from any connection up to the limit, and names that limit", async () => {
     expect(await stores.quotas.take(entry("a"), [limit])).toBeNull();
     expect(await other.quotas.take(entry("b"), [limit])).toBeNull();
     expect(await stores.quotas.take(entry("c"), [limit])).toEqual(limit);
   });
 
-  it("counts what is entered again once, and lets it pass although the limit is reached", async () => {
+  it("An entry counts once and passes again although the limit is reached", async () => {
     for (const name of ["a", "a", "b", "a"])
       expect(await stores.quotas.take(entry(name), [limit])).toBeNull();
     expect(await other.quotas.take(entry("b", { at: now + 5 }), [limit])).toBeNull();
     expect(await stores.quotas.take(entry("c"), [limit])).toEqual(limit);
   });
 
-  it("enters below all names or below none", async () => {
+  it("An entry counts below all its limits or below none", async () => {
     for (const name of ["a", "b"]) await stores.quotas.take(entry(name), [limit, whole]);
     for (let n = 0; n < 5; n++) expect(await stores.quotas.take(entry("c"), [whole, limit])).toEqual(limit);
     const elsewhere = { ...limit, scope: "pull 7#4" };
@@ -49,7 +44,7 @@ export function describeTally(create: () => StoresUnderTest): void {
     expect(await stores.quotas.take(entry("f"), [elsewhere])).toBeNull();
   });
 
-  it("keeps installations and names apart", async () => {
+  it("The tally separates installations and scopes", async () => {
     const one = { ...limit, most: 1 };
     await stores.quotas.take(entry("a"), [one]);
     expect(await stores.quotas.take(entry("b", { installation: 2 }), [one])).toBeNull();
@@ -57,7 +52,7 @@ export function describeTally(create: () => StoresUnderTest): void {
     expect(await stores.quotas.take(entry("b"), [one])).toEqual(one);
   });
 
-  it("counts nothing from before the moment it is asked about", async () => {
+  it("The tally ignores entries before the start of the limit", async () => {
     await stores.quotas.take(entry("a", { at: now - 1_001 }), [limit]);
     await stores.quotas.take(entry("b", { at: now - 1_000 }), [limit]);
     expect(await stores.quotas.take(entry("c"), [limit])).toBeNull();
@@ -65,14 +60,14 @@ export function describeTally(create: () => StoresUnderTest): void {
     expect(await stores.quotas.take(entry("d"), [{ ...limit, since: now }])).toBeNull();
   });
 
-  it("lets no more through when many ask at once", async () => {
+  it("Parallel requests do not exceed the limit", async () => {
     const asked = Array.from({ length: 20 }, (_, n) =>
       (n % 2 ? stores : other).quotas.take(entry(`${n}`), [limit, whole]),
     );
     expect((await Promise.all(asked)).filter((reached) => reached === null)).toHaveLength(2);
   });
 
-  it("is purged with age, and forgotten with its repository or installation", async () => {
+  it("An entry is purged with age, and deleted with its repository or installation", async () => {
     const full = { ...limit, most: 1, since: 0 };
     const room = (over: Partial<QuotaEntry> = {}) => other.quotas.take(entry("again", over), [full]);
     await stores.quotas.take(entry("old", { at: 1 }), [full]);

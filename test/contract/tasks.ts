@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Task } from "../../src/server/queue/job.ts";
 import type { Queue } from "../../src/server/queue/queue.ts";
-import { leaseMs, reviewJob } from "./jobs.ts";
-import type { StoresUnderTest } from "./stores.ts";
+import { leaseMs } from "./jobs.ts";
+import { dataOfTests, type StoresUnderTest } from "./suite.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const pull = { repository, pull: 3 };
@@ -31,18 +31,13 @@ const tasks: Task[] = [
   { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "reviewed before" },
 ];
 
-/** A queue keeps tasks completely, including those stored by an older version. */
+/** A queue keeps tasks completely. */
 export function describeTasks(create: () => StoresUnderTest): void {
-  let underTest: StoresUnderTest;
+  const data = dataOfTests(create);
   let queue: Queue;
 
   beforeEach(async () => {
-    underTest = create();
-    queue = (await underTest.open({ now: () => 0 })).queue;
-  });
-  afterEach(async () => {
-    await queue.close();
-    await underTest.remove();
+    queue = (await data.open({ now: () => 0 })).queue;
   });
 
   async function stored(task: Task): Promise<Task | undefined> {
@@ -50,17 +45,10 @@ export function describeTasks(create: () => StoresUnderTest): void {
     return (await queue.claim("worker", leaseMs))?.task;
   }
 
-  it.each(tasks.map((task) => [task.kind, task] as const))("keeps a task whole: %s %j", async (_, task) => {
-    expect(await stored(task)).toEqual(task);
-  });
-
-  it("reads a review that was stored before there were modes and threads", async () => {
-    const { task } = reviewJob(3);
-    const old = Object.entries(task).filter(([key]) => !["mode", "again", "thread"].includes(key));
-    expect(old).toHaveLength(Object.keys(task).length - 3);
-    expect(await stored(Object.fromEntries(old) as Task)).toEqual({
-      ...task,
-      ...{ mode: "new", again: false, thread: null },
-    });
-  });
+  it.each(tasks.map((task) => [task.kind, task] as const))(
+    "The queue keeps a task whole: %s %j",
+    async (_, task) => {
+      expect(await stored(task)).toEqual(task);
+    },
+  );
 }

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
 import { deliver } from "../support/github-double/deliver.ts";
-import { installationPayload } from "../support/github-double/installation-payloads.ts";
 import type { Pull } from "../support/github-double/model.ts";
 import { headOf } from "../support/github-double/model.ts";
+import { installationPayload } from "../support/github-double/payloads.ts";
 import { shortTimes } from "../support/short-times.ts";
 
 /*

@@ -43,7 +43,7 @@ async function readCase(one: EvalCase, folder: string | null = repos) {
 }
 
 describe("the repository of a case", () => {
-  it("borrows from a bare clone, which stays as it was and shows nothing later than the head", async () => {
+  it("A case's repository borrows from an unchanged bare clone and shows nothing after the head", async () => {
     const before = fingerprintOf(repos);
     const pull = { title: "Change", fetch: "owner/name", base_sha: base, head_sha: head };
     const { commits, messages } = await read("cloned", { "case.json": pull });
@@ -52,7 +52,7 @@ describe("the repository of a case", () => {
     expect(fingerprintOf(repos)).toEqual(before);
   });
 
-  it("may have been prepared", async () => {
+  it("A case's repository can be prepared", async () => {
     const repo = GitRepo.at(join(repos, "prepared"));
     const shas = { base_sha: repo.sha("main"), head_sha: repo.sha("pull") };
     expect((await read("prepared", { "case.json": { title: "Change", ...shas } })).diff).toContain("+x = 2");
@@ -60,7 +60,7 @@ describe("the repository of a case", () => {
     await expect(read("prepared", { "case.json": others })).rejects.toThrow("prepared for other commits");
   });
 
-  it("is made of a patch, upon nothing or upon a commit", async () => {
+  it("A case's repository is made of a patch, on nothing or on a commit", async () => {
     const ofNew = { title: "Add", diff: patchOfNew("b.py", ["y = 1"]) };
     const alone = await read("alone", { "case.json": ofNew }, null);
     expect(alone.diff).toContain("+y = 1");
@@ -74,7 +74,7 @@ describe("the repository of a case", () => {
     );
   });
 
-  it("of a pull request has the two commits that were stored in the clone under its number", async () => {
+  it("A case of a pull request has the two commits stored under its number", async () => {
     const url = "https://github.com/owner/name/pull/7";
     const [one] = casesOfBenchmark(JSON.stringify([{ pr_title: "Change", url, comments: [] }]), "bench.json");
     await expect(readCase(one!)).rejects.toMatchObject({
@@ -90,7 +90,7 @@ describe("the repository of a case", () => {
     expect((await readCase(prepared)).diff).toContain("+x = 2");
   });
 
-  it("without a commit of the case says which one to fetch", async () => {
+  it("A clone that lacks a commit of the case causes an error that names it", async () => {
     const pull = { title: "Change", fetch: "owner/name", base_sha: base, head_sha: "a".repeat(40) };
     await expect(read("pushed-over", { "case.json": pull })).rejects.toMatchObject({
       message: expect.stringContaining(`lacks the commit ${"a".repeat(40)} of the case pushed-over`),
@@ -98,7 +98,7 @@ describe("the repository of a case", () => {
     });
   });
 
-  it("that is nowhere is named with the places where it might be", async () => {
+  it("A missing repository causes an error with the places where it was looked for", async () => {
     const pull = { title: "Change", fetch: "owner/other", base_sha: base, head_sha: head };
     await expect(read("gone", { "case.json": pull })).rejects.toMatchObject({
       code: "repository_unavailable",

@@ -16,20 +16,20 @@ const folder = join(temp.path, "cases");
 const output = join(temp.path, "results.jsonl");
 const entry = resolve(import.meta.dirname, "../../scripts/eval.ts");
 
-const said = ({ messages }: ChatRequestBody) => messages.map(({ content }) => String(content)).join("\n");
+const textOf = ({ messages }: ChatRequestBody) => messages.map(({ content }) => String(content)).join("\n");
 const isJudge = (body: ChatRequestBody) => body.model === "judging-model";
 
-const isWeighing = (body: ChatRequestBody) => said(body).includes("You judge one finding of a code review");
+const isWeighing = (body: ChatRequestBody) => textOf(body).includes("You judge one finding of a code review");
 
 /** Reports the same in both cases; takes it for the known issue if that is about the same, and for noise if none is known. */
 function answer(body: ChatRequestBody) {
   if (isWeighing(body))
     return { content: JSON.stringify({ reasoning: "It joins nothing.", worth: "noise" }) };
   if (isJudge(body)) {
-    const match = said(body).includes("zero for an empty cart");
+    const match = textOf(body).includes("zero for an empty cart");
     return { content: JSON.stringify({ reasoning: "Compared.", match, confidence: 0.9 }) };
   }
-  const path = said(body).includes("names.py") ? "names.py" : "price.py";
+  const path = textOf(body).includes("names.py") ? "names.py" : "price.py";
   const report = {
     ...{ path, side: "RIGHT", line: 2, severity: "high", category: "correctness", confidence: 0.9 },
     quote: path === "names.py" ? '    return ", ".join(names)' : "    return sum(items) / len(items)",
@@ -72,7 +72,7 @@ describe("npm run eval", () => {
     temp.dispose();
   });
 
-  it("reviews, has each finding judged, prints the figures and keeps the results", async () => {
+  it("The script reviews, has each finding judged, prints figures and keeps the results", async () => {
     const args = ["--effort", "low", "--judge", "judging-model", "--output", output];
     const first = await runEval(fake, ...args);
     expect(first.stderr).toContain("price: found 1 of 1, 1 finding");
@@ -88,17 +88,17 @@ describe("npm run eval", () => {
     const judged = fake.requests.map(({ body }) => body).filter(isJudge);
     expect(judged.map(isWeighing).sort()).toEqual([false, true]);
     const weighed = judged.find(isWeighing)!;
-    expect(said(weighed)).toMatch(/source="diff">\n@@ -0,0 \+1,2 @@\n1 \+def listed\(names\):/);
-    expect(said(weighed)).toMatch(/source="code">\n1\|def listed\(names\):\n2\| {4}return/);
-    expect(said(weighed)).toMatch(/source="title and description">\nList the names\n/);
+    expect(textOf(weighed)).toMatch(/source="diff">\n@@ -0,0 \+1,2 @@\n1 \+def listed\(names\):/);
+    expect(textOf(weighed)).toMatch(/source="code">\n1\|def listed\(names\):\n2\| {4}return/);
+    expect(textOf(weighed)).toMatch(/source="title and description">\nList the names\n/);
     const compared = judged.filter((body) => !isWeighing(body));
-    expect(said(compared[0]!)).toMatch(/<untrusted id="\w+" source="known issue">\nprice\.py:2\n/);
-    expect(said(compared[0]!)).toMatch(
+    expect(textOf(compared[0]!)).toMatch(/<untrusted id="\w+" source="known issue">\nprice\.py:2\n/);
+    expect(textOf(compared[0]!)).toMatch(
       /<untrusted id="\w+" source="finding">\nprice\.py:2\nFails for an empty list/,
     );
     const reviews = fake.requests.map(({ body }) => body).filter((body) => !isJudge(body));
-    expect(reviews.some((body) => said(body).includes("Average the prices"))).toBe(true);
-    expect(reviews.filter((body) => said(body).includes("zero for an empty cart"))).toEqual([]);
+    expect(reviews.some((body) => textOf(body).includes("Average the prices"))).toBe(true);
+    expect(reviews.filter((body) => textOf(body).includes("zero for an empty cart"))).toEqual([]);
 
     const kept = readFileSync(output, "utf8").trim().split("\n");
     const worths = kept
@@ -113,7 +113,7 @@ describe("npm run eval", () => {
 });
 
 describe("the options", () => {
-  it("have what is usual as their defaults", () => {
+  it("The options have defaults", () => {
     expect(parseEvalOptions(["--cases", "c", "--only", "a,b"])).toEqual({
       ...{ cases: "c", repos: null, only: ["a", "b"], effort: null, judge: null, isJudged: true },
       ...{ output: null, concurrency: 2, format: "pretty" },
@@ -132,5 +132,7 @@ describe("the options", () => {
     [["--cases", "c", "--format", "xml"], "--format cannot be 'xml'"],
     [["--cases", "c", "--judge", "m", "--no-judge"], "exclude each other"],
     [["--cases", "c", "--jugde", "m"], "--jugde"],
-  ])("are refused: %j", (argv, message) => expect(() => parseEvalOptions(argv)).toThrow(message));
+  ])("The script refuses the options %j", (argv, message) =>
+    expect(() => parseEvalOptions(argv)).toThrow(message),
+  );
 });

@@ -25,13 +25,13 @@ describe("a share", () => {
     [0, 20, 0, 0.1611],
     [1, 29, 0.0061, 0.1718],
     [29, 29, 0.883, 1],
-  ])("of %i in %i has Wilson's interval", (part, whole, low, high) => {
+  ])("A share of %i in %i has Wilson's interval", (part, whole, low, high) => {
     const share = shareOf(part, whole);
     expect(share?.low).toBeCloseTo(low, 4);
     expect(share?.high).toBeCloseTo(high, 4);
   });
 
-  it("lies within its interval, which lies within 0 and 1 and narrows with the count", () => {
+  it("A share lies within its interval, which lies in 0 to 1 and narrows with the count", () => {
     const counts = fc
       .integer({ min: 1, max: 2_000 })
       .chain((whole) => fc.tuple(fc.integer({ min: 0, max: whole }), fc.constant(whole)));
@@ -47,11 +47,11 @@ describe("a share", () => {
     );
   });
 
-  it("of nothing is none", () => expect(shareOf(0, 0)).toBeNull());
+  it("A share of nothing is null", () => expect(shareOf(0, 0)).toBeNull());
 });
 
 describe("the figures", () => {
-  it("count issues for recall and findings for precision", () => {
+  it("Recall counts issues, and precision counts findings", () => {
     const figures = figuresOf([
       caseResult(["near", "elsewhere", "missed", "missed"], ["hit", "other", "other"]),
     ]);
@@ -61,12 +61,12 @@ describe("the figures", () => {
     expect(figures.f1).toBeCloseTo(0.4);
   });
 
-  it("count a second telling against precision and what is acceptable not at all", () => {
+  it("A duplicate lowers precision, and an acceptable finding does not count", () => {
     const { precision } = figuresOf([caseResult(["near"], ["hit", "duplicate", "acceptable", "acceptable"])]);
     expect(precision).toMatchObject({ part: 1, whole: 2 });
   });
 
-  it("count as true what names a known issue or is noise, and as useful neither noise nor a second telling", () => {
+  it("Known issues and noise count as true; noise and duplicates do not count as useful", () => {
     const findings = [
       ...[scoredFinding({ verdict: "hit" }), scoredFinding({ verdict: "duplicate" })],
       ...[judged("worth_fixing"), judged("useful"), judged("noise"), judged("false"), judged("false")],
@@ -81,7 +81,7 @@ describe("the figures", () => {
     ]);
   });
 
-  it("leave out of the judge's shares what is acceptable and what it cannot know", () => {
+  it("The judge's shares omit acceptable findings and those that it cannot judge", () => {
     const findings = [
       ...[scoredFinding({ verdict: "acceptable" }), judged("unknown"), judged("unknown"), judged("useful")],
     ];
@@ -93,13 +93,13 @@ describe("the figures", () => {
     ]);
   });
 
-  it("have no share of true findings if one was never judged", () => {
+  it("The share of true findings is null if one was never judged", () => {
     const findings = [judged("useful"), scoredFinding()];
     const figures = figuresOf([caseResult(["near"], [], { findings })]);
     expect(figures).toMatchObject({ unweighed: 1, truth: null, usefulness: null });
   });
 
-  it("say by severity what was known and found, what was said, and where", () => {
+  it("The figures list issues and findings by severity and channel", () => {
     const [issue] = caseResult(["near"], []).known;
     const known = [
       { ...issue!, severity: "high" as const },
@@ -128,7 +128,7 @@ describe("the figures", () => {
     expect(severities.medium.worths.useful).toBe(1);
   });
 
-  it("are not made up where there is nothing to divide by", () => {
+  it("A figure without a divisor is null", () => {
     expect(figuresOf([caseResult([], [])])).toMatchObject({
       recall: null,
       precision: null,
@@ -143,14 +143,14 @@ describe("the figures", () => {
     expect(figuresOf([])).toMatchObject({ cases: 0, findings_per_case: 0, comments_per_case: 0 });
   });
 
-  it("of a clean case count every finding against the precision of all", () => {
+  it("Each finding in a clean case lowers the precision of all", () => {
     const [faulty, clean] = [caseResult(["near"], ["hit"]), caseResult([], ["other", "other"])];
     expect(figuresOf([clean])).toMatchObject({ recall: null, precision: { share: 0 } });
     expect(shares(figuresOf([faulty, clean]))).toEqual([[1, 1], [1, 3], null, null]);
     expect(figuresOf([faulty, clean]).findings_per_case).toBe(1.5);
   });
 
-  it("add up what was spent, and know no sum where one price is not known", () => {
+  it("Costs are added up, and one unknown price makes the sum unknown", () => {
     const one = caseResult([], [], { usage: usage(100, 0.5), judge_usage: usage(7, null) });
     const { usage: spent, judge_usage } = figuresOf([one, one]);
     expect(spent).toEqual({ ...usage(200, 1), requests: 4, completion_tokens: 20 });
@@ -166,19 +166,19 @@ describe("the table", () => {
   ];
   const evaluation = { settings, results, failed: [{ case: "broken", error: "no repository" }] };
 
-  it("says what was measured, what it is worth and what has no result", () => {
+  it("The table says what was measured and which cases have no result", () => {
     const text = renderEvaluation(evaluation);
     expect(text).toContain("2 cases · reviewer · effort low · no judge");
     expect(text).toMatch(
       /^loop +1 of 1 +2 +100 % +50 % +67 % +2 +12,355 +\? +1\.0 s +1 at another place, 1 duplicate$/m,
     );
     expect(text).toMatch(/^clean-one +- +0 +- +- +- .*clean, ended by token_limit, 1 of 1 hunks$/m);
-    expect(text).toContain("Found, but told at another place:\n  loop  price.py:2\n");
+    expect(text).toContain("Found, but reported at another place:\n  loop  price.py:2\n");
     expect(text).toContain("not in these figures:\n  broken  no repository\n");
     expect(text).toContain("these figures flatter");
   });
 
-  it("gives each share with its counts and its interval, and says where findings would be", () => {
+  it("The table has each share with its counts and interval, and each channel", () => {
     const text = renderEvaluation({
       settings: { ...settings, judge: "judge" },
       results: [caseResult(["near", "missed"], [], { findings: [judged("useful"), judged("unknown")] })],
@@ -192,21 +192,19 @@ describe("the table", () => {
     expect(text).toContain("The judge could not say whether 1 finding is true");
   });
 
-  it("names a missed issue without a place by its description, and a result that does not say where findings are", () => {
+  it("The table names a missed issue without a place by its description", () => {
     const [issue] = caseResult(["missed"], []).known;
     const known = [{ ...issue!, file: null, line: null, description: "The sum is thrown\u001b away." }];
-    const findings = [scoredFinding({ channel: null, verdict: "duplicate" })];
     const text = renderEvaluation({
       settings,
-      results: [caseResult([], [], { known, findings })],
+      results: [caseResult([], [], { known })],
       failed: [],
     });
     expect(text).toContain("Not found:\n  sample  The sum is thrown");
     expect(text).not.toContain("\u001b");
-    expect(text).toContain("does not say where 1 finding would be: an older version wrote it");
   });
 
-  it("stands in JSON with the same figures", () => {
+  it("The JSON has the figures of the table", () => {
     const { total, cases, failed } = JSON.parse(evaluationJson(evaluation));
     expect(total).toMatchObject({ recall: { part: 1, whole: 1 }, precision: { share: 0.5 } });
     expect(cases.map((one: { figures: { findings: number } }) => one.figures.findings)).toEqual([2, 0]);

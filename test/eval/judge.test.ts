@@ -11,7 +11,7 @@ describe("an answer of the judge", () => {
     ["JSON alone", json],
     ["JSON in a code fence", `\`\`\`json\n${json}\n\`\`\``],
     ["JSON with space around it", `\n ${json} \n`],
-  ])("is read as %s", (_, answer) => expect(readAnswer(answer, Verdict)).toEqual(verdict));
+  ])("The judge's answer is read as %s", (_, answer) => expect(readAnswer(answer, Verdict)).toEqual(verdict));
 
   it.each([
     ["prose", "They match."],
@@ -22,7 +22,9 @@ describe("an answer of the judge", () => {
     ["a field that nobody asked for", json.replace("{", '{"note":"",')],
     ["a field that is missing", JSON.stringify({ match: true, confidence: 1 })],
     ["nothing", ""],
-  ])("is not guessed from %s", (_, answer) => expect(readAnswer(answer, Verdict)).toBeNull());
+  ])("The judge's answer is not guessed from %s", (_, answer) =>
+    expect(readAnswer(answer, Verdict)).toBeNull(),
+  );
 });
 
 describe("the judge of a single finding", () => {
@@ -46,7 +48,7 @@ describe("the judge of a single finding", () => {
     return { judge: createJudge(model, new AbortController().signal), requests };
   }
 
-  it("sees the pull request, the diff, the code around and the finding, each as untrusted text", async () => {
+  it("The judge sees pull request, diff, code and finding, each as untrusted text", async () => {
     const { judge, requests } = judgeOf('{"reasoning": "Line 2.", "worth": "worth_fixing"}');
     expect(await judge.weigh(exhibit)).toEqual({ reasoning: "Line 2.", worth: "worth_fixing" });
     const [system, user] = requests[0]?.messages ?? [];
@@ -64,14 +66,14 @@ describe("the judge of a single finding", () => {
     ]);
   });
 
-  it("is shown no empty section", async () => {
+  it("The judge sees no empty section", async () => {
     const { judge, requests } = judgeOf('{"reasoning": "", "worth": "unknown"}');
     await judge.weigh({ ...exhibit, pull: { title: "", body: "" }, code: { diff: "", around: "" } });
     const user = requests[0]?.messages[1]?.content ?? "";
     expect(user.match(/^# .+$/gm)).toEqual(["# Finding"]);
   });
 
-  it("is asked once more, and then it is unknown", async () => {
+  it("An unreadable judgement is requested once more and then counts as unknown", async () => {
     const valid = '{"reasoning": "Taste.", "worth": "noise"}';
     const second = judgeOf('{"worth": "excellent", "reasoning": ""}', valid);
     expect((await second.judge.weigh(exhibit)).worth).toBe("noise");

@@ -14,7 +14,7 @@ const sha = "a".repeat(40);
 const pull = { title: "Change", fetch: "owner/name", base_sha: sha, head_sha: "b".repeat(40) };
 
 describe("a folder of cases", () => {
-  it("is read in the order of names, or as far as it is asked for", async () => {
+  it("Cases are read in the order of their names, or only those that are named", async () => {
     writePriceCase(folder, "second");
     writePriceCase(folder, "first");
     const names = async (only?: string[]) => (await loadCases(folder, only)).map(({ name }) => name);
@@ -23,14 +23,14 @@ describe("a folder of cases", () => {
     await expect(names(["third"])).rejects.toThrow("no case 'third'");
   });
 
-  it("that holds none, or is none, is refused", async () => {
+  it("A folder without cases is refused", async () => {
     await expect(loadCases(temp.path)).rejects.toThrow(`no cases in ${temp.path}`);
     await expect(loadCases(join(temp.path, "nowhere"))).rejects.toThrow("the cases cannot be read");
   });
 });
 
 describe("a case", () => {
-  it("may have its lines, its description and what it needs under either name", async () => {
+  it("A case can have its lines, description and needs under either key", async () => {
     const context = [{ file: "cart.py", lines: [4, 5], at: "merge_base" }];
     writeCase(folder, "one", {
       "case.json": pull,
@@ -67,7 +67,7 @@ describe("a case", () => {
     expect(one.change).toEqual({ kind: "commits", base: pull.base_sha, head: pull.head_sha });
   });
 
-  it("may hold its known issues itself and its patch beside itself", async () => {
+  it("A case can contain its known issues and have its patch in a file", async () => {
     const patch = patchOfNew("a.py", ["x = 1"]);
     writeCase(folder, "one", {
       "case.json": { title: "Change", diff: "change.patch", known: [emptyDiscount] },
@@ -79,7 +79,7 @@ describe("a case", () => {
     });
   });
 
-  it("is another one as soon as what is known of it changes", async () => {
+  it("A case has a new identity if its known issues change", async () => {
     writePriceCase(folder, "one");
     const before = (await loadOne(folder, "one")).digest;
     writePriceCase(folder, "one");
@@ -135,7 +135,7 @@ describe("a case", () => {
     ],
     ["an issue on line 0", { "known.json": { known: [{ ...emptyDiscount, line: 0 }] } }, "known[0].line"],
     ["nothing about what is known", { "known.json": {} }, "known.json: known"],
-  ])("says of %s what is wrong and in which file", async (_, files, message) => {
+  ])("An error about %s says what is wrong and in which file", async (_, files, message) => {
     writeCase(folder, "one", { "case.json": pull, "known.json": { known: [] }, ...files });
     await expect(loadOne(folder, "one")).rejects.toThrow(message);
     await expect(loadOne(folder, "one")).rejects.toThrow(join(folder, "one"));

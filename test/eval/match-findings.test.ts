@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { KnownIssue } from "../../scripts/eval/case-format.ts";
 import type { Judge } from "../../scripts/eval/judge.ts";
-import { type MatchInput, matchFindings } from "../../scripts/eval/match-findings.ts";
-import { isNear } from "../../scripts/eval/near.ts";
+import { isNear, type MatchInput, matchFindings } from "../../scripts/eval/match-findings.ts";
 import { finding } from "./case-folder.ts";
 
 const issue = (description: string, line = 100): KnownIssue => ({
@@ -46,37 +45,39 @@ describe("a place", () => {
       }),
       true,
     ],
-  ])("%s", (_, found, expected) => expect(isNear(known, found)).toBe(expected));
+  ])("The judged distance is right for %s", (_, found, expected) =>
+    expect(isNear(known, found)).toBe(expected),
+  );
 });
 
 describe("a finding", () => {
-  it("that stands on the issue's line and says something else is no hit", async () => {
+  it("A finding on the issue's line about something else is no hit", async () => {
     const { known, findings } = await match({ known: [issue("zero")], findings: [at(100, "a typo")] });
     expect(known).toEqual([{ found: "missed", finding: null, confidence: null }]);
     expect(findings).toEqual(["other"]);
   });
 
-  it("that says the same elsewhere is a hit and marked", async () => {
+  it("A finding that names the issue elsewhere is a marked hit", async () => {
     const { known, findings } = await match({ known: [issue("zero")], findings: [at(900, "zero")] });
     expect(known).toEqual([{ found: "elsewhere", finding: 0, confidence: 0.6 }]);
     expect(findings).toEqual(["hit"]);
   });
 
-  it("that names an issue without a place is a hit wherever it is", async () => {
+  it("A finding of an issue without a place is a hit anywhere", async () => {
     const unplaced = { ...issue("zero"), place: null };
     const { known, findings } = await match({ known: [unplaced], findings: [at(3, "zero"), at(9, "leak")] });
     expect(known).toEqual([{ found: "unplaced", finding: 0, confidence: 0.6 }]);
     expect(findings).toEqual(["hit", "other"]);
   });
 
-  it("that tells a known issue again is a duplicate, the one on its place the hit", async () => {
-    const told = [at(900, "zero, surely"), at(103, "zero"), at(101, "zero, surely")];
-    const { known, findings } = await match({ known: [issue("zero")], findings: told });
+  it("A second finding of an issue is a duplicate, and the one on its line is the hit", async () => {
+    const reported = [at(900, "zero, surely"), at(103, "zero"), at(101, "zero, surely")];
+    const { known, findings } = await match({ known: [issue("zero")], findings: reported });
     expect(known[0]).toMatchObject({ found: "near", finding: 2 });
     expect(findings).toEqual(["duplicate", "duplicate", "hit"]);
   });
 
-  it("may name two issues, and leaves the second to another one that names it too", async () => {
+  it("A finding of two issues leaves the second to another finding", async () => {
     const known = [issue("zero"), issue("zero", 104)];
     const one = await match({ known, findings: [at(100, "zero")] });
     expect(one.known.map(({ finding }) => finding)).toEqual([0, 0]);
@@ -86,13 +87,13 @@ describe("a finding", () => {
     expect(two.findings).toEqual(["hit", "hit"]);
   });
 
-  it("that is acceptable counts neither way", async () => {
+  it("An acceptable finding counts neither way", async () => {
     const acceptable = [{ file: null, line: null, description: "typo" }];
     const { findings } = await match({ acceptable, findings: [at(1, "typo in a name"), at(1, "leak")] });
     expect(findings).toEqual(["acceptable", "other"]);
   });
 
-  it("of which the judge said nothing readable is no hit and counted", async () => {
+  it("A finding without a readable judgement is no hit and is counted", async () => {
     const { known, findings, unjudged } = await match({ known: [issue("zero")], findings: [at(100, "?")] });
     expect({ found: known[0]?.found, findings, unjudged }).toEqual({
       found: "missed",
@@ -101,16 +102,16 @@ describe("a finding", () => {
     });
   });
 
-  it("counts by its place alone where there is no judge", async () => {
+  it("A finding counts by its place alone without a judge", async () => {
     const acceptable = [
       { file: "a.py", line: 500, description: "typo" },
       { file: null, line: null, description: "leak" },
     ];
-    const told = [at(95, "anything"), at(501, "anything"), at(900, "leak")];
+    const reported = [at(95, "anything"), at(501, "anything"), at(900, "leak")];
     const { known, findings } = await match({
       known: [issue("zero")],
       acceptable,
-      findings: told,
+      findings: reported,
       judge: null,
     });
     expect(known[0]?.found).toBe("near");

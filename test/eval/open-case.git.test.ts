@@ -39,7 +39,7 @@ async function codeOf(path: string, line: number, side: "LEFT" | "RIGHT" = "RIGH
 }
 
 describe("the code for the judge of a finding", () => {
-  it("is the diff of the file and the lines around the place, by their numbers", async () => {
+  it("The judge's code is the file's diff and the lines around the place, with numbers", async () => {
     const { diff, around } = await codeOf("new.py", 300);
     expect(diff).toContain("300 -line_300 = 1\n300 +line_300 = 2");
     expect(diff).toContain("10 -line_10 = 1");
@@ -47,14 +47,14 @@ describe("the code for the judge of a finding", () => {
     expect(around).toMatch(/\n300\|line_300 = 2\n[\s\S]*\n380\|line_380 = 1$/);
   });
 
-  it("is that of the merge base for a removed line, also of a file that is gone or has another name now", async () => {
+  it("The judge's code of a removed line comes from the merge base, even if the file moved", async () => {
     expect((await codeOf("new.py", 300, "LEFT")).around).toContain("\n300|line_300 = 1\n");
     const { diff, around } = await codeOf("gone.py", 1, "LEFT");
     expect(diff).toContain("1 -removed = 1\n2 -also = 2");
     expect(around).toBe("1|removed = 1\n2|also = 2");
   });
 
-  it("holds no secret and nothing of a private file", async () => {
+  it("The judge's code contains no secret and nothing of a private file", async () => {
     const { diff, around } = await codeOf("new.py", 10);
     expect(diff).toContain("10 +token = ");
     expect(around).toContain("10|token = ");
@@ -62,14 +62,14 @@ describe("the code for the judge of a finding", () => {
     expect(await codeOf("secret/a.py", 1)).toEqual({ diff: "", around: "" });
   });
 
-  it("is empty for a place that does not exist", async () => {
+  it("The judge's code is empty for a place that does not exist", async () => {
     expect(await codeOf("nowhere.py", 3)).toEqual({ diff: "", around: "" });
     expect((await codeOf("new.py", 9_000)).around).toBe("");
   });
 });
 
 describe("the channels of a review's findings", () => {
-  it("are those of the App, the most severe first on the lines", () => {
+  it("A finding has the App's channel: the most severe ones are on lines", () => {
     const placed = [
       { finding: sampleFinding({ id: "a", severity: "low" }), placement: { kind: "inline" as const } },
       { finding: sampleFinding({ id: "b" }), placement: { kind: "inline" as const } },

@@ -9,7 +9,7 @@ const [martian, aacr] = [join(fixtures, "code-review-bench"), join(fixtures, "aa
 const textOf = (...parts: readonly string[]) => readFileSync(join(...parts), "utf8");
 
 describe("Martian's Code Review Bench", () => {
-  it("gives the pull requests of a folder of golden comments", async () => {
+  it("Golden comments become pull requests", async () => {
     const cases = await loadCases(martian);
     expect(cases.map(({ name, title, repository, change }) => ({ name, title, repository, change }))).toEqual(
       [
@@ -35,7 +35,7 @@ describe("Martian's Code Review Bench", () => {
     );
   });
 
-  it("names issues by their severity and by no place, and leaves style and speculation to count neither way", () => {
+  it("Golden comments become issues without a place; style and speculation count neither way", () => {
     const [cart] = casesOfBenchmark(textOf(martian, "shop.json"), "shop.json");
     expect(cart?.known).toEqual([
       {
@@ -53,7 +53,7 @@ describe("Martian's Code Review Bench", () => {
     ]);
   });
 
-  it("counts every golden comment of a version without categories", () => {
+  it("Every golden comment counts in a version without categories", () => {
     const [post] = casesOfBenchmark(textOf(martian, "post.json"), "post.json");
     expect(post?.known.map(({ severity }) => severity)).toEqual(["medium"]);
     expect(post?.acceptable).toEqual([]);
@@ -61,7 +61,7 @@ describe("Martian's Code Review Bench", () => {
 });
 
 describe("AACR-Bench", () => {
-  it("gives the commits of each pull request, the reviewed one as the head", async () => {
+  it("A case has the commits of its pull request, and the reviewed one is the head", async () => {
     const cases = await loadCases(aacr);
     expect(cases.map(({ name, title, repository, change }) => ({ name, title, repository, change }))).toEqual(
       [
@@ -77,7 +77,7 @@ describe("AACR-Bench", () => {
     );
   });
 
-  it("names the lines of an issue on the side on which they are, also of a range that ends before it begins", () => {
+  it("An issue has its lines and side, even if the range ends before it begins", () => {
     const [lamp] = casesOfBenchmark(textOf(aacr, "positive_samples.json"), "p.json");
     expect(lamp?.known.map(({ place }) => place)).toEqual([
       { file: "internal/lamp.go", lines: [41, 42, 43], at: "head" },
@@ -88,7 +88,7 @@ describe("AACR-Bench", () => {
     );
   });
 
-  it("does not take what its annotators rejected for issues", async () => {
+  it("What annotators rejected is no issue", async () => {
     const [lamp] = await loadCases(aacr, ["lamp-31"]);
     expect(lamp?.known).toHaveLength(2);
     const alone = loadCases(join(aacr, "negative_samples.json"));
@@ -97,7 +97,7 @@ describe("AACR-Bench", () => {
 });
 
 describe("a published file", () => {
-  it("may be named by itself, and its cases by their names", async () => {
+  it("A published file can be named alone, and its cases by their names", async () => {
     const [one, ...others] = await loadCases(join(martian, "shop.json"), ["cart-7"]);
     expect([one?.name, others]).toEqual(["cart-7", []]);
     await expect(loadCases(join(martian, "shop.json"), ["cart-8"])).rejects.toMatchObject({
@@ -106,7 +106,7 @@ describe("a published file", () => {
     });
   });
 
-  it("gives another case as soon as an issue changes, and the same one wherever it is", () => {
+  it("A case changes with its issues, not with the file's folder", () => {
     const text = textOf(martian, "post.json");
     const digest = (content: string, file: string) => casesOfBenchmark(content, file)[0]?.digest;
     expect(digest(text, "a.json")).toBe(digest(text, "b.json"));
@@ -160,7 +160,7 @@ describe("a published file", () => {
     expect(() => casesOfBenchmark(JSON.stringify(value), "f.json")).toThrow(message);
   });
 
-  it("that is no JSON is refused with its name", () => {
+  it("A published file that is not JSON causes an error with its name", () => {
     expect(() => casesOfBenchmark("[", "f.json")).toThrow("f.json is not JSON");
   });
 });

@@ -41,12 +41,12 @@ function model(name: string): Model {
 
 type Review = (name: string) => Promise<Finding[]>;
 
-/** Runs with a review that finds what is known, and tells which cases were opened and reviewed. */
+/** Runs with a review that finds what is known, and returns which cases were opened and reviewed. */
 async function run({
   review = async () => [finding()],
   ...more
 }: Partial<EvalRun> & { review?: Review } = {}) {
-  const [opened, reviewed, said]: string[][] = [[], [], []];
+  const [opened, reviewed, lines]: string[][] = [[], [], []];
   const open: typeof openCase = async ({ name }): Promise<OpenCase> => {
     opened?.push(name);
     return {
@@ -70,16 +70,16 @@ async function run({
     effort: "low",
     results: await openResultsFile(output),
     concurrency: 1,
-    say: (line) => said?.push(line),
+    say: (line) => lines?.push(line),
     signal: new AbortController().signal,
     open,
     ...more,
   });
-  return { ...evaluation, opened, reviewed, said };
+  return { ...evaluation, opened, reviewed, lines };
 }
 
 describe("a run over cases", () => {
-  it("counts what the judge took for a known issue, and what the judge cost by itself", async () => {
+  it("A run counts what the judge matched to known issues, and the judge's cost separately", async () => {
     const { results, settings } = await run();
     expect(settings).toEqual({ model: "reviewer", effort: "low", judge: "judge" });
     expect(results[0]).toMatchObject({
@@ -90,7 +90,7 @@ describe("a run over cases", () => {
     });
   });
 
-  it("has each other finding judged by its worth, and keeps why", async () => {
+  it("The judge rates each other finding, and its reason is kept", async () => {
     const review: Review = async () => [finding(), finding({ title: "Ignores a currency" })];
     const { results } = await run({ review });
     expect(results[0]?.findings).toMatchObject([
@@ -100,33 +100,7 @@ describe("a run over cases", () => {
     expect(results[0]?.judge_usage).toMatchObject({ requests: 3, cost_usd: 0.75 });
   });
 
-  it("judges what an older version left unjudged, without another review", async () => {
-    const review: Review = async () => [finding({ title: "Ignores a currency" })];
-    await run({ review });
-    const older = readFileSync(output, "utf8")
-      .trim()
-      .split("\n")
-      .map((line) => {
-        const { findings, known, ...rest } = JSON.parse(line);
-        const usage = { ...rest.judge_usage, requests: 1, cost_usd: 0.25 };
-        return JSON.stringify({
-          ...{ case: rest.case, ...rest, judge_usage: usage },
-          findings: findings.map(({ judgement: _, channel: __, ...one }: Record<string, unknown>) => one),
-          known: known.map(({ description: _, severity: __, ...one }: Record<string, unknown>) => one),
-        });
-      });
-    writeFileSync(output, `${older.join("\n")}\n`);
-    const { results, reviewed, said } = await run();
-    expect(reviewed).toEqual([]);
-    expect(said).toContain(
-      "1/2 one: taken from the results file, which lacks the worth of findings: judging them",
-    );
-    expect(results[0]?.findings).toMatchObject([{ judgement: { worth: "useful" }, channel: null }]);
-    expect(results[0]?.judge_usage).toMatchObject({ requests: 2, cost_usd: 0.5 });
-    expect((await run()).opened).toEqual([]);
-  });
-
-  it("keeps a review whose judge fails, and only asks the judge the next time", async () => {
+  it("A review whose judge fails is kept, and the next run only asks the judge", async () => {
     const review: Review = async () => [finding({ title: "Ignores a currency" })];
     const judge = model("judge");
     const failing: Model = {
@@ -138,13 +112,16 @@ describe("a run over cases", () => {
       },
     };
     expect((await run({ review, judge: failing })).failed).toHaveLength(2);
-    const { failed, reviewed, results } = await run({ review });
+    const { failed, reviewed, results, lines } = await run({ review });
+    expect(lines).toContain(
+      "1/2 one: taken from the results file, which lacks the worth of findings: judging them",
+    );
     expect({ failed, reviewed }).toEqual({ failed: [], reviewed: [] });
     expect(results[0]?.findings).toMatchObject([{ judgement: { worth: "useful" }, channel: "line" }]);
     expect(results[0]?.judge_usage.requests).toBe(2);
   });
 
-  it("refuses to compare places where a case names none", async () => {
+  it("A comparison of places is refused if a case has none", async () => {
     const cases = await loadCases(join(import.meta.dirname, "../../fixtures/eval/code-review-bench"));
     await expect(run({ cases, judge: null })).rejects.toMatchObject({
       message: "the case cart-12 does not say where its issues are",
@@ -152,7 +129,7 @@ describe("a run over cases", () => {
     });
   });
 
-  it("goes on where one with the same settings was stopped", async () => {
+  it("A run continues an earlier one with the same settings", async () => {
     const stopped = new AbortController();
     const say = (line: string) => line.includes("found") && stopped.abort(new Error("stopped"));
     await expect(run({ say, signal: stopped.signal })).rejects.toThrow("stopped");
@@ -164,7 +141,7 @@ describe("a run over cases", () => {
     expect(readFileSync(output, "utf8").trim().split("\n")).toHaveLength(2);
   });
 
-  it("reviews again what was measured with other settings or is another case by now", async () => {
+  it("A changed case or setting is reviewed again", async () => {
     await run();
     expect((await run({ effort: "high" })).reviewed).toEqual(["one", "two"]);
     expect((await run({ judge: null })).reviewed).toEqual(["one", "two"]);
@@ -172,26 +149,26 @@ describe("a run over cases", () => {
     expect((await run()).reviewed).toEqual(["two"]);
   });
 
-  it("names a case that fails, keeps the others and tries it again the next time", async () => {
+  it("A failed case is named and tried again the next time", async () => {
     const review: Review = async (name) => {
       if (name === "one") throw new AppError("repository_unavailable", "no repository");
       return [];
     };
-    const { results, failed, said } = await run({ review });
+    const { results, failed, lines } = await run({ review });
     expect(failed).toEqual([{ case: "one", error: "no repository" }]);
     expect(results.map((one) => one.case)).toEqual(["two"]);
-    expect(said).toContain("1/2 one: failed: no repository");
+    expect(lines).toContain("1/2 one: failed: no repository");
     expect((await run()).reviewed).toEqual(["one"]);
   });
 
-  it("tells the last words of a review process that died", async () => {
+  it("The error of a dead review process has its last output", async () => {
     const cause = new Error("out of memory");
     const review = () => Promise.reject(new AppError("child_died", "the review process ended", { cause }));
     const { failed } = await run({ review });
     expect(failed[0]?.error).toBe("the review process ended: out of memory");
   });
 
-  it("without a judge says so and asks none", async () => {
+  it("A run without a judge says so and asks none", async () => {
     const { results, settings } = await run({ judge: null, results: noResultsFile });
     expect(settings.judge).toBeNull();
     expect(results[0]).toMatchObject({ known: [{ found: "near" }], judge_usage: { requests: 0 } });
@@ -203,13 +180,13 @@ describe("a file of results", () => {
     ["text without a line feed", "# Notes"],
     ["text", "# Notes\n"],
     ["another kind of JSON", '{"kind":"turn"}\n'],
-  ])("that holds %s is refused and left as it is", async (_, text) => {
+  ])("A file of results with %s is refused and not changed", async (_, text) => {
     writeFileSync(output, text);
     await expect(openResultsFile(output)).rejects.toThrow(output);
     expect(readFileSync(output, "utf8")).toBe(text);
   });
 
-  it("that cannot be written is refused before anything is spent", async () => {
+  it("A file of results that cannot be written is refused before any review", async () => {
     await expect(openResultsFile(join(temp.path, "nowhere", "r.jsonl"))).rejects.toThrow("cannot be written");
   });
 });

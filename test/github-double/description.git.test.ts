@@ -21,7 +21,7 @@ const root = "/repos/octo-org/shop";
 const comment = { path: "a.txt", line: 1, side: "RIGHT", body: "Look." };
 const kinds = () => scenario.github.violations.map((one) => one.kind);
 
-it("GitHub's double answers every endpoint that GitHub describes, below /api/v3 and without it", async () => {
+it("GitHub's double answers every endpoint of the cut description, below /api/v3 and without it", async () => {
   const paths = operations.map(({ method, path }) => [method, path.replace(/\{\w+\}/g, "1")] as const);
   expect(paths.length).toBeGreaterThan(25);
   for (const root of [scenario.github.url, scenario.github.apiUrl]) {
@@ -44,17 +44,14 @@ it.each([
     { name: "x", head_sha: "HEAD", output: { title: "x", summary: "x".repeat(65_536) } },
   ],
   [`POST ${root}/issues/comments/1/reactions`, { content: "thumbs" }],
-])(
-  "GitHub's double refuses a body that GitHub's description does not allow: %s, %#",
-  async (endpoint, body) => {
-    const answer = await call(endpoint, body);
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toMatch(/^Invalid request\./);
-    expect(kinds()).toEqual(["description"]);
-  },
-);
+])("GitHub's double refuses a body that the description does not allow: %s, %#", async (endpoint, body) => {
+  const answer = await call(endpoint, body);
+  expect(answer.status).toBe(422);
+  expect(answer.body.message).toMatch(/^Invalid request\./);
+  expect(kinds()).toEqual(["description"]);
+});
 
-it("GitHub's double notes unknown parameters, broken JSON and endpoints that nobody described", async () => {
+it("GitHub's double records unknown parameters, broken JSON and unknown endpoints as violations", async () => {
   expect((await call(`GET ${root}/pulls?perPage=100`)).status).toBe(200);
   expect((await call(`POST ${root}/issues/1/comments`, "{")).status).toBe(400);
   expect((await call(`PUT ${root}/pulls/1/merge`, {})).status).toBe(501);

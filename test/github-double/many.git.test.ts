@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createGitHubClient } from "../../src/pull/github/client.ts";
-import { createPullRequestApi } from "../../src/pull/github/pull-request-client.ts";
-import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
 import { headOf, type Pull, type Review } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
-import { reachOfJob } from "../support/reach.ts";
+import { apiOf } from "../support/reach.ts";
 
 let scenario: Scenario;
 beforeAll(async () => {
@@ -36,31 +33,14 @@ function crowded(count: number): Pull {
   return pull;
 }
 
-function apiOf({ number }: Pull) {
-  const { github, installation, app } = scenario;
-  const { value } = github.state.issueToken(installation);
-  const client = createGitHubClient({
-    ...{
-      baseUrl: github.apiUrl,
-      token: async () => value,
-      userAgent: "test",
-      limits: createRateLimiter({ gapMs: 0 })(1),
-    },
-    reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, number, app),
-  });
-  return createPullRequestApi({
-    ...{ client, writing: client, owner: "octo-org", repo: "shop", pull: number, app },
-  });
-}
-
-describe("of what stands on a pull request", () => {
+describe("a crowded pull request", () => {
   it.each([
     { count: 31, pages: 1 },
     { count: 150, pages: 3 },
     { count: 1_200, pages: 24 },
-  ])("all is read where it is $count times", async ({ count, pages }) => {
+  ])("The client reads all $count texts of each kind in $pages pages", async ({ count, pages }) => {
     const pull = crowded(count);
-    const api = apiOf(pull);
+    const api = apiOf(scenario, pull);
     const { requests } = scenario.github;
     const asked = async (list: Promise<{ body: string }[]>) => {
       const before = requests.length;
@@ -76,7 +56,7 @@ describe("of what stands on a pull request", () => {
   });
 });
 
-it("finds the pull requests of a commit among more than one page of them", async () => {
+it("The client finds the pull requests of a commit on the second page", async () => {
   const { people, repository, github } = scenario;
   const commits = [{ files: { "a.txt": "one\n" } }];
   const forked = people.openPull(repository, { title: "F", author: "eve", fork: "eve", commits });
@@ -102,9 +82,9 @@ it("finds the pull requests of a commit among more than one page of them", async
   }
   const before = github.requests.length;
 
-  const found = await apiOf(scenario.pull).commitPulls(headOf(forked));
+  const found = await apiOf(scenario, scenario.pull).commitPulls(headOf(forked));
 
   expect(found.toSorted((a, b) => a - b)).toEqual([forked.number, twin.number]);
   expect(github.requests.length - before).toBe(2);
-  expect(await apiOf(scenario.pull).commitPulls("0".repeat(40))).toEqual([]);
+  expect(await apiOf(scenario, scenario.pull).commitPulls("0".repeat(40))).toEqual([]);
 });

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createGitHubClient } from "../../src/pull/github/client.ts";
 import type { PullRequestApi } from "../../src/pull/github/pull-request-api.ts";
-import { createPullRequestApi } from "../../src/pull/github/pull-request-client.ts";
-import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
 import { publicText } from "../../src/pull/publish/public-text.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
-import { reachOfJob } from "../support/reach.ts";
+import { apiOf } from "../support/reach.ts";
 
 let scenario: Scenario;
 let api: PullRequestApi;
@@ -16,23 +13,15 @@ beforeAll(async () => {
     base: { "a.txt": "a\nb\nc\n", ".github/hunkwise.yml": "x: 1\n" },
     head: { "a.txt": "A\nb\nc\n" },
   });
-  const { github, app, installation } = scenario;
-  const client = createGitHubClient({
-    baseUrl: github.apiUrl,
-    reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, 1, app),
-    token: async () => github.state.issueToken(installation).value,
-    userAgent: "hunkwise",
-    limits: createRateLimiter({ gapMs: 0 })(installation.id),
-  });
-  api = createPullRequestApi({ client, writing: client, owner: "octo-org", repo: "shop", pull: 1, app });
+  api = apiOf(scenario, scenario.pull);
 });
 afterAll(() => scenario.github.close());
 
 const on = (line: number) =>
   ({ path: "a.txt", side: "RIGHT", line, startLine: null, body: publicText("x") }) as const;
-const said = { title: publicText("t"), summary: publicText("s") };
+const output = { title: publicText("t"), summary: publicText("s") };
 
-it("takes everything the bot's own client sends", async () => {
+it("GitHub's double accepts every request of the bot's own client", async () => {
   const { people, pull, github } = scenario;
   const head = headOf(pull);
   expect(await api.pull()).toMatchObject({
@@ -54,8 +43,8 @@ it("takes everything the bot's own client sends", async () => {
   await api.createComment(publicText("Summary."));
   const [summary] = await api.ownComments();
   await api.updateComment(summary!.id, publicText("Summary, again."));
-  const check = await api.createCheckRun(head, "id", { status: "in_progress", ...said });
-  await api.updateCheckRun(check, { status: "completed", conclusion: "success", ...said });
+  const check = await api.createCheckRun(head, "id", { status: "in_progress", ...output });
+  await api.updateCheckRun(check, { status: "completed", conclusion: "success", ...output });
   expect(await api.checkRuns(head)).toMatchObject([{ id: check, externalId: "id", conclusion: "success" }]);
   expect(await api.pullState(pull.number)).toMatchObject({ state: "open", headSha: head });
   expect(await api.pullState(999)).toBeUndefined();
@@ -65,7 +54,7 @@ it("takes everything the bot's own client sends", async () => {
   expect(github.violations).toEqual([]);
 });
 
-it("refuses what the bot's own client should not have sent", async () => {
+it("GitHub's double refuses a review with a comment outside the diff", async () => {
   await expect(api.createReview(headOf(scenario.pull), publicText("x"), [on(9)])).rejects.toMatchObject({
     code: "github_invalid",
   });

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createGitHubClient } from "../../src/pull/github/client.ts";
-import { createPullRequestApi } from "../../src/pull/github/pull-request-client.ts";
-import { createRateLimiter } from "../../src/pull/github/rate-limit.ts";
 import { publicText } from "../../src/pull/publish/public-text.ts";
 import { otherApp } from "../support/github-double/around.ts";
 import { headOf, type Pull, type ReviewComment } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
-import { reachOfJob } from "../support/reach.ts";
+import { apiOf } from "../support/reach.ts";
 
 let scenario: Scenario;
 beforeAll(async () => {
@@ -25,20 +22,6 @@ function opened(): Pull {
   return people.openPull(repository, { title: "Change it", author: "octocat", commits });
 }
 
-function apiOf({ number }: Pull) {
-  const { github, installation, app } = scenario;
-  const client = createGitHubClient({
-    baseUrl: github.apiUrl,
-    reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, number, app),
-    token: async () => github.state.issueToken(installation).value,
-    userAgent: "test",
-    limits: createRateLimiter({ gapMs: 0 })(1),
-  });
-  return createPullRequestApi({
-    ...{ client, writing: client, owner: "octo-org", repo: "shop", pull: number, app },
-  });
-}
-
 /** A comment of an App on a line, as its own review brings it. */
 async function commentOf(
   pull: Pull,
@@ -51,7 +34,7 @@ async function commentOf(
   return Object.assign(comment, { via: app });
 }
 
-it("tells where a thread of ours stands, who answered and who resolved it", async () => {
+it("A thread has its place, its answers, its reactions and who resolved it", async () => {
   const pull = opened();
   const { people, app, github } = scenario;
   const first = await commentOf(pull, "ours", "First");
@@ -66,17 +49,15 @@ it("tells where a thread of ours stands, who answered and who resolved it", asyn
   people.react(first, "octocat", "+1");
   people.react(first, otherApp(github).bot.login, "-1");
 
-  const [one, two] = await apiOf(pull).ownThreads();
+  const [one, two] = await apiOf(scenario, pull).ownThreads();
 
   const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+Z$/);
   expect(one).toEqual({
-    ...{
-      id: expect.stringMatching(/^PRRT_/),
-      comment: first.id,
-      body: "First",
-      path: "a.txt",
-      side: "RIGHT",
-    },
+    id: expect.stringMatching(/^PRRT_/),
+    comment: first.id,
+    body: "First",
+    path: "a.txt",
+    side: "RIGHT",
     ...{ line: 1, startLine: null, originalLine: 1, resolved: false, resolvedBy: null, outdated: false },
     url: `${github.url}/octo-org/shop/pull/${pull.number}#discussion_r${first.id}`,
     createdAt: at,
@@ -95,9 +76,9 @@ it("tells where a thread of ours stands, who answered and who resolved it", asyn
   });
 });
 
-it("knows a range, a file, and where a line was that has changed since", async () => {
+it("A thread has a range, a file as a whole, or the original line of one that is outdated", async () => {
   const pull = opened();
-  const api = apiOf(pull);
+  const api = apiOf(scenario, pull);
   const at = { path: "a.txt", side: "RIGHT", body: publicText("x") } as const;
   await api.createReview(headOf(pull), publicText("Body"), [{ ...at, line: 3, startLine: 2 }]);
   await api.createFileComment(headOf(pull), "a.txt", publicText("On the file"));
@@ -115,17 +96,17 @@ it("knows a range, a file, and where a line was that has changed since", async (
   });
 });
 
-it("leaves out what people and other Apps began, whatever they say, and what is pending", async () => {
+it("The list omits threads of people and other Apps, and pending ones", async () => {
   const pull = opened();
   await scenario.people.reviewComment(pull, "hunkwise", { path: "a.txt", line: 1, body: "Mine" });
   const pending = await commentOf(pull, "ours", "Later");
   pending.review.state = "PENDING";
   await commentOf(pull, "another", "Theirs");
 
-  expect(await apiOf(pull).ownThreads()).toEqual([]);
+  expect(await apiOf(scenario, pull).ownThreads()).toEqual([]);
 });
 
-it("reads all answers of a thread and all thumbs down, however many there are", async () => {
+it("A thread has all answers and all thumbs down beyond one page", async () => {
   const pull = opened();
   const first = await commentOf(pull, "ours", "First");
   const other = await commentOf(pull, "ours", "Second", 2);
@@ -138,7 +119,7 @@ it("reads all answers of a thread and all thumbs down, however many there are", 
     scenario.people.react(first, `eve${n}`, "+1");
   }
 
-  const [found] = await apiOf(pull).ownThreads();
+  const [found] = await apiOf(scenario, pull).ownThreads();
 
   expect(found?.body).toBe("First");
   expect(found?.replies.map(({ body }) => body)).toEqual([
@@ -154,7 +135,7 @@ it("reads all answers of a thread and all thumbs down, however many there are", 
   expect(found?.downvotes.map(({ by }) => by)).toEqual(Array.from({ length: 130 }, (_, n) => `eve${n + 1}`));
 });
 
-it("loses a thread whose first comment somebody deleted, and keeps one that lost an answer", async () => {
+it("The list omits a thread whose first comment was deleted, and keeps one that lost an answer", async () => {
   const pull = opened();
   const { people } = scenario;
   const [first, second] = [
@@ -168,5 +149,5 @@ it("loses a thread whose first comment somebody deleted, and keeps one that lost
   people.delete(answer);
   people.edit(second, "Second, edited");
 
-  expect(await apiOf(pull).ownThreads()).toMatchObject([{ body: "Second, edited", replies: [] }]);
+  expect(await apiOf(scenario, pull).ownThreads()).toMatchObject([{ body: "Second, edited", replies: [] }]);
 });

@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage } from "node:http";
 import examples from "@octokit/webhooks-examples";
 import { Probot } from "probot";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -15,30 +14,30 @@ import {
   reviewCommentPayload,
 } from "../support/github-double/payloads.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
+import { type LocalServer, listenHere } from "../support/local-server.ts";
 
 let scenario: Scenario;
-let receiver: Server;
+let receiver: LocalServer;
 let received: { headers: IncomingMessage["headers"]; body: string }[] = [];
 let probot: Probot;
 let target: { url: string; secret: string };
 
 beforeAll(async () => {
   scenario = await createScenario({ base: { "a.txt": "a\n" }, head: { "a.txt": "b\n" }, labels: ["bug"] });
-  receiver = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
     response.writeHead(202).end("queued");
   });
-  await new Promise<void>((done) => receiver.listen(0, "127.0.0.1", done));
-  const { port } = receiver.address() as AddressInfo;
-  target = { url: `http://127.0.0.1:${port}/api/github/webhooks`, secret: scenario.webhookSecret };
+  receiver = await listenHere(server);
+  target = { url: `${receiver.origin}/api/github/webhooks`, secret: scenario.webhookSecret };
   const { app, privateKey, webhookSecret } = scenario;
   const options = { appId: app.id, privateKey, secret: webhookSecret, logLevel: "fatal" } as const;
   probot = new Probot({ ...options, baseUrl: scenario.github.apiUrl });
 });
 afterAll(async () => {
-  receiver.close();
+  await receiver.close();
   await scenario.github.close();
 });
 
@@ -63,7 +62,7 @@ function missing(event: string, payload: object): string[] {
 }
 
 describe("a payload", () => {
-  it("of a pull request has all that GitHub's examples have", async () => {
+  it("A payload of a pull request has all keys of GitHub's examples", async () => {
     const payload = await pullRequestPayload(scenario.github.state, "opened", scenario.pull);
     expect(missing("pull_request", payload)).toEqual([]);
     expect(payload).toMatchObject({
@@ -74,14 +73,14 @@ describe("a payload", () => {
     });
   });
 
-  it("of a push names the heads before and after", async () => {
+  it("A payload of a push has the heads before and after", async () => {
     const [before] = scenario.pull.heads;
     const after = scenario.people.push(scenario.pull, { "a.txt": "c\n" });
     const payload = await pullRequestPayload(scenario.github.state, "synchronize", scenario.pull);
     expect(payload).toMatchObject({ before, after, pull_request: { head: { sha: after } } });
   });
 
-  it("of a comment has all that GitHub's examples have, and says that it is a pull request's", () => {
+  it("A payload of a comment has all keys of GitHub's examples and refers to the pull request", () => {
     const comment = scenario.people.comment(scenario.pull, "octocat", "/review");
     const payload = issueCommentPayload(scenario.github.state, comment);
     expect(missing("issue_comment", payload)).toEqual([]);
@@ -91,14 +90,14 @@ describe("a payload", () => {
     });
   });
 
-  it("of a review comment has all that GitHub's examples have", async () => {
+  it("A payload of a review comment has all keys of GitHub's examples", async () => {
     const at = { path: "a.txt", line: 1, body: "x" };
     const comment = await scenario.people.reviewComment(scenario.pull, "octocat", at);
     const payload = await reviewCommentPayload(scenario.github.state, comment);
     expect(missing("pull_request_review_comment", payload)).toEqual([]);
   });
 
-  it("of a check that is asked for again has all that GitHub's examples have", async () => {
+  it("A payload of a requested re-run has all keys of GitHub's examples", async () => {
     const { github, pull, repository, app, installation } = scenario;
     const call = clientOf(github, installation);
     const asked = { name: "Hunkwise", head_sha: headOf(pull), external_id: "x", conclusion: "neutral" };
@@ -120,7 +119,7 @@ describe("a payload", () => {
     expect(all).toMatchObject({ check_suite: { head_sha: headOf(pull), pull_requests: pulls } });
   });
 
-  it("of a check on a fork's commit names no pull request", () => {
+  it("A payload of a check on a fork's commit has no pull request", () => {
     const { github, people, repository, app } = scenario;
     const commits = [{ files: { "a.txt": "f\n" } }];
     const forked = people.openPull(repository, { title: "F", author: "eve", fork: "eve", commits });
@@ -131,7 +130,7 @@ describe("a payload", () => {
 });
 
 describe("a delivery", () => {
-  it("is signed as octokit expects it, and logged", async () => {
+  it("A delivery is signed as octokit expects, and logged", async () => {
     received = [];
     const payload = await pullRequestPayload(scenario.github.state, "opened", scenario.pull);
     const { id, status, body } = await deliver(scenario.github.state, "pull_request", payload, target);
@@ -153,14 +152,14 @@ describe("a delivery", () => {
     ]);
   });
 
-  it("may be unsigned, or wrongly signed", async () => {
+  it("A delivery can be unsigned or wrongly signed", async () => {
     received = [];
     await deliver(scenario.github.state, "ping", { zen: "x" }, { ...target, signature: null });
     await deliver(scenario.github.state, "ping", { zen: "x" }, { ...target, signature: "sha256=00" });
     expect(received.map((one) => one.headers["x-hub-signature-256"])).toEqual([undefined, "sha256=00"]);
   });
 
-  it("to nobody is logged as failed", async () => {
+  it("A delivery to a closed port has status 502", async () => {
     const { status } = await deliver(
       scenario.github.state,
       "ping",
@@ -170,7 +169,7 @@ describe("a delivery", () => {
     expect(status).toBe(502);
   });
 
-  it("is found by the App in its log", async () => {
+  it("The App finds its deliveries in the log, page by page", async () => {
     const { rest } = await probot.auth();
     const { data } = await rest.apps.listWebhookDeliveries({ per_page: 2 });
     expect(data).toMatchObject([

@@ -5,13 +5,9 @@ import { isDeepStrictEqual } from "node:util";
  * The client errors that the Messages API refuses with 400 and that a client of ours could make, in the service's words if they are known.
  *
  * Sources, named at each rule: "docs" is a page of platform.claude.com/docs/en, "types" a doc comment of @anthropic-ai/sdk 1.14.0, and
- * `owner/name#1` a thread that quotes the service's answer (second-hand). "strict" is a rule that is stricter than the service.
+ * `owner/name#1` a thread that quotes the service's answer (second-hand). "strict" is a rule that is stricter than the service: what our client
+ * never sends is refused, so that nothing here has to judge it.
  */
-
-export interface CacheControl {
-  type: string;
-  ttl?: string;
-}
 
 export interface ClaudeBlock {
   type: string;
@@ -25,7 +21,7 @@ export interface ClaudeBlock {
   tool_use_id?: string;
   content?: string | ClaudeBlock[];
   is_error?: boolean;
-  cache_control?: CacheControl | null;
+  cache_control?: { type: string };
   [key: string]: unknown;
 }
 
@@ -38,7 +34,6 @@ export interface ClaudeTool {
   name: string;
   description?: string;
   input_schema: { type: string; [key: string]: unknown };
-  cache_control?: CacheControl | null;
   [key: string]: unknown;
 }
 
@@ -49,19 +44,9 @@ export interface MessagesBody {
   messages: ClaudeMessage[];
   system?: string | ClaudeBlock[];
   tools?: ClaudeTool[];
-  tool_choice?: { type: string; name?: string };
-  thinking?: {
-    type: string;
-    budget_tokens?: number;
-    display?: string | null;
-    block_binding?: { prefix_mismatch_behavior?: string };
-  };
-  output_config?: { effort?: string | null; [key: string]: unknown };
-  temperature?: number;
-  top_p?: number;
-  top_k?: number;
-  cache_control?: CacheControl | null;
-  [key: string]: unknown;
+  tool_choice?: { type: string };
+  thinking?: { type: string; budget_tokens?: number };
+  output_config?: { effort?: string };
 }
 
 /** What the service remembers of an answer with thinking. A real one has it in the signatures. */
@@ -77,46 +62,32 @@ export interface Thought {
 
 /** A service that judges requests. */
 export interface Service {
-  version: (typeof versions)[number];
   /** `adaptive`: Claude 4.7 and later. `budget`: Claude 4.5 and earlier. docs: build-with-claude/thinking-troubleshooting, table by model. */
   family: "adaptive" | "budget";
   mostOutputTokens: number;
   contextTokens: number;
   /** Checks as Claude Fable 5.1 and later do. docs: build-with-claude/preserved-thinking. */
   preserved: boolean;
-  otherModels: "refuse" | "drop";
   /** By the `signature` or `data` of each block with thinking. */
   thoughts: ReadonlyMap<string, Thought>;
-  /** The values of the header anthropic-beta. */
-  betas: readonly string[];
 }
 
-export const bindingBeta = "thinking-binding-controls-2026-08-01";
-
-/** docs: api/versioning. */
-export const versions = ["2023-06-01", "2026-10-21"] as const;
-
-/** types, MessageCreateParamsBase. */
-const knownKeys = new Set([
-  ...["model", "max_tokens", "messages", "system", "tools", "tool_choice", "thinking", "output_config"],
-  ...["cache_control", "container", "diagnostics", "inference_geo", "metadata", "service_tier", "speed"],
-  ...["stop_sequences", "stream"],
-]);
-
-/** Keys of types, ContentBlockParam. Blocks with thinking take no `cache_control`: Wei-Shaw/sub2api#225, docs: build-with-claude/prompt-caching. */
-const blockKeys: Record<string, readonly string[]> = {
-  text: ["text", "citations", "cache_control"],
-  image: ["source", "cache_control"],
-  document: ["source", "title", "context", "citations", "cache_control"],
-  search_result: ["content", "source", "title", "citations", "cache_control"],
-  thinking: ["thinking", "signature"],
-  redacted_thinking: ["data"],
-  tool_use: ["id", "name", "input", "caller", "toolset_name", "cache_control"],
-  tool_result: ["tool_use_id", "content", "is_error", "toolset_name", "cache_control"],
+/** strict: types, MessageCreateParamsBase, has more. */
+const knownKeys = {
+  body: ["model", "max_tokens", "messages", "system", "tools", "tool_choice", "thinking", "output_config"],
+  thinking: ["type", "budget_tokens"],
+  output_config: ["effort"],
+  tool_choice: ["type"],
 };
 
-/** Parameters that version 2026-10-21 removed. docs: api/migration-2026-10-21. */
-const samplingKeys = ["temperature", "top_p", "top_k"];
+/** strict: types, ContentBlockParam, has more. Blocks with thinking take no `cache_control`: Wei-Shaw/sub2api#225, docs: build-with-claude/prompt-caching. */
+const blockKeys: Record<string, readonly string[]> = {
+  text: ["text", "cache_control"],
+  thinking: ["thinking", "signature"],
+  redacted_thinking: ["data"],
+  tool_use: ["id", "name", "input"],
+  tool_result: ["tool_use_id", "content", "is_error", "cache_control"],
+};
 
 const efforts = ["low", "medium", "high", "xhigh", "max"];
 
@@ -135,29 +106,29 @@ export const promptTokens = ({ tools = [], system = [], messages }: MessagesBody
 
 /** The first error in a request, null if the request is valid. */
 export function complaintAbout(body: MessagesBody, service: Service): string | null {
-  const old = service.version === "2023-06-01";
-  const unknown = Object.keys(body).find(
-    (key) => !knownKeys.has(key) && !(old && samplingKeys.includes(key)),
-  );
   return (
     firstOf(
-      unknown && `${unknown}: Extra inputs are not permitted`,
+      ...Object.entries(knownKeys).map(([name, known]) => unknownKey(name, known, body)),
       !body.model && "model: Field required",
-      body.stream && "stream: this double does not stream",
       !Array.isArray(body.messages) && "messages: Field required",
       !Array.isArray(body.tools ?? []) && "tools: Input should be a valid list",
     ) ??
     complaintAboutMaximum(body, service) ??
     complaintAboutThinkingParameters(body, service) ??
-    complaintAboutTools(body, service) ??
+    complaintAboutTools(body) ??
     complaintAboutMessages(body, service) ??
     complaintAboutCalls(body.messages) ??
-    (old ? null : complaintAboutDocuments(body.messages)) ??
     thoughtsSentBack(body, service).complaint ??
     complaintAboutStart(body, service) ??
     complaintAboutCacheControl(body) ??
     complaintAboutSize(body, service)
   );
+}
+
+function unknownKey(name: string, known: readonly string[], body: MessagesBody): string | undefined {
+  const value = name === "body" ? body : (body[name as keyof MessagesBody] ?? {});
+  const key = Object.keys(value).find((one) => !known.includes(one));
+  return key && `${name === "body" ? "" : `${name}.`}${key}: Extra inputs are not permitted`;
 }
 
 const firstOf = (...complaints: unknown[]): string | null =>
@@ -179,76 +150,44 @@ const complaintAboutMaximum = (
       `max_tokens: ${asked} > ${most}, which is the maximum allowed number of output tokens for ${model}`,
   );
 
-function complaintAboutThinkingParameters(body: MessagesBody, service: Service): string | null {
-  const { type, block_binding: binding, budget_tokens: budget } = body.thinking ?? {};
-  const effort = body.output_config?.effort;
-  const types = [undefined, "enabled", "adaptive", "disabled", "between_tools"];
-  return (
-    firstOf(
-      !types.includes(type) && `thinking: Input tag '${type}' does not match any of the expected tags`,
-      // docs: api/errors, "Thinking block no longer matches the conversation".
-      binding &&
-        !service.betas.includes(bindingBeta) &&
-        `thinking.${type}.block_binding: Extra inputs are not permitted`,
-      budget && type !== "enabled" && `thinking.${type}.budget_tokens: Extra inputs are not permitted`,
-      effort &&
-        !efforts.includes(effort) &&
-        "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
-    ) ?? (service.family === "adaptive" ? complaintAboutAdaptive(body, service) : complaintAboutBudget(body))
-  );
-}
-
 /**
- * docs: api/errors, "Extended thinking not supported" and "Thinking cannot be disabled". Other sampling than the default is refused with and
- * without thinking: pollinations/pollinations#11319.
+ * docs: api/errors, "Extended thinking not supported" and "Adaptive thinking not supported"; types, ThinkingConfigEnabled. The words:
+ * TauricResearch/TradingAgents#831, themaximalist/llm.js#30, quarkiverse/quarkus-langchain4j#1812. strict: other types than these exist.
  */
-function complaintAboutAdaptive(body: MessagesBody, { preserved }: Service): string | null {
-  const { temperature = 1, top_p = 1, top_k } = body;
-  const type = body.thinking?.type;
-  const set = temperature !== 1 ? "temperature" : top_p !== 1 ? "top_p" : top_k !== undefined ? "top_k" : "";
-  const refused = type === "enabled" || type === "between_tools" || (type === "disabled" && preserved);
+function complaintAboutThinkingParameters(
+  { thinking, output_config, max_tokens }: MessagesBody,
+  { family }: Service,
+): string | null {
+  const { type, budget_tokens: budget } = thinking ?? {};
+  const effort = output_config?.effort;
+  const isBudget = family === "budget";
   return firstOf(
-    refused &&
-      `"thinking.type.${type}" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`,
-    set && `\`${set}\` is deprecated for this model.`,
-  );
-}
-
-/**
- * docs: api/errors, "Adaptive thinking not supported"; types, ThinkingConfigEnabled. The words: TauricResearch/TradingAgents#831,
- * themaximalist/llm.js#30, zotero-rag/zotero-rag#227, MartialBE/one-hub#529, quarkiverse/quarkus-langchain4j#1812. `top_p`: Kiln-AI/Kiln#1479.
- */
-function complaintAboutBudget({
-  thinking,
-  output_config,
-  max_tokens,
-  ...sampling
-}: MessagesBody): string | null {
-  const { type, budget_tokens: budget = 0 } = thinking ?? {};
-  const { temperature = 1, top_p = 1, top_k } = sampling;
-  return firstOf(
-    type === "adaptive" && "adaptive thinking is not supported on this model",
-    type === "between_tools" && '"thinking.type.between_tools" is not supported for this model.',
-    output_config?.effort && "This model does not support the effort parameter.",
-    ...(type === "enabled"
-      ? [
-          budget < 1024 && "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
-          budget >= max_tokens && "`max_tokens` must be greater than `thinking.budget_tokens`.",
-          temperature !== 1 && "`temperature` may only be set to 1 when thinking is enabled.",
-          top_k !== undefined && "`top_k` must be unset when thinking is enabled.",
-          top_p < 0.95 && "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.",
-        ]
-      : []),
+    ![undefined, "enabled", "adaptive"].includes(type) &&
+      `thinking: Input tag '${type}' does not match any of the expected tags`,
+    budget && type !== "enabled" && `thinking.${type}.budget_tokens: Extra inputs are not permitted`,
+    effort &&
+      !efforts.includes(effort) &&
+      "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
+    !isBudget &&
+      type === "enabled" &&
+      `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`,
+    isBudget && type === "adaptive" && "adaptive thinking is not supported on this model",
+    isBudget && effort && "This model does not support the effort parameter.",
+    type === "enabled" &&
+      !(Number(budget) >= 1024) &&
+      "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
+    type === "enabled" &&
+      Number(budget) >= max_tokens &&
+      "`max_tokens` must be greater than `thinking.budget_tokens`.",
   );
 }
 
 /** types, Tool. The words: BerriAI/litellm#26788, tailcallhq/forgecode#892. */
-function complaintAboutTools(body: MessagesBody, service: Service): string | null {
+function complaintAboutTools(body: MessagesBody): string | null {
   const { tools = [], tool_choice: choice } = body;
   const called = body.messages.some(({ content }) =>
     blocksOf(content).some(({ type }) => type.startsWith("tool_")),
   );
-  const forces = choice?.type === "any" || choice?.type === "tool";
   return (
     firstIn(tools, (tool, index) =>
       firstOf(
@@ -267,18 +206,10 @@ function complaintAboutTools(body: MessagesBody, service: Service): string | nul
       called &&
         tools.length === 0 &&
         "Requests which include `tool_use` or `tool_result` blocks must define tools.",
-      // docs: api/errors, "Forced tool use not supported".
-      forces && service.preserved && 'tool_choice: type "tool" and "any" are not supported for this model.',
-      // docs: build-with-claude/thinking-tool-workflows; adaptive thinking supports it. The words: mastra-ai/mastra#7507.
-      forces &&
-        body.thinking?.type === "enabled" &&
-        "Thinking may not be enabled when tool_choice forces tool use.",
-      forces &&
-        tools.length === 0 &&
-        `tool_choice.${choice.type} may only be specified while providing tools`,
-      choice?.type === "tool" &&
-        !tools.some(({ name }) => name === choice.name) &&
-        `Tool '${choice.name}' not found in provided tools`,
+      // strict: some models can be forced to call a tool.
+      choice &&
+        choice.type !== "none" &&
+        `tool_choice: type "${choice.type}" is not supported for this model.`,
     )
   );
 }
@@ -369,23 +300,6 @@ function complaintAboutBlock(block: ClaudeBlock, role: string, place: string): s
   );
 }
 
-/** docs: api/migration-2026-10-21. The service's words are not known. */
-const complaintAboutDocuments = (messages: ClaudeMessage[]) =>
-  firstIn(messages, ({ role, content }, index) =>
-    firstIn(blocksOf(content), ({ type, citations }, at) =>
-      firstOf(
-        role === "assistant" &&
-          type === "document" &&
-          `messages.${index}.content.${at}: \`document\` blocks are not permitted in \`assistant\` messages`,
-        role === "user" &&
-          type === "text" &&
-          Array.isArray(citations) &&
-          citations.length > 0 &&
-          `messages.${index}.content.${at}.text.citations: not permitted in \`user\` messages`,
-      ),
-    ),
-  );
-
 /**
  * docs: agents-and-tools/tool-use/handle-tool-calls. The words: anthropics/claude-code#5989 and #13460, trycua/cua#524,
  * vectorize-io/hindsight#4250. A result behind another block does not count as "immediately after".
@@ -424,16 +338,8 @@ function complaintAboutCalls(messages: ClaudeMessage[]): string | null {
   return null;
 }
 
-/** An entry of `input_transformations`. beta types, BetaThinkingDroppedInputTransformation. */
-export interface DroppedThinking {
-  type: "thinking_dropped";
-  path: string;
-  reason: "model_binding_mismatch" | "prefix_binding_mismatch";
-}
-
 interface SentBack {
   complaint: string | null;
-  dropped: DroppedThinking[];
   /** The last thought that the model sees. */
   last: Thought | null;
 }
@@ -446,40 +352,27 @@ interface SentBack {
  * message only; a client that sends back all it was given never finds out.
  */
 export function thoughtsSentBack(body: MessagesBody, service: Service): SentBack {
-  const sentBack: SentBack = { complaint: null, dropped: [], last: null };
-  const drops = body.thinking?.block_binding?.prefix_mismatch_behavior === "drop_block";
+  const sentBack: SentBack = { complaint: null, last: null };
   for (const [index, message] of body.messages.entries()) {
     const blocks = blocksOf(message.content);
-    const pathOf = (at: number) => `messages.${index}.content.${at}`;
     for (let at = 0; at < blocks.length; at++) {
       const block = blocks[at] as ClaudeBlock;
       if (!isThinking(block)) continue;
-      const refuse = (why: string, where = at) => ({ ...sentBack, complaint: `${pathOf(where)}: ${why}` });
-      const drop = (where: number, of: "model" | "prefix") =>
-        sentBack.dropped.push({
-          type: "thinking_dropped",
-          path: pathOf(where),
-          reason: `${of}_binding_mismatch`,
-        });
+      const refuse = (why: string, where = at) => ({
+        ...sentBack,
+        complaint: `messages.${index}.content.${where}: ${why}`,
+      });
       const invalid = `Invalid \`${block.type === "thinking" ? "signature" : "data"}\` in \`${block.type}\` block`;
       const thought = service.thoughts.get(block.signature ?? block.data ?? "");
-      if (!thought?.blocks.some((one) => sameBlock(one, block))) return refuse(invalid);
-      if (thought.model !== body.model) {
-        // vybestack/llxprt-code#2335 (2026-07) was refused; docs (2026-10) say that the block is dropped without an error.
-        if (service.otherModels === "refuse") return refuse(invalid);
-        drop(at, "model");
-        continue;
-      }
+      // vybestack/llxprt-code#2335; strict: since September 2026 the thinking of another model is dropped without an error.
+      if (thought?.model !== body.model || !thought.blocks.some((one) => sameBlock(one, block)))
+        return refuse(invalid);
       const changed = thought.blocks.findIndex((one, offset) => !sameBlock(one, blocks[at + offset]));
       if (changed >= 0) return refuse(modified, at + changed);
-      const chained = sentBack.last === null || thought.before === sentBack.last;
-      const broken = sentBack.dropped.some(({ reason }) => reason === "prefix_binding_mismatch");
-      if (!service.preserved || (!broken && chained && prefixBefore(body, index, at) === thought.prefix)) {
-        sentBack.last = thought;
-      } else if (!drops) return refuse(boundElsewhere(service));
-      else
-        for (const [offset, one] of thought.blocks.entries())
-          if (isThinking(one)) drop(at + offset, "prefix");
+      const isChained = sentBack.last === null || thought.before === sentBack.last;
+      if (service.preserved && !(isChained && prefixBefore(body, index, at) === thought.prefix))
+        return refuse(boundElsewhere);
+      sentBack.last = thought;
       at += thought.blocks.length - 1;
     }
   }
@@ -490,8 +383,8 @@ const modified =
   "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.";
 
 /** docs: build-with-claude/thinking-troubleshooting, "A 400 error says a thinking block signature is invalid". */
-const boundElsewhere = ({ betas }: Service) =>
-  `Invalid \`signature\` in \`thinking\` block. The block is bound to a different conversation. Remove the block, or set \`thinking.block_binding.prefix_mismatch_behavior\` to "drop_block".${betas.includes(bindingBeta) ? "" : ` That setting requires the \`${bindingBeta}\` value in the \`anthropic-beta\` header.`}`;
+const boundElsewhere =
+  "Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block.";
 
 /** A client may drop the keys that say nothing (`citations: null`, `caller`) and add `cache_control`. */
 function sameBlock(given: ClaudeBlock, back: ClaudeBlock | undefined): boolean {
@@ -538,63 +431,30 @@ function complaintAboutStart({ thinking, messages }: MessagesBody, { family }: S
 
 /** A place in the prompt that the cache knows. */
 export interface Position {
-  path: string;
   /** A role for what is in a message. */
   part: string;
   block: ClaudeBlock | ClaudeTool;
-  mark: CacheControl | null;
+  isMarked: boolean;
 }
 
-/** In the order of the prompt. Marks inside a tool result count as its own. docs: build-with-claude/prompt-caching, "Explicit cache breakpoints". */
-export function positions(body: MessagesBody): Position[] {
-  const found: Position[] = [];
-  const add = (part: string, path: string, block: ClaudeBlock | ClaudeTool) => {
-    const inner = Array.isArray(block.content) ? (block.content as ClaudeBlock[]) : [];
-    const mark = block.cache_control ?? inner.findLast((one) => one.cache_control)?.cache_control ?? null;
-    found.push({ path, part, block, mark });
-  };
-  for (const [i, tool] of (body.tools ?? []).entries()) add("tools", `tools.${i}`, tool);
-  for (const [i, block] of blocksOf(body.system).entries()) add("system", `system.${i}`, block);
-  for (const [i, { content }] of body.messages.entries()) {
-    for (const [j, block] of blocksOf(content).entries())
-      add("messages", `messages.${i}.content.${j}`, block);
-  }
-  const target = found.findLast(markable);
-  if (body.cache_control && target) target.mark ??= body.cache_control;
-  return found;
+/** In the order of the prompt. docs: build-with-claude/prompt-caching, "Explicit cache breakpoints". */
+export function positions({ tools = [], system, messages }: MessagesBody): Position[] {
+  const of = (part: string, blocks: readonly (ClaudeBlock | ClaudeTool)[]) =>
+    blocks.map((block): Position => ({ part, block, isMarked: block.cache_control !== undefined }));
+  return [
+    ...of("tools", tools),
+    ...of("system", blocksOf(system)),
+    ...messages.flatMap(({ content }) => of("messages", blocksOf(content))),
+  ];
 }
 
-/** docs, "Automatic caching": the mark of the whole request goes to the last block that can have one. */
-const markable = ({ block }: Position) => !isThinking(block as ClaudeBlock) && block.text !== "";
-
-/** tghamm/Anthropic.SDK#50, headroomlabs-ai/headroom#2939; docs: build-with-claude/prompt-caching. */
+/** tghamm/Anthropic.SDK#50. strict: a mark can have a time to live, the whole request a mark, and a block inside a result, too. */
 function complaintAboutCacheControl(body: MessagesBody): string | null {
-  const marks = positions(body).flatMap(({ path, block, mark }) => {
-    const inner = Array.isArray(block.content) ? (block.content as ClaudeBlock[]) : [];
-    const own = [...inner, block].flatMap((one) => one.cache_control ?? []);
-    return (own.length === 0 && mark ? [mark] : own).map(({ type, ttl = "5m" }) => ({ path, type, ttl }));
-  });
-  const short = marks.findIndex(({ ttl }) => ttl === "5m");
-  const { ttl: whole = "5m" } = body.cache_control ?? {};
-  const { ttl: own = "5m" } = positions(body).findLast(markable)?.mark ?? {};
-  return (
-    firstIn(marks, ({ path, type, ttl }, index) =>
-      firstOf(
-        type !== "ephemeral" && `${path}.cache_control: Input should be 'ephemeral'`,
-        ttl !== "5m" && ttl !== "1h" && `${path}.cache_control.ephemeral.ttl: Input should be '5m' or '1h'`,
-        ttl === "1h" &&
-          short >= 0 &&
-          short < index &&
-          `${path}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: \`tools\`, \`system\`, \`messages\`.`,
-      ),
-    ) ??
-    firstOf(
-      // vellum-ai/vellum-assistant#23414.
-      body.cache_control &&
-        whole !== own &&
-        `Top-level cache_control has ttl='${whole}' but the target block already has cache_control with ttl='${own}'`,
-      marks.length > 4 && `A maximum of 4 blocks with cache_control may be provided. Found ${marks.length}.`,
-    )
+  const marks = positions(body).filter(({ isMarked }) => isMarked);
+  const isPlain = ({ block }: Position) => isDeepStrictEqual(block.cache_control, { type: "ephemeral" });
+  return firstOf(
+    !marks.every(isPlain) && "cache_control: Input should be 'ephemeral'",
+    marks.length > 4 && `A maximum of 4 blocks with cache_control may be provided. Found ${marks.length}.`,
   );
 }
 

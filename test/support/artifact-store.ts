@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenHere } from "./local-server.ts";
 
 /** The store that GitHub redirects downloads of artifacts to: a server of its own, on another origin. */
 export interface ArtifactStore extends AsyncDisposable {
@@ -17,14 +17,10 @@ export async function startArtifactStore(): Promise<ArtifactStore> {
     const file = files[Number(/^\/(\d+)\?sig=/.exec(url)?.[1] ?? -1)];
     response.writeHead(file ? 200 : 403, { "content-type": "application/zip" }).end(file);
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as AddressInfo;
+  const { port, origin, close } = await listenHere(server);
   return {
     ...{ port, requests },
-    keep: (file) => `http://127.0.0.1:${port}/${files.push(file) - 1}?sig=canary-of-the-address`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    },
+    keep: (file) => `${origin}/${files.push(file) - 1}?sig=canary-of-the-address`,
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Ajv } from "ajv";
 import type { EventJson } from "../../src/report/event.ts";
+import { listenHere } from "./local-server.ts";
 
 const schema = join(import.meta.dirname, "../../docs/event.schema.json");
 const validate = new Ajv({ allErrors: true }).compile(JSON.parse(readFileSync(schema, "utf8")));
@@ -50,10 +50,9 @@ export async function startEventReceiver(
     answer(response, received.length);
     for (const look of watchers) look();
   });
-  server.listen(0, "127.0.0.1");
-  await new Promise((listening) => server.once("listening", listening));
+  const { origin, close } = await listenHere(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/a-secret-path`,
+    url: `${origin}/a-secret-path`,
     ...{ received, complaints },
     async until(enough) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -63,11 +62,7 @@ export async function startEventReceiver(
       await promise;
       watchers.delete(look);
     },
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise((done) => server.close(done));
-      server.closeAllConnections();
-      await closed;
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -13,25 +13,25 @@ export class Sentinel implements Disposable {
   readonly folder = new TempFolder("hostile");
   /** Path of the program. */
   readonly command = join(this.folder.path, "attack.sh");
-  readonly #said = join(this.folder.path, "executed");
+  readonly #note = join(this.folder.path, "executed");
 
   constructor() {
-    writeFileSync(this.command, `#!/bin/sh\necho "$0 $*" >> '${this.#said}'\ncat\n`);
+    writeFileSync(this.command, `#!/bin/sh\necho "$0 $*" >> '${this.#note}'\ncat\n`);
     chmodSync(this.command, 0o755);
   }
 
   /** How the program was started; "nothing ran" if it was not. */
-  get said(): string {
-    return existsSync(this.#said) ? readFileSync(this.#said, "utf8") : "nothing ran";
+  get starts(): string {
+    return existsSync(this.#note) ? readFileSync(this.#note, "utf8") : "nothing ran";
   }
 
   /** The file that the program writes, for attacks that write files themselves. */
   get file(): string {
-    return this.#said;
+    return this.#note;
   }
 
   forget(): void {
-    rmSync(this.#said, { force: true });
+    rmSync(this.#note, { force: true });
   }
 
   [Symbol.dispose](): void {
@@ -91,7 +91,7 @@ export async function everyWay(
   const { place, release } = await server.checkout({ head: headSha, base: baseSha });
   await check(place);
   await release();
-  expect(sentinel.said).toBe("nothing ran");
+  expect(sentinel.starts).toBe("nothing ran");
 }
 
 async function checkLocally(repo: GitRepo, check: (place: RevisionPlace) => Promise<void>): Promise<void> {

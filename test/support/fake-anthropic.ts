@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import {
-  bindingBeta,
   type ClaudeBlock,
   complaintAbout,
   isThinking,
@@ -15,9 +13,9 @@ import {
   thoughtsSentBack,
   tokensOf,
   unmarked,
-  versions,
 } from "./anthropic-request-rules.ts";
 import { type FakeFault, type FakeTurn, sendFault, sendJson } from "./fake-openai.ts";
+import { listenHere } from "./local-server.ts";
 
 export type { ClaudeBlock, ClaudeMessage, ClaudeTool, MessagesBody } from "./anthropic-request-rules.ts";
 
@@ -54,14 +52,10 @@ export interface FakeAnthropicOptions {
    * before it changed, a tool cannot be forced, and thinking cannot be turned off. Default false.
    */
   preserved?: boolean;
-  /** What happens to thinking of another model. The service refused it, and drops it since September 2026. Default "refuse". */
-  otherModels?: "refuse" | "drop";
   /** The context window. Default 200,000. */
   contextTokens?: number;
   /** The largest `max_tokens`. Default 64,000. */
   mostOutputTokens?: number;
-  /** Shorter prefixes are not cached; 512 to 4,096 on the service. Default 0. */
-  leastCachedTokens?: number;
 }
 
 export interface FakeClaudeRequest {
@@ -114,13 +108,7 @@ export async function startFakeAnthropic(options: FakeAnthropicOptions): Promise
       if (!response.headersSent) sendError(response, 400, "invalid_request_error", `script failed: ${error}`);
     });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const close = () =>
-    new Promise<void>((closed) => {
-      server.close(() => closed());
-      server.closeAllConnections();
-    });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { origin: url, close } = await listenHere(server);
   const { requests, complaints } = served;
   return { url, requests, complaints, close, [Symbol.asyncDispose]: close };
 }
@@ -159,10 +147,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, served
   if ((headers["x-api-key"] ?? headers.authorization?.replace(/^Bearer /, "")) !== key) {
     return sendError(response, 401, "authentication_error", "invalid x-api-key");
   }
-  const asked = headers["anthropic-version"];
-  const version = versions.find((one) => one === asked);
-  if (asked === undefined) return refuse("anthropic-version: header is required");
-  if (version === undefined) return refuse(`anthropic-version: "${asked}" is not a valid version`);
+  // docs: api/versioning. strict: older versions answer, too.
+  const version = headers["anthropic-version"];
+  if (version !== "2026-10-21") return refuse(`anthropic-version: "${version}" is not a valid version`);
   if (asksModels) return sendModels(response, path, options);
   // docs: api/errors, "Request size limits".
   if (raw.length > 32 * 2 ** 20) {
@@ -173,14 +160,11 @@ async function handle(request: IncomingMessage, response: ServerResponse, served
   if (typeof body !== "object" || body === null) return refuse("The request body is not valid JSON.");
   if (raw.includes(key)) return refuse("The request body holds the key.");
   const service: Service = {
-    version,
     family: options.family ?? "adaptive",
     mostOutputTokens: options.mostOutputTokens ?? 64_000,
     contextTokens: options.contextTokens ?? 200_000,
     preserved: options.preserved ?? false,
-    otherModels: options.otherModels ?? "refuse",
     thoughts: served.thoughts,
-    betas: String(headers["anthropic-beta"] ?? "").split(/\s*,\s*/),
   };
   const complaint = complaintAbout(body, service);
   if (complaint) return refuse(complaint);
@@ -217,7 +201,7 @@ const stopReasons: Record<string, string> = {
 function message(body: MessagesBody, turn: ClaudeTurn, n: number, served: Served, service: Service) {
   const asked = turn.stop_reason ?? (turn.finish_reason ? stopReasons[turn.finish_reason] : undefined);
   const stop = asked ?? (turn.tool_calls?.length ? "tool_use" : "end_turn");
-  const { dropped, last } = thoughtsSentBack(body, service);
+  const { last } = thoughtsSentBack(body, service);
   const thoughts = thinks(body, service) ? thoughtBlocks(body, turn, n, served.options) : [];
   const content: ClaudeBlock[] = [
     ...thoughts,
@@ -245,16 +229,14 @@ function message(body: MessagesBody, turn: ClaudeTurn, n: number, served: Served
     stop_sequence: null,
     stop_details: stop === "refusal" ? refusal : null,
     ...(turn.usage === null ? {} : { usage: usageOf(body, content, turn, served) }),
-    ...(service.betas.includes(bindingBeta) ? { input_transformations: dropped } : {}),
   };
 }
 
 const thinks = ({ thinking }: MessagesBody, { family }: Service) =>
-  family === "adaptive" ? thinking?.type !== "disabled" : thinking?.type === "enabled";
+  family === "adaptive" || thinking?.type === "enabled";
 
-/** docs: build-with-claude/thinking, "Controlling thinking display": newer models leave the text empty unless they are asked for it. */
+/** docs: build-with-claude/thinking, "Controlling thinking display": newer models leave the text empty. */
 function thoughtBlocks(body: MessagesBody, turn: ClaudeTurn, n: number, options: FakeAnthropicOptions) {
-  const shown = body.thinking?.display ?? (options.family === "budget" ? "summarized" : "omitted");
   const opaque = (...of: unknown[]) =>
     createHash("sha512")
       .update(JSON.stringify([options.apiKey, body.model, n, ...of]))
@@ -263,16 +245,13 @@ function thoughtBlocks(body: MessagesBody, turn: ClaudeTurn, n: number, options:
     ...(turn.thinking ?? []).map(
       (text, index): ClaudeBlock => ({
         type: "thinking",
-        thinking: shown === "omitted" ? "" : text,
+        thinking: options.family === "budget" ? text : "",
         signature: opaque("thinking", index, text),
       }),
     ),
     ...Array.from(
       { length: turn.redacted ?? 0 },
-      (_, index): ClaudeBlock => ({
-        type: "redacted_thinking",
-        data: opaque("redacted", index),
-      }),
+      (_, index): ClaudeBlock => ({ type: "redacted_thinking", data: opaque("redacted", index) }),
     ),
   ];
 }
@@ -292,9 +271,9 @@ function inputOf(
 /**
  * Usage as the real cache makes it. docs: build-with-claude/prompt-caching, "How automatic prefix checking works": an entry is written at each
  * mark, and the longest is read that an earlier request wrote at one of the 20 positions up to a mark. A run of calls or results is one
- * position. Thinking, effort and the tool choice are part of the messages' prefix; the time to live is not modelled.
+ * position. Thinking, effort and the tool choice are part of the messages' prefix. Neither a time to live nor a least length is modelled.
  */
-function usageOf(body: MessagesBody, content: ClaudeBlock[], turn: ClaudeTurn, { cached, options }: Served) {
+function usageOf(body: MessagesBody, content: ClaudeBlock[], turn: ClaudeTurn, { cached }: Served) {
   const thinkingTokens = tokensOf(
     content.filter(isThinking).concat(turn.thinking?.map((text) => ({ type: text })) ?? []),
   );
@@ -308,13 +287,12 @@ function usageOf(body: MessagesBody, content: ClaudeBlock[], turn: ClaudeTurn, {
   };
   if (turn.usage) {
     const { prompt_tokens: all, cached_tokens: read = 0 } = turn.usage;
-    return { input_tokens: all - read, ...cacheFields(0, 0, read), ...rest };
+    return { input_tokens: all - read, ...cacheFields(0, read), ...rest };
   }
-  const least = options.leastCachedTokens ?? 0;
   const settings = JSON.stringify([body.thinking, body.output_config?.effort, body.tool_choice]);
   const total = promptTokens(body);
   let [text, hash, step, kind] = ["", body.model, 0, ""];
-  const steps = positions(body).map(({ part, block, mark }) => {
+  const steps = positions(body).map(({ part, block, isMarked }) => {
     const inMessage = part !== "tools" && part !== "system";
     const type = inMessage ? String(block.type) : part;
     if (type !== kind || !type.startsWith("tool_")) step++;
@@ -324,9 +302,9 @@ function usageOf(body: MessagesBody, content: ClaudeBlock[], turn: ClaudeTurn, {
       .update(JSON.stringify([hash, part, inMessage && settings, unmarked(block)]))
       .digest("hex");
     const tokens = Math.min(total, Math.ceil(text.length / 4));
-    return { step, hash, tokens, ttl: mark ? (mark.ttl ?? "5m") : null };
+    return { step, hash, tokens, isMarked };
   });
-  const marked = steps.filter(({ ttl, tokens }) => ttl !== null && tokens >= least);
+  const marked = steps.filter(({ isMarked }) => isMarked);
   const hit = steps.findLast(
     (one) =>
       cached.has(one.hash) && marked.some((mark) => mark.step >= one.step && mark.step - one.step < 20),
@@ -334,53 +312,23 @@ function usageOf(body: MessagesBody, content: ClaudeBlock[], turn: ClaudeTurn, {
   for (const mark of marked) cached.add(mark.hash);
   const read = hit?.tokens ?? 0;
   const written = Math.max(read, marked.at(-1)?.tokens ?? 0);
-  const long = Math.max(read, marked.findLast(({ ttl }) => ttl === "1h")?.tokens ?? 0) - read;
-  return { input_tokens: total - written, ...cacheFields(long, written - read - long, read), ...rest };
+  return { input_tokens: total - written, ...cacheFields(written - read, read), ...rest };
 }
 
-const cacheFields = (long: number, short: number, read: number) => ({
-  cache_creation: { ephemeral_1h_input_tokens: long, ephemeral_5m_input_tokens: short },
-  cache_creation_input_tokens: long + short,
+const cacheFields = (written: number, read: number) => ({
+  cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: written },
+  cache_creation_input_tokens: written,
   cache_read_input_tokens: read,
 });
 
-/** types, ModelInfo. */
+/** Of types, ModelInfo, what a client of ours could read. */
 function sendModels(response: ServerResponse, path: string, options: FakeAnthropicOptions) {
   const names = options.models ?? ["claude-fake"];
   const [, , , name] = path.split("/").map(decodeURIComponent);
-  const adaptive = (options.family ?? "adaptive") === "adaptive";
-  const can = (supported: boolean) => ({ supported });
-  const levels = Object.fromEntries(
-    ["low", "medium", "high", "xhigh", "max"].map((level) => [level, can(adaptive)]),
-  );
   const info = (id: string) => ({
-    ...{ id, type: "model", display_name: id, created_at: "2026-01-01T00:00:00Z", line: null },
-    ...{ lifecycle: "active", deprecated_at: null, retires_at: null },
+    ...{ id, type: "model", display_name: id, created_at: "2026-01-01T00:00:00Z" },
     max_input_tokens: options.contextTokens ?? 200_000,
     max_tokens: options.mostOutputTokens ?? 64_000,
-    capabilities: {
-      ...{ batch: can(false), citations: can(false), code_execution: can(false), image_input: can(false) },
-      ...{ pdf_input: can(false), structured_outputs: can(false) },
-      context_management: {
-        ...{
-          ...can(false),
-          clear_thinking_20251015: null,
-          clear_tool_uses_20250919: null,
-          compact_20260112: null,
-        },
-      },
-      server_tools: { ...can(false), code_execution: can(false), web_search: can(false) },
-      effort: { ...can(adaptive), ...levels },
-      thinking: {
-        ...can(true),
-        types: {
-          adaptive: can(adaptive),
-          enabled: can(!adaptive),
-          disabled: can(!options.preserved),
-          between_tools: can(false),
-        },
-      },
-    },
   });
   if (name === undefined) {
     const ends = { has_more: false, first_id: names[0] ?? null, last_id: names.at(-1) ?? null };

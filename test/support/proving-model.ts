@@ -45,12 +45,10 @@ export const emptyCart = {
     "src/cart.js": "export function total(prices) {\n  return prices.reduce((sum, one) => sum + one);\n}\n",
   },
   finding: {
-    ...{
-      path: "src/cart.js",
-      side: "RIGHT",
-      line: 2,
-      quote: "  return prices.reduce((sum, one) => sum + one);",
-    },
+    path: "src/cart.js",
+    side: "RIGHT",
+    line: 2,
+    quote: "  return prices.reduce((sum, one) => sum + one);",
     ...{ severity: "high", category: "correctness", confidence: 0.9 },
     title: "An empty cart has no total",
     body: "total([]) throws, and callers show the cart before anything is in it.",

@@ -159,14 +159,12 @@ async function tellStory(run: Run, id: string): Promise<void> {
     ],
   });
   const page = sampleFinding({
-    ...{
-      id: "f2",
-      path: "src/orders/export.ts",
-      line: 28,
-      severity: "medium",
-      suggestion: null,
-      confidence: 0.8,
-    },
+    id: "f2",
+    path: "src/orders/export.ts",
+    line: 28,
+    severity: "medium",
+    suggestion: null,
+    confidence: 0.8,
     ...{ quote: "  while (page < pages) {", title: "The last page of orders is never read" },
     body: "Pages are numbered from 1, so the loop ends before page `pages` is read. Exports with more than one page lack up to 100 orders.",
     ...{ verification: "uncertain", verification_note: "The tests have exports of one page only." },

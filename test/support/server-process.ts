@@ -63,7 +63,7 @@ async function startProcess(
   const killNow = () => child.kill("SIGKILL");
   process.once("exit", killNow);
   exited.finally(() => process.off("exit", killNow));
-  const { log, told } = await ready(child, sign);
+  const { log, port } = await ready(child, sign);
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
     await exited;
@@ -73,7 +73,7 @@ async function startProcess(
     killNow();
     await exited;
   };
-  const url = `http://127.0.0.1:${told}`;
+  const url = `http://127.0.0.1:${port}`;
   return {
     url,
     webhookUrl: `${url}/api/github/webhooks`,
@@ -86,17 +86,17 @@ async function startProcess(
 }
 
 /** Resolves to the number in the log line that matches `sign`; rejects with the log if the process ends or stays silent. */
-async function ready(child: ChildProcess, sign: RegExp): Promise<{ log(): string; told: number }> {
-  const { promise, resolve: tell, reject } = Promise.withResolvers<number>();
+async function ready(child: ChildProcess, sign: RegExp): Promise<{ log(): string; port: number }> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
   let log = "";
   let isReady = false;
   const note = (chunk: Buffer) => {
     log += chunk.toString("utf8");
     // A server may write megabytes after that.
-    const told = isReady ? undefined : sign.exec(log)?.[1];
-    if (told === undefined) return;
+    const port = isReady ? undefined : sign.exec(log)?.[1];
+    if (port === undefined) return;
     isReady = true;
-    tell(Number(told));
+    resolve(Number(port));
   };
   child.stdout?.on("data", note);
   child.stderr?.on("data", note);
@@ -106,6 +106,6 @@ async function ready(child: ChildProcess, sign: RegExp): Promise<{ log(): string
     child.kill("SIGKILL");
     reject(new Error(`The process did not say ${sign}:\n${log}`));
   }, PATIENCE_MS);
-  const told = await promise.finally(() => clearTimeout(timer));
-  return { log: () => log, told };
+  const port = await promise.finally(() => clearTimeout(timer));
+  return { log: () => log, port };
 }

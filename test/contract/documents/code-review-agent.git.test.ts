@@ -25,7 +25,7 @@ const changed = [
 ];
 
 describe("the document of the code review agent", () => {
-  it("context: repo_path, target_branch and changed_files", async () => {
+  it("The context has repo_path, target_branch and changed_files", async () => {
     const { context, workspace } = tools.reading();
     expect(await reviewContext(context)).toMatchObject({
       repo_path: workspace.root,
@@ -34,7 +34,7 @@ describe("the document of the code review agent", () => {
     });
   });
 
-  it("changed_files: takes nothing, and answers the whole change", async () => {
+  it("changed_files takes nothing and lists the whole change", async () => {
     const files = await call<FileChange[]>("changed_files");
     expect(files.map(({ path }) => path)).toEqual(changed);
     expect(files.find(({ path }) => path === "src/app.py")).toMatchObject({
@@ -45,7 +45,7 @@ describe("the document of the code review agent", () => {
     });
   });
 
-  it("get_commit_messages: max_commits", async () => {
+  it("get_commit_messages takes max_commits", async () => {
     const commits = await call<{ message: string }[]>("get_commit_messages");
     expect(commits.map(({ message }) => message)).toEqual(["Second", "Say hello\n\nWith a body."]);
     expect(await call("get_commit_messages", { max_commits: 1 })).toEqual([
@@ -58,7 +58,7 @@ describe("the document of the code review agent", () => {
     ]);
   });
 
-  it("diff_file: file_path", async () => {
+  it("diff_file takes file_path", async () => {
     const diff = await call<FileDiffOutput>("diff_file", { file_path: "src/app.py" });
     expect(diff).toMatchObject({
       file_path: "src/app.py",
@@ -72,14 +72,14 @@ describe("the document of the code review agent", () => {
     expect(diff.diff).toContain("\n-line 3\n+def hello():\n");
   });
 
-  it("diff_file: context_lines", async () => {
+  it("diff_file takes context_lines", async () => {
     const at = async (context_lines: number) =>
       (await call<FileDiffOutput>("diff_file", { file_path: "src/app.py", context_lines })).diff;
     expect(await at(0)).toContain("\n@@ -3 +3 @@");
     expect(await at(1)).toContain("\n line 2\n-line 3\n+def hello():\n line 4\n@@ ");
   });
 
-  it("diff_file: start_hunk", async () => {
+  it("diff_file takes start_hunk", async () => {
     const { diff, returned_hunks } = await call<FileDiffOutput>("diff_file", {
       file_path: "src/app.py",
       start_hunk: 2,
@@ -91,7 +91,7 @@ describe("the document of the code review agent", () => {
     ]);
   });
 
-  it("diff_file: end_hunk", async () => {
+  it("diff_file takes end_hunk", async () => {
     const { diff, returned_hunks } = await call<FileDiffOutput>("diff_file", {
       file_path: "src/app.py",
       end_hunk: 1,
@@ -103,7 +103,7 @@ describe("the document of the code review agent", () => {
     ]);
   });
 
-  it("read_file_part: file_path", async () => {
+  it("read_file_part takes file_path", async () => {
     expect(await call<FileContent>("read_file_part", { file_path: "src/core/agent.ts" })).toMatchObject({
       file_path: "src/core/agent.ts",
       content: "1|export const agent = hello();",
@@ -113,12 +113,12 @@ describe("the document of the code review agent", () => {
     });
   });
 
-  it("read_file_part: start_line", async () => {
+  it("read_file_part takes start_line", async () => {
     const part = await call<FileContent>("read_file_part", { file_path: "src/app.py", start_line: 39 });
     expect(part).toMatchObject({ content: "39|line 39\n40|line 40", start_line: 39, end_line: 40 });
   });
 
-  it("read_file_part: end_line", async () => {
+  it("read_file_part takes end_line", async () => {
     const part = await call<FileContent>("read_file_part", { file_path: "src/app.py", end_line: 2 });
     expect(part).toMatchObject({
       content: "1|line 1\n2|line 2",
@@ -128,7 +128,7 @@ describe("the document of the code review agent", () => {
     });
   });
 
-  it("search_in_files: pattern", async () => {
+  it("search_in_files takes pattern", async () => {
     const [first] = await call<SearchMatch[]>("search_in_files", { pattern: "return hello\\(" });
     expect(first).toEqual({
       file_path: "src/core/agent.py",
@@ -138,7 +138,7 @@ describe("the document of the code review agent", () => {
     });
   });
 
-  it("search_in_files: file_pattern", async () => {
+  it("search_in_files takes file_pattern", async () => {
     const found = await call<SearchMatch[]>("search_in_files", {
       pattern: "hello",
       file_pattern: "*.{ts,yml}",
@@ -146,7 +146,7 @@ describe("the document of the code review agent", () => {
     expect(found.map(({ file_path }) => file_path)).toEqual([".config/settings.yml", "src/core/agent.ts"]);
   });
 
-  it("search_in_files: context_lines", async () => {
+  it("search_in_files takes context_lines", async () => {
     const sent = { pattern: "line 20$", path: "src/app.py" };
     const context = async (more: Record<string, unknown>) =>
       (await call<SearchMatch[]>("search_in_files", { ...sent, ...more }))[0]?.match_context.split("\n")
@@ -158,12 +158,12 @@ describe("the document of the code review agent", () => {
     ]).toEqual([5, 1, 9]);
   });
 
-  it("search_in_files: max_results", async () => {
+  it("search_in_files takes max_results", async () => {
     expect(await call<SearchMatch[]>("search_in_files", { pattern: "line" })).toHaveLength(50);
     expect(await call<SearchMatch[]>("search_in_files", { pattern: "line", max_results: 3 })).toHaveLength(3);
   });
 
-  it("list_files: directory", async () => {
+  it("list_files takes directory", async () => {
     expect(await call("list_files", { directory: "src" })).toEqual([
       "src/app.py",
       "src/core/agent.py",
@@ -172,7 +172,7 @@ describe("the document of the code review agent", () => {
     expect(await call<string[]>("list_files")).toContain("README.md");
   });
 
-  it("list_files: pattern", async () => {
+  it("list_files takes pattern", async () => {
     expect(await call("list_files", { pattern: "agent.*" })).toEqual([
       "src/core/agent.py",
       "src/core/agent.ts",
@@ -189,7 +189,7 @@ describe("the document of the code review agent", () => {
     ],
     ["a refused pattern", "search_in_files", { pattern: "(" }, /unclosed group/],
     ["a place outside", "list_files", { directory: "/etc" }, /outside the repository/],
-  ])("every tool: answers %s with an error that the model can act on", async (_, tool, sent, message) => {
+  ])("Every tool answers %s with an error that the model can act on", async (_, tool, sent, message) => {
     const { result, text } = await tools.reading().run(tool, sent);
     expect(result.status).toBe("error");
     expect(text).toMatch(message);

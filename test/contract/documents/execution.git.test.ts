@@ -44,7 +44,7 @@ async function call(sent: Record<string, unknown>) {
 }
 
 describe.skipIf(!sandbox)(`document 003, file system over backends${skipped}`, () => {
-  it("execute: command", async () => {
+  it("execute takes command", async () => {
     const { result } = await call({ command: "fail" });
     expect(result).toMatchObject({
       status: "success",
@@ -52,7 +52,7 @@ describe.skipIf(!sandbox)(`document 003, file system over backends${skipped}`, (
     });
   });
 
-  it("execute: timeout", async () => {
+  it("execute takes timeout", async () => {
     const { result } = await call({ command: "sleep 60", timeout: 2 });
     expect(result).toMatchObject({ status: "timeout", error: expect.stringContaining("begun") });
   });
@@ -62,12 +62,12 @@ describe.skipIf(!sandbox)(`document 003, file system over backends${skipped}`, (
 const inside = "/work";
 
 describe.skipIf(!sandbox)(`document 002, tool system${skipped}`, () => {
-  it("run_command: command", async () => {
+  it("run_command takes command", async () => {
     const { text } = await call({ command: "say hello" });
     expect(text).toBe("exit code 0\nhello");
   });
 
-  it("run_command: working_dir", async () => {
+  it("run_command takes working_dir", async () => {
     expect((await call({ command: "where a.txt" })).result).toMatchObject({
       output: { stdout: `${inside}\nhigh\n` },
     });
@@ -76,20 +76,20 @@ describe.skipIf(!sandbox)(`document 002, tool system${skipped}`, () => {
     });
   });
 
-  it("run_command: timeout", async () => {
+  it("run_command takes timeout", async () => {
     const { result } = await call({ command: "sleep 60", timeout: 1 });
     expect(result).toMatchObject({ status: "timeout", error: expect.stringMatching(/\b1 s\b/) });
     expect(toDefinition(runCommand).parameters).toMatchObject({ properties: { timeout: { default: 120 } } });
   });
 
-  it("run_command: env", async () => {
+  it("run_command takes env", async () => {
     const { result } = await call({ command: "show DEBUG", env: { DEBUG: "1 $HOME" } });
     expect(result).toMatchObject({ output: { stdout: "1 $HOME\n", exit_code: 0 } });
   });
 });
 
 describe("where a backend cannot run commands", () => {
-  it("execute: is not among the tools", () => {
+  it("A backend that cannot run commands has no execute", () => {
     const groups = [readingTools, reportingTools, changingTools, graphTools, journalTools];
     expect(groups.flat().map(({ name }) => name)).not.toContain("run_command");
     expect(commandTools.map(({ name }) => name)).toEqual(["run_command"]);

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => tools?.[Symbol.asyncDispose]());
 
 describe("the document of the knowledge agent", () => {
-  it("list_files: directory", async () => {
+  it("list_files takes directory", async () => {
     const list = (sent: Record<string, unknown>) =>
       tools.reading().output("list_files", { type: "any", depth: 1, ...sent });
     expect(await list({ directory: "src" })).toEqual(["src/app.py", "src/core"]);

@@ -27,7 +27,7 @@ async function log(sent: Record<string, unknown>, hasJournal = true) {
 }
 
 describe("the knowledge agent's log_work_product", () => {
-  it("log_work_product: content", async () => {
+  it("log_work_product takes content", async () => {
     const { result, notes } = await log({ content: "Moved to a unit of work." });
     expect(result).toMatchObject({
       status: "success",
@@ -41,7 +41,7 @@ describe("the knowledge agent's log_work_product", () => {
       });
   });
 
-  it("log_work_product: page_name", async () => {
+  it("log_work_product takes page_name", async () => {
     using folder = new TempFolder("pages");
     const vault = openLogseqVault(folder.path);
     const read = (name: string) => readFileSync(join(folder.path, "pages", `${name}.md`), "utf8");
@@ -56,13 +56,13 @@ describe("the knowledge agent's log_work_product", () => {
     expect((await log({ content: "x", page_name: "" })).result.status).toBe("error");
   });
 
-  it("log_work_product: page_name left out is the audit's own page", async () => {
+  it("log_work_product writes the audit's own page without page_name", async () => {
     const { notes } = await log({ content: "x" });
     expect(notes).toMatchObject([{ page: DEFAULT_PAGE }]);
     expect(DEFAULT_PAGE).toBe("hunkwise-audit");
   });
 
-  it("log_work_product: an error where nothing is on record", async () => {
+  it("log_work_product answers with an error if nothing is recorded", async () => {
     const { result } = await log({ content: "x" }, false);
     expect(result).toMatchObject({ status: "error", error: expect.stringContaining("on record") });
   });

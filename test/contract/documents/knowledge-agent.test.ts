@@ -34,7 +34,7 @@ async function ask(sent: Record<string, unknown>, port: GraphPort | undefined = 
 }
 
 describe("the knowledge agent's graph_rag_query", () => {
-  it("graph_rag_query: query", async () => {
+  it("graph_rag_query takes query", async () => {
     const { answer, text } = await ask({ query: "What is the project's testing strategy?" });
     expect(answer.nodes[0]).toMatchObject({ kind: "document", name: "Testing strategy" });
     const symbol = answer.nodes.find(({ name }) => name === "runContract");
@@ -45,7 +45,7 @@ describe("the knowledge agent's graph_rag_query", () => {
     expect(text).not.toContain("strategyPlan");
   });
 
-  it("graph_rag_query: k", async () => {
+  it("graph_rag_query takes k", async () => {
     const few = await ask({ query: "strategy", k: 1 });
     const more = await ask({ query: "strategy", k: 10 });
     const found = ({ nodes }: GraphAnswer) => nodes.filter(({ kind }) => kind !== "file").length;
@@ -54,7 +54,7 @@ describe("the knowledge agent's graph_rag_query", () => {
     expect((await ask({ query: "strategy", k: 5 })).answer).toEqual(standard.answer);
   });
 
-  it("graph_rag_query: an error in words where there is no index", async () => {
+  it("graph_rag_query answers with an error in words without an index", async () => {
     const broken = async () => {
       throw new AppError("data_folder_unusable", "Cannot use the index.");
     };

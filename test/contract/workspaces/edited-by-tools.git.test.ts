@@ -116,7 +116,7 @@ function requireApplicable(repo: GitRepo, commit: string, pages: readonly string
   }
 }
 
-it("whatever the changing tools do, the reading tools then answer as in a checkout of it, and git takes each page of its diff", {
+it("After any edits, the reading tools answer as in a checkout, and git applies each page of the diff", {
   timeout: long ? 1_800_000 : 300_000,
 }, async () => {
   const tally = { edits: 0, pages: 0 };

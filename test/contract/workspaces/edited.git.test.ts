@@ -17,7 +17,7 @@ const raw = (change: Change) =>
 
 const isPlain = (entry: TreeEntry | undefined) => entry === undefined || entry.mode.startsWith("100");
 
-it("an overlay edited to be a commit differs from the merge base as git says, and its patches make that commit", {
+it("An overlay edited to equal a commit has git's diff to the merge base, and patches that make that commit", {
   timeout: long ? 1_800_000 : 300_000,
 }, async () => {
   let compared = 0;
@@ -36,8 +36,8 @@ it("an overlay edited to be a commit differs from the merge base as git says, an
     expect([...(await overlay.tree("head")).values()]).toEqual([...head.values()]);
 
     const changes = await overlay.changes();
-    const told = ["diff", "--raw", "-z", "-M", "-l1000", "--no-abbrev", shas.mergeBase, shas.head];
-    expect(changes.map(raw)).toEqual(recordsOf(made.repo.bytes(told).toString("utf8")));
+    const args = ["diff", "--raw", "-z", "-M", "-l1000", "--no-abbrev", shas.mergeBase, shas.head];
+    expect(changes.map(raw)).toEqual(recordsOf(made.repo.bytes(args).toString("utf8")));
 
     // A text patch can hold only UTF-8.
     const sides = changes

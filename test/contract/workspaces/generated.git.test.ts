@@ -28,7 +28,7 @@ const query: fc.Arbitrary<SearchQuery> = fc.record({
 const dice = (asked: readonly SearchQuery[]) =>
   asked.reduce((sum, one) => sum + one.contextLines, 0) % 2 === 0;
 
-it("any search finds in git's objects and in a user's work tree what it finds in the checkout", {
+it("A search finds the same in git's objects, in a user's work tree and in the checkout", {
   timeout: long ? 1_800_000 : 300_000,
 }, async () => {
   let [found, lent] = [0, 0];

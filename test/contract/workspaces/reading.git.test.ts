@@ -44,51 +44,54 @@ const tools = [...new Set(oddCalls.map(([tool]) => tool))];
 const isAnswered = (kind: Kind, tool: string) => kind !== "overlay" || tool !== "get_commit_messages";
 
 describe.each(kinds.slice(1))("%s", (kind) => {
-  it.each(tools.filter((tool) => isAnswered(kind, tool)))("answers %s as the checkout does", async (tool) => {
-    for (const call of oddCalls.filter(([name]) => name === tool)) {
-      expect({ call, answer: await answer(opened.of(kind), call) }).toEqual({
-        call,
-        answer: await expectedOf(call),
-      });
-    }
-  });
+  it.each(tools.filter((tool) => isAnswered(kind, tool)))(
+    "The workspace answers %s as the checkout does",
+    async (tool) => {
+      for (const call of oddCalls.filter(([name]) => name === tool)) {
+        expect({ call, answer: await answer(opened.of(kind), call) }).toEqual({
+          call,
+          answer: await expectedOf(call),
+        });
+      }
+    },
+  );
 });
 
 describe.each(kinds)("%s", (kind) => {
   const search = (sent: Record<string, unknown>) =>
     toolsOn(opened.of(kind)).output<{ file_path: string }[]>("search_in_files", sent);
 
-  it("searches what git calls text to its end", async () => {
+  it("A search reads what git calls text to its end", async () => {
     const found = await search({ pattern: "needle behind", output_mode: "count" });
     expect(found).toEqual([{ file_path: "late.txt", count: 1 }]);
   });
 
-  it("says of lines that are not UTF-8 that they are decoded as Latin-1, of no others", async () => {
+  it("A search marks exactly the lines that are decoded as Latin-1", async () => {
     const noteOf = async (sent: Record<string, unknown>) => {
       const { result } = await toolsOn(opened.of(kind)).run("search_in_files", sent);
       return result.metadata.note ?? "";
     };
-    const said = /^Not UTF-8; decoded as Latin-1/;
-    expect(await noteOf({ pattern: "^caf", path: "latin.txt", context_lines: 0 })).toMatch(said);
-    expect(await noteOf({ pattern: "^é needle", path: "mixed.txt", context_lines: 1 })).toMatch(said);
+    const note = /^Not UTF-8; decoded as Latin-1/;
+    expect(await noteOf({ pattern: "^caf", path: "latin.txt", context_lines: 0 })).toMatch(note);
+    expect(await noteOf({ pattern: "^é needle", path: "mixed.txt", context_lines: 1 })).toMatch(note);
     expect(await noteOf({ pattern: "^é needle", path: "mixed.txt", context_lines: 0 })).toBe("");
   });
 
-  it("searches only files that are of the type and match the glob", async () => {
+  it("A search reads only files of the type that match the glob", async () => {
     expect(await search({ pattern: "needle", file_type: "py", file_pattern: "*.ts" })).toEqual([]);
   });
 
-  it("reads the beginning of files of any size, and of nothing else", async () => {
+  it("The workspace reads the beginning of files of any size, and of nothing else", async () => {
     expect(await opened.of(kind).headStart("latin.txt", 6)).toEqual({ text: "café n", encoding: "latin1" });
     await expect(opened.of(kind).headStart("module", 6)).rejects.toThrow();
   });
 
-  it("gives the bytes that git keeps", async () => {
+  it("The workspace returns the bytes that git keeps", async () => {
     const { oid } = (await opened.of(kind).tree("head")).get("mixed.txt")!;
     expect(await opened.of(kind).readBytes(oid)).toEqual(repo.bytes(["cat-file", "blob", oid]));
   });
 
-  it("ends a search when it is aborted", async () => {
+  it("An abort ends a search", async () => {
     const query = { pattern: "x", contextLines: 0, maxResults: 1, fixedString: true, ignoreCase: false };
     const rest = { wholeWord: false, invertMatch: false, mode: "content" } as const;
     const search = opened.of(kind).search({ ...query, ...rest }, AbortSignal.abort());

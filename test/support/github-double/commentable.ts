@@ -21,12 +21,7 @@ interface DiffHunk {
 export interface DiffedFile {
   path: string;
   previousPath: string | null;
-  status: "added" | "removed" | "modified" | "renamed";
-  /** Object name of the new content; of the old one for a removed file. */
-  oid: string;
   hunks: DiffHunk[];
-  /** The text from the first hunk header on; undefined if git shows no text or too much of it. */
-  patch: string | undefined;
   /** True if GitHub shows no diff of the file and accepts no comment on its lines. */
   tooLarge: boolean;
 }
@@ -63,19 +58,16 @@ function readHunk(lines: string[], at: number): { hunk: DiffHunk; next: number }
 }
 
 /** @param section git's output for one file, one character per byte */
-function readPatch(section: string): Pick<DiffedFile, "hunks" | "patch" | "tooLarge"> {
+function readPatch(section: string): Pick<DiffedFile, "hunks" | "tooLarge"> {
   const start = section.search(/^@@ /m);
-  if (start < 0) return { hunks: [], patch: undefined, tooLarge: false };
+  if (start < 0) return { hunks: [], tooLarge: false };
   const bytes = Buffer.from(section.slice(start), "latin1");
   const lines = bytes.toString("utf8").split("\n");
   const hunks: DiffHunk[] = [];
   for (let read = readHunk(lines, 0); read; read = readHunk(lines, read.next)) hunks.push(read.hunk);
   const rows = hunks.reduce((sum, hunk) => sum + hunk.rows.length, 0);
-  const tooLarge = rows > mostRows || bytes.length > mostBytes;
-  return { hunks, patch: tooLarge ? undefined : lines.join("\n").replace(/\n$/, ""), tooLarge };
+  return { hunks, tooLarge: rows > mostRows || bytes.length > mostBytes };
 }
-
-const statuses: Record<string, DiffedFile["status"]> = { A: "added", D: "removed", R: "renamed" };
 
 /** Detects renames but not copies. */
 const diffOptions = [
@@ -106,20 +98,13 @@ async function readDiff(gitDir: string, from: string, to: string, context: numbe
   const patches = printed.toString("latin1").split(/(?<=\n)(?=diff --git )/);
   const files: DiffedFile[] = [];
   for (let at = 0; names[at]; ) {
-    const [, , oldOid = "", newOid = "", status = ""] = (names[at++] ?? "").split(" ");
-    const letter = status.charAt(0);
+    const letter = (names[at++] ?? "").split(" ")[4]?.charAt(0);
     const first = names[at++] ?? "";
     const path = letter === "R" ? (names[at++] ?? "") : first;
     // A change of type ("T") is printed as a deletion and an addition; GitHub shows the addition.
     if (letter === "T") patches.shift();
-    const read = readPatch(patches.shift() ?? "");
-    files.push({
-      path,
-      previousPath: letter === "R" ? first : null,
-      status: statuses[letter] ?? "modified",
-      oid: letter === "D" ? oldOid : newOid,
-      ...read,
-    });
+    const previousPath = letter === "R" ? first : null;
+    files.push({ path, previousPath, ...readPatch(patches.shift() ?? "") });
   }
   return files;
 }

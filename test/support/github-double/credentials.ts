@@ -115,21 +115,9 @@ export function requirePermission(token: Token, anyOf: readonly [string, Access]
   });
 }
 
-/** The repository was renamed. The client decides whether to follow. */
-export class Moved extends Error {
-  readonly repository: Repository;
-
-  constructor(repository: Repository) {
-    super("Moved Permanently");
-    this.repository = repository;
-  }
-}
-
-/** The repository of a path as the token sees it: repositories outside the token do not exist. Throws `Moved` for a former name. */
+/** The repository of a path as the token sees it: repositories outside the token do not exist. */
 export function requireRepository(state: GitHubState, token: Token, owner: string, name: string): Repository {
-  const former = state.formerNames.get(`${owner}/${name}`.toLowerCase());
-  const repository = state.repository(owner, name) ?? former;
+  const repository = state.repository(owner, name);
   if (!repository || !token.repositories.includes(repository)) throw notFound();
-  if (repository === former) throw new Moved(repository);
   return repository;
 }

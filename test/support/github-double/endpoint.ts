@@ -1,4 +1,14 @@
-import type { Access, App, Repository, Token, UserToken } from "./model.ts";
+import {
+  type Caller,
+  requireApp,
+  requireClient,
+  requirePermission,
+  requireRepository,
+  requireToken,
+  requireUser,
+} from "./credentials.ts";
+import { notFound } from "./errors.ts";
+import type { Access, Repository, Token } from "./model.ts";
 import type { GitHubState } from "./state.ts";
 
 /** A request on its way to its endpoint; path, query and body have passed the description. */
@@ -8,7 +18,6 @@ export interface Call {
   query: Record<string, string | number | undefined>;
   // The description was checked before; an endpoint states the type that was checked.
   body: unknown;
-  accept: string;
 }
 
 export interface RepositoryCall extends Call {
@@ -24,56 +33,52 @@ export type Answer =
       list: readonly unknown[];
       show?: (item: unknown) => unknown;
       wrap?: (page: unknown[], total: number) => unknown;
-    }
-  | { status: 200; raw: string | Buffer; type: string };
+    };
 
 /** A permission and the access an endpoint needs; one of several is enough. */
 export type Needs = readonly [string, Access][];
 
-export type Endpoint =
-  | { for: "anyone"; handle(call: Call): Answer | Promise<Answer> }
-  | { for: "app"; handle(call: Call, app: App): Answer | Promise<Answer> }
-  | { for: "client"; handle(call: Call, app: App): Answer | Promise<Answer> }
-  | { for: "user"; handle(call: Call, token: UserToken): Answer | Promise<Answer> }
-  | { for: "token"; handle(call: Call, token: Token): Answer | Promise<Answer> }
-  | {
-      for: "installation";
-      needs: Needs;
-      /** Any token works for a public repository, as on GitHub for everything public. */
-      ofPublicOnes?: boolean;
-      handle(call: RepositoryCall): Answer | Promise<Answer>;
-    };
+/** Checks the caller, then returns what answers: a token without the permission learns nothing about its body. */
+export type Endpoint = (call: Call, caller: Caller) => () => Answer | Promise<Answer>;
 
 export type Endpoints = Record<string, Endpoint>;
 
-export const forAnyone = (handle: (call: Call) => Answer | Promise<Answer>): Endpoint => ({
-  for: "anyone",
-  handle,
-});
-export const forApp = (handle: (call: Call, app: App) => Answer | Promise<Answer>): Endpoint => ({
-  for: "app",
-  handle,
-});
+const once =
+  <Who>(required: (caller: Caller) => Who) =>
+  (handle: (call: Call, who: Who) => Answer | Promise<Answer>): Endpoint =>
+  (call, caller) => {
+    const who = required(caller);
+    return () => handle(call, who);
+  };
+
+export const forAnyone = once((caller) => caller);
+export const forApp = once(requireApp);
 /** An endpoint for the App as an OAuth client. */
-export const forClient = (handle: (call: Call, app: App) => Answer | Promise<Answer>): Endpoint => ({
-  for: "client",
-  handle,
-});
+export const forClient = once(requireClient);
 /** An endpoint for a person, through an App. */
-export const forUser = (handle: (call: Call, token: UserToken) => Answer | Promise<Answer>): Endpoint => ({
-  for: "user",
-  handle,
-});
+export const forUser = once(requireUser);
 /** An endpoint about everything that a token can access. */
-export const forToken = (handle: (call: Call, token: Token) => Answer | Promise<Answer>): Endpoint => ({
-  for: "token",
-  handle,
-});
-export const inRepository = (
-  needs: Needs,
-  handle: (call: RepositoryCall) => Answer | Promise<Answer>,
-  options: { ofPublicOnes?: boolean } = {},
-): Endpoint => ({ for: "installation", needs, handle, ...options });
+export const forToken = once(requireToken);
+
+/** With `ofPublicOnes`, any token works for a public repository, as on GitHub for everything public. */
+export const inRepository =
+  (
+    needs: Needs,
+    handle: (call: RepositoryCall) => Answer | Promise<Answer>,
+    { ofPublicOnes = false } = {},
+  ): Endpoint =>
+  (call, caller) => {
+    const token = requireToken(caller);
+    const { owner, repo } = call.path;
+    if (!owner || !repo) throw notFound();
+    const found = call.state.repository(owner, repo);
+    if (ofPublicOnes && found?.private === false && !token.repositories.includes(found)) {
+      return () => handle({ ...call, token, repository: found });
+    }
+    const repository = requireRepository(call.state, token, owner, repo);
+    requirePermission(token, needs);
+    return () => handle({ ...call, token, repository });
+  };
 
 export const ok = (body: unknown): Answer => ({ status: 200, body });
 /** A list; only the items of the requested page are computed. */

@@ -58,3 +58,10 @@ export function checkBodyLength(
   }
   throw validationFailed({ resource, code: "custom", field: "body", message: `body ${tooLong}` });
 }
+
+/** GitHub would answer this request, but the double cannot. Recorded as a violation, so that no test depends on it. */
+export class NotSimulated extends Error {
+  constructor(what: string) {
+    super(`The double does not simulate ${what}`);
+  }
+}

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { serveGit } from "../git-http.ts";
-import { callerOf, Moved, requirePermission, requireRepository, requireToken } from "./credentials.ts";
+import { callerOf, requirePermission, requireRepository, requireToken } from "./credentials.ts";
 import { GitHubRefusal } from "./errors.ts";
-import { fullName, type Repository } from "./model.ts";
+import type { Repository } from "./model.ts";
 import { syncHead } from "./pull-branch.ts";
 import type { GitHubState } from "./state.ts";
 
@@ -28,11 +28,6 @@ export function answerGit(
     by = authorize(state, request.headers.authorization, { owner, name, pushes });
   } catch (error) {
     request.resume();
-    if (error instanceof Moved) {
-      const location = `${state.origin}/${fullName(error.repository)}.git/${service}${url.search}`;
-      response.writeHead(301, { location }).end();
-      return;
-    }
     if (!(error instanceof GitHubRefusal)) throw error;
     const headers = { "content-type": "text/plain", ...error.headers };
     response.writeHead(error.status, headers).end(`${error.message}\n`);

@@ -5,8 +5,8 @@ import formats from "ajv-formats";
 
 /** Validators of the endpoints in use, from GitHub's own description (see scripts/cut-openapi.ts). */
 
-type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-type JsonObject = { [key: string]: Json };
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
 
 interface DescribedOperation {
   method: string;
@@ -28,11 +28,11 @@ export interface Operation {
   checkResponse(status: number, body: unknown): string[];
 }
 
-const described = JSON.parse(
+export const described = JSON.parse(
   readFileSync(resolve(import.meta.dirname, "../../../fixtures/openapi/github.json"), "utf8"),
 ) as { operations: DescribedOperation[]; schemas: Record<string, JsonObject> };
 
-const isObject = (value: Json | undefined): value is JsonObject =>
+export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const properties = (schema: Json | undefined): JsonObject =>
@@ -43,10 +43,8 @@ const properties = (schema: Json | undefined): JsonObject =>
  * requires the account of an installation to be a person and an enterprise at once; elsewhere it is one of them.
  */
 function correctDescription(): void {
-  for (const name of ["pull-request-review-comment", "review-comment"]) {
-    const fields = properties(described.schemas[name]);
-    for (const field of ["position", "line"]) fields[field] = { type: ["integer", "null"] };
-  }
+  const place = properties(described.schemas["pull-request-review-comment"]);
+  for (const field of ["position", "line"]) place[field] = { type: ["integer", "null"] };
   for (const name of ["pull-request", "pull-request-simple"]) {
     const head = properties(properties(described.schemas[name]).head);
     head.repo = { anyOf: [{ $ref: "#/schemas/repository" }, { type: "null" }] };
@@ -113,8 +111,6 @@ const routes = described.operations.map((operation) => ({
     `^${operation.path.replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${/^(path|ref)$/.test(name) ? ".+?" : "[^/]+"})`)}$`,
   ),
 }));
-// `commits/{ref}/check-runs` comes before `commits/{ref}`.
-routes.sort((a, b) => b.operation.path.split("/").length - a.operation.path.split("/").length);
 
 function operationOf(described: DescribedOperation, path: Record<string, string>): Operation {
   const { id } = described;

@@ -1,12 +1,21 @@
 import { currentPlace } from "./current-line.ts";
-import { accountJson, appJson } from "./json/account.ts";
-import { associationOf } from "./json/association.ts";
+import { accountJson, appJson, installationJson } from "./json/account.ts";
 import { checkRunJson, pullsAt } from "./json/check-run.ts";
 import { issueCommentJson, reviewCommentJson } from "./json/comment.ts";
-import { fullPullJson, issueUrl, labelsJson, pullJson, pullPage, pullUrl } from "./json/pull.ts";
+import { issueJson } from "./json/issue.ts";
+import { fullPullJson, labelsJson, pullJson } from "./json/pull.ts";
 import { repositoryJson, repositoryUrl } from "./json/repository.ts";
-import type { Account, App, CheckRun, IssueComment, Pull, Repository, ReviewComment } from "./model.ts";
-import { nodeId, timestamp } from "./model.ts";
+import type {
+  Account,
+  App,
+  CheckRun,
+  Installation,
+  IssueComment,
+  Pull,
+  Repository,
+  ReviewComment,
+} from "./model.ts";
+import { fullName, nodeId, timestamp } from "./model.ts";
 import type { GitHubState } from "./state.ts";
 
 export type PullAction =
@@ -38,20 +47,7 @@ export type Payload = Record<string, unknown> & { action: string };
 function around(state: GitHubState, repository: Repository, sender: Account) {
   const { owner } = repository;
   const installation = [...state.installations.values()].find((one) => one.repositories.includes(repository));
-  const organization = {
-    login: owner.login,
-    id: owner.id,
-    node_id: nodeId("O", owner.id),
-    url: `${state.apiUrl}/orgs/${owner.login}`,
-    repos_url: `${state.apiUrl}/orgs/${owner.login}/repos`,
-    events_url: `${state.apiUrl}/orgs/${owner.login}/events`,
-    hooks_url: `${state.apiUrl}/orgs/${owner.login}/hooks`,
-    issues_url: `${state.apiUrl}/orgs/${owner.login}/issues`,
-    members_url: `${state.apiUrl}/orgs/${owner.login}/members{/member}`,
-    public_members_url: `${state.apiUrl}/orgs/${owner.login}/public_members{/member}`,
-    avatar_url: accountJson(state, owner).avatar_url,
-    description: null,
-  };
+  const organization = { login: owner.login, id: owner.id, node_id: nodeId("O", owner.id) };
   return {
     repository: repositoryJson(state, repository),
     ...(owner.type === "Organization" ? { organization } : {}),
@@ -109,48 +105,6 @@ export function mergeGroupPayload(state: GitHubState, pull: Pull, headSha: strin
       head_commit: commitJson(state, repository, headSha),
     },
     ...around(state, repository, pull.author),
-  };
-}
-
-/** A pull request as an issue, which is its form in events about comments in the conversation. */
-function issueJson(state: GitHubState, pull: Pull) {
-  const url = issueUrl(state, pull);
-  const page = pullPage(state, pull);
-  return {
-    url,
-    repository_url: repositoryUrl(state, pull.repository),
-    labels_url: `${url}/labels{/name}`,
-    comments_url: `${url}/comments`,
-    events_url: `${url}/events`,
-    html_url: page,
-    id: pull.id,
-    node_id: nodeId("PR", pull.id),
-    number: pull.number,
-    title: pull.title,
-    user: accountJson(state, pull.author),
-    labels: labelsJson(state, pull),
-    state: pull.state,
-    locked: false,
-    assignee: null,
-    assignees: [],
-    milestone: null,
-    comments: pull.comments.length,
-    created_at: timestamp(pull.createdAt),
-    updated_at: timestamp(pull.updatedAt),
-    closed_at: pull.closedAt && timestamp(pull.closedAt),
-    author_association: associationOf(pull.repository, pull.author),
-    active_lock_reason: null,
-    draft: pull.draft,
-    pull_request: {
-      url: pullUrl(state, pull),
-      html_url: page,
-      diff_url: `${page}.diff`,
-      patch_url: `${page}.patch`,
-      merged_at: pull.merged && pull.closedAt ? timestamp(pull.closedAt) : null,
-    },
-    body: pull.body,
-    performed_via_github_app: null,
-    state_reason: null,
   };
 }
 
@@ -230,4 +184,29 @@ export function checkSuitePayload(
   const head_commit = commitJson(state, repository, headSha);
   const counted = { latest_check_runs_count: runs.length, check_runs_url: `${suite.url}/check-runs` };
   return { action, check_suite: { ...suite, ...counted, head_commit }, ...around(state, repository, sender) };
+}
+
+/** A repository in events about installations. */
+const named = (repository: Repository) => ({
+  id: repository.id,
+  node_id: nodeId("R", repository.id),
+  name: repository.name,
+  full_name: fullName(repository),
+  private: repository.private,
+});
+
+/** The payload of an `installation` event. */
+export function installationPayload(
+  state: GitHubState,
+  installation: Installation,
+  action: "created" | "deleted" | "suspend" | "unsuspend",
+  sender: Account = installation.account,
+): Payload {
+  const repositories = installation.repositories.map(named);
+  return {
+    action,
+    installation: installationJson(state, installation),
+    repositories,
+    sender: accountJson(state, sender),
+  };
 }

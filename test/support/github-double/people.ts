@@ -1,4 +1,3 @@
-import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Content } from "../git-repo.ts";
 import type { GitHubDouble } from "../github-double.ts";
@@ -61,12 +60,6 @@ export class People {
     git.git("fetch", "--quiet", repository.gitDir, "+refs/heads/*:refs/heads/*");
     const { name, private: isPrivate } = repository;
     return this.#state.addRepository({ owner, name, git, private: isPrivate, parent: repository });
-  }
-
-  /** The old name continues to work: GitHub redirects the API and git. */
-  rename(repository: Repository, name: string): void {
-    this.#state.rename(repository, name);
-    symlinkSync(repository.gitDir, join(this.#double.folder.path, `${fullName(repository)}.git`));
   }
 
   addCollaborator(repository: Repository, login: string, role: Role): void {
@@ -230,10 +223,6 @@ export class People {
 
   label(pull: Pull, name: string): void {
     this.#change(pull, { labels: [...pull.labels, name] });
-  }
-
-  unlabel(pull: Pull, name: string): void {
-    this.#change(pull, { labels: pull.labels.filter((label) => label !== name) });
   }
 
   retitle(pull: Pull, title: string): void {

@@ -13,8 +13,6 @@ export interface RateLimitOptions {
   requestsAnHour?: number;
   /** Minimum gap between writes; 0 also allows them to overlap. Default 1 s. */
   gapMs?: number;
-  /** Whether a secondary limit states when to retry. Default true. */
-  saysWhen?: boolean;
 }
 
 export type BrokenLimit =
@@ -24,7 +22,7 @@ export type BrokenLimit =
   | "80 creations a minute"
   | "500 creations an hour"
   | "900 points a minute"
-  | "told to wait";
+  | "too early";
 
 export interface Breach {
   /** In milliseconds since 1970. */
@@ -97,14 +95,14 @@ export class RateLimits {
   readonly #traffic = new Map<number, Traffic>();
 
   constructor(options: RateLimitOptions) {
-    this.#options = { requestsAnHour: 5_000, gapMs: 1_000, saysWhen: true, ...options };
+    this.#options = { requestsAnHour: 5_000, gapMs: 1_000, ...options };
   }
 
   /** Accepts a request, which must `leave` later, or returns GitHub's refusal. */
   enter(request: LimitedRequest): Reply | undefined {
     const traffic = this.#of(request.installation);
     const now = this.#options.now();
-    if (now < traffic.blockedUntil) return this.#refuse(request, "told to wait", traffic.blockedUntil);
+    if (now < traffic.blockedUntil) return this.#refuse(request, "too early", traffic.blockedUntil);
     const window = this.#window(request, traffic);
     if (window.used >= this.#options.requestsAnHour) return this.#refusePrimary(request);
     window.used++;
@@ -166,14 +164,13 @@ export class RateLimits {
 
   #refuse(request: LimitedRequest, limit: BrokenLimit, backAt: number): Reply {
     this.#note(request, limit);
-    const { now, saysWhen } = this.#options;
     const traffic = this.#of(request.installation);
     traffic.blockedUntil = Math.max(traffic.blockedUntil, backAt);
-    const seconds = Math.ceil((backAt - now()) / 1_000);
+    const seconds = Math.ceil((backAt - this.#options.now()) / 1_000);
     const message =
       "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
-    const headers = saysWhen ? { "retry-after": String(seconds) } : {};
-    return jsonReply(isWrite(request) ? 403 : 429, { message, documentation_url: docs }, headers);
+    const body = { message, documentation_url: docs };
+    return jsonReply(isWrite(request) ? 403 : 429, body, { "retry-after": String(seconds) });
   }
 
   #refusePrimary(request: LimitedRequest): Reply {

@@ -1,31 +1,18 @@
-import {
-  callerOf,
-  Moved,
-  requireApp,
-  requireClient,
-  requirePermission,
-  requireRepository,
-  requireToken,
-  requireUser,
-} from "./credentials.ts";
-import type { Answer, Call, Endpoint, Endpoints } from "./endpoint.ts";
+import { createHash } from "node:crypto";
+import { callerOf } from "./credentials.ts";
+import type { Answer, Call, Endpoints } from "./endpoint.ts";
 import { actions } from "./endpoints/actions.ts";
 import { apps } from "./endpoints/apps.ts";
 import { checkRuns } from "./endpoints/check-runs.ts";
 import { commitStatuses } from "./endpoints/commit-statuses.ts";
-import { issueComments } from "./endpoints/issue-comments.ts";
 import { issues } from "./endpoints/issues.ts";
 import { pulls } from "./endpoints/pulls.ts";
-import { refs } from "./endpoints/refs.ts";
 import { repositories } from "./endpoints/repositories.ts";
 import { reviewComments } from "./endpoints/review-comments.ts";
 import { reviews } from "./endpoints/reviews.ts";
 import { users } from "./endpoints/users.ts";
-import { GitHubRefusal, notFound } from "./errors.ts";
-import { asKnown } from "./etag.ts";
+import { GitHubRefusal, NotSimulated } from "./errors.ts";
 import { type Exchange, jsonReply, type Reply } from "./exchange.ts";
-import { fullName, type Repository } from "./model.ts";
-import { NotSimulated } from "./not-simulated.ts";
 import { findOperation, type Operation } from "./openapi.ts";
 import { paginate } from "./pagination.ts";
 import type { GitHubState } from "./state.ts";
@@ -35,10 +22,8 @@ const endpoints: Endpoints = {
   ...apps,
   ...checkRuns,
   ...commitStatuses,
-  ...issueComments,
   ...issues,
   ...pulls,
-  ...refs,
   ...repositories,
   ...reviewComments,
   ...reviews,
@@ -62,7 +47,7 @@ export interface RestReply {
 
 /** Answers one REST request. Throws if the double itself is wrong: its answer violates GitHub's description. */
 export async function answerRest(state: GitHubState, exchange: Exchange): Promise<RestReply> {
-  const operation = findOperation(exchange.method, byName(state, exchange.path));
+  const operation = findOperation(exchange.method, exchange.path);
   const violations: Violation[] = [];
   const note = (kind: Violation["kind"], problems: string[]) => {
     const request = `${exchange.method} ${exchange.path}`;
@@ -72,15 +57,14 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
     const reply = asKnown(await answerKnown(state, exchange, operation, note), exchange);
     return { reply, operation: operation?.id, violations };
   } catch (error) {
-    if (error instanceof Moved) {
-      return { reply: movedReply(state, exchange, error.repository), operation: operation?.id, violations };
-    }
     const reply = refusalReply(error, operation);
     if (error instanceof NotSimulated) note("not-simulated", [error.message]);
     else if (isMistake(error)) {
-      const said = (error.errors ?? []).map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+      const reasons = (error.errors ?? []).map((one) =>
+        typeof one === "string" ? one : JSON.stringify(one),
+      );
       // Violations of the description are recorded where they are found.
-      if (violations.length === 0) note("refused", [error.message, ...said]);
+      if (violations.length === 0) note("refused", [error.message, ...reasons]);
     }
     if (operation && error instanceof GitHubRefusal) checkAnswer(operation, reply);
     return { reply, operation: operation?.id, violations };
@@ -89,30 +73,6 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
 
 const isMistake = (error: unknown): error is GitHubRefusal =>
   error instanceof GitHubRefusal && [400, 422].includes(error.status) && !error.isNoMistake;
-
-/** Converts `/repositories/ID/...`, the target of redirects, to the path by name. */
-function byName(state: GitHubState, path: string): string {
-  return path.replace(/^\/repositories\/(\d+)(?=\/|$)/, (whole, id) => {
-    const repository = [...state.repositories.values()].find((one) => one.id === Number(id));
-    return repository ? `/repos/${fullName(repository)}` : whole;
-  });
-}
-
-/** GitHub redirects clients of a renamed repository to the permanent address. */
-function movedReply(state: GitHubState, { method, path, url }: Exchange, repository: Repository): Reply {
-  const rest = path
-    .split("/")
-    .slice(4)
-    .map((part) => `/${part}`)
-    .join("");
-  const location = `${state.apiUrl}/repositories/${repository.id}${rest}${url.search}`;
-  const body = {
-    message: "Moved Permanently",
-    url: location,
-    documentation_url: "https://docs.github.com/rest",
-  };
-  return jsonReply(method === "GET" ? 301 : 307, body, { location });
-}
 
 type Note = (kind: Violation["kind"], problems: string[]) => void;
 
@@ -128,14 +88,7 @@ async function answerKnown(
   checkMediaType(operation, exchange.headers.accept ?? "");
   const query: Call["query"] = Object.fromEntries(exchange.url.searchParams);
   note("description", operation.checkQuery(query));
-  const call: Call = {
-    state,
-    path: operation.path,
-    query,
-    body: exchange.body,
-    accept: exchange.headers.accept ?? "",
-  };
-  const handle = authorized(endpoint, call, caller);
+  const handle = endpoint({ state, path: operation.path, query, body: exchange.body }, caller);
   if (exchange.brokenJson) throw new GitHubRefusal(400, "Problems parsing JSON");
   const problems = operation.checkBody(exchange.body);
   note("description", problems);
@@ -143,50 +96,15 @@ async function answerKnown(
   return replyOf(await handle(), exchange, operation);
 }
 
-/** Refuses media types such as diff, patch or rendered text, which the double does not produce. */
+/** Refuses media types that the double does not produce. */
 function checkMediaType(operation: Operation, accept: string): void {
   const kind = /application\/vnd\.github\.(?:[\w-]+\.)?(diff|patch|html|text|full|sha|object|raw)\b/.exec(
     accept,
   )?.[1];
-  const known = kind === undefined || (kind === "raw" && operation.id === "repos/get-content");
-  if (!known) throw new NotSimulated(`the media type ${kind} of ${operation.id}`);
-}
-
-/** Checks the caller before the request: a token without the permission learns nothing about its body. */
-function authorized(endpoint: Endpoint, call: Call, caller: ReturnType<typeof callerOf>) {
-  if (endpoint.for === "anyone") return () => endpoint.handle(call);
-  if (endpoint.for === "app") {
-    const app = requireApp(caller);
-    return () => endpoint.handle(call, app);
-  }
-  if (endpoint.for === "client") {
-    const app = requireClient(caller);
-    return () => endpoint.handle(call, app);
-  }
-  if (endpoint.for === "user") {
-    const user = requireUser(caller);
-    return () => endpoint.handle(call, user);
-  }
-  const token = requireToken(caller);
-  if (endpoint.for === "token") return () => endpoint.handle(call, token);
-  const { owner, repo } = call.path;
-  if (!owner || !repo) throw notFound();
-  const shared = endpoint.ofPublicOnes ? publicRepository(call.state, owner, repo) : undefined;
-  if (shared && !token.repositories.includes(shared)) {
-    return () => endpoint.handle({ ...call, token, repository: shared });
-  }
-  const repository = requireRepository(call.state, token, owner, repo);
-  requirePermission(token, endpoint.needs);
-  return () => endpoint.handle({ ...call, token, repository });
-}
-
-function publicRepository(state: GitHubState, owner: string, repo: string): Repository | undefined {
-  const found = state.repository(owner, repo);
-  return found?.private === false ? found : undefined;
+  if (kind !== undefined) throw new NotSimulated(`the media type ${kind} of ${operation.id}`);
 }
 
 async function replyOf(answer: Answer, exchange: Exchange, operation: Operation): Promise<Reply> {
-  if ("raw" in answer) return { status: 200, headers: { "content-type": answer.type }, body: answer.raw };
   if (!("list" in answer)) {
     const reply = jsonReply(answer.status, answer.body, answer.headers);
     checkAnswer(operation, reply);
@@ -221,4 +139,19 @@ function checkAnswer(operation: Operation, reply: Reply): void {
   throw new Error(
     `The double's answer ${reply.status} to ${operation.id} is not GitHub's:\n${problems.join("\n")}`,
   );
+}
+
+/**
+ * Adds an ETag to GET answers, and answers 304 if a request sends it back. An ETag is valid only for the token that got it, as on GitHub
+ * (https://github.com/eclipse-csi/otterdog/issues/201): the next hour's token gets the whole answer once more.
+ */
+function asKnown(reply: Reply, { method, headers }: Exchange): Reply {
+  if (method !== "GET" || reply.status !== 200) return reply;
+  const hash = createHash("sha256")
+    .update(`${headers.authorization ?? ""}\n`)
+    .update(reply.body);
+  const etag = `W/"${hash.digest("hex")}"`;
+  const marked = { ...reply.headers, etag };
+  if (headers["if-none-match"] !== etag) return { ...reply, headers: marked };
+  return { status: 304, headers: { etag }, body: "" };
 }

@@ -10,7 +10,6 @@ import type {
   Permissions,
   Pull,
   Repository,
-  Review,
   ReviewComment,
   Token,
   UserToken,
@@ -51,8 +50,6 @@ export class GitHubState {
   readonly installations = new Map<number, Installation>();
   readonly tokens = new Map<string, Token>();
   readonly repositories = new Map<string, Repository>();
-  /** Repositories by former names, in lower case. */
-  readonly formerNames = new Map<string, Repository>();
   readonly deliveries: Delivery[] = [];
   readonly userTokens = new Map<string, UserToken>();
   readonly loginCodes = new Map<string, LoginCode>();
@@ -194,22 +191,8 @@ export class GitHubState {
     return this.repositories.get(`${owner}/${name}`.toLowerCase());
   }
 
-  rename(repository: Repository, name: string): void {
-    const before = fullName(repository).toLowerCase();
-    repository.name = name;
-    this.repositories.delete(before);
-    this.repositories.set(fullName(repository).toLowerCase(), repository);
-    this.formerNames.set(before, repository);
-  }
-
   allPulls(): Pull[] {
     return [...this.repositories.values()].flatMap((repository) => [...repository.pulls.values()]);
-  }
-
-  findReview(repository: Repository, id: number): Review | undefined {
-    return pullsOf(repository)
-      .flatMap((pull) => pull.reviews)
-      .find((review) => review.id === id);
   }
 
   findReviewComment(repository: Repository, id: number): ReviewComment | undefined {

@@ -1,24 +1,22 @@
 import { type Answer, type Endpoints, inRepository, type RepositoryCall } from "../endpoint.ts";
 import { GitHubRefusal, notFound } from "../errors.ts";
-import { repositoryJson, repositoryPage, repositoryUrl } from "../json/repository.ts";
-import { nodeId, timestamp, type WorkflowArtifact, type WorkflowRun } from "../model.ts";
+import { filled } from "../json/filled.ts";
+import { repositoryJson, repositoryPage } from "../json/repository.ts";
+import type { WorkflowArtifact, WorkflowRun } from "../model.ts";
 
 function runJson({ state, repository }: RepositoryCall, run: WorkflowRun) {
-  const url = `${repositoryUrl(state, repository)}/actions/runs/${run.id}`;
-  const of = (name: string) => `${url}/${name}`;
-  return {
-    ...{ id: run.id, node_id: nodeId("WFR", run.id), name: run.workflow, workflow_id: 1 },
-    ...{ head_branch: "topic", head_sha: run.headSha, head_commit: null, display_title: "Change it" },
+  return filled("workflow-run", {
+    id: run.id,
+    head_sha: run.headSha,
     // GitHub documents a ref behind some of these.
     path: `.github/workflows/${run.workflow}@main`,
-    ...{ run_number: 1, run_attempt: 1, event: run.event, pull_requests: [] },
-    ...{ status: run.status, conclusion: run.conclusion },
-    ...{ created_at: timestamp(run.createdAt), updated_at: timestamp(run.createdAt) },
-    ...{ repository: repositoryJson(state, repository), head_repository: repositoryJson(state, repository) },
-    ...{ url, html_url: `${repositoryPage(state, repository)}/actions/runs/${run.id}` },
-    ...{ jobs_url: of("jobs"), logs_url: of("logs"), check_suite_url: of("suite"), cancel_url: of("cancel") },
-    ...{ rerun_url: of("rerun"), artifacts_url: of("artifacts"), workflow_url: of("workflow") },
-  };
+    event: run.event,
+    status: run.status,
+    conclusion: run.conclusion,
+    repository: repositoryJson(state, repository),
+    head_repository: repositoryJson(state, repository),
+    html_url: `${repositoryPage(state, repository)}/actions/runs/${run.id}`,
+  });
 }
 
 /** Newest first. */
@@ -38,19 +36,11 @@ function runs(call: RepositoryCall): Answer {
   };
 }
 
-function artifactJson({ state, repository }: RepositoryCall, run: WorkflowRun, artifact: WorkflowArtifact) {
-  const url = `${repositoryUrl(state, repository)}/actions/artifacts/${artifact.id}`;
-  const at = timestamp(run.createdAt);
-  return {
-    ...{ id: artifact.id, node_id: nodeId("A", artifact.id), name: artifact.name, url },
-    ...{ size_in_bytes: artifact.size, archive_download_url: `${url}/zip`, expired: artifact.expired },
-    ...{
-      created_at: at,
-      expires_at: at,
-      updated_at: at,
-      workflow_run: { id: run.id, head_sha: run.headSha },
-    },
-  };
+function artifactJson(run: WorkflowRun, artifact: WorkflowArtifact) {
+  return filled("artifact", {
+    ...{ id: artifact.id, name: artifact.name, size_in_bytes: artifact.size, expired: artifact.expired },
+    workflow_run: { id: run.id, head_sha: run.headSha },
+  });
 }
 
 function artifacts(call: RepositoryCall): Answer {
@@ -59,7 +49,7 @@ function artifacts(call: RepositoryCall): Answer {
   const found = run.artifacts.filter(({ name }) => call.query.name === undefined || name === call.query.name);
   return {
     status: 200,
-    list: found.toReversed().map((one) => artifactJson(call, run, one)),
+    list: found.toReversed().map((one) => artifactJson(run, one)),
     wrap: (page, total) => ({ total_count: total, artifacts: page }),
   };
 }

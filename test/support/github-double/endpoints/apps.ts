@@ -85,8 +85,6 @@ function listDeliveries({ state, query }: Call): Answer {
   return { status: 200, body: page.map(deliveryJson), headers };
 }
 
-const limit = (max: number, used = 0) => ({ limit: max, remaining: max - used, reset: 0, used });
-
 export const apps: Endpoints = {
   "apps/get-authenticated": forApp(({ state }, app) =>
     ok({
@@ -104,15 +102,6 @@ export const apps: Endpoints = {
   "apps/get-installation": forApp(({ state, path }, app) =>
     ok(installationJson(state, installationOf(state, app, Number(path.installation_id)))),
   ),
-
-  "apps/get-repo-installation": forApp(({ state, path }, app) => {
-    const repository = state.repository(path.owner ?? "", path.repo ?? "");
-    const installation = [...state.installations.values()].find(
-      (one) => one.app === app && repository && one.repositories.includes(repository),
-    );
-    if (!installation) throw notFound();
-    return ok(installationJson(state, installation));
-  }),
 
   "apps/create-installation-access-token": forApp(({ state, path, body }, app) => {
     const asked = (body ?? {}) as TokenRequest;
@@ -173,10 +162,5 @@ export const apps: Endpoints = {
       webhook_secret: webhookSecret,
       pem,
     });
-  }),
-
-  "rate-limit/get": forAnyone(() => {
-    const core = limit(5000);
-    return ok({ resources: { core, search: limit(30), graphql: limit(5000) }, rate: core });
   }),
 };

@@ -1,9 +1,44 @@
 import { findCommit } from "../bare-repository.ts";
-import { type Answer, created, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
+import {
+  type Answer,
+  created,
+  type Endpoints,
+  inRepository,
+  listed,
+  ok,
+  type RepositoryCall,
+} from "../endpoint.ts";
 import { GitHubRefusal, notFound, validationFailed } from "../errors.ts";
 import { annotationJson, checkRunJson } from "../json/check-run.ts";
 import type { CheckAnnotation, CheckRun } from "../model.ts";
-import type { CheckRunUpdate, NewAnnotation, NewCheckRun } from "../requests.ts";
+
+interface NewAnnotation {
+  path: string;
+  start_line: number;
+  end_line: number;
+  start_column?: number;
+  end_column?: number;
+  annotation_level: string;
+  title?: string;
+  message: string;
+  raw_details?: string;
+}
+
+interface CheckRunUpdate {
+  name?: string;
+  external_id?: string;
+  details_url?: string;
+  started_at?: string;
+  completed_at?: string;
+  status?: "queued" | "in_progress" | "completed";
+  conclusion?: string;
+  output?: {
+    title?: string;
+    summary: string;
+    text?: string;
+    annotations?: NewAnnotation[];
+  };
+}
 
 /** Applies the fields of a request; others do not change. A conclusion completes the run. */
 function apply(call: RepositoryCall, run: CheckRun, asked: CheckRunUpdate): void {
@@ -54,7 +89,7 @@ function annotation(asked: NewAnnotation): CheckAnnotation {
 }
 
 async function create(call: RepositoryCall): Promise<Answer> {
-  const asked = call.body as NewCheckRun;
+  const asked = call.body as CheckRunUpdate & { name: string; head_sha: string };
   const headSha = /^[0-9a-f]{40}$/.test(asked.head_sha)
     ? await findCommit(call.repository.gitDir, asked.head_sha)
     : undefined;
@@ -124,9 +159,8 @@ async function list(call: RepositoryCall): Promise<Answer> {
 export const checkRuns: Endpoints = {
   "checks/create": inRepository([["checks", "write"]], create),
   "checks/update": inRepository([["checks", "write"]], update),
-  "checks/list-annotations": inRepository([["checks", "read"]], (call) => {
-    const run = checkRunOf(call);
-    return { status: 200, list: run.annotations.map((one) => annotationJson(call.state, run, one)) };
-  }),
+  "checks/list-annotations": inRepository([["checks", "read"]], (call) =>
+    listed(checkRunOf(call).annotations, annotationJson),
+  ),
   "checks/list-for-ref": inRepository([["checks", "read"]], list),
 };

@@ -1,24 +1,15 @@
 import { findCommit } from "../bare-repository.ts";
 import { type Answer, type Endpoints, inRepository, type RepositoryCall } from "../endpoint.ts";
 import { GitHubRefusal } from "../errors.ts";
-import { repositoryJson, repositoryUrl } from "../json/repository.ts";
-import { type CommitStatus, nodeId, timestamp } from "../model.ts";
+import { filled } from "../json/filled.ts";
+import { repositoryJson } from "../json/repository.ts";
+import { type CommitStatus, timestamp } from "../model.ts";
 
-function statusJson({ state, repository }: RepositoryCall, status: CommitStatus) {
-  const { id, sha, context, description, createdAt } = status;
-  return {
-    id,
-    node_id: nodeId("SC", id),
-    url: `${repositoryUrl(state, repository)}/statuses/${sha}`,
-    avatar_url: null,
-    state: status.state,
-    context,
-    description,
-    target_url: null,
-    created_at: timestamp(createdAt),
-    updated_at: timestamp(createdAt),
-  };
-}
+const statusJson = ({ id, context, description, state, createdAt }: CommitStatus) =>
+  filled("simple-commit-status", {
+    ...{ id, context, description, state },
+    ...{ created_at: timestamp(createdAt), updated_at: timestamp(createdAt) },
+  });
 
 /** Failure outranks pending, and pending outranks success; no status is pending. */
 function combined(statuses: readonly CommitStatus[]): string {
@@ -34,14 +25,14 @@ async function combinedStatus(call: RepositoryCall): Promise<Answer> {
   if (!sha) throw new GitHubRefusal(404, "Not Found");
   const ofCommit = repository.statuses.filter((one) => one.sha === sha);
   const latest = [...new Map(ofCommit.map((one) => [one.context, one])).values()];
-  const url = `${repositoryUrl(state, repository)}/commits/${sha}`;
   return {
     status: 200,
-    list: latest.map((one) => statusJson(call, one)),
-    wrap: (page, total) => ({
-      ...{ sha, statuses: page, total_count: total, state: combined(latest) },
-      ...{ repository: repositoryJson(state, repository), commit_url: url, url: `${url}/status` },
-    }),
+    list: latest.map(statusJson),
+    wrap: (page, total) =>
+      filled("combined-commit-status", {
+        ...{ sha, statuses: page, total_count: total, state: combined(latest) },
+        repository: repositoryJson(state, repository),
+      }),
   };
 }
 

@@ -1,5 +1,4 @@
 import { findCommit } from "../bare-repository.ts";
-import { pullDiff } from "../current-line.ts";
 import {
   type Answer,
   created,
@@ -9,17 +8,11 @@ import {
   ok,
   type RepositoryCall,
 } from "../endpoint.ts";
-import { validationFailed } from "../errors.ts";
+import { NotSimulated, validationFailed } from "../errors.ts";
 import { pullOf } from "../find.ts";
 import { fullPullJson, pullJson } from "../json/pull.ts";
 import type { Pull } from "../model.ts";
-import { headOf } from "../model.ts";
-import { NotSimulated } from "../not-simulated.ts";
 import { addPull } from "../pull-branch.ts";
-import { fileJson } from "./repositories.ts";
-
-/** GitHub never lists more files than this, on any page. */
-const mostFiles = 3000;
 
 function list({ state, repository, query }: RepositoryCall): Answer {
   const asked = query.state ?? "open";
@@ -34,12 +27,6 @@ function list({ state, repository, query }: RepositoryCall): Answer {
   if (query.direction === "desc" || (query.direction === undefined && query.sort === undefined))
     pulls.reverse();
   return listed(pulls, (pull) => pullJson(state, pull));
-}
-
-async function files(call: RepositoryCall): Promise<Answer> {
-  const pull = pullOf(call);
-  const changed = await pullDiff(pull);
-  return { status: 200, list: changed.slice(0, mostFiles).map((file) => fileJson(call, headOf(pull), file)) };
 }
 
 interface WantedPull {
@@ -83,5 +70,4 @@ export const pulls: Endpoints = {
   "pulls/get": inRepository([["pull_requests", "read"]], async (call) =>
     ok(await fullPullJson(call.state, pullOf(call))),
   ),
-  "pulls/list-files": inRepository([["pull_requests", "read"]], files),
 };

@@ -1,9 +1,16 @@
-import { findCommit, git } from "../bare-repository.ts";
-import { type DiffedFile, diffFiles } from "../commentable.ts";
-import { type Answer, type Endpoints, inRepository, listed, ok, type RepositoryCall } from "../endpoint.ts";
-import { GitHubRefusal } from "../errors.ts";
+import { findCommit } from "../bare-repository.ts";
+import {
+  type Answer,
+  created,
+  type Endpoints,
+  inRepository,
+  listed,
+  ok,
+  type RepositoryCall,
+} from "../endpoint.ts";
+import { GitHubRefusal, notFound } from "../errors.ts";
 import { accountJson } from "../json/account.ts";
-import { fullRepositoryJson, repositoryPage, repositoryUrl } from "../json/repository.ts";
+import { repositoryUrl } from "../json/repository.ts";
 import type { Activity, Role } from "../model.ts";
 import { nodeId, timestamp } from "../model.ts";
 import { contents, writeContents } from "./contents.ts";
@@ -36,82 +43,6 @@ function permission({ state, path, repository }: RepositoryCall): Answer {
   });
 }
 
-export function fileJson(call: RepositoryCall, commit: string, file: DiffedFile) {
-  const rows = file.hunks.flatMap((hunk) => hunk.rows);
-  const additions = rows.filter((row) => row.LEFT === null).length;
-  const deletions = rows.filter((row) => row.RIGHT === null).length;
-  const encoded = file.path.split("/").map(encodeURIComponent).join("/");
-  const page = repositoryPage(call.state, call.repository);
-  return {
-    sha: file.oid,
-    filename: file.path,
-    status: file.status,
-    additions,
-    deletions,
-    changes: additions + deletions,
-    blob_url: `${page}/blob/${commit}/${encoded}`,
-    raw_url: `${page}/raw/${commit}/${encoded}`,
-    contents_url: `${repositoryUrl(call.state, call.repository)}/contents/${encoded}?ref=${commit}`,
-    ...(file.patch === undefined ? {} : { patch: file.patch }),
-    ...(file.previousPath === null ? {} : { previous_filename: file.previousPath }),
-  };
-}
-
-const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-
-/** Reads a commit from git. */
-async function readCommit(gitDir: string, sha: string) {
-  const format = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B";
-  const shown = (await git(gitDir, "show", "--no-patch", `--format=${format}`, sha)).split("\0");
-  const [tree, parents = "", name, email, date, committer, committerEmail, committed, message = ""] = shown;
-  return {
-    tree,
-    parents: parents.split(" ").filter(Boolean),
-    author: { name, email, date },
-    committer: { name: committer, email: committerEmail, date: committed },
-    message: message.replace(/\n+$/, ""),
-  };
-}
-
-const unsigned = { verified: false, reason: "unsigned", signature: null, payload: null, verified_at: null };
-
-async function commit(call: RepositoryCall): Promise<Answer> {
-  const { state, repository, path } = call;
-  const sha = await findCommit(repository.gitDir, path.ref ?? "");
-  if (!sha) throw new GitHubRefusal(422, `No commit found for SHA: ${path.ref}`);
-  const { tree, parents, author, committer, message } = await readCommit(repository.gitDir, sha);
-  const [url, page] = [repositoryUrl(state, repository), repositoryPage(state, repository)];
-  const changed = await diffFiles(repository.gitDir, parents[0] ?? emptyTree, sha);
-  const files = changed.map((file) => fileJson(call, sha, file));
-  const sum = (field: "additions" | "deletions" | "changes") =>
-    files.reduce((all, file) => all + file[field], 0);
-  return ok({
-    sha,
-    node_id: nodeId("C", Number.parseInt(sha.slice(0, 8), 16)),
-    commit: {
-      author,
-      committer,
-      message,
-      tree: { sha: tree, url: `${url}/git/trees/${tree}` },
-      url: `${url}/git/commits/${sha}`,
-      comment_count: 0,
-      verification: unsigned,
-    },
-    url: `${url}/commits/${sha}`,
-    html_url: `${page}/commit/${sha}`,
-    comments_url: `${url}/commits/${sha}/comments`,
-    author: null,
-    committer: null,
-    parents: parents.map((one) => ({
-      sha: one,
-      url: `${url}/commits/${one}`,
-      html_url: `${page}/commit/${one}`,
-    })),
-    stats: { additions: sum("additions"), deletions: sum("deletions"), total: sum("changes") },
-    files,
-  });
-}
-
 /** Newest first, in cursor pages of 100; here there is never more than one page. */
 function activity({ state, query, repository }: RepositoryCall): Answer {
   const { ref } = query;
@@ -124,13 +55,40 @@ function activity({ state, query, repository }: RepositoryCall): Answer {
 
 const shortRef = (ref: string | number) => String(ref).replace(/^refs\/heads\//, "");
 
+function refJson({ state, repository }: RepositoryCall, ref: string, sha: string) {
+  const url = `${repositoryUrl(state, repository)}/git`;
+  return {
+    ref,
+    node_id: nodeId("REF", repository.id),
+    url: `${url}/${ref}`,
+    object: { sha, type: "commit", url: `${url}/commits/${sha}` },
+  };
+}
+
+async function getRef(call: RepositoryCall): Promise<Answer> {
+  const ref = `refs/${call.path.ref}`;
+  const sha = await findCommit(call.repository.gitDir, ref);
+  if (!sha) throw notFound();
+  return ok(refJson(call, ref, sha));
+}
+
+/** Only branches: the bot creates nothing else. */
+async function createRef(call: RepositoryCall): Promise<Answer> {
+  const { ref, sha } = call.body as { ref: string; sha: string };
+  const { git, gitDir } = call.repository;
+  if (!/^refs\/heads\/[\w.-]+(\/[\w.-]+)*$/.test(ref))
+    throw new GitHubRefusal(422, "Reference name is not valid");
+  if (!(await findCommit(gitDir, sha))) throw new GitHubRefusal(422, "Object does not exist");
+  if (await findCommit(gitDir, ref)) throw new GitHubRefusal(422, "Reference already exists");
+  git.git("update-ref", ref, sha);
+  return created(refJson(call, ref, sha));
+}
+
 export const repositories: Endpoints = {
-  "repos/get": inRepository([["metadata", "read"]], ({ state, repository }) =>
-    ok(fullRepositoryJson(state, repository)),
-  ),
   "repos/get-collaborator-permission-level": inRepository([["metadata", "read"]], permission),
   "repos/get-content": inRepository([["contents", "read"]], contents, { ofPublicOnes: true }),
   "repos/create-or-update-file-contents": inRepository([["contents", "write"]], writeContents),
   "repos/list-activities": inRepository([["contents", "read"]], activity),
-  "repos/get-commit": inRepository([["contents", "read"]], commit),
+  "git/get-ref": inRepository([["contents", "read"]], getRef),
+  "git/create-ref": inRepository([["contents", "write"]], createRef),
 };

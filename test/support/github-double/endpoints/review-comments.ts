@@ -1,13 +1,27 @@
-import { type AnchorProblem, resolveAnchor } from "../anchor.ts";
+import { type AnchorProblem, type AskedLine, resolveAnchor } from "../anchor.ts";
 import { currentPlace, pullDiff } from "../current-line.ts";
-import { type Answer, created, type Endpoints, inRepository, ok, type RepositoryCall } from "../endpoint.ts";
-import { checkBodyLength, GitHubRefusal, notFound, validationFailed } from "../errors.ts";
+import {
+  type Answer,
+  created,
+  type Endpoints,
+  inRepository,
+  listed,
+  ok,
+  type RepositoryCall,
+} from "../endpoint.ts";
+import { checkBodyLength, GitHubRefusal, NotSimulated, notFound, validationFailed } from "../errors.ts";
 import { pullOf, reviewCommentOf, writtenNow } from "../find.ts";
 import { reviewCommentJson } from "../json/comment.ts";
 import type { LineAnchor, Pull, Review, ReviewComment } from "../model.ts";
-import { NotSimulated } from "../not-simulated.ts";
-import type { NewReviewComment } from "../requests.ts";
-import { commitOf, listedComments } from "./reviews.ts";
+import { commitOf } from "./reviews.ts";
+
+interface NewReviewComment extends AskedLine {
+  body: string;
+  commit_id: string;
+  position?: number;
+  in_reply_to?: number;
+  subject_type?: "line" | "file";
+}
 
 const resource = "PullRequestReviewComment";
 const refusal = (field: string, message: string) =>
@@ -117,7 +131,7 @@ function list(call: RepositoryCall): Answer {
     (one) => one.review.state !== "PENDING" && one.updatedAt >= new Date(since ?? 0),
   );
   if (sort && direction === "desc") comments.reverse();
-  return listedComments(call, comments);
+  return listed(comments, (one) => shown(call, one));
 }
 
 /** GitHub lets Apps with write access change comments of others; ours must never do so, and the double refuses it. */
@@ -125,14 +139,6 @@ function ownComment(call: RepositoryCall): ReviewComment {
   const comment = reviewCommentOf(call);
   if (comment.author === call.token.installation.app.bot) return comment;
   throw new GitHubRefusal(403, "Resource not accessible by integration");
-}
-
-async function update(call: RepositoryCall): Promise<Answer> {
-  const comment = ownComment(call);
-  const { body } = call.body as { body: string };
-  checkBody(body);
-  Object.assign(comment, { body, updatedAt: call.state.now() });
-  return ok(await shown(call, comment));
 }
 
 /** A review without text disappears with its last comment; replies to the comment stay. */
@@ -153,7 +159,6 @@ export const reviewComments: Endpoints = {
     return ok(await shown(call, comment));
   }),
   "pulls/create-review-comment": inRepository([["pull_requests", "write"]], create),
-  "pulls/update-review-comment": inRepository([["pull_requests", "write"]], update),
   "pulls/delete-review-comment": inRepository([["pull_requests", "write"]], remove),
   "pulls/create-reply-for-review-comment": inRepository([["pull_requests", "write"]], async (call) => {
     const pull = pullOf(call);

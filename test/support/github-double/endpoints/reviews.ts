@@ -1,16 +1,28 @@
-import { type AnchorProblem, resolveAnchor } from "../anchor.ts";
+import { type AnchorProblem, type AskedLine, resolveAnchor } from "../anchor.ts";
 import { findCommit, git } from "../bare-repository.ts";
 import type { DiffedFile } from "../commentable.ts";
-import { currentPlace, pullDiff } from "../current-line.ts";
+import { pullDiff } from "../current-line.ts";
 import { type Answer, type Endpoints, inRepository, listed, ok, type RepositoryCall } from "../endpoint.ts";
-import { checkBodyLength, GitHubRefusal, lockedReview, notFound, unprocessable } from "../errors.ts";
+import {
+  checkBodyLength,
+  GitHubRefusal,
+  lockedReview,
+  NotSimulated,
+  notFound,
+  unprocessable,
+} from "../errors.ts";
 import { pullOf, writtenNow } from "../find.ts";
-import { reviewCommentJson, reviewJson } from "../json/comment.ts";
+import { reviewJson } from "../json/comment.ts";
 import { mergeBaseOf } from "../json/pull.ts";
-import type { Pull, Review, ReviewComment, ReviewState } from "../model.ts";
+import type { Pull, Review, ReviewState } from "../model.ts";
 import { headOf } from "../model.ts";
-import { NotSimulated } from "../not-simulated.ts";
-import type { NewReview } from "../requests.ts";
+
+interface NewReview {
+  commit_id?: string;
+  body?: string;
+  event?: "APPROVE" | "REQUEST_CHANGES" | "COMMENT";
+  comments?: (AskedLine & { body: string; position?: number })[];
+}
 
 const states: Record<string, ReviewState> = {
   APPROVE: "APPROVED",
@@ -95,23 +107,10 @@ async function create(call: RepositoryCall): Promise<Answer> {
 const visible = (call: RepositoryCall, review: Review) =>
   review.state !== "PENDING" || review.author === call.token.installation.app.bot;
 
-export function listedComments(call: RepositoryCall, comments: ReviewComment[]): Answer {
-  return listed(comments, async (comment) =>
-    reviewCommentJson(call.state, comment, await currentPlace(comment)),
-  );
-}
-
 function reviewOf(call: RepositoryCall, pull: Pull): Review {
   const review = pull.reviews.find((one) => one.id === Number(call.path.review_id) && visible(call, one));
   if (!review) throw notFound();
   return review;
-}
-
-function commentsOfReview(call: RepositoryCall): Answer {
-  const pull = pullOf(call);
-  const review = reviewOf(call, pull);
-  const comments = pull.reviewComments.filter((one) => one.review === review);
-  return listedComments(call, comments);
 }
 
 /** Deletes a pending review with its comments; a submitted review cannot be deleted. */
@@ -144,5 +143,4 @@ export const reviews: Endpoints = {
   "pulls/create-review": inRepository([["pull_requests", "write"]], create),
   "pulls/update-review": inRepository([["pull_requests", "write"]], update),
   "pulls/delete-pending-review": inRepository([["pull_requests", "write"]], deletePending),
-  "pulls/list-comments-for-review": inRepository([["pull_requests", "read"]], commentsOfReview),
 };

@@ -2,6 +2,7 @@ import type { CheckAnnotation, CheckRun, Repository } from "../model.ts";
 import { headOf, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
 import { appJson } from "./account.ts";
+import { filled, nowhere } from "./filled.ts";
 import { pullUrl } from "./pull.ts";
 import { repositoryPage, repositoryUrl } from "./repository.ts";
 
@@ -22,36 +23,29 @@ export function pullsAt(state: GitHubState, repository: Repository, sha: string)
 }
 
 export function checkRunJson(state: GitHubState, run: CheckRun) {
-  const url = `${repositoryUrl(state, run.repository)}/check-runs/${run.id}`;
-  return {
+  return filled("check-run", {
     id: run.id,
     name: run.name,
     node_id: nodeId("CR", run.id),
     head_sha: run.headSha,
     external_id: run.externalId,
-    url,
     html_url: `${repositoryPage(state, run.repository)}/runs/${run.id}`,
     details_url: run.detailsUrl ?? `${state.origin}/apps/${run.app.slug}`,
     status: run.status,
     conclusion: run.conclusion,
     started_at: timestamp(run.startedAt),
     completed_at: run.completedAt && timestamp(run.completedAt),
-    output: {
-      ...run.output,
-      annotations_count: run.annotations.length,
-      annotations_url: `${url}/annotations`,
-    },
+    output: { ...run.output, annotations_count: run.annotations.length, annotations_url: nowhere },
     check_suite: { id: run.app.id },
     app: appJson(state, run.app),
     pull_requests: pullsAt(state, run.repository, run.headSha),
-  };
+  });
 }
 
-export function annotationJson(state: GitHubState, { repository, headSha }: CheckRun, one: CheckAnnotation) {
-  const path = one.path.split("/").map(encodeURIComponent).join("/");
+export function annotationJson(one: CheckAnnotation) {
   return {
     path: one.path,
-    blob_href: `${repositoryPage(state, repository)}/blob/${headSha}/${path}`,
+    blob_href: nowhere,
     start_line: one.startLine,
     start_column: one.startColumn,
     end_line: one.endLine,

@@ -9,8 +9,8 @@ import type {
 } from "../model.ts";
 import { headOf, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
-import { accountJson, appJson } from "./account.ts";
-import { associationOf } from "./association.ts";
+import { accountJson, appJson, associationOf } from "./account.ts";
+import { filled } from "./filled.ts";
 import { issueUrl, pullPage, pullUrl } from "./pull.ts";
 import { repositoryUrl } from "./repository.ts";
 
@@ -43,7 +43,7 @@ const writtenJson = (state: GitHubState, written: Written & { pull: Pull }) => (
 
 export function issueCommentJson(state: GitHubState, comment: IssueComment) {
   const url = `${repositoryUrl(state, comment.pull.repository)}/issues/comments/${comment.id}`;
-  return {
+  return filled("issue-comment", {
     url,
     html_url: `${pullPage(state, comment.pull)}#issuecomment-${comment.id}`,
     issue_url: issueUrl(state, comment.pull),
@@ -54,23 +54,19 @@ export function issueCommentJson(state: GitHubState, comment: IssueComment) {
     updated_at: timestamp(comment.updatedAt),
     reactions: rollup(comment.reactions, url),
     performed_via_github_app: comment.via && !comment.via.isPerson ? appJson(state, comment.via) : null,
-  };
+  });
 }
 
 export function reviewJson(state: GitHubState, review: Review) {
-  const html = `${pullPage(state, review.pull)}#pullrequestreview-${review.id}`;
-  const pull = pullUrl(state, review.pull);
-  return {
+  return filled("pull-request-review", {
     id: review.id,
     node_id: nodeId("PRR", review.id),
     ...writtenJson(state, review),
     state: review.state,
-    html_url: html,
-    pull_request_url: pull,
-    _links: { html: { href: html }, pull_request: { href: pull } },
+    html_url: `${pullPage(state, review.pull)}#pullrequestreview-${review.id}`,
     ...(review.state === "PENDING" ? {} : { submitted_at: timestamp(review.createdAt) }),
     commit_id: review.commitId,
-  };
+  });
 }
 
 /** The place of a line comment in the current diff; null if the lines are gone (GitHub says "outdated"). */
@@ -85,10 +81,8 @@ export const reviewCommentPage = (state: GitHubState, { pull, id }: ReviewCommen
 
 export function reviewCommentJson(state: GitHubState, comment: ReviewComment, current: CurrentPlace | null) {
   const url = `${repositoryUrl(state, comment.pull.repository)}/pulls/comments/${comment.id}`;
-  const html = reviewCommentPage(state, comment);
-  const pull = pullUrl(state, comment.pull);
   const { anchor } = comment;
-  return {
+  return filled("pull-request-review-comment", {
     url,
     pull_request_review_id: comment.review.id,
     id: comment.id,
@@ -101,13 +95,12 @@ export function reviewCommentJson(state: GitHubState, comment: ReviewComment, cu
     ...writtenJson(state, comment),
     created_at: timestamp(comment.createdAt),
     updated_at: timestamp(comment.updatedAt),
-    html_url: html,
-    pull_request_url: pull,
-    _links: { self: { href: url }, html: { href: html }, pull_request: { href: pull } },
+    html_url: reviewCommentPage(state, comment),
+    pull_request_url: pullUrl(state, comment.pull),
     reactions: rollup(comment.reactions, url),
     subject_type: anchor ? "line" : "file",
     ...(anchor ? lineFields(anchor, current) : fileFields),
-  };
+  });
 }
 
 function lineFields(anchor: NonNullable<ReviewComment["anchor"]>, current: CurrentPlace | null) {

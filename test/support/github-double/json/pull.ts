@@ -2,8 +2,8 @@ import { git, mergeBase } from "../bare-repository.ts";
 import type { Pull, Repository } from "../model.ts";
 import { headOf, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
-import { accountJson } from "./account.ts";
-import { associationOf } from "./association.ts";
+import { accountJson, associationOf } from "./account.ts";
+import { filled } from "./filled.ts";
 import { repositoryJson, repositoryPage, repositoryUrl } from "./repository.ts";
 
 export const pullUrl = (state: GitHubState, pull: Pull) =>
@@ -35,20 +35,6 @@ function branchJson(
   };
 }
 
-function linksOf(state: GitHubState, pull: Pull) {
-  const [url, issue] = [pullUrl(state, pull), issueUrl(state, pull)];
-  return {
-    self: url,
-    html: pullPage(state, pull),
-    issue,
-    comments: `${issue}/comments`,
-    review_comments: `${url}/comments`,
-    review_comment: `${repositoryUrl(state, pull.repository)}/pulls/comments{/number}`,
-    commits: `${url}/commits`,
-    statuses: `${repositoryUrl(state, pull.repository)}/statuses/${headOf(pull)}`,
-  };
-}
-
 export function labelsJson(state: GitHubState, pull: Pull) {
   return pull.labels.map((name, index) => ({
     id: pull.id + index + 1,
@@ -61,17 +47,13 @@ export function labelsJson(state: GitHubState, pull: Pull) {
   }));
 }
 
-/** A pull request in lists. */
-export function pullJson(state: GitHubState, pull: Pull) {
-  const links = linksOf(state, pull);
+/** The fields of a pull request in lists. */
+function pullFields(state: GitHubState, pull: Pull) {
   return {
-    url: links.self,
+    url: pullUrl(state, pull),
     id: pull.id,
     node_id: nodeId("PR", pull.id),
-    html_url: links.html,
-    diff_url: `${links.html}.diff`,
-    patch_url: `${links.html}.patch`,
-    issue_url: links.issue,
+    html_url: pullPage(state, pull),
     number: pull.number,
     state: pull.state,
     locked: pull.locked,
@@ -82,27 +64,18 @@ export function pullJson(state: GitHubState, pull: Pull) {
     updated_at: timestamp(pull.updatedAt),
     closed_at: pull.closedAt && timestamp(pull.closedAt),
     merged_at: pull.merged && pull.closedAt ? timestamp(pull.closedAt) : null,
-    merge_commit_sha: null,
-    assignee: null,
-    assignees: [],
-    requested_reviewers: [],
-    requested_teams: [],
     labels: labelsJson(state, pull),
-    milestone: null,
     draft: pull.draft,
-    commits_url: links.commits,
-    review_comments_url: links.review_comments,
-    review_comment_url: links.review_comment,
-    comments_url: links.comments,
-    statuses_url: links.statuses,
+    ...{ assignees: [], requested_reviewers: [], requested_teams: [] },
     head: branchJson(state, pull.headRepository, pull.repository, pull.headRef, headOf(pull)),
     base: branchJson(state, pull.repository, pull.repository, pull.baseRef, pull.baseSha),
-    _links: Object.fromEntries(Object.entries(links).map(([name, href]) => [name, { href }])),
     author_association: associationOf(pull.repository, pull.author),
-    auto_merge: null,
-    active_lock_reason: null,
   };
 }
+
+/** A pull request in lists. */
+export const pullJson = (state: GitHubState, pull: Pull) =>
+  filled("pull-request-simple", pullFields(state, pull));
 
 /** A pull request in its own endpoint and in webhook payloads. */
 export async function fullPullJson(state: GitHubState, pull: Pull) {
@@ -115,13 +88,12 @@ export async function fullPullJson(state: GitHubState, pull: Pull) {
   ]);
   const rows = numbers.split("\n").filter(Boolean);
   const sum = (column: number) => rows.reduce((all, row) => all + (Number(row.split("\t")[column]) || 0), 0);
-  return {
-    ...pullJson(state, pull),
+  return filled("pull-request", {
+    ...pullFields(state, pull),
     merged: pull.merged,
     mergeable: pull.state === "open" ? true : null,
     rebaseable: pull.state === "open" ? true : null,
     mergeable_state: pull.draft ? "draft" : "clean",
-    merged_by: null,
     comments: pull.comments.length,
     review_comments: pull.reviewComments.length,
     maintainer_can_modify: pull.maintainersMayPush ?? false,
@@ -129,5 +101,5 @@ export async function fullPullJson(state: GitHubState, pull: Pull) {
     additions: sum(0),
     deletions: sum(1),
     changed_files: rows.length,
-  };
+  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { adviceOn, type DemoEnd } from "../scripts/demo-advice.ts";
+import { adviceOn, type DemoEnd } from "../scripts/demo-report.ts";
 
 const end = (over: Partial<DemoEnd>): DemoEnd => ({
   ...{ found: 0, planted: 6, withModel: true, check: { title: "No problems found", summary: "" } },
@@ -7,7 +7,7 @@ const end = (over: Partial<DemoEnd>): DemoEnd => ({
 });
 
 describe("the end of the demo", () => {
-  it("says what to do where the model did not answer", () => {
+  it("The demo says what to do if the model did not answer", () => {
     const failed = { title: "The review failed", summary: "The model could not be reached" };
     expect(adviceOn(end({ check: failed })).join("\n")).toMatch(
       /^No model answered\. .*doctor[\s\S]*Without OPENAI/,
@@ -16,7 +16,7 @@ describe("the end of the demo", () => {
     expect(adviceOn(end({ found: 4, check: partly })).join("\n")).toMatch(/^No model answered\./);
   });
 
-  it("says what to do where a model missed some, where there is none, and nothing where all were found", () => {
+  it("The demo says what to do if a fault was missed, and nothing if all were found", () => {
     expect(adviceOn(end({ found: 5 }))).toEqual([
       expect.stringContaining("Set HUNKWISE_MODEL to another one"),
     ]);
