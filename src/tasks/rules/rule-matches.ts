@@ -21,7 +21,7 @@ import type { ProgressEvent } from "../shapes/review-result.ts";
 import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "./analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzers/analyzer.ts";
 import { lockDiagnostic } from "./analyzers/broken-files.ts";
-import { withoutUnseen } from "./analyzers/hidden-in-line.ts";
+import { withoutUnseen } from "./analyzers/hidden-characters.ts";
 
 /** The precision measured over all rules (docs/analyzers.md). */
 const RULE_CONFIDENCE = 0.9;

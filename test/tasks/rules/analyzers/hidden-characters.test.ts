@@ -155,20 +155,6 @@ describe("hidden characters are found", () => {
     expect(candidate?.body).toContain("p\\u{430}ssw\\u{43E}rd looks like password");
   });
 
-  it("with the line end that lets code follow a comment, and the one that ends a statement", async () => {
-    const candidates = await analyzer.analyze(
-      wholeFile("a.ts", "// a\u2028run();\n// b\rrun();\nreturn\u2029true;\n"),
-      signal,
-    );
-    expect(candidates).toMatchObject([
-      { line: 1, severity: "high", source: "hidden-characters/comment-ends" },
-      { line: 2, severity: "high", source: "hidden-characters/comment-ends" },
-      { line: 3, severity: "medium", source: "hidden-characters/line-ends" },
-    ]);
-    expect(candidates[0]?.body).toContain("```text\n// a\\u{2028}run();\n```");
-    expect(candidates[2]?.body).toContain("return\\u{2029}true;");
-  });
-
   it("however long the line is, without ending the block that it is shown in", async () => {
     const text = `${"x ".repeat(200_000)}\`\`\`\`${"\u{e0041}".repeat(1_000)}\`\`\`\u2028\ud800`;
     const [candidate] = await analyzer.analyze(wholeFile("a.md", text), signal);
