@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
 import {
   chmod,
   chown,
@@ -133,7 +134,7 @@ export async function prepareEnvironment(order: EnvironmentOrder, signal: AbortS
 
 async function findOrMake(order: EnvironmentOrder, signal: AbortSignal): Promise<Environment> {
   await makeFolder(order.folder);
-  const place = join(order.folder, await identityOf(order, signal));
+  const place = join(order.folder, await identityOf(order));
   for (;;) {
     const root = await rootOf(place);
     if (root !== null) return { root };
@@ -185,35 +186,22 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /** What an environment is made of. */
-async function identityOf(order: EnvironmentOrder, signal: AbortSignal): Promise<string> {
+async function identityOf(order: EnvironmentOrder): Promise<string> {
   const { repository, command, tree, sandbox, isPrivate } = order;
   const entries = await tree.tree("merge_base");
   const files = dependencyFiles(entries.keys(), command)
     .filter((path) => !isPrivate(path))
     .toSorted()
     .map((path) => [path, entries.get(path)?.mode, entries.get(path)?.oid]);
-  const machine = [process.platform, process.arch, await toolChain(sandbox, signal)];
+  const machine = [process.platform, process.arch, toolsOf(sandbox)];
   const parts = JSON.stringify([1, repository, command, files, machine]);
   return nameOf(repository) + sha256(parts);
 }
 
-const tools = ["node", "npm", "python3", "ruby", "java", "cargo"].map((name) => `${name} --version`);
-const VERSIONS = [...tools, "go version", "true"].join("; ");
-/** How long the versions are taken for current: an operator may update them below a running server. */
-const VERSIONS_MS = 10 * 60_000;
-const versions = new Map<string, { text: string; until: number }>();
-
-/** The versions of tools in a sandbox, as they print them. */
-async function toolChain(sandbox: Sandbox, signal: AbortSignal): Promise<string> {
-  const key = JSON.stringify(sandbox);
-  const known = versions.get(key);
-  if (known && known.until > Date.now()) return known.text;
-  const run = { command: VERSIONS, limits: limitsFor(1_024), timeoutMs: 60_000 };
-  const { stdout, stderr, ended } = await runInSandbox(sandbox, run, signal);
-  if (ended !== null) throw new Error("the versions of tools in the sandbox cannot be found out");
-  const text = `${stdout}${stderr}`;
-  versions.set(key, { text, until: Date.now() + VERSIONS_MS });
-  return text;
+/** When programs of the sandbox were last installed or updated. */
+function toolsOf({ readable }: Sandbox): (string | number | undefined)[] {
+  const folders = ["/usr/bin", "/usr/local/bin", ...readable.flatMap((path) => [path, join(path, "bin")])];
+  return [process.version, ...folders.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs)];
 }
 
 /** Runs the command and keeps what it left. */
@@ -221,7 +209,8 @@ async function make(order: EnvironmentOrder, place: string, signal: AbortSignal)
   await sweep(order.folder);
   const temporary = join(order.folder, `.${ownTag}.${randomUUID()}`);
   try {
-    const store = await Store.create(temporary);
+    await mkdir(join(temporary, FILES), { recursive: true, mode: 0o755 });
+    const store = new Store(temporary);
     const why = await runInto(store, order, signal);
     if (why !== null) return { why };
     await store.finish();
@@ -307,13 +296,8 @@ class Store {
   readonly #links: { path: string; target: Buffer }[] = [];
   #bytes = 0;
 
-  private constructor(folder: string) {
+  constructor(folder: string) {
     this.#folder = folder;
-  }
-
-  static async create(folder: string): Promise<Store> {
-    await mkdir(join(folder, FILES), { recursive: true, mode: 0o755 });
-    return new Store(folder);
   }
 
   async take({ path, bytes, executable, isLink }: TakenFile): Promise<void> {

@@ -59,8 +59,8 @@ const unusable = (name: string, why: string) =>
     remedy: "Name a SARIF 2.1 file, or an rdjson or rdjsonl file of reviewdog.",
   });
 
-/** A result as a file tells it; a text says why it is none. */
-type Told = RawResult | string;
+/** A result as a file has it, or why it is none. */
+type Raw = RawResult | string;
 interface RawResult {
   tool: string;
   rule: string;
@@ -74,7 +74,7 @@ interface RawResult {
   message: string;
 }
 
-function rawResults(text: string, name: string): Told[] | null {
+function rawResults(text: string, name: string): Raw[] | null {
   const whole = parsed(text);
   const sarif = Sarif.safeParse(whole);
   if (sarif.success) return sarif.data.runs.flatMap(sarifResults);
@@ -169,13 +169,13 @@ function sarifResults({
   results,
   artifacts = [],
   originalUriBaseIds = {},
-}: z.infer<typeof Run>): Told[] {
+}: z.infer<typeof Run>): Raw[] {
   const components = [...extensions, driver];
   const byId = new Map(components.flatMap(({ rules = [] }) => rules).map((rule) => [rule.id, rule]));
   const byName = new Map(components.flatMap((one) => [one.name, one.guid].map((name) => [name, one])));
   const rulesOf = (of: z.infer<typeof ToolComponent> | undefined) =>
     (of ? (extensions[of.index ?? -1] ?? byName.get(of.guid || of.name)) : driver)?.rules;
-  const toldIn = (result: z.infer<typeof Result>): Told[] => {
+  const resultsIn = (result: z.infer<typeof Result>): Raw[] => {
     const indexed = rulesOf(result.rule?.toolComponent)?.[result.rule?.index ?? result.ruleIndex ?? -1];
     const id = result.ruleId ?? result.rule?.id ?? indexed?.id ?? "";
     // "CA1000/1" is a part of the rule "CA1000" (3.52.4).
@@ -189,7 +189,7 @@ function sarifResults({
         rule: id,
         severity: severityOf(result.level, rule),
         file: uri ?? "",
-        base: baseOf(uriBaseId, originalUriBaseIds),
+        base: originalUriBaseIds[uriBaseId ?? ""]?.uri ?? "",
         startLine: region?.startLine ?? 0,
         endLine: region?.endLine ?? region?.startLine ?? 0,
         message: messageOf(result.message, rule),
@@ -198,18 +198,7 @@ function sarifResults({
     ];
   };
   const all = (results ?? []).map((one) => one ?? "cannot be read");
-  return all.flatMap((one) => (typeof one === "string" ? [one] : isFailure(one) ? toldIn(one) : []));
-}
-
-/** The URI of a base, which may be relative to a further one (3.14.14). */
-function baseOf(id: string | undefined, bases: Readonly<Record<string, z.infer<typeof Artifact>>>): string {
-  let [base, next] = ["", id];
-  // More are a circle.
-  for (let at = 0; at < 16 && next !== undefined && base.length < MOST_PATH; at += 1) {
-    base = below(bases[next]?.uri ?? "", base);
-    next = bases[next]?.uriBaseId;
-  }
-  return base;
+  return all.flatMap((one) => (typeof one === "string" ? [one] : isFailure(one) ? resultsIn(one) : []));
 }
 
 const below = (base: string, file: string) =>
@@ -238,12 +227,7 @@ function messageOf(
   rule: z.infer<typeof Rule> | undefined,
 ): string {
   const text = message?.text ?? rule?.messageStrings?.[message?.id ?? ""]?.text ?? "";
-  return text
-    .slice(0, MOST_MESSAGE)
-    .replaceAll(
-      /\{(\d{1,2})\}/g,
-      (whole, at: string) => message?.arguments?.[Number(at)]?.slice(0, MOST_MESSAGE) ?? whole,
-    );
+  return text.slice(0, MOST_MESSAGE);
 }
 
 /* rdjson */
@@ -269,7 +253,7 @@ const rdLevels = { ERROR: "high", WARNING: "medium", INFO: "low", UNKNOWN_SEVERI
 function rdjsonResult(
   one: z.infer<typeof Diagnostic> | null,
   whole: Pick<z.infer<typeof Rdjson>, "severity" | "source">,
-): Told {
+): Raw {
   if (one === null) return "cannot be read";
   const { message, location, severity, source, code } = one;
   const startLine = location.range?.start?.line ?? 0;
@@ -298,7 +282,7 @@ const named = (text: string, most: number) =>
 /** reviewdog needs no name of a tool. */
 const UNNAMED = "unknown-tool";
 
-function resultOf(raw: Told, { roots, changed, file = 0 }: ParseOptions): ToolResult | string {
+function resultOf(raw: Raw, { roots, changed, file = 0 }: ParseOptions): ToolResult | string {
   if (typeof raw === "string") return raw;
   if (raw.file === "") return "names no file";
   const names = namesOf(raw);
