@@ -33,13 +33,11 @@ export interface AnchorFile {
   inChange: boolean;
   /** Why no line of a changed file can have a comment; null if the lines of its hunks can. */
   hidden: string | null;
-  /** `null` if the file does not exist on that side, or is not text. */
   lines: Record<Side, readonly string[] | null>;
   /** Its `-U3` hunks; empty if they could not be read. */
   hunks: readonly Hunk[];
   /** Number of the hunk that shows a line; undefined outside of hunks, and if GitHub shows no diff. */
   hunkAt(side: Side, line: number): number | undefined;
-  /** True for lines that the change removed. */
   isRemoved(oldLine: number): boolean;
 }
 
@@ -51,10 +49,7 @@ const CHARACTERS_A_LINE = 100;
 const TOO_LARGE = "GitHub shows no diff of this file, it is too large";
 const UNREADABLE = "the diff of this file could not be read";
 
-/**
- * Reads files for anchoring. A path may be that of the head or, for a renamed file, of the merge base. Recent files are cached;
- * a failed read is tried again at the next call.
- */
+/** Reads files for anchoring, by their path at the head or at the merge base. Recent ones are cached, failures are not. */
 export function createAnchorFiles(
   workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
   diffs: Pick<DiffSource, "fileDiff">,
@@ -145,10 +140,7 @@ interface QuoteMatch {
 
 const otherSide = (side: Side): Side => (side === "RIGHT" ? "LEFT" : "RIGHT");
 
-/**
- * Finds a quote: as given; without the line numbers and signs of our renderings; or across both sides as the diff shows them.
- * The given side is tried first, then the other one.
- */
+/** Finds a quote as given, without decoration, or across both sides as the diff shows them; on the given side first. */
 function locateQuote(
   file: AnchorFile,
   quote: readonly string[],
@@ -203,7 +195,6 @@ function createRemovalCheck(file: AnchorFile): (place: LineRange) => boolean {
   };
 }
 
-/** Translates stated line numbers from the merge base to head. */
 function atHead(file: AnchorFile, quote: readonly string[], stated: LineRange): LineRange {
   const allowed = (place: LineRange) => confirms(place, stated);
   const { end } = findQuote(file.lines.LEFT ?? [], quote, { stated, allowed }) ?? stated;
@@ -316,7 +307,6 @@ function meantBy(place: LineRange, stated: LineRange, lines: readonly string[]):
 const isBlank = ({ start, end }: LineRange, lines: readonly string[]) =>
   lines.slice(start - 1, end).every((line) => line.trim() === "");
 
-/** The intersection of two ranges that overlap. */
 const overlap = (one: LineRange, two: LineRange): LineRange => ({
   start: Math.max(one.start, two.start),
   end: Math.min(one.end, two.end),

@@ -21,7 +21,6 @@ export const confirms = (place: LineRange, stated: LineRange) =>
 /** Of a longer quote only the first lines are compared. */
 const MAX_QUOTE_LINES = 200;
 
-/** The quote as lines, without blank lines at its ends. */
 export function quoteLines(quote: string): string[] {
   return withoutBlankEnds(quote.split(/\r?\n/));
 }
@@ -34,7 +33,6 @@ function withoutBlankEnds(lines: readonly string[]): string[] {
 
 /** `12 +code`, `12| code`, `12:code` and `12-code` of our listings, `+code` of a diff. */
 const decoration = /^\s*(?:\d+(?:[|:-]|\s([+\- ])?)|([+-]))\s?/;
-/** The sign in front of every line of a diff, a space for unchanged ones. */
 const diffSign = /^([+\- ])/;
 const notOfTheFile = /^(?:@@ -\d.*|\\ No newline at end of file)$/;
 
@@ -156,10 +154,7 @@ function isBetter(rank: readonly number[], than: readonly number[]): boolean {
   return at >= 0 && (rank[at] ?? 0) < (than[at] ?? 0);
 }
 
-/**
- * Finds a quote that was copied from the diff with removed and added lines, which are adjacent on neither side. Returns the
- * range of the quoted lines on the given side, without blank lines at its ends.
- */
+/** Finds a quote copied from the diff, with removed and added lines, and returns its lines on the given side. */
 export function findShownQuote(
   hunks: readonly Hunk[],
   quote: readonly string[],
@@ -203,7 +198,6 @@ const MUCH_MORE = 0.2;
 const SHOWN = 5;
 const MAX_LINE_BYTES = 300;
 
-/** A line that may be meant by a quote. */
 interface NearLine {
   /** 1-indexed. */
   number: number;
@@ -211,7 +205,6 @@ interface NearLine {
   difference: number;
 }
 
-/** Both sides of a file. On LEFT only removed lines count. */
 interface Sides {
   lines: Record<Side, readonly string[] | null>;
   isRemoved(oldLine: number): boolean;
@@ -253,11 +246,7 @@ function around(line: number, count: number, side: Side): { number: number; side
 
 const compared = (line: string) => squeeze(line.trimStart().slice(0, COMPARED_CHARACTERS));
 
-/**
- * The most similar lines, best first; at equal similarity the one nearer to `line`.
- *
- * @param accepts filters line numbers; default: all
- */
+/** The most similar lines, best first; at equal similarity the one nearer to `line`. */
 function nearLines(
   lines: readonly string[],
   text: string,

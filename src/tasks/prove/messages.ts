@@ -16,7 +16,6 @@ import type { ProveInput, ProveTarget } from "./prove-input.ts";
 const MAX_FINDING_BYTES = 6_000;
 const MAX_TESTS_BYTES = 3_000;
 const SHORT_SHARE = 0.05;
-/** Named test files: those nearest to the finding. */
 const NAMED_TESTS = 12;
 
 export interface ProveRun extends PlaceRun {
@@ -79,11 +78,9 @@ async function testsSection(run: ProveRun, path: string): Promise<string> {
   return `# Tests that exist nearby\n${wrapUntrusted("paths", text)}`;
 }
 
-/** Folders of what tests read. */
 const besideTests =
   /(?:^|\/)(?:fixtures?|__fixtures__|snapshots?|__snapshots__|examples?[\w-]*|example_\w+|testdata|wpt)\//i;
 
-/** The words of a path's folders and of its name. */
 function partsOf(path: string): [folders: string[], name: string[]] {
   const words = (text: string) =>
     text
@@ -94,7 +91,6 @@ function partsOf(path: string): [folders: string[], name: string[]] {
   return [words(path.slice(0, slash + 1)), words(path.slice(slash + 1).replace(/\.\w+$/, ""))];
 }
 
-/** What a test has shown. */
 export interface Shown {
   target: ProveTarget;
   test: { path: string; text: string };
@@ -163,7 +159,6 @@ function isQuoted(quote: string, words: string): boolean {
   return wanted.length >= MIN_QUOTE && words.includes(wanted);
 }
 
-/** Title, description, commits, and the diffs of tests and documentation. */
 async function whatIsSaid(run: ProveRun): Promise<string> {
   const { pull } = run.input;
   const commits = await run.deps.workspace.commits(COMMITS);

@@ -21,7 +21,6 @@ import {
 } from "./proof/judge.ts";
 import type { ProveInput, ProveResult, ProveTarget } from "./prove-input.ts";
 
-/** A file of the head with other bytes. */
 export interface ReplacedFile {
   path: string;
   bytes: Uint8Array;
@@ -107,13 +106,11 @@ interface LastTest {
   command: string;
 }
 
-/** The proof of one finding. */
 class ProofOf {
   readonly #run: ProveRun;
   readonly #target: ProveTarget;
   readonly #tests: TestPort;
   readonly #changed: ChangedCode;
-  /** The last test that ran, and its command. */
   #last: LastTest | null = null;
   #attempts = 0;
   #decided: Proof | null = null;
@@ -311,10 +308,7 @@ class ProofOf {
   }
 }
 
-/**
- * A file that a test runner takes for the test as well; null if there is none. Vitest and Jest run all files whose path contains the one that
- * they are given, and Jest reads it as a pattern. A test of the pull request's own would decide then.
- */
+/** A file that a runner may take for the test: Vitest and Jest run all files whose path contains the given one. */
 function lookalike(path: string, others: Iterable<string>): string | null {
   const plain = (one: string) => one.toLowerCase().replace(/[^a-z0-9]/g, "-");
   const wanted = plain(path);
@@ -327,7 +321,6 @@ const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).
 const MAX_REASON = 300;
 const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_REASON).replace(/\.$/, "");
 
-/** What people see of a run. */
 const MAX_OUTPUT = 4_000;
 
 function shownOutput({ stdout, stderr }: TestEnd): string {

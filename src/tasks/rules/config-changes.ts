@@ -23,7 +23,6 @@ import { count } from "../../repo/show.ts";
 import { textOf } from "./own/own-findings.ts";
 import { isRuleFile, type OwnRule, parseRuleFiles, whyNot } from "./own/rule-files.ts";
 
-/** A configuration file at one revision. */
 interface ConfigVersion {
   path: string;
   /** Null if it cannot be read as a file: a link, or far too large. */
@@ -72,13 +71,11 @@ const KEPT = " (has no effect: the policy of the organisation enforces this key)
 const isKept = (key: string, inForce: Pick<RepoConfig, "policy">) =>
   key !== "paths.private" && isEnforced(inForce, key);
 
-/** Null if both revisions have the file. */
 function existence(before: ConfigVersion | undefined, after: ConfigVersion | undefined): string | null {
   if (before === undefined) return "new";
   return after === undefined ? "deleted" : null;
 }
 
-/** Reports that reviews are refused with this file, and why. */
 function wouldBeRefused(name: string, problems: readonly ConfigProblem[]): string {
   const shown = problems.slice(0, mostShown.problems).map(({ line, key, message }) => {
     const place = [line === null ? "" : `line ${line}`, key === null ? "" : inlineCode(cutBytes(key, 100))];
@@ -122,7 +119,6 @@ function changeOf(key: string, old: unknown, now: unknown): string | undefined {
   return `${name}: ${parts.join("; ") || "order changed"}${isShown ? ", which a model may then see" : ""}`;
 }
 
-/** The elements of `list` that are not in `other`. */
 function without(list: readonly unknown[], other: readonly unknown[]): unknown[] {
   const known = new Set(other.map((item) => JSON.stringify(item)));
   return list.filter((item) => !known.has(JSON.stringify(item)));
@@ -148,10 +144,7 @@ const instruction = (value: { path?: unknown; text?: unknown }) => `${value.path
 /** Maximum sentences, and files of each kind that are parsed. */
 const most = { sentences: 20, files: 10 };
 
-/**
- * Describes how a merge of this change would affect the review configuration, one sentence each: keys with old and new values, and problems
- * of the files at the head. A key that the policy in force enforces is named as such. The texts come from the pull request, so they are untrusted.
- */
+/** Describes what a merge would change about the configuration, one sentence each. The texts are untrusted. */
 export async function findConfigChanges(
   workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
   inForce: Pick<RepoConfig, "policy"> = {},
@@ -239,11 +232,9 @@ async function ruleChangesAt(
   ];
 }
 
-/** The rules as text, by their ids. */
 const byId = (rules: readonly OwnRule[]) =>
   new Map(rules.map(({ file, ...rule }) => [rule.id, JSON.stringify(rule)]));
 
-/** @param names the first existing one counts */
 async function versionAt(
   names: readonly string[],
   ref: Ref,

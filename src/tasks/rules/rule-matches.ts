@@ -40,7 +40,6 @@ export interface AnalyzerDependencies {
   /** Fires when the analyzers' time is up; default: after one minute. */
   timeLimit?: AbortSignal;
   analyzers?: readonly Analyzer[];
-  /** Whether the configuration switches the finding's rule off; default: no. */
   isOff?(finding: Finding): boolean;
   /** Key for hashing a secret into its id, so that no one can test a guess against the id. */
   key?: string | undefined;
@@ -49,16 +48,12 @@ export interface AnalyzerDependencies {
 export interface AnalyzerFindings {
   /** By path and line; those of other tools at the end. */
   findings: Finding[];
-  /** Findings of rules that the configuration switches off. */
   silenced: Finding[];
   /** Files on which an analyzer did not run or finish, because of time, size or a crash. */
   unfinished: UnfinishedFile[];
 }
 
-/**
- * Runs the analyzers on the reviewable files, and those that read every file on the others and on uncommitted files that no model may see. Files
- * that are private or not selected are left alone. A crash of an analyzer is reported as progress.
- */
+/** Runs the analyzers on reviewable files, and those that read every file on others that are neither private nor unselected. */
 export async function runAnalyzers(
   files: readonly ChangedFile[],
   deps: AnalyzerDependencies,
@@ -94,7 +89,6 @@ export async function runAnalyzers(
   return all;
 }
 
-/** Whether a file that is too large matters: others are unread already, or left out by the base. */
 const isNeeded = ({ reviewable, account }: ChangedFile) => reviewable || account === "parsed";
 
 const isPresent = ({ change, reading }: ChangedFile, { withheld }: Workspace) =>
@@ -144,7 +138,6 @@ export interface RuleMatch {
   message: string;
 }
 
-/** The findings of rules, divided by whether a model judges them. */
 export interface RuleMatches {
   certain: readonly Finding[];
   likely: readonly RuleMatch[];
@@ -170,7 +163,6 @@ export function ruleMatches(
 export const mayLackCertain = ({ analyzers }: UnfinishedFile): boolean =>
   analyzers.length === 0 || analyzers.some((name) => isCertain({ source: `${name}/` }));
 
-/** One sentence; none if all analyzers finished on all files. */
 export function unfinishedWarning(unfinished: readonly UnfinishedFile[]): string[] {
   if (unfinished.length === 0) return [];
   const count = unfinished.length === 1 ? "1 file" : `${unfinished.length} files`;
@@ -265,7 +257,6 @@ export interface RuleMatchAnswers {
   unanswered(): readonly RuleMatch[];
 }
 
-/** Maximum number of rule matches that a refusal names. */
 const MOST_NAMED = 20;
 
 export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAnswers {
@@ -321,7 +312,6 @@ export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
   return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${wrapUntrusted("rule matches", named.join("\n"))}${more}`;
 }
 
-/** A rule match as the model sees it. */
 export const ruleMatchLine = ({ id, finding, message }: RuleMatch): string =>
   `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})${message === "" ? "" : `: ${message}`}`;
 

@@ -22,7 +22,6 @@ import { hasGrammar, readSyntax, type SyntaxFault } from "./syntax-faults.ts";
 
 type Suggesting = Pick<Finding, "path" | "side" | "line" | "start_line" | "body" | "suggestion">;
 
-/** A finding with a checked suggestion, and a note about it. */
 interface Checked<T> {
   finding: T;
   /** For the model; null if the suggestion is unchanged, or there was none. */
@@ -72,14 +71,10 @@ export function withoutSuggestion<T extends Pick<Finding, "body" | "suggestion">
   };
 }
 
-/** The suggestion as it may be posted, or why it may not. */
 type CheckedSuggestion =
   | {
       ok: true;
-      /**
-       * The lines that replace the anchored ones, joined by line feeds and each with the carriage return that the file's
-       * lines have. Empty: the lines are deleted, as GitHub does for an empty suggestion block.
-       */
+      /** The lines that replace the anchored ones, with the carriage returns of the file. Empty: these are deleted. */
       suggestion: string;
       /** What was repaired, in words: "the indentation was taken from the file". */
       repairs: readonly string[];
@@ -162,7 +157,6 @@ async function reasonToRefuse({ lines: now, hadCopies }: Repaired, around: Ancho
 
 const texts = (lines: readonly string[]) => filled(lines).map((line) => line.trim());
 
-/** Marks that are not code: fences, merge markers, the end of a script. */
 const marks =
   /^\s*(?:`{3,}|~{3,})|^(?:<{7}|>{7}|={7}|\|{7})(?: |$)|^\s*(?:__END__|__DATA__|__halt_compiler\(\);?)\s*$/;
 /** Comments with which models say that they leave code out. */
@@ -207,10 +201,7 @@ function isVersion(now: readonly string[], old: readonly string[]): boolean {
   return kept.length === words.length || filled(now).length <= filled(old).length;
 }
 
-/**
- * Why a suggestion is not a version of the lines it replaces: it loses lines or words, or repeats lines around them. One missing
- * line may be intended, but not if the suggestion also covered the lines around.
- */
+/** Why a suggestion is no version of the lines it replaces: it loses lines or words, or repeats lines around them. */
 function otherLines(now: readonly string[], around: Anchored, mostLost: number): string | null {
   const { before, old, after } = around;
   if (
@@ -234,10 +225,7 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
     : null;
 }
 
-/**
- * Whether brackets or `end` at either end of the lines may be copies of the same ones outside. A parser detects one that is too many, but
- * not a pair, and nothing in the text of a script.
- */
+/** Whether brackets or `end` at both ends may be copies of those outside: no parser notices a pair that is too many. */
 function isUnclear(now: readonly string[], { path, before, old, after }: Anchored): boolean {
   const endOf = (lines: readonly string[], were: readonly string[], outside: readonly string[]) => ({
     isRepeated: repeats(lines, outside),
@@ -261,7 +249,6 @@ function repeats(lines: readonly string[], outside: readonly string[]): boolean 
   );
 }
 
-/** The number of lines after the last kept one that have no replacement. */
 function lostLines(old: readonly string[], now: readonly string[]): number {
   let [from, left] = [0, 0];
   for (const line of now.filter(isTelling)) {
@@ -272,10 +259,7 @@ function lostLines(old: readonly string[], now: readonly string[]): number {
   return old.slice(from).filter(isTelling).length - left;
 }
 
-/**
- * Whether fewer lines than before begin or end with a version of another line: then nobody knows if a deletion was intended. A suggestion
- * that also covered the lines around has to begin and end with the same brackets.
- */
+/** Whether fewer lines than before begin or end with a version of another line: then a deletion may not be intended. */
 function cutOff(now: readonly string[], { old }: Anchored, hadCopies: boolean): string | null {
   const isOpen = (at: 0 | -1) => {
     const [line = "", before = ""] = [texts(now).at(at), texts(old).at(at)];
@@ -421,7 +405,6 @@ async function worseData(
     : null;
 }
 
-/** The unmatched brackets of a text. */
 function unpaired(text: string): string {
   const left: string[] = [];
   for (const bracket of text.replace(/"(?:\\.|[^"\\])*"|'[^'\n]*'/g, "").match(/[()[\]{}]/g) ?? [])

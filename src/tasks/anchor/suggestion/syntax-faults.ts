@@ -13,10 +13,7 @@ export interface SyntaxFault {
 
 interface SyntaxReading {
   faults: SyntaxFault[];
-  /**
-   * The nodes that span the upper end of the requested lines, and the lower end: kind, and the start line if it is above. If equal
-   * before and after an edit, the lines around belong to the same blocks.
-   */
+  /** The nodes that span each end of the lines. If an edit changes them, lines around belong to other blocks. */
   above: string;
   below: string;
 }
@@ -24,13 +21,9 @@ interface SyntaxReading {
 type Lines = { start: number; end: number };
 type AstRule = NapiConfig["rule"];
 
-/** Whether {@link readSyntax} can tell anything about a path. */
 export const hasGrammar = (path: string) => grammarOf(path) !== null;
 
-/**
- * Parse errors, and errors that the grammars accept and compilers do not. Null without a grammar, and for trees that are too deep or
- * too wide to search. Only for texts that are worth parsing.
- */
+/** Parse errors, and errors that only compilers find. Null without a grammar, and for trees that are too deep or wide. */
 export async function readSyntax(path: string, text: string, lines: Lines): Promise<SyntaxReading | null> {
   const grammar = grammarOf(path);
   if (!grammar) return null;

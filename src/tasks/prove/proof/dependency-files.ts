@@ -81,7 +81,6 @@ interface Word {
 /** A folder in which a command runs: it names none of its files. */
 const workingFolder = /(?:\bcd|--prefix|--dir|--cwd|\s-C)[\s=]+[^\s;&|]+/g;
 
-/** The words of a command line that may name files. */
 const wordsOf = (command: string): Word[] =>
   command
     .replaceAll(workingFolder, " ")
@@ -92,10 +91,7 @@ const wordsOf = (command: string): Word[] =>
     }))
     .filter(({ text }) => !["", ".", ".."].includes(text));
 
-/**
- * Those of the paths that decide what a command installs, whatever folder they are in: manifests, lock files and settings of package
- * managers, packages that the repository contains, and files and folders that the command names.
- */
+/** The paths that decide what a command installs: manifests, lock files, settings, packages, and what the command names. */
 export function dependencyFiles(paths: Iterable<string>, command: string): string[] {
   const words = wordsOf(command);
   const readsRecipes = words.some(({ text }) => runners.has(text));
@@ -116,10 +112,7 @@ export function dependencyFiles(paths: Iterable<string>, command: string): strin
   });
 }
 
-/**
- * The files of a change with which a command would install something else; sorted. An environment is made of the merge base alone, so tests
- * of such a change would run with the wrong packages.
- */
+/** The changed files that decide what a command installs; sorted. An environment is made of the merge base alone. */
 export function changedDependencies(
   changes: Iterable<Pick<Change, "path" | "oldPath">>,
   command: string,

@@ -34,7 +34,6 @@ import {
 } from "../../../sandbox/run-in-sandbox.ts";
 import { dependencyFiles } from "./dependency-files.ts";
 
-/** The environment of a repository for proofs, made by the configuration's `prepare` command. */
 export interface EnvironmentOrder {
   /** `owner/name`, or the path of a local repository. */
   repository: string;
@@ -48,7 +47,6 @@ export interface EnvironmentOrder {
   memoryMb: number;
   /** Hosts that the command may reach: `name` or `name:port`, in lower case. */
   registries: readonly string[];
-  /** Where environments are kept (`environmentsFolder`). */
   folder: string;
   timeoutMs: number;
   /** Takes a fault of this machine, which may name its folders, where the reason is public. If omitted, the reason says it. */
@@ -58,7 +56,6 @@ export interface EnvironmentOrder {
 /** An environment's folder, for `SandboxRun.environment`; or the reason why there is none, for people. */
 type Environment = { root: string } | { why: string };
 
-/** Of one environment. */
 const MAX_ENTRIES = 100_000;
 const MAX_BYTES = 2 * 1024 ** 3;
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
@@ -104,7 +101,6 @@ export async function changedEnvironment(
   return found.toSorted();
 }
 
-/** The folders above a file, outermost first. */
 const foldersOf = (path: string): string[] =>
   path
     .split("/")
@@ -168,7 +164,6 @@ async function rootOf(place: string): Promise<string | null> {
   }
 }
 
-/** In the folder of an environment. */
 const FILES = "files";
 const SIZE = "bytes";
 
@@ -185,7 +180,6 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** What an environment is made of. */
 async function identityOf(order: EnvironmentOrder): Promise<string> {
   const { repository, command, tree, sandbox, isPrivate } = order;
   const entries = await tree.tree("merge_base");
@@ -204,7 +198,6 @@ function toolsOf({ readable }: Sandbox): (string | number | undefined)[] {
   return [process.version, ...folders.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs)];
 }
 
-/** Runs the command and keeps what it left. */
 async function make(order: EnvironmentOrder, place: string, signal: AbortSignal): Promise<Environment> {
   await sweep(order.folder);
   const temporary = join(order.folder, `.${ownTag}.${randomUUID()}`);
@@ -286,10 +279,7 @@ const refusals = (refused: ReadonlySet<string>) =>
 /** Caches of tools: they could not write to them, and compiled files of Python hold the times of others. */
 const isCache = (path: string) => /(^|\/)(__pycache__|node_modules\/\.(cache|vite|vite-temp))\//.test(path);
 
-/**
- * An unfinished environment. The command may have taken over the sandbox, so names and targets are of any kind. No link exists before all
- * files and folders do, so nothing is ever written through one.
- */
+/** An unfinished environment with names and targets of any kind. Links are made last, so nothing is written through one. */
 class Store {
   readonly #folder: string;
   readonly #folders = new Set<string>([""]);

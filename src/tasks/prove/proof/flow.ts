@@ -12,7 +12,6 @@ export type Name = Of<"name">;
 type Function = Of<"function">;
 type Bind = Of<"bind">;
 
-/** A name in its scope. */
 export interface Meaning {
   name: string;
   /** What it stands for at some time, each with the place that says so. */
@@ -126,7 +125,6 @@ export class Names {
     return makes ? this.#in(this.root, name) : (this.#scopes.get(this.root)?.get(name) ?? null);
   }
 
-  /** The meaning of a name or of an own member. */
   meaning(code: Code): Meaning | null {
     if (code.is === "name") return this.of(code);
     return code.is === "member" ? this.ofMember(code) : null;
@@ -383,7 +381,6 @@ export class Flow {
     return kind === "own" || (kind === "library" && this.#filled.has(by.specifier));
   }
 
-  /** Whether the result of a function of the test depends on own code. */
   #hasOwnResult(code: Function): boolean {
     const body = code.children.at(-1);
     if (body?.is !== "block") return body !== undefined && this.isOwn(body);

@@ -12,7 +12,6 @@ export type TestRuns = Readonly<Partial<Record<Revision, readonly TestEnd[]>>>;
 /** The decision. `failure` is that of the head; null if the test passes there. */
 export type Judgement = { ok: true; failure: Failure | null } | { ok: false; reason: string };
 
-/** The code that the runs can have executed. */
 export interface RanCode {
   changed: ChangedCode;
   /** Of the functions that ran, those that are changed or call a changed one: `ChangedCode.leadingTo`. */
@@ -129,10 +128,7 @@ function executesChange(ends: readonly TestEnd[], changed: ChangedCode): Judgeme
   return isRun ? null : refuse("the test does not run the changed code");
 }
 
-/**
- * A test that skips what is new, or takes a default for it, passes at the merge base without running anything that the change is about. So
- * one function that is changed, or that calls a changed one, must have run on both sides. Null if it did.
- */
+/** Null if a function that is changed, or calls a changed one, ran on both sides: else a test may skip what is new. */
 function comparesNothing(
   { base = [], head = [] }: TestRuns,
   { leading }: RanCode,

@@ -26,7 +26,6 @@ export const isCheck = (use: Use): use is Check => typeof use === "object" && ty
 export interface Allowed {
   /** Names of files of tests. Such a name hides no module from the code under test, and no runner reads it as its settings. */
   path: RegExp;
-  /** Names that no line of the test declares. */
   globals: Uses;
   modules: Uses;
   /** Between the names of nested modules; null if the name of a package is its beginning. */
@@ -39,11 +38,9 @@ export interface Allowed {
   members: Uses;
 
   // The expressions below see names with the module they come from, such as `vitest.expect.toBe`; see `source` in the rules.
-  /** Calls that may fail a test. */
   asserts: RegExp;
   /** What runs or checks tests. */
   runners: RegExp;
-  /** What gives its callback a tester. */
   testing: RegExp;
 
   /** Functions that a runner runs because of their names. */

@@ -4,10 +4,7 @@ import type { ProofTest } from "../../../core/finding.ts";
 
 /** How a run of a test failed, as far as its output says. Untrusted text: the test can print anything. */
 export interface Failure {
-  /**
-   * `setup`: no test began, or the test itself is broken. `unknown`: a limit or a signal ended it, it did not fail, or nobody can tell from
-   * its output.
-   */
+  /** `setup`: no test began, or the test is broken. `unknown`: it did not fail by itself, or its output does not say why. */
   kind: "failed" | "setup" | "unknown";
   /**
    * One line for people: "AssertionError: expected 'a' to equal 'b'", without paths of the sandbox, colours, times, addresses and durations.
@@ -75,7 +72,6 @@ function brokenSetup({ exit_code }: TestEnd, lines: readonly string[], { path }:
 const noTest =
   /^(?:_+ ERROR (?:collecting|at setup of) |no tests ran\b|No test files found|Error: No test (?:files|suite) found|⎯+ Failed Suites |\s*● Test suite failed to run$|\s*Exception during run:|ERROR: \S+ \(unittest\.loader\._FailedTest|No tests found, exiting|Error: No test files found|FAIL\s+\S+ \[(?:build|setup) failed\]|ImportError while loading conftest|\s*✘ No tests found in |\s*Your test suite must contain at least one test)|^(?:npm|npx|node|python3?|bad option|ERROR): .*(?:usage|unrecognized argument|bad option|could not determine executable)/;
 
-/** Faults of modules, wherever they are thrown. */
 const moduleFault =
   /^(?:Module(?:NotFound)?Error|ImportError)\b|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND|ERR_UNKNOWN_FILE_EXTENSION|ERR_PACKAGE_PATH_NOT_EXPORTED|ERR_UNSUPPORTED_DIR_IMPORT|Cannot find (?:module|package) |does not provide an export named|Failed to (?:load url|resolve import)|^Error: Cannot run .* as it is/;
 
@@ -191,7 +187,6 @@ function until(lines: readonly string[], at: number, ends: (line: string) => boo
 }
 
 const errorName = String.raw`(?:[A-Za-z_$][\w$]*\.)*[A-Za-z_$][\w$]*(?:Error|Exception|Exit|Interrupt|Warning|Failed|Failure)|Error|Failed`;
-/** `AssertionError [ERR_ASSERTION]: message` */
 const errorLine = new RegExp(
   String.raw`^\s*(?:Uncaught |Unhandled )?(?:${errorName})(?: \[[A-Z_\d]+\])?(?::|$)`,
 );
@@ -234,7 +229,6 @@ const readTraceback: Reader = (lines) => {
   return { message: [message, ...rest], trace: trace.toReversed() };
 };
 
-/** Python: from the most particular output to the most general. */
 const readPython: Reader = (lines, test) => readPytest(lines, test) ?? readTraceback(lines, test);
 
 /** Go: what the first failing test logged, or a panic. */

@@ -30,7 +30,6 @@ import {
 
 /** What the rules must know of the repository at the head. */
 export interface TestFacts {
-  /** Whether a key of its tree is a file. */
   isFile(path: string): boolean;
   /** Whether an import of the file `from` brings code of the repository. */
   isOwn(from: string, specifier: string): boolean;
@@ -137,7 +136,6 @@ class Rules {
     });
   }
 
-  /** @throws Refusal */
   check(): void {
     if (this.#allowed.refused?.test(this.#test.text))
       throw new Refusal("it contains an instruction to the compiler");
@@ -690,7 +688,6 @@ class Rules {
       ? !isConstantName(code.name) && this.#isOwnThing(code)
       : code.is === "other" && code.kind === "array" && code.children.some((one) => this.#isOwnFunction(one));
 
-  /** Whether a name stands where it gets its meaning. */
   #isDeclared(code: Name): boolean {
     for (let at: Code = code, up = code.parent; up; [at, up] = [up, up.parent]) {
       if (up.is === "bind") {
@@ -707,10 +704,7 @@ class Rules {
     return false;
   }
 
-  /**
-   * Where a name comes from: `vitest.expect`, `assert` for a module or for a name that no line declares, `tester` for the parameter with
-   * which a runner gives a test control of itself; null for a name of the test.
-   */
+  /** Where a name comes from, such as `vitest.expect`, or `tester` for a runner's parameter; null for a name of the test. */
   #source(root: Name): string | null {
     const meaning = this.#names.of(root);
     if (!meaning) return root.name;
@@ -853,7 +847,6 @@ const ownOf = (uses: Uses, name: string): Use | undefined =>
 
 const isWhole = (name: string): boolean => name === "*" || name === "default";
 const isBinary = (code: Code): boolean => code.is === "other" && code.kind.startsWith("binary");
-/** Texts, and lists of them. */
 const isPath = (code: Code): boolean => code.is === "text" || code.is === "other";
 const wayUp = /(?:^|[/\\])\.\.(?:$|[/\\])/;
 const wayOut = /(?:^|[/\\])\.\.(?:$|[/\\])|^[/\\]/;

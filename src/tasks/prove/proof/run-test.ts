@@ -30,7 +30,6 @@ interface TestOrder {
   environment?: string | undefined;
 }
 
-/** The variable with the runner's folder, for commands. */
 const RUNNER = "HUNKWISE_RUNNER";
 /** What the runner puts into the workspace. The names are those that Node and Python load at their start. */
 const runnerFiles = ["probe.cjs", "load.mjs", "sitecustomize.py", "run_test.py"];
@@ -41,17 +40,13 @@ const OWN_NODE = "/runner/bin";
 /** A path as an argument that no program takes for an option. */
 const argument = (path: string) => shellWord(`./${path}`);
 
-/** How a file runs as it is. */
 interface RunnableAsItIs {
   command: string;
   /** The command as people read it, without what only the sandbox has. */
   shown: string;
 }
 
-/**
- * The command line that runs a test file without anything but the repository's own files, or why there is none. Whether the program that it
- * needs is there shows when it runs: then the exit code is 127.
- */
+/** The command line that runs a test file with nothing but the repository's own files, or why there is none. */
 export function asItIs({ path, text }: ProofTest): RunnableAsItIs | { why: string } {
   const extension = extname(path);
   if (/^\.[cm]?[jt]s$/.test(extension)) {
@@ -165,7 +160,6 @@ async function* filesOf(
   yield { path: sandboxPath(test.path), mode, bytes: Buffer.from(test.text, "utf8") };
 }
 
-/** In the runner's folder: what ran. Each process and thread writes one file. */
 const REPORTS = "report";
 const GO_REPORT = "functions.go";
 const MAX_REPORTS = 200;
@@ -204,7 +198,6 @@ const MAX_NAMES = 2 * 1024 * 1024;
 
 interface Place {
   folder: string;
-  /** The keys of the revision's files. */
   placed: ReadonlySet<string>;
 }
 
@@ -231,9 +224,6 @@ function executedIn({ left, tooMany, taken }: SandboxOutcome, place: Place): Exe
   return functions.length > MAX_FUNCTIONS || names > MAX_NAMES ? null : functions;
 }
 
-/**
- * @throws ZodError, SyntaxError
- */
 const functionsIn = (text: string): ExecutedFunction[] =>
   text
     .split("\n")

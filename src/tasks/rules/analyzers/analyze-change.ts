@@ -50,13 +50,11 @@ export function createAnalyzers(): Analyzer[] {
 export const hasRules = (path: string): boolean =>
   ruleGrammarOf(path) !== null || dataFormatOf(path) !== null || /(?:^|\/)\.gitattributes$/.test(path);
 
-/** Characters, for analyzers that do not read every file. Larger files are data or generated. */
 const maximumCharacters = 1_000_000;
 /** Time limit for all analyzers of one file together. */
 const millisecondsPerFile = 5_000;
 
 interface AnalysisOptions {
-  /** Ends the whole run. */
   signal: AbortSignal;
   /** Fires when the analyzers' time is up: the rest is skipped, and the results so far are returned. */
   timeLimit?: AbortSignal;
@@ -66,7 +64,6 @@ interface AnalysisOptions {
 }
 
 interface Analysis {
-  /** Sorted by path and line. */
   diagnostics: Diagnostic[];
   /** Files on which not all analyzers finished, in order. */
   unfinished: UnfinishedFile[];

@@ -40,7 +40,6 @@ function lineOfChange(file: AnalyzedFile, line: number): number {
   return changed.findLast((one) => one <= line) ?? changed[0] ?? line;
 }
 
-/** A finding at a changed line, about a parser's error. */
 function brokenFile(
   file: AnalyzedFile,
   { line, ...named }: Pick<Diagnostic, "line" | "title" | "category" | "source">,
@@ -59,10 +58,7 @@ const tags = /<\/[A-Za-z>]|\/>/;
 const languageOf = (dialect: string, text: string) =>
   dialect === "JavaScript" && tags.test(text) ? "jsx" : dialect.toLowerCase();
 
-/**
- * Finds code that its parser read before the change and does not read after it: the first analyzer in languages whose parser is as good as
- * the compiler, the second in the others, where a model judges.
- */
+/** Finds code that no longer parses: for certain in languages with a proven parser, else for a model to judge. */
 export const createBrokenCodeAnalyzers = (): Analyzer[] => [
   brokenCode("broken-code", (language) => proven.has(language)),
   brokenCode("parse-errors", (language) => !proven.has(language)),
@@ -91,7 +87,6 @@ function brokenCode(name: string, isMine: (language: string) => boolean): Analyz
   };
 }
 
-/** Entries that a finding names. */
 const mostListed = 20;
 
 /** The one finding about a lock file; none without faults. No text of the file can act in it. */

@@ -17,10 +17,7 @@ import {
   lineEnds,
 } from "./analyzer.ts";
 
-/**
- * Letters that look like a Latin one in every common font, mapped to that letter. Merely similar letters are left out, and so are the Greek
- * small letters used in formulas. https://www.unicode.org/Public/security/latest/confusables.txt
- */
+/** Letters that look like a Latin one in every font (https://www.unicode.org/Public/security/latest/confusables.txt). */
 const latinOf = new Map([
   // Cyrillic small letters, then capitals.
   ...paired(
@@ -46,19 +43,14 @@ const word = /[\p{L}\p{N}\p{M}_$]+/gu;
 const foreignWord = /(?<![\p{L}\p{N}_$])[\p{Script=Cyrillic}\p{Script=Greek}]{3}/u;
 const bentAbbreviation = /^[A-Z\d]{2,}[^\w$]{1,3}$/;
 
-/** A word with letters that look Latin but are not. */
 interface MixedWord {
   /** Its index in the line. */
   at: number;
   word: string;
-  /** All of it in Latin letters. */
   looksLike: string;
 }
 
-/**
- * The words of a line in which some letters are Latin and all others only look Latin. A Latin abbreviation with an ending of another
- * language does not count if the line contains words of that language.
- */
+/** Words of Latin letters and look-alikes alone. An abbreviation with an ending in a language of the line is none. */
 function mixedWords(line: string): MixedWord[] {
   let isForeign: boolean | undefined;
   return [...line.matchAll(word)].flatMap(({ 0: found, index: at }) => {
@@ -86,7 +78,6 @@ interface LineContext {
   isTest: boolean;
   /** Neither code nor configuration: carriage returns and separators of lines hide nothing there. */
   isData: boolean;
-  /** The kind of text at an index of the file, if a parser has read it. */
   kindAt?: (index: number) => TextKind;
 }
 
@@ -139,10 +130,7 @@ const needed = new RegExp(
   "gv",
 );
 
-/**
- * Ordinary in text: ignorable letters and marks; what joins, breaks and directs words; signs of formulas; C1 controls, which wrongly decoded
- * text is full of.
- */
+/** Ordinary in text: ignorable letters and marks, joiners, breaks, directions, signs of formulas, wrongly decoded C1. */
 const ordinaryInText =
   /[[[\p{L}\p{M}]--\p{VS}]\p{Join_Control}\p{Bidi_Control}\p{Zl}\p{Zp}\x80-\x9f\xad\u200b\u2060-\u2064\u2800\ufeff]/v;
 /** This many may encode a text. */
@@ -162,12 +150,10 @@ const tag = /[\u{e0000}-\u{e007f}]/u;
 const rightToLeft =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-/** The opening character of a stretch that is not shown in its real order, the stretch, and its closing character (CVE-2021-42574). */
 const stretch =
   /[\u202a\u202b\u202d\u202e]([^\u202a-\u202e\u2066-\u2069]*)\u202c?|[\u2066-\u2068]([^\u202a-\u202e\u2066-\u2069]*)\u2069?/g;
 const override = /^[\u202d\u202e]/;
 const closed = /[\u202c\u2069]$/;
-/** Characters of code that a phrase within a stretch does not need. */
 const codeSign = /["'`;{}()<>=*/#\\]/;
 
 /** The indices of a line about which {@link hiddenIn} asks, in order. */
@@ -178,11 +164,9 @@ function askedIn(line: string): number[] {
   return [...characters, ...mixedWords(line).map(({ at }) => at)].sort((a, b) => a - b);
 }
 
-/** A hidden feature of a line, and its index. */
 interface Hidden {
   kind: HiddenKind;
   at: number;
-  /** The word that looks like another one. */
   word?: MixedWord;
 }
 
@@ -346,7 +330,6 @@ function kindOf(node: SgNode, text: string, from: number): TextKind | undefined 
 interface Wording {
   severity: Severity;
   title: string;
-  /** The effect, and what to do instead. */
   body: string;
 }
 

@@ -4,10 +4,8 @@ import { isTestFile } from "../../../repo/code/test-file.ts";
 import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
 import { proseLinesOf } from "./rule-file.ts";
 
-/** A problem that a single line shows. */
 interface LinePattern {
   id: string;
-  /** File extensions. */
   extensions: readonly string[];
   pattern: RegExp;
   severity: Severity;
@@ -65,10 +63,7 @@ const stops = {
   title: "A debugger statement was left in the code",
 } as const;
 
-/**
- * Statements that stop a program for a person at a keyboard. Prints are not included: a line that logs is more often intended than
- * forgotten, and only the author knows.
- */
+/** Statements that stop a program for a person at a keyboard. Only its author knows whether a line that logs is meant. */
 const leftovers: readonly LinePattern[] = [
   {
     ...stops,
@@ -115,7 +110,6 @@ const leftovers: readonly LinePattern[] = [
   },
 ];
 
-/** Finds forgotten breakpoints. */
 export function createDebuggerLeftoversAnalyzer(): Analyzer {
   return {
     name: "debugger-leftovers",
@@ -187,7 +181,6 @@ const patterns: readonly LinePattern[] = [
   },
 ];
 
-/** Finds tests that are focused, or disabled without an explanation. */
 export function createFocusedTestsAnalyzer(): Analyzer {
   return {
     name: "focused-tests",
@@ -224,10 +217,7 @@ export function createMergeMarkersAnalyzer(): Analyzer {
   };
 }
 
-/**
- * The lines of each conflict's markers. Complete conflicts count everywhere except in Markdown fences; a single opening or closing marker
- * counts outside of prose; a single `=======` never.
- */
+/** The lines of each conflict's markers. In prose only complete conflicts count, and nothing in a Markdown fence. */
 function conflictsOf(file: AnalyzedFile): number[][] {
   const conflicts: number[][] = [];
   const isProse = prose.test(file.path);

@@ -23,7 +23,6 @@ export const RuleTask = z.discriminatedUnion("type", [
 ]);
 export type RuleTask = z.infer<typeof RuleTask>;
 
-/** Counted from 0; columns in UTF-16 units. */
 const Place = z.strictObject({ line: z.int().min(0), column: z.int().min(0) });
 
 const FoundMatch = z.strictObject({
@@ -42,16 +41,13 @@ export const RuleAnswer = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("opened"), isReadable: z.boolean() }),
   /** At most one for each line, and the number of lines. */
   z.strictObject({ type: z.literal("matches"), matches: z.array(FoundMatch), lines: z.int().min(0) }),
-  /** ast-grep refuses the rule. */
   z.strictObject({ type: z.literal("refused"), why: z.string() }),
 ]);
 export type RuleAnswer = z.infer<typeof RuleAnswer>;
 
 /** Maximum matches of one rule in one file that are described; all are counted. */
 const MOST_IN_FILE = 30;
-/** Characters of a metavariable's text. */
 const longestText = 5_000;
-/** Characters of ast-grep's words. */
 const longestReason = 300;
 
 /** Answers the tasks of one process. A rule is matched in the text that was opened last. */
@@ -73,7 +69,6 @@ interface OpenFile {
   root: SgNode;
   text: string;
   lines: readonly number[];
-  /** Whether the parser did not understand the code around a node. */
   isGuess(node: SgNode): boolean;
 }
 

@@ -14,7 +14,6 @@ import { type FailedRule, type RuleLimits, type RuleMatcher, RuleRun, ruleLimits
 interface OwnFindings {
   /** By rule, then by path and line. */
   findings: Finding[];
-  /** Findings of rules that the configuration switches off. */
   silenced: Finding[];
   /** What did not run, and why. */
   warnings: string[];
@@ -34,14 +33,10 @@ interface OwnRulesDependencies {
   startRules?: (() => RuleMatcher) | undefined;
   /** What is left for own rules of the review's time. */
   milliseconds?: number;
-  /** For tests. */
   limits?: RuleLimits | undefined;
 }
 
-/**
- * Runs the rules of the base on the changed files, after all other analyzers and with a time of their own. A rule that is invalid, fails or
- * takes too long is left out and named; the others still run.
- */
+/** Runs the rules of the base on the changed files. A rule that is invalid, fails or takes too long is named. */
 export async function ownFindings(
   files: readonly ChangedFile[],
   deps: OwnRulesDependencies,
@@ -130,7 +125,6 @@ async function filesOfBase({ workspace, isPrivate }: OwnRulesDependencies): Prom
   return files;
 }
 
-/** Null if the file is far too large. */
 export async function textOf(workspace: Pick<Workspace, "readBlob">, oid: string): Promise<string | null> {
   try {
     return configText(await workspace.readBlob(oid));

@@ -10,7 +10,6 @@ import { variablesIn } from "../analyzers/ast-grep.ts";
 import { AstGrepRule, keys } from "../analyzers/rule-file.ts";
 import { categoryOf } from "../tool-results/tool-findings.ts";
 
-/** The folder of a repository's own rules. */
 export const ownRulesFolder = ".github/hunkwise/rules";
 
 /** Whether a path is a file of own rules: directly in the folder. */
@@ -106,18 +105,15 @@ function isPlain(transform: string | Record<string, unknown>): boolean {
   return names.length === 1 && /^(?:replace|substring|convert)$/.test(names[0]?.trim() ?? "");
 }
 
-/** Keys of ast-grep's format that only its command line understands. */
 const onlyOfAstGrep = new Set(["rewriters", "labels"]);
 
 const severityOf = { error: "high", warning: "medium", info: "low", hint: "low" } as const;
 
-/** A valid rule for a language that this machine can parse. */
 export interface OwnRule {
   id: string;
   file: string;
   /** The grammar of the files that it reads. */
   dialect: string;
-  /** What ast-grep matches. */
   config: Readonly<Record<string, unknown>>;
   severity: Severity;
   category: Category;
@@ -190,7 +186,6 @@ function added(rule: OwnRule, rules: Map<string, OwnRule>): Faults {
   return { rule: rule.id, found: [] };
 }
 
-/** The rules of a file, without those that are off. */
 function parseRuleFile({ path, text }: RuleFile): (OwnRule | Faults)[] {
   if (text === null)
     return [{ rule: null, found: [wholeFile(`is not a regular file, or ${tooLarge.message}`)] }];
@@ -213,7 +208,6 @@ const inAstGrepsWords = (problem: ConfigProblem): ConfigProblem =>
     ? { ...problem, message: "is a key of ast-grep that only its command line honours" }
     : problem;
 
-/** The rule, or why it cannot run. */
 function ownRule(file: string, document: RuleDocument): OwnRule | string {
   const { id, language, rule, constraints, utils, transform, metadata, files, ignores } = document;
   const { message = "", fix = null, url = null } = document;

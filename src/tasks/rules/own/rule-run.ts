@@ -7,7 +7,6 @@ import { createMeantCheck, fillIn, suggestionFor } from "../analyzers/ast-grep.t
 import type { FoundMatch, RuleAnswer, RuleTask } from "../analyzers/match-rule.ts";
 import type { OwnRule, RuleProblem } from "./rule-files.ts";
 
-/** A process that matches rules. */
 export interface RuleMatcher extends Disposable {
   /**
    * Answers one task at a time. After `slow` or `died` it answers nothing more.
@@ -21,13 +20,10 @@ interface Failed {
   type: "slow" | "died";
 }
 
-/** Limits in milliseconds and numbers. */
 export interface RuleLimits {
   /** One rule in one file; parsing one file. */
   each: number;
-  /** All rules in all files. */
   all: number;
-  /** Processes that may be started. */
   starts: number;
   /** Matches of one rule that are reported. */
   matches: number;
@@ -70,7 +66,6 @@ export class RuleRun implements Disposable {
     return this.#left.filter((rule) => rule.dialect === dialect && rule.appliesTo(path));
   }
 
-  /** @throws the signal's reason if it is aborted */
   async diagnosticsIn(file: AnalyzedFile): Promise<Diagnostic[]> {
     if (file.addedLines.size === 0 || !isWorthParsing(file.text) || isNestedTooDeep(file.text)) return [];
     const source = sourceOf(file);
@@ -183,7 +178,6 @@ function isIgnored(rows: readonly string[], line: number, id: string): boolean {
   });
 }
 
-/** Bytes of a title. */
 const longestTitle = 120;
 /** Code of the change that may be part of a rule's words: a single name or number. A sentence could speak to a model. */
 const oneWord = /^[\w.$@#]{1,60}$/;
@@ -248,7 +242,6 @@ export async function checkRules(
 
 interface Faults {
   faults: Pick<RuleProblem, "key" | "message">[];
-  /** Whether the process answers nothing more. */
   isEnded: boolean;
 }
 
@@ -271,7 +264,6 @@ interface Trial {
   isWrong: boolean | null;
 }
 
-/** Shows whether ast-grep accepts a rule. */
 const emptyText: Trial = { text: "", key: null, isWrong: null };
 
 function trialsOf({ examples: { right, wrong } }: OwnRule): Trial[] {
@@ -286,7 +278,6 @@ interface Failure {
   isEnded: boolean;
 }
 
-/** Whether the rule matches in a text. */
 async function tryRule(
   matcher: RuleMatcher,
   { dialect, config }: Pick<OwnRule, "dialect" | "config">,

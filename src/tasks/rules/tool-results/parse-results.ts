@@ -14,7 +14,6 @@ import { ToolResult } from "../../shapes/tool-result.ts";
 /** Most bytes of one file: what code scanning accepts has 10 MB compressed. */
 export const MOST_BYTES = 20_000_000;
 const limits = { depth: 64, elements: 2_000_000, members: 2_000_000 };
-/** More than these are not looked at. */
 const MOST_RESULTS = 100_000;
 /** Characters of one message, of a name, and of a path. Longer names and paths make a result unusable. */
 const MOST_MESSAGE = 200;
@@ -22,7 +21,6 @@ const MOST_NAME = 1_000;
 const MOST_PATH = 4_096;
 
 export interface ParseOptions {
-  /** Name of the file, for errors. */
   name: string;
   /** Number of the file among those of a review. Default 0. */
   file?: number;
@@ -87,7 +85,6 @@ function rawResults(text: string, name: string): Raw[] | null {
   return each.every((one) => one === null) ? null : each.map((one) => rdjsonResult(one, {}));
 }
 
-/** Undefined for what is no JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -269,8 +266,6 @@ function rdjsonResult(
   };
 }
 
-/* What both have in common */
-
 /** Names in few letters: they are shown without a model's judgement. */
 const named = (text: string, most: number) =>
   text
@@ -315,10 +310,7 @@ function inside(name: string, roots: readonly string[]): string | null {
 
 const isAbsolute = (file: string) => /^(?:[a-z][a-z0-9+.-]*:|\/)/i.test(file);
 
-/**
- * What a result may name, the likeliest first; nothing for another address than that of a file here. Of a URI that is its text decoded,
- * then as it is written: many tools write paths without encoding them. A text with a `%` that is no escape is such a path.
- */
+/** What a result may name, the likeliest first; nothing for an address. Many tools write paths in URIs without encoding them. */
 function namesOf({ file, base }: RawResult): string[] {
   if (base === null) return [file];
   const written = below(base, file).replace(/^file:(?:\/\/(?:localhost)?)?(?=\/)/i, "");
@@ -329,7 +321,6 @@ function namesOf({ file, base }: RawResult): string[] {
     : [meant, written];
 }
 
-/** Null for what is not encoded. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

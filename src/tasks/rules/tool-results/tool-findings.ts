@@ -30,10 +30,7 @@ interface ToolDependencies {
   isOff(finding: Pick<Finding, "source" | "path">): boolean;
 }
 
-/**
- * The results of other tools on lines that the change added, each once, worst first. A finding says which tool and which rule, and nothing
- * of the tool's own words: a job that ran the code of a pull request may have made them up, and nobody has judged them.
- */
+/** The results of other tools on added lines, each once, worst first, without the tools' messages: anyone may have written them. */
 export async function toolFindings(
   results: readonly ToolResult[],
   files: readonly ChangedFile[],
@@ -77,7 +74,6 @@ export async function toolFindings(
   return { findings, messages, left: found.length - taken.length, unused };
 }
 
-/** A result on a line that the change added. */
 interface Located {
   result: ToolResult;
   line: number;
