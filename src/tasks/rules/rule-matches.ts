@@ -18,7 +18,7 @@ import { createIdentities, locationOf, locationsOverlap } from "../anchor/finger
 import type { LineRange } from "../anchor/quote.ts";
 import { symbolAt } from "../anchor/symbols.ts";
 import type { ProgressEvent } from "../shapes/review-result.ts";
-import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "./analyzers/analyze-change.ts";
+import { analyzeFile, sharedAnalyzers, type UnfinishedFile } from "./analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzers/analyzer.ts";
 import { lockDiagnostics } from "./analyzers/broken-files.ts";
 import { withoutUnseen } from "./analyzers/hidden-characters.ts";
@@ -69,9 +69,9 @@ export async function runAnalyzers(
       (deps.isOff?.(finding) ? all.silenced : all.findings).push(finding);
   };
   const analyze = async (file: AnalyzedFile, using: readonly Analyzer[]) => {
-    const found = await analyzeChange([file], { signal, timeLimit, analyzers: using, onCrash });
+    const found = await analyzeFile(file, { signal, timeLimit, analyzers: using, onCrash });
     await add(found.diagnostics, file);
-    all.unfinished.push(...found.unfinished);
+    if (found.missing.length > 0) all.unfinished.push({ path: file.path, analyzers: found.missing });
   };
   const { workspace, diffs } = deps;
   for (const one of files) {

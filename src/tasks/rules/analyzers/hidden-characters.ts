@@ -441,13 +441,9 @@ async function contextOf(file: AnalyzedFile, wanted: readonly number[]): Promise
   return { isText, isTest: isTest || recorded.test(path), isData };
 }
 
-interface FoundLine {
-  kind: HiddenKind;
+interface FoundLine extends Hidden {
   line: number;
   text: string;
-  at: number;
-  /** Its word that looks like another one. */
-  word?: MixedWord | undefined;
 }
 
 /** One finding for each line, because people dismiss one line at a time. The last finding also names all further lines. */

@@ -82,27 +82,23 @@ function matchRule(
   } catch (error) {
     return { type: "refused", why: plainReason(error) };
   }
-  const matches = new Map<number, FoundMatch | null>();
+  const found = new Set<number>();
+  const matches: FoundMatch[] = [];
   for (const node of nodes) {
     const { start, end } = node.range();
     const line = lines[firstIndex(lines, (one) => one > start.line)];
-    if (line === undefined || line > end.line + 1 || matches.has(line) || isGuess(node)) continue;
-    const isDescribed = matches.size < MOST_IN_FILE;
-    const texts = isDescribed ? variables.map((name) => [name, variableText(node, name, text)] as const) : [];
-    matches.set(
+    if (line === undefined || line > end.line + 1 || found.has(line) || isGuess(node)) continue;
+    found.add(line);
+    if (found.size > MOST_IN_FILE) continue;
+    const texts = variables.map((name) => [name, variableText(node, name, text)] as const);
+    matches.push({
+      start: { line: start.line, column: start.column },
+      end: { line: end.line, column: end.column },
       line,
-      isDescribed
-        ? {
-            start: { line: start.line, column: start.column },
-            end: { line: end.line, column: end.column },
-            line,
-            variables: Object.fromEntries(texts.filter(([, one]) => one.length <= longestText)),
-          }
-        : null,
-    );
+      variables: Object.fromEntries(texts.filter(([, one]) => one.length <= longestText)),
+    });
   }
-  const described = [...matches.values()].filter((one) => one !== null);
-  return { type: "matches", matches: described, lines: matches.size };
+  return { type: "matches", matches, lines: found.size };
 }
 
 /** ast-grep's reason on one line, without its drawing: "`rule` is not configured correctly: Kind `nope` is invalid." */
