@@ -62,42 +62,42 @@ Node.js v24.21.0
 };
 
 describe("a regression", () => {
-  it("is shown by a test that passes twice before the change and fails twice after it, by an error or an assertion", () => {
+  it("A regression needs two passes before the change and two equal failures after it", () => {
     expect(regression({ base: twice(passed), head: twice(failed) })).toMatchObject({ ok: true });
     expect(regression({ base: twice(passed), head: twice(asserted) })).toMatchObject({ ok: true });
   });
 
-  it("is not shown by a test that fails on both sides, or on none", () => {
+  it("A test that fails on both sides, or on none, shows no regression", () => {
     expect(reasonOf({ base: twice(failed), head: twice(failed) })).toContain("fails at the merge base too");
     expect(reasonOf({ base: twice(passed), head: twice(passed) })).toContain("passes at the head");
   });
 
-  it("is not shown by luck", () => {
+  it("Different results of the same runs show no regression", () => {
     expect(reasonOf({ base: [passed, failed], head: twice(failed) })).toContain("passes once and fails once");
     expect(reasonOf({ base: twice(passed), head: [failed, passed] })).toContain("passes once and fails once");
     expect(reasonOf({ base: [passed], head: twice(failed) })).toContain("did not run 2 times");
     expect(reasonOf({ base: twice(passed), head: [failed, asserted] })).toContain("fails in two ways");
   });
 
-  it("is not shown by a test that fails in set-up", () => {
+  it("A failure in set-up shows no regression", () => {
     expect(reasonOf({ base: twice(passed), head: twice(unlinked) })).toContain(
       "fails before it tests anything",
     );
   });
 
-  it("is not shown by a test that prints a failure, or that ends without one", () => {
+  it("A printed failure, or none at all, shows no regression", () => {
     const printed = { ...passed, exit_code: 1, stdout: "", stderr: "it does not work\n" };
     expect(reasonOf({ base: twice(passed), head: twice(printed) })).toContain("not known why it fails");
     const printing = { ...passed, stdout: failed.stderr };
     expect(reasonOf({ base: twice(passed), head: twice(printing) })).toContain("passes at the head");
   });
 
-  it("is not shown by a run that a limit ended", () => {
+  it("A run that a limit ended shows no regression", () => {
     const late: TestEnd = { ...failed, ended: "timeout", exit_code: 137 };
     expect(reasonOf({ base: twice(passed), head: twice(late) })).toContain("it took too long");
   });
 
-  it("is not shown by a test that changes files of the repository or its environment", () => {
+  it("A test that changes files shows no regression", () => {
     const writing = { ...failed, changed: ["cart.js"] };
     expect(reasonOf({ base: twice(passed), head: twice(writing) })).toContain("it changes files");
     expect(
@@ -105,7 +105,7 @@ describe("a regression", () => {
     ).toContain("node_modules/x");
   });
 
-  it("is not shown by a test that does not run the changed code, or of which that is not known", () => {
+  it("A test that may not run the changed code shows no regression", () => {
     const elsewhere = { ...asserted, executed: [other] };
     expect(reasonOf({ base: twice(passed), head: twice(elsewhere) })).toContain(
       "does not run the changed code",
@@ -114,7 +114,7 @@ describe("a regression", () => {
     expect(reasonOf({ base: twice(passed), head: twice(unknown) })).toContain("it is not known");
   });
 
-  it("is not shown by a test that skips what the merge base does not have", () => {
+  it("A test that skips what the merge base lacks shows no regression", () => {
     expect(reasonOf({ base: twice({ ...passed, executed: [other] }), head: twice(failed) })).toContain(
       "nothing is compared",
     );
@@ -132,7 +132,7 @@ describe("a changed list of parameters", () => {
     executed: [other],
   });
 
-  it("shows a regression although the function is not entered at the head", () => {
+  it("A call that Python refuses shows a regression of the function", () => {
     const refused = python("TypeError: total() missing 1 required positional argument: 'tax'");
     expect(ofPython(passed, refused)).toMatchObject({ ok: true });
     expect(ofPython({ ...passed, executed: [other] }, refused)).toMatchObject({
@@ -140,7 +140,7 @@ describe("a changed list of parameters", () => {
     });
   });
 
-  it("is none if another function refuses its arguments, and a name that is gone shows nothing", () => {
+  it("Another function that refuses its arguments, or a missing name, shows nothing", () => {
     const another = python("TypeError: other() takes 1 positional argument but 2 were given");
     expect(ofPython(passed, another)).toMatchObject({
       reason: expect.stringContaining("does not run the changed code"),
@@ -154,7 +154,7 @@ describe("a changed list of parameters", () => {
 });
 
 describe("a reproduction", () => {
-  it("needs a failure at the head, a pass with the suggestion, and no pass at the merge base", () => {
+  it("A reproduction fails at the head, passes with the suggestion, and not before", () => {
     const runs = { base: twice(unlinked), head: twice(failed), repaired: twice(passed) };
     expect(reasonOf(runs, "reproduced")).toBeNull();
     expect(reasonOf({ ...runs, repaired: twice(failed) }, "reproduced")).toContain(
@@ -166,7 +166,7 @@ describe("a reproduction", () => {
 });
 
 describe("an input that was run and does the right thing", () => {
-  it("needs two passes at the head that run the changed code", () => {
+  it("A right result needs two passes at the head that run the changed code", () => {
     expect(reasonOf({ head: twice(passed) }, "ran_right")).toBeNull();
     expect(reasonOf({ head: twice(failed) }, "ran_right")).toContain("fails at the head");
     expect(reasonOf({ head: twice({ ...passed, executed: [other] }) }, "ran_right")).toContain(
@@ -186,7 +186,7 @@ describe("for any runs", () => {
   );
   const ends = fc.array(end, { maxLength: 3 });
 
-  it("a regression is shown only if every run at the merge base passes, every run at the head fails, and none did anything else", () => {
+  it("A regression is shown only by clean passes before and equal failures after", () => {
     fc.assert(
       fc.property(ends, ends, (base, head) => {
         const all = [...base, ...head];
@@ -206,7 +206,7 @@ describe("for any runs", () => {
     );
   });
 
-  it("no runs at all show nothing", () => {
+  it("No runs at all show nothing", () => {
     for (const claimed of ["regression", "reproduced", "ran_right"] as const)
       expect(reasonOf({}, claimed)).toContain("did not run 2 times");
   });

@@ -112,11 +112,11 @@ describe("hidden characters are found", () => {
     ["one with U+009B, in prose", "README.md", "fine \u009b2K", "terminal"],
     ["one in a comment of a test", "a.test.js", "// \u001b[2K", "terminal"],
     ["one with U+009D, in prose", "a.md", "fine \u009d0;title\u009c", "terminal"],
-  ])("as %s", async (_, path, text, kind, line = 2) => {
+  ])("A hidden character is found: %s", async (_, path, text, kind, line = 2) => {
     expect(await kindsIn(path, `first\n${text}\n`)).toEqual([`${line} ${kind}`]);
   });
 
-  it("on lines that the change added, one finding for each line, with what is hidden spelled out", async () => {
+  it("Each added line has one finding that spells out what is hidden", async () => {
     const file = editedFile(
       "a.ts",
       " const a\u200bb = 1;\n+const c\u200bd = 1;\n-const e\u200bf = 1;\n+const g\u200bh = 1;",
@@ -129,7 +129,7 @@ describe("hidden characters are found", () => {
     expect(candidates[0]?.body).toMatch(/```text\nconst c\\u\{200B\}d = 1;\n```$/);
   });
 
-  it("of many lines, the tenth one with all others, so that its identity depends on them", async () => {
+  it("The tenth finding of a file names all further lines, and its id depends on them", async () => {
     const candidates = await analyzer.analyze(wholeFile("a.ts", "a\u200bb();\n".repeat(12)), signal);
     expect(candidates).toHaveLength(10);
     expect(candidates[0]).toMatchObject({ line: 1, extent: { start: 1, end: 1 } });
@@ -142,7 +142,7 @@ describe("hidden characters are found", () => {
     ["within one", `f("${token.slice(0, 12)}\u200b${token.slice(12)}");`],
     ["that looks like a letter of one", `f("${token.replace("p_", "\u0440_")}");`],
     ["that ends a line within one", `f("${token.slice(0, 12)}\r${token.slice(12)}");`],
-  ])("%s, without any of its text", async (_, text) => {
+  ])("A hidden character %s is shown without the secret", async (_, text) => {
     const candidates = await analyzer.analyze(wholeFile("a.js", `${text}\n`), signal);
     expect(candidates.map(({ body }) => /```text\n(.*)\n```$/.exec(body)?.[1])).toContainEqual(
       expect.stringMatching(/^(?:\\u\{(?:200B|440)\}|\u240D)$/),
@@ -150,12 +150,12 @@ describe("hidden characters are found", () => {
     for (const { body } of candidates) expect(body).not.toMatch(/[0-9A-Za-z]{10}[0-9]/);
   });
 
-  it("with the word that is another one than it seems to be", async () => {
+  it("A finding names the word and what it looks like", async () => {
     const [candidate] = await analyzer.analyze(wholeFile("a.ts", "const p\u0430ssw\u043erd = 1;"), signal);
     expect(candidate?.body).toContain("p\\u{430}ssw\\u{43E}rd looks like password");
   });
 
-  it("however long the line is, without ending the block that it is shown in", async () => {
+  it("A long line is cut and does not end its code block", async () => {
     const text = `${"x ".repeat(200_000)}\`\`\`\`${"\u{e0041}".repeat(1_000)}\`\`\`\u2028\ud800`;
     const [candidate] = await analyzer.analyze(wholeFile("a.md", text), signal);
     expect(candidate?.body.length).toBeLessThan(2_500);
@@ -213,7 +213,7 @@ describe("what is ordinary is left alone", () => {
     ["the sign of a year", "a.js", 'const year = "\u0601\u0661\u0662";'],
     ["accents of any form", "a.ts", "const naïve = cafe\u0301; // Ünïcödé ﬁ"],
     ["signs and frames", "a.sh", 'echo "─── ✓ → … “quotes” – · \u00a0 \u2003 \u2800⠋⠙"'],
-  ])("%s", async (_, path, text) => expect(await kindsIn(path, text)).toEqual([]));
+  ])("%s: nothing is found", async (_, path, text) => expect(await kindsIn(path, text)).toEqual([]));
 });
 
 const all = Array.from({ length: 0x110000 }, (_, code) => code)
@@ -221,7 +221,7 @@ const all = Array.from({ length: 0x110000 }, (_, code) => code)
   .map((code) => String.fromCodePoint(code));
 
 describe("by the properties of Unicode", () => {
-  it("every ignorable, format and control character in a name is found, except tab, line feed and form feed", {
+  it("Every ignorable, format and control character in a name is found", {
     timeout: 120_000,
   }, async () => {
     // Of the hundreds of tags and selectors of plane 14, some stand for all.
@@ -237,7 +237,7 @@ describe("by the properties of Unicode", () => {
     expect(missed).toEqual(["\t", "\n", "\f"]);
   });
 
-  it("no emoji in a string, a comment or a text is found", async () => {
+  it("No emoji in a string, a comment or a text is found", async () => {
     const signs = all.filter((char) => /\p{Emoji}/u.test(char));
     const tones = ["", "\ufe0f", "\ufe0f\u20e3", "\u{1f3fb}", "\u{1f3ff}"];
     const joined = [
