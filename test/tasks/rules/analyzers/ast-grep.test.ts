@@ -104,11 +104,7 @@ describe("the rules, run on a change", () => {
   it.each([
     ["an empty file", "a.ts", ""],
     ["a language without rules", "a.zig", "if (a === NaN) stop();\n"],
-    [
-      "a file that is too large to parse",
-      "a.js",
-      `${"// long comment\n".repeat(40_000)}if (a === NaN) stop();\n`,
-    ],
+    ["a file that is too large", "a.js", `${"// long comment\n".repeat(40_000)}if (a === NaN) stop();\n`],
     ["a file whose lines a machine wrote", "a.js", `${"f();".repeat(200)}if (a === NaN) stop();\n`],
   ])("No rule matches in %s", async (_, path, text) => {
     expect(await analyzer.analyze(wholeFile(path, text), signal)).toEqual([]);

@@ -14,13 +14,7 @@ describe("code that no longer parses", () => {
     ["a brace that the change removed", "a.go", " package a\n func f() {\n-}", 2, "broken-code/go"],
     ["a colon that the change lost", "a.py", "-def f():\n+def f()\n     pass", 1, "broken-code/python"],
     ["a bracket too many", "a.ts", " let a = 1;\n+let b = (2;", 2, "parse-errors/typescript"],
-    [
-      "a brace that an earlier line lacks",
-      "a.rs",
-      "-fn f() {\n+fn f(\n     g();\n }",
-      1,
-      "parse-errors/rust",
-    ],
+    ["a brace that another line lacks", "a.rs", "-fn f() {\n+fn f(\n     g();\n }", 1, "parse-errors/rust"],
   ])("Code that no longer parses is found by %s", async (_, path, diff, line, source) => {
     expect(await find(editedFile(path, diff))).toMatchObject([{ line, source, category: "correctness" }]);
   });

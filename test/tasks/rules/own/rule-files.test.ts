@@ -97,11 +97,7 @@ describe("a file of rules", () => {
       "a: line 6: metadata.Categry is not a known key (did you mean category?)",
     ],
     ["a pattern of no file", "files: ['a/../b']", "a: line 6: files[0] can match no file: it has a part"],
-    [
-      "a key that only ast-grep's command line honours",
-      "rewriters: []",
-      "a: line 6: rewriters is a key of ast-grep",
-    ],
+    ["a key of the command line of ast-grep", "rewriters: []", "a: line 6: rewriters is a key of ast-grep"],
     ["labels", "labels: {}", "a: line 6: labels is a key of ast-grep"],
     ["a fix that is not text", "fix: { template: a }", "a: line 6: fix must be text"],
     [
@@ -109,11 +105,7 @@ describe("a file of rules", () => {
       "transform: { B: { rewrite: { source: $A, rewriters: [x] } } }",
       "a: line 6: transform must only",
     ],
-    [
-      "a rewriter in short",
-      "transform: { B: 'rewrite($A, rewriters=[x])' }",
-      "a: line 6: transform must only",
-    ],
+    ["a short rewriter", "transform: { B: 'rewrite($A, rewriters=[x])' }", "a: line 6: transform must only"],
     ["an exception", "files: ['!a']", "a: line 6: files[0] must not begin with !"],
     ["braces without end", `files: ['${"{a,b}".repeat(20)}']`, "a: line 6: files[0] must have at most 64"],
     ["an alias without an anchor", "note: *there", "null: line 6: note *there is an alias without an anchor"],

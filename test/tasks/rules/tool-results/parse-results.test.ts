@@ -127,7 +127,7 @@ describe("the results of another tool", () => {
     ],
     ["a rule of odd letters", { ruleId: "eslint(no-var) `x`\n" }, {}, {}, { rule: "eslint-no-var-x" }],
     [
-      "a long message on many lines",
+      "a long message",
       { message: { text: `a\n\n${"b".repeat(5_000)}` } },
       {},
       {},
