@@ -255,10 +255,11 @@ export function resolveAnchor(
   const found = locateQuote(file, quote, wanted.side, statedRange(wanted));
   if (found) return { ok: true, anchor: anchorAt(file, found, wanted) };
   const plain = quoteLines(withoutEscapes(wanted.quote));
-  const meant = plain.join() !== quote.join() && locateQuote(file, plain, wanted.side, statedRange(wanted));
-  if (!meant) return { ok: false, reason: notFound(file, wanted, quote) };
+  const unescaped =
+    plain.join() !== quote.join() && locateQuote(file, plain, wanted.side, statedRange(wanted));
+  if (!unescaped) return { ok: false, reason: notFound(file, wanted, quote) };
   // A suggestion has the same escapes.
-  return { ok: true, anchor: { ...anchorAt(file, meant, wanted), asStated: false } };
+  return { ok: true, anchor: { ...anchorAt(file, unescaped, wanted), asStated: false } };
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -282,7 +283,7 @@ const statedRange = ({ start_line, line }: Wanted): LineRange => ({ start: start
 
 function anchorAt(file: AnchorFile, { side, place, stated }: QuoteMatch, wanted: Wanted): Anchor {
   const lines = file.lines[side] ?? [];
-  const anchored = withinOneHunk(file, side, shortened(meantBy(place, stated, lines), place), place);
+  const anchored = withinOneHunk(file, side, shortened(wantedRange(place, stated, lines), place), place);
   const asked = statedRange(wanted);
   const unmoved = side === wanted.side && within(anchored, asked) && within(asked, anchored);
   return {
@@ -297,7 +298,7 @@ function anchorAt(file: AnchorFile, { side, place, stated }: QuoteMatch, wanted:
 }
 
 /** The stated lines if the quote agrees with them, else the same number of lines, ending with the quote. */
-function meantBy(place: LineRange, stated: LineRange, lines: readonly string[]): LineRange {
+function wantedRange(place: LineRange, stated: LineRange, lines: readonly string[]): LineRange {
   if (confirms(place, stated) && !isBlank(stated, lines))
     return { start: stated.start, end: Math.min(stated.end, lines.length) };
   return { start: Math.max(1, place.end - (stated.end - stated.start)), end: place.end };
@@ -321,9 +322,9 @@ function withinOneHunk(file: AnchorFile, side: Side, range: LineRange, place: Li
   const lines = file.lines[side] ?? [];
   const { start: first, end: last } = overlap(range, place);
   const quoted = Array.from({ length: last - first + 1 }, (_, index) => last - index);
-  const says = (line: number) => !isBlank({ start: line, end: line }, lines);
+  const hasText = (line: number) => !isBlank({ start: line, end: line }, lines);
   const isShown = (line: number) => file.hunkAt(side, line) !== undefined;
-  const kept = quoted.find((line) => says(line) && isShown(line)) ?? quoted.find(says) ?? last;
+  const kept = quoted.find((line) => hasText(line) && isShown(line)) ?? quoted.find(hasText) ?? last;
   const hunk = file.hunkAt(side, kept);
   let [start, end] = [kept, kept];
   while (start > range.start && file.hunkAt(side, start - 1) === hunk) start--;

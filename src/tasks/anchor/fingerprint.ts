@@ -65,22 +65,22 @@ export const haveOneRule = (findings: readonly Pick<Finding, "rule">[]): boolean
   new Set(findings.flatMap(({ rule }) => rule ?? [])).size <= 1;
 
 /** Whether two findings have the same category and title, wherever they are, and are not of two rules. */
-function saysTheSame(one: Finding, other: Finding): boolean {
+function haveSameTitle(one: Finding, other: Finding): boolean {
   if (!haveOneRule([one, other])) return false;
   return one.category === other.category && normalizedTitle(one.title) === normalizedTitle(other.title);
 }
 
 /** A shorter title ("Null dereference") names a kind of problem, not one problem at two locations. */
-const TELLING_WORDS = 4;
+const SPECIFIC_WORDS = 4;
 
 /** Whether two findings are one problem at several locations: same category and title, with a specific title or the same code. */
 export function isSameElsewhere(one: Finding, other: Finding): boolean {
-  const isTelling = normalizedTitle(one.title).split(" ").length >= TELLING_WORDS;
-  return saysTheSame(one, other) && (isTelling || one.quote.trim() === other.quote.trim());
+  const isSpecific = normalizedTitle(one.title).split(" ").length >= SPECIFIC_WORDS;
+  return haveSameTitle(one, other) && (isSpecific || one.quote.trim() === other.quote.trim());
 }
 
 export const isSameFinding = (one: Finding, other: Finding): boolean =>
-  saysTheSame(one, other) && locationsOverlap(one, other);
+  haveSameTitle(one, other) && locationsOverlap(one, other);
 
 export function locationOf({ path, side, line, start_line, quote }: Finding): CodeLocation {
   return { path, side, line, start_line, quote };

@@ -111,15 +111,15 @@ const MAX_DIFFS_BYTES = 48_000;
  * is no answer.
  */
 export async function askIntent(run: ProveRun, shown: Shown): Promise<Intent | null> {
-  const said = await whatIsSaid(run);
+  const stated = await statedIntent(run);
   const near = await changeAround(run, [{ ...shown.target, line: shown.target.line ?? 1 }]);
-  const words = normal([said, near].join("\n"));
+  const words = normal([stated, near].join("\n"));
   let intent: Intent | null = null;
   await runLoop(run, {
     loop: `intent:${shown.target.id}`,
     role: "verify",
     messages: openingMessages(intentPrompt, [
-      said,
+      stated,
       near,
       `# The claim\n${wrapUntrusted("claim", shown.target.title)}`,
       `# What a test shows\n${wrapUntrusted("test", shown.test.text)}`,
@@ -159,7 +159,7 @@ function isQuoted(quote: string, words: string): boolean {
   return wanted.length >= MIN_QUOTE && words.includes(wanted);
 }
 
-async function whatIsSaid(run: ProveRun): Promise<string> {
+async function statedIntent(run: ProveRun): Promise<string> {
   const { pull } = run.input;
   const commits = await run.deps.workspace.commits(COMMITS);
   const messages = commits.map(({ message }) => message.trim()).join("\n\n");
@@ -168,19 +168,19 @@ async function whatIsSaid(run: ProveRun): Promise<string> {
       ? ""
       : `# Title and description\n${wrapUntrusted("title and description", cut(run, `${pull.title}\n\n${pull.body}`, MAX_TEXT_BYTES))}`,
     messages === "" ? "" : `# Commits\n${wrapUntrusted("commits", cut(run, messages, MAX_TEXT_BYTES))}`,
-    ...(await tellingDiffs(run)),
+    ...(await intentDiffs(run)),
   ]
     .filter((section) => section !== "")
     .join("\n\n");
 }
 
-const isTelling = (path: string) => isTestFile(path) || isExample(path);
+const statesIntent = (path: string) => isTestFile(path) || isExample(path);
 
-async function tellingDiffs({ files, deps }: ProveRun): Promise<string[]> {
+async function intentDiffs({ files, deps }: ProveRun): Promise<string[]> {
   const sections: string[] = [];
   let left = MAX_DIFFS_BYTES;
   for (const { change, reviewable } of files) {
-    if (!isTelling(change.path) || !reviewable || deps.isPrivate(change.path) || left <= 0) continue;
+    if (!statesIntent(change.path) || !reviewable || deps.isPrivate(change.path) || left <= 0) continue;
     const { hunks } = await deps.diffs.fileDiff(change, 3);
     const text = renderHunks(hunks).slice(0, left);
     left -= text.length;

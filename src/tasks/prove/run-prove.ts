@@ -288,10 +288,7 @@ class ProofOf {
     };
   }
 
-  /**
-   * A mark needs that nothing in the change asks for what happens now. More is needed if nothing was different before (`reproduced`), or if
-   * the change adds the very error: then something has to say that it should not happen.
-   */
+  /** A mark needs that nothing in the change asks for what happens now; a new fault and an added error also need words against them. */
   async #unlessAskedFor(proof: Proof): Promise<Proof> {
     if (proof.kind !== "regression" && proof.kind !== "reproduced") return proof;
     const { test, before, now } = proof;
@@ -329,17 +326,14 @@ function shownOutput({ stdout, stderr }: TestEnd): string {
 }
 
 function noteOf({ ended, changed, executed }: TestEnd, code: ChangedCode): string | null {
-  const notes = [
-    ...(ended === null ? [] : [`A limit ended it: ${ended}.`]),
-    ...(changed.length > 0 ? [`It changed files of the repository: ${changed.join(", ")}.`] : []),
-    ...(executed !== null && !executed.some((one) => code.includes(one))
-      ? [
-          "It ran none of the changed functions: unless a changed list of parameters refused the call, it shows nothing like this.",
-        ]
-      : []),
-    ...(executed === null
-      ? ["It is not known which functions it ran, so it can show nothing: run it another way."]
-      : []),
-  ];
-  return notes.length === 0 ? null : notes.join(" ");
+  const notes: string[] = [];
+  if (ended !== null) notes.push(`A limit ended it: ${ended}.`);
+  if (changed.length > 0) notes.push(`It changed files of the repository: ${changed.join(", ")}.`);
+  if (executed === null)
+    notes.push("It is not known which functions it ran, so it can show nothing: run it another way.");
+  else if (!executed.some((one) => code.includes(one)))
+    notes.push(
+      "It ran none of the changed functions: unless a changed list of parameters refused the call, it shows nothing like this.",
+    );
+  return notes.join(" ") || null;
 }

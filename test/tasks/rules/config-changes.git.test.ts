@@ -92,14 +92,14 @@ describe("a changed configuration", () => {
   it("Hostile values stay code, short and on one line", () => {
     const hostile = `"\`](x) @octocat\\n${"long ".repeat(1_000)}"`;
     const many = Array.from({ length: 30 }, (_, n) => `p${n}`).join(", ");
-    const told = root(
+    const sentences = root(
       "",
       `language: null\npaths: { ignore: [${many}] }\ninstructions: [{ path: a, text: ${hostile.slice(0, 3_000)}" }]`,
     );
-    expect(told).toHaveLength(2);
-    expect(told[0]).toMatch(/`p7` and 22 more items\.$/);
-    expect(told[1]).toMatch(/^`instructions`: added ``a: `\]\(x\) @octocat long .*…``\.$/);
-    for (const sentence of told) expect(sentence.length).toBeLessThan(400);
+    expect(sentences).toHaveLength(2);
+    expect(sentences[0]).toMatch(/`p7` and 22 more items\.$/);
+    expect(sentences[1]).toMatch(/^`instructions`: added ``a: `\]\(x\) @octocat long .*…``\.$/);
+    for (const sentence of sentences) expect(sentence.length).toBeLessThan(400);
   });
 });
 
@@ -121,7 +121,7 @@ describe("a change of configuration files", () => {
   });
 
   it("Files of the repository and of folders are compared, also new, deleted and moved ones", async () => {
-    const told = await changesOf(
+    const sentences = await changesOf(
       { [path]: "max_comments: 1", "a/.hunkwise.yml": "minimum_severity: high\npaths: { private: [x] }\n" },
       {
         [path]: "max_comments: 2",
@@ -129,7 +129,7 @@ describe("a change of configuration files", () => {
         "b/.hunkwise.yaml": "minimum_severity: high\npaths: { private: [x] }\n",
       },
     );
-    expect(told).toEqual([
+    expect(sentences).toEqual([
       "`max_comments`: `1` -> `2`.",
       "`b/.hunkwise.yaml` would be new.",
       "`b/.hunkwise.yaml`: `paths.private`: added `x`.",
@@ -141,19 +141,19 @@ describe("a change of configuration files", () => {
   });
 
   it("A file that replaces another and one that is misplaced have sentences", async () => {
-    const told = await changesOf(
+    const sentences = await changesOf(
       { ".github/hunkwise.yaml": "max_comments: 1" },
       { [path]: "max_comments: 2", ".hunkwise.yml": "minimum_severity: high" },
     );
-    expect(told).toEqual([
+    expect(sentences).toEqual([
       "`max_comments`: `1` -> `2`.",
       expect.stringMatching(/^`\.hunkwise\.yml` would be invalid.* is not allowed at the root/),
     ]);
   });
 
   it("A file that is too large to be read has a sentence", async () => {
-    const told = await changesOf({}, { "a/.hunkwise.yml": "#".repeat(21 * 1024 * 1024) });
-    expect(told).toEqual([expect.stringMatching(/too large, and pull requests would not be reviewed/)]);
+    const sentences = await changesOf({}, { "a/.hunkwise.yml": "#".repeat(21 * 1024 * 1024) });
+    expect(sentences).toEqual([expect.stringMatching(/too large, and pull requests would not be reviewed/)]);
   });
 
   it("New, changed, deleted and invalid own rules have sentences", async () => {
@@ -161,7 +161,7 @@ describe("a change of configuration files", () => {
     const moved = ".github/hunkwise/rules/b.yml";
     const rule = (id: string, more = "") => `id: ${id}\nlanguage: ts\nrule: { pattern: a }\n${more}`;
     const of = (...rules: string[]) => rules.join("---\n");
-    const told = await changesOf(
+    const sentences = await changesOf(
       { [file]: of(rule("kept"), rule("other"), rule("gone")), [moved]: rule("away") },
       {
         [file]: of(
@@ -174,7 +174,7 @@ describe("a change of configuration files", () => {
         ".github/hunkwise/rules/sub/c.yml": "id: [",
       },
     );
-    expect(told).toEqual([
+    expect(sentences).toEqual([
       "`.github/hunkwise/rules/a.yml`: new rules: `fresh`; changed rules: `other`; deleted rules: `gone`.",
       expect.stringMatching(
         /^`\.github\/hunkwise\/rules\/a\.yml`: the rule `wrong` would not run: ``line 18: .*``\.$/,
@@ -193,8 +193,8 @@ describe("a change of configuration files", () => {
         "minimum_severity: high\npaths: { private: [x] }\n",
       ]),
     );
-    const told = await changesOf({}, many);
-    expect(told).toHaveLength(20);
-    expect(told.at(-1)).toBe("12 more changes of this kind.");
+    const sentences = await changesOf({}, many);
+    expect(sentences).toHaveLength(20);
+    expect(sentences.at(-1)).toBe("12 more changes of this kind.");
   });
 });

@@ -17,10 +17,10 @@ import { GitRepo } from "../../support/git-repo.ts";
 /** Speaks about the first line of every file. */
 const talker: Analyzer = {
   name: "talker",
-  analyze: async ({ path }) => [said(path)],
+  analyze: async ({ path }) => [diagnosticIn(path)],
 };
 
-const said = (path: string): Diagnostic => ({
+const diagnosticIn = (path: string): Diagnostic => ({
   path,
   line: 1,
   start_line: null,
@@ -109,7 +109,7 @@ describe("the search for rule matches", () => {
       name: "slow",
       async analyze({ path }) {
         if (path === "f03.js") time.abort();
-        return [said(path)];
+        return [diagnosticIn(path)];
       },
     };
     const reading = readingBy((oid) => {

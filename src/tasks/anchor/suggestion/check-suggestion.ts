@@ -12,7 +12,7 @@ import {
   isBlank,
   isIndented,
   isProse,
-  isTelling,
+  isSignificant,
   type Repaired,
   repair,
   stepOf,
@@ -242,7 +242,7 @@ function isUnclear(now: readonly string[], { path, before, old, after }: Anchore
 
 /** Whether some first lines are brackets, and in the same order the last ones outside, which are given nearest first. */
 function repeats(lines: readonly string[], outside: readonly string[]): boolean {
-  const brackets = lines.findIndex(isTelling);
+  const brackets = lines.findIndex(isSignificant);
   const most = brackets < 0 ? lines.length : brackets;
   return Array.from({ length: most }, (_, at) => lines.slice(0, at + 1)).some((copy) =>
     copy.toReversed().every((line, at) => line === outside[at]),
@@ -251,22 +251,22 @@ function repeats(lines: readonly string[], outside: readonly string[]): boolean 
 
 function lostLines(old: readonly string[], now: readonly string[]): number {
   let [from, left] = [0, 0];
-  for (const line of now.filter(isTelling)) {
+  for (const line of now.filter(isSignificant)) {
     const at = old.indexOf(line, from);
     if (at >= 0) [from, left] = [at + 1, 0];
     else if (!old.includes(line)) left += 1;
   }
-  return old.slice(from).filter(isTelling).length - left;
+  return old.slice(from).filter(isSignificant).length - left;
 }
 
 /** Whether fewer lines than before begin or end with a version of another line: then a deletion may not be intended. */
 function cutOff(now: readonly string[], { old }: Anchored, hadCopies: boolean): string | null {
   const isOpen = (at: 0 | -1) => {
     const [line = "", before = ""] = [texts(now).at(at), texts(old).at(at)];
-    return !isTelling(before) && line !== before;
+    return !isSignificant(before) && line !== before;
   };
   if (hadCopies && (isOpen(0) || isOpen(-1))) return "its first or last line may be missing";
-  const [own, was] = [texts(now).filter(isTelling), texts(old).filter(isTelling)];
+  const [own, was] = [texts(now).filter(isSignificant), texts(old).filter(isSignificant)];
   const isDeletion = texts(now).every((line) => texts(old).includes(line));
   const isKept = (at: 0 | -1) => isVersion(own.slice(at).slice(0, 1), was.slice(at).slice(0, 1));
   if (isDeletion || own.length >= was.length || (isKept(0) && isKept(-1))) return null;

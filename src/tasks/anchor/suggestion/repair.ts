@@ -110,11 +110,11 @@ function copiedLines(lines: readonly string[], near: readonly string[]): number 
   let length = Math.min(near.length, own.length);
   const isCopy = (count: number) => near.slice(-count).every((line, at) => line.trim() === own[at]?.text);
   while (length > 0 && !isCopy(length)) length--;
-  return own.slice(0, length).some(({ text }) => isTelling(text)) ? (own[length]?.at ?? lines.length) : 0;
+  return own.slice(0, length).some(({ text }) => isSignificant(text)) ? (own[length]?.at ?? lines.length) : 0;
 }
 
 /** Whether a line is more than brackets and the end of a block. */
-export const isTelling = (line: string) => /\w/.test(line.replace(/\b(?:end|fi|done|esac)\b/g, ""));
+export const isSignificant = (line: string) => /\w/.test(line.replace(/\b(?:end|fi|done|esac)\b/g, ""));
 
 /** The lines indented like the anchored ones, with their relative indentation. Null if they already are. */
 function indented(written: string[], around: Anchored): string[] | null {
@@ -133,7 +133,7 @@ function atAnchor(lines: string[], { path, old }: Anchored): string[] {
   // If an old line returns at its old indentation, only the first line is misplaced.
   const texts = new Set(old.map((line) => line.trim()));
   const same = filled(others).filter((line) => texts.has(line.trim()));
-  const back = same.some(isTelling) ? same.filter(isTelling) : same;
+  const back = same.some(isSignificant) ? same.filter(isSignificant) : same;
   const kept = back.filter((line) => old.includes(line)).length;
   const isFirstOut = own.length < base.length;
   if (kept * 2 > back.length) return isFirstOut ? [base + first.trimStart(), ...others] : lines;

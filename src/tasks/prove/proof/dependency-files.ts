@@ -2,51 +2,28 @@ import { isLockFile } from "../../../repo/diff/skipped-names.ts";
 import type { Change } from "../../../repo/git/workspace.ts";
 
 /** Names of files that decide what a package manager installs or how, besides lock files; in lower case. */
-const names = new Set([
-  // npm, Yarn, pnpm, Bun, Deno, and what chooses their versions
-  ...[
-    "package.json",
-    "package.json5",
-    "package.yaml",
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".pnp.cjs",
-    ".pnp.loader.mjs",
-  ],
-  ...["pnpm-workspace.yaml", ".pnpmfile.cjs", ".pnpmfile.mjs", "bunfig.toml", "deno.json", "deno.jsonc"],
-  ...[
-    "lerna.json",
-    "rush.json",
-    "jsr.json",
-    "binding.gyp",
-    ".node-version",
-    ".nvmrc",
-    ".tool-versions",
-    "mise.toml",
-  ],
-  // Python
-  ...["setup.py", "setup.cfg", "pyproject.toml", "pipfile", "pip.conf", "pip.ini", "poetry.toml", "uv.toml"],
-  ...["environment.yml", "environment.yaml", "conda.yml", "meta.yaml", ".condarc", "pixi.toml", "pdm.toml"],
-  ...["manifest.in", ".python-version", "runtime.txt", ".pydistutils.cfg", "tox.ini", "noxfile.py"],
-  // Rust, Go
-  ...["cargo.toml", "build.rs", "rust-toolchain", "rust-toolchain.toml", "go.mod", "go.work"],
-  // The Java virtual machine
-  ...["pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"],
-  ...["gradle.properties", "libs.versions.toml", "gradlew", "mvnw", "gradle-wrapper.properties"],
-  ...[
-    "gradle-wrapper.jar",
-    "maven-wrapper.properties",
-    "maven-wrapper.jar",
-    "build.sbt",
-    "deps.edn",
-    "project.clj",
-  ],
-  // Ruby, PHP, .NET, Elixir, Swift, Dart, C++
-  ...["gemfile", "gems.rb", ".ruby-version", "composer.json", "nuget.config", "packages.config"],
-  ...["directory.packages.props", "mix.exs", "rebar.config", "package.swift", "podfile"],
-  ...["cartfile", "pubspec.yaml", "conanfile.txt", "conanfile.py", "vcpkg.json"],
-]);
+const names = new Set(
+  [
+    // npm, Yarn, pnpm, Bun, Deno, and what chooses their versions
+    "package.json package.json5 package.yaml .npmrc .yarnrc .yarnrc.yml .pnp.cjs .pnp.loader.mjs",
+    "pnpm-workspace.yaml .pnpmfile.cjs .pnpmfile.mjs bunfig.toml deno.json deno.jsonc lerna.json",
+    "rush.json jsr.json binding.gyp .node-version .nvmrc .tool-versions mise.toml",
+    // Python
+    "setup.py setup.cfg pyproject.toml pipfile pip.conf pip.ini poetry.toml uv.toml environment.yml",
+    "environment.yaml conda.yml meta.yaml .condarc pixi.toml pdm.toml manifest.in .python-version",
+    "runtime.txt .pydistutils.cfg tox.ini noxfile.py",
+    // Rust, Go
+    "cargo.toml build.rs rust-toolchain rust-toolchain.toml go.mod go.work",
+    // The Java virtual machine
+    "pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties",
+    "libs.versions.toml gradlew mvnw gradle-wrapper.properties gradle-wrapper.jar",
+    "maven-wrapper.properties maven-wrapper.jar build.sbt deps.edn project.clj",
+    // Ruby, PHP, .NET, Elixir, Swift, Dart, C++
+    "gemfile gems.rb .ruby-version composer.json nuget.config packages.config",
+    "directory.packages.props mix.exs rebar.config package.swift podfile cartfile pubspec.yaml",
+    "conanfile.txt conanfile.py vcpkg.json",
+  ].flatMap((line) => line.split(" ")),
+);
 
 /** Other names and places, in lower case. Packages that are kept in the repository are dependencies, too. */
 const patterns = [
@@ -61,15 +38,9 @@ const patterns = [
 ];
 
 /** What `make` and its kin read without being told. */
-const recipes = new Set([
-  "makefile",
-  "gnumakefile",
-  "justfile",
-  ".justfile",
-  "taskfile.yml",
-  "taskfile.yaml",
-  "rakefile",
-]);
+const recipes = new Set(
+  "makefile gnumakefile justfile .justfile taskfile.yml taskfile.yaml rakefile".split(" "),
+);
 const runners = new Set(["make", "gmake", "just", "task", "rake"]);
 
 interface Word {

@@ -253,9 +253,10 @@ async function runInto(store: Store, order: EnvironmentOrder, signal: AbortSigna
     },
     signal,
   );
-  const refused = proxy === null || proxy.refused.size === 0 ? "" : refusals(proxy.refused);
+  const refused = [...(proxy?.refused ?? [])].slice(0, 3).join(", ");
   const failure = failureOf(outcome);
-  if (failure !== null) return `the command of \`prove.prepare\` ${failure}${refused}`;
+  const unnamed = refused === "" ? "" : `; HUNKWISE_PROVE_REGISTRIES does not name ${line(refused)}`;
+  if (failure !== null) return `the command of \`prove.prepare\` ${failure}${unnamed}`;
   if (outcome.tooMany) tooLarge = "it leaves too many files";
   return tooLarge && `the environment is too large: ${tooLarge}`;
 }
@@ -272,9 +273,6 @@ function failureOf({ exitCode, ended, stdout, stderr }: SandboxOutcome): string 
     .findLast((one) => one.trim() !== "" && !one.includes("complete log of this run"));
   return `ended with ${exitCode}${last === undefined ? "" : `: ${line(last)}`}`;
 }
-
-const refusals = (refused: ReadonlySet<string>) =>
-  `; HUNKWISE_PROVE_REGISTRIES does not name ${line([...refused].slice(0, 3).join(", "))}`;
 
 /** Caches of tools: they could not write to them, and compiled files of Python hold the times of others. */
 const isCache = (path: string) => /(^|\/)(__pycache__|node_modules\/\.(cache|vite|vite-temp))\//.test(path);

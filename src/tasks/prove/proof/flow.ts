@@ -1,9 +1,6 @@
 /**
- * Which values of a test depend on what the repository's code does: its results, what is made of them, what it got and may have changed, and
- * what is assigned only if, or because, it ran in some way. `Names` says what a name stands for, `Flow` where values go.
- *
- * Code that runs earlier or later is not told apart, and a value that goes through a library or a container counts as a whole: so a test can
- * be taken for one that depends on the repository's code although it does not, but seldom the other way round.
+ * Which values of a test depend on what the repository's code does. `Names` resolves names, `Flow` follows values. Order in time does not
+ * count, and a value in a library or a container counts as a whole: a test seldom counts as independent of the code although it is not.
  */
 import { around, type Code, everything, type Of, rootOf, type Syntax } from "./test-code.ts";
 

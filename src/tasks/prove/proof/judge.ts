@@ -29,11 +29,9 @@ export const revisionsOf: Readonly<Record<Claimed, readonly Revision[]>> = {
 };
 
 /**
- * Decides whether the runs of a test show what is claimed. Nothing that a model says counts here, only the runs.
- *
- * `regression`: all runs at the merge base pass, and all at the head fail in the same way, by an assertion or an uncaught error.
- * `reproduced`: all runs at the head fail in the same way, all with the suggestion pass, and the merge base does not pass.
- * `ran_right`: all runs at the head pass. In every case the runs at the head must have executed changed code.
+ * Decides whether the runs of a test show what is claimed, whatever a model says. `regression`: the merge base passes, the head fails in one
+ * way. `reproduced`: the head fails in one way, passes with the suggestion, and the merge base does not pass. `ran_right`: the head passes.
+ * The runs at the head must have executed changed code.
  */
 export function judge(claimed: Claimed, test: ProofTest, runs: TestRuns, code: RanCode): Judgement {
   const { changed } = code;

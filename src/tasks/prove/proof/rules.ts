@@ -1,13 +1,7 @@
 /**
- * Refuses tests with which a model could obtain a mark for what is not so: by constants, by code that it replaces, by the text of sources,
- * by the environment, by time or chance, or by code that it does not show. The text of a test is read here and never run.
- *
- * `check` goes through the test once, from top to bottom, and then asks what its assertions depend on. Which names a test may use stands in
- * the tables of `may-use.ts`, not here. What the runs show by themselves is left to them (`judge.ts`): a test that fails whatever the code
- * does, changes files of the repository, or needs too much.
- *
- * What reading cannot refuse: code of the repository that reads its own sources for the test; a function's text through an alias that the
- * flow of values loses, its name or its number of parameters; a name built at run time for a member of a value; a subclass of an own class that overrides what it inherits.
+ * Refuses tests that could obtain a mark for what is not so: by constants, replaced code, source texts, the environment, time or chance. A
+ * test is read here and never run; `may-use.ts` has the names that it may use. Reading cannot refuse code of the repository that reads its
+ * own sources for the test, a function's text through a lost alias, a member's name that is built at run time, and overriding subclasses.
  */
 import { posix } from "node:path";
 import type { ProofTest } from "../../../core/finding.ts";

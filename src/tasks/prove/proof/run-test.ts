@@ -72,11 +72,12 @@ function goCommand(path: string, text: string): RunnableAsItIs | { why: string }
   if (names.length === 0) return { why: "it has no function 'Test...'" };
   const profile = `"$${RUNNER}/report/profile"`;
   const wanted = `go test -count=1 -run '^(${names.join("|")})$'`;
-  const [test, shown] = [`${wanted} -coverprofile=${profile}`, wanted].map(
-    (line) => `${line} ${argument(dirname(path))}`,
-  ) as [string, string];
+  const folder = argument(dirname(path));
   const report = `go tool cover -func=${profile} > "$${RUNNER}/report/functions.go" 2>/dev/null`;
-  return { command: `${test}; code=$?; ${report}; exit $code`, shown };
+  return {
+    command: `${wanted} -coverprofile=${profile} ${folder}; code=$?; ${report}; exit $code`,
+    shown: `${wanted} ${folder}`,
+  };
 }
 
 /**
@@ -88,7 +89,7 @@ function goCommand(path: string, text: string): RunnableAsItIs | { why: string }
 export async function runTest(order: TestOrder, signal: AbortSignal): Promise<TestEnd> {
   // Not guessable, so that no file of the repository can be in its place.
   const folder = `.hunkwise-${randomBytes(4).toString("hex")}`;
-  const command = order.command ?? `export PATH=${OWN_NODE}:$PATH; ${commandFor(order.test)}`;
+  const command = order.command ?? commandFor(order.test);
   const placed = new Set<string>();
   const begin = performance.now();
   const outcome = await runInSandbox(
@@ -97,7 +98,7 @@ export async function runTest(order: TestOrder, signal: AbortSignal): Promise<Te
       command,
       env: environmentOf(folder, order.command === null),
       timeoutMs: order.timeoutMs,
-      limits: limitsOf(order),
+      limits: { ...order.limits, dataBytes: order.limits.dataBytes + RESERVED_BYTES },
       environment: order.environment,
       files: filesOf(order, folder, placed),
       wants: (left) => reportsIn(left, folder) ?? [],
@@ -119,15 +120,10 @@ export async function runTest(order: TestOrder, signal: AbortSignal): Promise<Te
 /** For the threads of a test runner; what they use counts against `memoryBytes` as before. */
 const RESERVED_BYTES = 16 * 1024 * 1024 * 1024;
 
-const limitsOf = ({ limits }: TestOrder): SandboxLimits => ({
-  ...limits,
-  dataBytes: limits.dataBytes + RESERVED_BYTES,
-});
-
 function commandFor(test: ProofTest): string {
   const found = asItIs(test);
   if ("why" in found) throw new AppError("usage", `'${test.path}' cannot be run: ${found.why}`);
-  return found.command;
+  return `export PATH=${OWN_NODE}:$PATH; ${found.command}`;
 }
 
 function environmentOf(folder: string, isAsItIs: boolean): Record<string, string> {

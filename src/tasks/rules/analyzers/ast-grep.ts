@@ -131,27 +131,32 @@ async function diagnosticsIn(
   signal: AbortSignal,
 ): Promise<Diagnostic[]> {
   const rows = file.text.split("\n");
-  const source: Source = { file, rows, isGuess: createGuessCheck(root), isMeant: createMeantCheck(rows) };
-  const candidates: Diagnostic[] = [];
+  const source: Source = {
+    file,
+    rows,
+    isGuess: createGuessCheck(root),
+    isSuppressed: createSuppressionCheck(rows),
+  };
+  const found: Diagnostic[] = [];
   for (const rule of rules) {
     try {
       for await (const match of matchesOf(root, file.text.length, rule, signal)) {
-        const candidate = toDiagnostic(source, rule, match);
-        if (candidate) candidates.push(candidate);
+        const diagnostic = toDiagnostic(source, rule, match);
+        if (diagnostic) found.push(diagnostic);
       }
     } catch (error) {
       throw refused(rule, error);
     }
     if (signal.aborted) break;
   }
-  return candidates;
+  return found;
 }
 
 interface Source {
   file: AnalyzedFile;
   rows: readonly string[];
   isGuess(node: SgNode): boolean;
-  isMeant(line: number): boolean;
+  isSuppressed(line: number): boolean;
 }
 
 function appliesTo(rule: RuleFile, file: AnalyzedFile): boolean {
@@ -165,10 +170,11 @@ const suppression =
 
 /** Null without an added line, on a line that is marked as intended, and where the parser did not understand the code. */
 function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic | null {
-  const { file, isGuess, isMeant } = source;
+  const { file, isGuess, isSuppressed } = source;
   const anchor = (rule.anchor && match.getMatch(rule.anchor)) || match;
   const line = firstLine(anchor, (one) => file.addedLines.has(one));
-  if (line === undefined || isGuess(match) || (rule.category !== "security" && isMeant(line))) return null;
+  if (line === undefined || isGuess(match) || (rule.category !== "security" && isSuppressed(line)))
+    return null;
   const { fix } = rule;
   const replacement =
     fix === undefined ? null : fillIn(fix, (variable) => variableText(match, variable, file.text));
@@ -187,7 +193,7 @@ function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic
 }
 
 /** Whether such a comment is on a line or the line above. Each line is read once. */
-export function createMeantCheck(rows: readonly string[]): (line: number) => boolean {
+export function createSuppressionCheck(rows: readonly string[]): (line: number) => boolean {
   const known = new Map<number, boolean>();
   const isComment = (line: number) => {
     const answer = known.get(line) ?? suppression.test(rows[line - 1] ?? "");

@@ -3,7 +3,7 @@ import { cutBytes } from "../../../core/text/cut.ts";
 import { grammarOf } from "../../../repo/code/languages.ts";
 import { isNestedTooDeep, isWorthParsing } from "../../../repo/code/parse.ts";
 import type { AnalyzedFile, Diagnostic } from "../analyzers/analyzer.ts";
-import { createMeantCheck, fillIn, suggestionFor } from "../analyzers/ast-grep.ts";
+import { createSuppressionCheck, fillIn, suggestionFor } from "../analyzers/ast-grep.ts";
 import type { FoundMatch, RuleAnswer, RuleTask } from "../analyzers/match-rule.ts";
 import type { OwnRule, RuleProblem } from "./rule-files.ts";
 
@@ -32,7 +32,7 @@ export interface RuleLimits {
 /** A usual rule takes a millisecond in a file of usual size; `each` is for a machine that has other work as well. */
 export const ruleLimits: RuleLimits = { each: 2_000, all: 60_000, starts: 10, matches: 30 };
 
-export interface FailedRule {
+interface FailedRule {
   rule: OwnRule;
   /** The file in which it failed. */
   path: string;
@@ -128,13 +128,13 @@ export class RuleRun implements Disposable {
   }
 
   #take(source: Source, rule: OwnRule, { matches, lines }: Matches): Diagnostic[] {
-    const meant = matches.filter((one) => isIntended(source, rule, one.line));
+    const excused = matches.filter((one) => isIntended(source, rule, one.line));
     const before = this.#reported.get(rule) ?? 0;
     const taken = matches
-      .filter((one) => !meant.includes(one))
+      .filter((one) => !excused.includes(one))
       .slice(0, Math.max(0, this.#deps.limits.matches - before));
     this.#reported.set(rule, before + taken.length);
-    const left = lines - meant.length - taken.length;
+    const left = lines - excused.length - taken.length;
     if (left > 0) this.beyond.set(rule, (this.beyond.get(rule) ?? 0) + left);
     return taken.map((match) => toDiagnostic(source, rule, match));
   }
@@ -151,17 +151,17 @@ interface RuleRunDependencies {
 interface Source {
   file: AnalyzedFile;
   rows: readonly string[];
-  isMeant(line: number): boolean;
+  isSuppressed(line: number): boolean;
 }
 
 function sourceOf(file: AnalyzedFile): Source {
   const rows = file.text.split("\n");
-  return { file, rows, isMeant: createMeantCheck(rows) };
+  return { file, rows, isSuppressed: createSuppressionCheck(rows) };
 }
 
 /** Whether a comment says that the line is intended. The author of the change may have written it, so it does not excuse unsafe code. */
-const isIntended = ({ rows, isMeant }: Source, { id, category }: OwnRule, line: number) =>
-  category !== "security" && (isIgnored(rows, line, id) || isMeant(line));
+const isIntended = ({ rows, isSuppressed }: Source, { id, category }: OwnRule, line: number) =>
+  category !== "security" && (isIgnored(rows, line, id) || isSuppressed(line));
 
 const NO_TIME = "the time for the repository's own rules was over";
 const OTHERS_FAILED = "too many rules before it had to be stopped";

@@ -315,10 +315,10 @@ function namesOf({ file, base }: RawResult): string[] {
   if (base === null) return [file];
   const written = below(base, file).replace(/^file:(?:\/\/(?:localhost)?)?(?=\/)/i, "");
   if (/^[a-z][a-z0-9+.-]+:/i.test(written)) return [];
-  const meant = decoded(written);
-  return meant === null
+  const plain = decoded(written);
+  return plain === null
     ? [written, written.replaceAll(/(?:%[0-9a-f]{2})+/gi, (all) => decoded(all) ?? all)]
-    : [meant, written];
+    : [plain, written];
 }
 
 function decoded(text: string): string | null {

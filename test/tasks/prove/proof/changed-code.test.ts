@@ -119,11 +119,13 @@ describe("an error that the change adds", () => {
 
   it("An added error is known by its place and by its words", async () => {
     const code = await changedBy(hunk);
-    const said = (output: string, line = 99) =>
+    const isAdded = (output: string, line = 99) =>
       code.isThrownOnPurpose({ frames: [{ path: "cart.js", line }], output });
-    expect(said("", 7)).toBe(true);
-    expect(said("AssertionError: Got unwanted exception: expected prices to be a list, got null")).toBe(true);
-    expect(said("TypeError: Reduce of empty array with no initial value", 8)).toBe(false);
+    expect(isAdded("", 7)).toBe(true);
+    expect(isAdded("AssertionError: Got unwanted exception: expected prices to be a list, got null")).toBe(
+      true,
+    );
+    expect(isAdded("TypeError: Reduce of empty array with no initial value", 8)).toBe(false);
   });
 
   it("An error that the change only moves is not added", async () => {
