@@ -66,7 +66,6 @@ describe("attributes that hide code", () => {
     "LICENSE -diff",
     "# *.ts -diff",
     "",
-    `*.ts ${"x ".repeat(2_000)} -diff`,
   ])("No code is hidden in %j", async (line) => expect(await effectsOf(line)).toEqual([]));
 
   it("Attributes behind a macro are found", async () => {
