@@ -67,57 +67,51 @@ describe("a regression", () => {
     expect(regression({ base: twice(passed), head: twice(asserted) })).toMatchObject({ ok: true });
   });
 
-  it("A test that fails on both sides, or on none, shows no regression", () => {
-    expect(reasonOf({ base: twice(failed), head: twice(failed) })).toContain("fails at the merge base too");
-    expect(reasonOf({ base: twice(passed), head: twice(passed) })).toContain("passes at the head");
-  });
-
-  it("Different results of the same runs show no regression", () => {
-    expect(reasonOf({ base: [passed, failed], head: twice(failed) })).toContain("passes once and fails once");
-    expect(reasonOf({ base: twice(passed), head: [failed, passed] })).toContain("passes once and fails once");
-    expect(reasonOf({ base: [passed], head: twice(failed) })).toContain("did not run 2 times");
-    expect(reasonOf({ base: twice(passed), head: [failed, asserted] })).toContain("fails in two ways");
-  });
-
-  it("A failure in set-up shows no regression", () => {
-    expect(reasonOf({ base: twice(passed), head: twice(unlinked) })).toContain(
-      "fails before it tests anything",
-    );
-  });
-
-  it("A printed failure, or none at all, shows no regression", () => {
-    const printed = { ...passed, exit_code: 1, stdout: "", stderr: "it does not work\n" };
-    expect(reasonOf({ base: twice(passed), head: twice(printed) })).toContain("not known why it fails");
-    const printing = { ...passed, stdout: failed.stderr };
-    expect(reasonOf({ base: twice(passed), head: twice(printing) })).toContain("passes at the head");
-  });
-
-  it("A run that a limit ended shows no regression", () => {
-    const late: TestEnd = { ...failed, ended: "timeout", exit_code: 137 };
-    expect(reasonOf({ base: twice(passed), head: twice(late) })).toContain("it took too long");
-  });
-
-  it("A test that changes files shows no regression", () => {
-    const writing = { ...failed, changed: ["cart.js"] };
-    expect(reasonOf({ base: twice(passed), head: twice(writing) })).toContain("it changes files");
-    expect(
-      reasonOf({ base: twice({ ...passed, changed: ["node_modules/x"] }), head: twice(failed) }),
-    ).toContain("node_modules/x");
-  });
-
-  it("A test that may not run the changed code shows no regression", () => {
-    const elsewhere = { ...asserted, executed: [other] };
-    expect(reasonOf({ base: twice(passed), head: twice(elsewhere) })).toContain(
-      "does not run the changed code",
-    );
-    const unknown = { ...asserted, executed: null };
-    expect(reasonOf({ base: twice(passed), head: twice(unknown) })).toContain("it is not known");
-  });
-
-  it("A test that skips what the merge base lacks shows no regression", () => {
-    expect(reasonOf({ base: twice({ ...passed, executed: [other] }), head: twice(failed) })).toContain(
+  const printed = { ...passed, exit_code: 1, stdout: "", stderr: "it does not work\n" };
+  const elsewhere = { ...asserted, executed: [other] };
+  it.each<[string, TestEnd[], TestEnd[], string]>([
+    ["A test that fails on both sides", [failed, failed], [failed, failed], "fails at the merge base too"],
+    ["A test that passes on both sides", [passed, passed], [passed, passed], "passes at the head"],
+    ["Different results before the change", [passed, failed], [failed, failed], "passes once and fails once"],
+    ["Different results after the change", [passed, passed], [failed, passed], "passes once and fails once"],
+    ["A single run", [passed], [failed, failed], "did not run 2 times"],
+    ["Two ways to fail", [passed, passed], [failed, asserted], "fails in two ways"],
+    ["A failure in set-up", [passed, passed], [unlinked, unlinked], "fails before it tests anything"],
+    ["A failure without a reason", [passed, passed], [printed, printed], "not known why it fails"],
+    [
+      "A printed failure",
+      [passed, passed],
+      twice({ ...passed, stdout: failed.stderr }),
+      "passes at the head",
+    ],
+    [
+      "A run that a limit ended",
+      [passed, passed],
+      twice({ ...failed, ended: "timeout", exit_code: 137 }),
+      "it took too long",
+    ],
+    ["A changed file", [passed, passed], twice({ ...failed, changed: ["cart.js"] }), "it changes files"],
+    [
+      "A changed package",
+      twice({ ...passed, changed: ["node_modules/x"] }),
+      [failed, failed],
+      "node_modules/x",
+    ],
+    ["Another function that ran", [passed, passed], [elsewhere, elsewhere], "does not run the changed code"],
+    [
+      "An unknown function that ran",
+      [passed, passed],
+      twice({ ...asserted, executed: null }),
+      "it is not known",
+    ],
+    [
+      "A test that skips what the merge base lacks",
+      twice({ ...passed, executed: [other] }),
+      [failed, failed],
       "nothing is compared",
-    );
+    ],
+  ])("%s shows no regression", (_, base, head, reason) => {
+    expect(reasonOf({ base, head })).toContain(reason);
   });
 });
 

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readCases, readRules } from "../../../../scripts/rule-source.ts";
 import { loadAstGrep } from "../../../../src/repo/code/languages.ts";
 import { rulesFolder } from "../../../../src/tasks/rules/analyzers/analyze-change.ts";
+import type { AnalyzedFile } from "../../../../src/tasks/rules/analyzers/analyzer.ts";
 import {
   createAstGrepAnalyzer,
   createGuessCheck,
@@ -26,79 +27,64 @@ const { signal } = new AbortController();
 const analyzer = createAstGrepAnalyzer((language) => loadRules(rulesFolder, language));
 
 describe("the rules, run on a change", () => {
-  it("Only matches on added lines are found", async () => {
-    const file = editedFile(
-      "a.js",
-      " if (a === NaN) stop();\n+if (b === NaN) stop();\n if (c === NaN) stop();",
-    );
-    const found = await analyzer.analyze(file, signal);
-    expect(found.map((one) => one.line)).toEqual([2]);
-  });
-
-  it("A match in a chain of calls is anchored at its call", async () => {
-    const file = editedFile(
-      "a.ts",
-      " items\n   .filter(Boolean)\n+  .forEach(async (one) => { await one.save(); });",
-    );
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { line: 3, start_line: null, source: "ast-grep/js-async-for-each" },
-    ]);
-  });
-
-  it("An old call with a new line inside is no match", async () => {
-    const file = editedFile(
-      "a.ts",
-      " items.forEach(async (one) => {\n+  log(one);\n   await one.save();\n });",
-    );
-    expect(await analyzer.analyze(file, signal)).toEqual([]);
-  });
-
-  it("A suggestion never replaces lines that the change did not add", async () => {
-    const file = editedFile("a.js", "+const bad = a ===\n NaN;");
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { line: 1, start_line: null, suggestion: null },
-    ]);
-  });
-
-  it("A suggestion replaces exactly the lines of the match", async () => {
-    const file = editedFile("a.js", "+const bad = f(\n+  a,\n+) === NaN || b;");
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { start_line: 1, line: 3, suggestion: "const bad = Number.isNaN(f(\n  a,\n)) || b;" },
-    ]);
-  });
-
-  it("Columns behind characters outside of the basic plane are right", async () => {
-    const file = wholeFile("a.py", 'if f("𝒙 é 漢") is "fast": run("ü")\n');
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { suggestion: 'if f("𝒙 é 漢") == "fast": run("ü")' },
-    ]);
-  });
-
-  it("A suggestion has no carriage return", async () => {
-    const file = wholeFile("a.js", "if (a === NaN) stop();\r\nnext();\r\n");
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { suggestion: "if (Number.isNaN(a)) stop();" },
-    ]);
-  });
-
-  it("A comment for a linter excuses a match", async () => {
-    const meant = wholeFile("a.js", "// eslint-disable-next-line use-isnan\nif (a === NaN) stop();\n");
-    expect(await analyzer.analyze(meant, signal)).toEqual([]);
-  });
-
-  it("A comment for a linter does not excuse unsafe code", async () => {
-    const unsafe = wholeFile("a.py", "import yaml\nyaml.load(text)  # noqa\n");
-    expect(await analyzer.analyze(unsafe, signal)).toMatchObject([{ category: "security", line: 2 }]);
-  });
-
-  it("Code that the parser did not understand has no match", async () => {
-    const file = wholeFile("a.ts", "const x = {{{ if (a === NaN) ((( \n");
-    expect(await analyzer.analyze(file, signal)).toEqual([]);
-  });
-
-  it("A match beside a syntax error is found", async () => {
-    const file = wholeFile("a.py", "def broken(:\n\n\ndef fine():\n    raise NotImplemented\n");
-    expect(await analyzer.analyze(file, signal)).toMatchObject([{ line: 5 }]);
+  it.each<[string, AnalyzedFile, object[]]>([
+    [
+      "Only matches on added lines are found",
+      editedFile("a.js", " if (a === NaN) stop();\n+if (b === NaN) stop();\n if (c === NaN) stop();"),
+      [{ line: 2 }],
+    ],
+    [
+      "A match in a chain of calls is anchored at its call",
+      editedFile("a.ts", " items\n   .filter(Boolean)\n+  .forEach(async (one) => { await one.save(); });"),
+      [{ line: 3, start_line: null, source: "ast-grep/js-async-for-each" }],
+    ],
+    [
+      "An old call with a new line inside is no match",
+      editedFile("a.ts", " items.forEach(async (one) => {\n+  log(one);\n   await one.save();\n });"),
+      [],
+    ],
+    [
+      "A suggestion never replaces lines that the change did not add",
+      editedFile("a.js", "+const bad = a ===\n NaN;"),
+      [{ line: 1, start_line: null, suggestion: null }],
+    ],
+    [
+      "A suggestion replaces exactly the lines of the match",
+      editedFile("a.js", "+const bad = f(\n+  a,\n+) === NaN || b;"),
+      [{ start_line: 1, line: 3, suggestion: "const bad = Number.isNaN(f(\n  a,\n)) || b;" }],
+    ],
+    [
+      "Columns behind characters outside of the basic plane are right",
+      wholeFile("a.py", 'if f("𝒙 é 漢") is "fast": run("ü")\n'),
+      [{ suggestion: 'if f("𝒙 é 漢") == "fast": run("ü")' }],
+    ],
+    [
+      "A suggestion has no carriage return",
+      wholeFile("a.js", "if (a === NaN) stop();\r\nnext();\r\n"),
+      [{ suggestion: "if (Number.isNaN(a)) stop();" }],
+    ],
+    [
+      "A comment for a linter excuses a match",
+      wholeFile("a.js", "// eslint-disable-next-line use-isnan\nif (a === NaN) stop();\n"),
+      [],
+    ],
+    [
+      "A comment for a linter does not excuse unsafe code",
+      wholeFile("a.py", "import yaml\nyaml.load(text)  # noqa\n"),
+      [{ category: "security", line: 2 }],
+    ],
+    [
+      "Code that the parser did not understand has no match",
+      wholeFile("a.ts", "const x = {{{ if (a === NaN) ((( \n"),
+      [],
+    ],
+    [
+      "A match beside a syntax error is found",
+      wholeFile("a.py", "def broken(:\n\n\ndef fine():\n    raise NotImplemented\n"),
+      [{ line: 5 }],
+    ],
+  ])("%s", async (_, file, expected) => {
+    expect(await analyzer.analyze(file, signal)).toMatchObject(expected);
   });
 
   it.each([
@@ -171,21 +157,19 @@ describe("a broken rule file", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  const good = [
-    "id: js-own",
-    "language: javascript",
-    "severity: low",
-    "category: correctness",
-    "title: t",
-    "message: m",
-    "file_has: own",
-    "rule: { pattern: own() }",
-    "---",
-    "valid: [{ name: a, code: b }]",
-    "invalid: [{ name: a, line: 1, code: own() }]",
-  ];
-  const write = (lines: string[], name = "js-own") =>
-    writeFileSync(join(folder, "javascript", `${name}.yml`), `${lines.join("\n")}\n`);
+  const good = `id: js-own
+language: javascript
+severity: low
+category: correctness
+title: t
+message: m
+file_has: own
+rule: { pattern: own() }
+---
+valid: [{ name: a, code: b }]
+invalid: [{ name: a, line: 1, code: own() }]
+`;
+  const write = (text: string) => writeFileSync(join(folder, "javascript", "js-own.yml"), text);
   const load = (language: RuleLanguage) => readRules(folder, language);
   const run = (path = "a.js") => createAstGrepAnalyzer(load).analyze(wholeFile(path, "own();\n"), signal);
 
@@ -225,7 +209,7 @@ describe("a broken rule file", () => {
     ],
     ["text that is not YAML", "title: t", "title: [", /js-own\.yml/],
   ])("A rule file with %s is named with its key", async (_, from, to, message) => {
-    write(good.map((line) => line.replace(from, to)));
+    write(good.replace(from, to));
     await expect(run()).rejects.toMatchObject({
       code: "config_invalid",
       message: expect.stringMatching(message),
@@ -233,7 +217,7 @@ describe("a broken rule file", () => {
   });
 
   it("A broken rule file does not affect other languages", async () => {
-    write(["id: ["]);
+    write("id: [\n");
     mkdirSync(join(folder, "other"));
     expect(await run("a.py")).toEqual([]);
   });
