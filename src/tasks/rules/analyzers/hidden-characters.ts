@@ -159,7 +159,7 @@ const codeSign = /["'`;{}()<>=*/#\\]/;
 /** The indices of a line about which {@link hiddenIn} asks, in order. */
 function askedIn(line: string): number[] {
   const characters = [...line.matchAll(unseen)].flatMap(({ 0: character, index }) =>
-    lineEnd.test(character) ? [index - 1, index] : [index],
+    index > 0 && lineEnd.test(character) ? [index - 1, index] : [index],
   );
   return [...characters, ...mixedWords(line).map(({ at }) => at)].sort((a, b) => a - b);
 }
@@ -407,12 +407,12 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
 /** A long line is read in pieces, which each end before a character of ASCII. */
 const piece = /.{1,8000}(?=[ -~]|$)|.{1,8000}/gsv;
 
-/** The lines that are not plain, without a byte order mark and without the carriage returns at their ends. */
+/** The lines that are not plain, without a byte order mark and without the carriage returns at both ends, which hide nothing. */
 async function piecesOf({ text: whole }: AnalyzedFile, lines: readonly AddedLine[]) {
   const starts = [0, ...lineEnds(whole).map((end) => end + 1)];
   return await flatMapWithPauses(lines, ({ line, text }) => {
     if (!/[^\t\f -~]/.test(text)) return [];
-    const rest = text.replace(/(?<!\r)\r+$/, "");
+    const rest = text.replace(/(?<!\r)\r+$/, "").replace(/^\r+/, (run) => " ".repeat(run.length));
     const read = line === 1 ? rest.replace(/^\ufeff/, " ") : rest;
     return Array.from(read.matchAll(piece), ({ 0: part, index }) => ({
       line,
