@@ -37,13 +37,8 @@ export async function withCheckedSuggestion<T extends Suggesting>(
   if (suggestion === null) return { finding, note: null };
   // GitHub applies suggestions to the head's file only.
   if (side === "LEFT" || lines.RIGHT === null) return asProse(finding, "it would replace removed lines");
-  const checked = await checkSuggestion({
-    path,
-    lines: lines.RIGHT,
-    suggestion,
-    start: start_line ?? line,
-    end: line,
-  });
+  const replaced = { path, lines: lines.RIGHT, suggestion, start: start_line ?? line, end: line };
+  const checked = await checkSuggestion(replaced);
   if (!checked.ok) return asProse(finding, checked.reason);
   const note =
     checked.repairs.length > 0 ? `the suggestion was repaired: ${checked.repairs.join(", ")}` : null;
@@ -71,19 +66,10 @@ export function withoutSuggestion<T extends Pick<Finding, "body" | "suggestion">
   };
 }
 
+/** The lines to replace the anchored ones with, which are deleted if it is empty, and the repairs in words; or why not, as a clause. */
 type CheckedSuggestion =
-  | {
-      ok: true;
-      /** The lines that replace the anchored ones, with the carriage returns of the file. Empty: these are deleted. */
-      suggestion: string;
-      /** What was repaired, in words: "the indentation was taken from the file". */
-      repairs: readonly string[];
-    }
-  | {
-      ok: false;
-      /** A clause for the model and for people: "the file would not parse". */
-      reason: string;
-    };
+  | { ok: true; suggestion: string; repairs: readonly string[] }
+  | { ok: false; reason: string };
 
 interface SuggestionToCheck {
   path: string;
@@ -227,17 +213,12 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
 
 /** Whether brackets or `end` at both ends may be copies of those outside: no parser notices a pair that is too many. */
 function isUnclear(now: readonly string[], { path, before, old, after }: Anchored): boolean {
-  const endOf = (lines: readonly string[], were: readonly string[], outside: readonly string[]) => ({
-    isRepeated: repeats(lines, outside),
-    isNew: lines[0] !== were[0],
-  });
   const [own, was] = [texts(now), texts(old)];
-  const ends = [
-    endOf(own, was, texts(before.slice(-40)).toReversed()),
-    endOf(own.toReversed(), was.toReversed(), texts(after.slice(0, 40))),
-  ];
-  const isPair = ends.every(({ isRepeated }) => isRepeated) && ends.some(({ isNew }) => isNew);
-  return isPair || (!hasGrammar(path) && ends.some(({ isRepeated, isNew }) => isRepeated && isNew));
+  const above = repeats(own, texts(before.slice(-40)).toReversed());
+  const below = repeats(own.toReversed(), texts(after.slice(0, 40)));
+  const [isNewHead, isNewEnd] = [own[0] !== was[0], own.at(-1) !== was.at(-1)];
+  if (above && below && (isNewHead || isNewEnd)) return true;
+  return !hasGrammar(path) && ((above && isNewHead) || (below && isNewEnd));
 }
 
 /** Whether some first lines are brackets, and in the same order the last ones outside, which are given nearest first. */
