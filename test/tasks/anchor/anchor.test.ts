@@ -1,18 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { type AnchorFile, resolveAnchor } from "../../../src/tasks/anchor/anchor.ts";
+import { anchorFile } from "./anchor-file.ts";
 
 /** old lines 3 and 4 are removed, new line 3 is added; lines 1 to 6 of the new file and 1 to 7 of the old one are shown. */
+const lines = {
+  RIGHT: ["one", "two", "added", "five", "twin", "seven", "far", "twin"],
+  LEFT: ["one", "two", "guard()", "removed", "five", "twin", "seven", "far", "twin"],
+};
 const file: AnchorFile = {
-  path: "src/a.ts",
-  paths: ["src/a.ts"],
-  inChange: true,
-  hidden: null,
-  hunks: [],
-  lines: {
-    RIGHT: ["one", "two", "added", "five", "twin", "seven", "far", "twin"],
-    LEFT: ["one", "two", "guard()", "removed", "five", "twin", "seven", "far", "twin"],
-  },
-  hunkAt: (side, line) => (line <= (side === "RIGHT" ? 6 : 7) ? 1 : undefined),
+  ...anchorFile("src/a.ts", lines, (side, line) => (line <= (side === "RIGHT" ? 6 : 7) ? 1 : undefined)),
   isRemoved: (line) => line === 3 || line === 4,
 };
 
@@ -54,46 +50,22 @@ describe("resolveAnchor", () => {
     });
   });
 
-  it("The quote wins over a wrong number, with a note", () => {
-    expect(at("added", 40)).toMatchObject({
-      line: 3,
-      note: "the quote stands on line 3, not on line 40; anchored at line 3",
-    });
-  });
-
-  it("The number decides between equal lines", () => {
-    expect(at("twin", 5)).toMatchObject({ line: 5 });
-    expect(at("twin", 8)).toMatchObject({ line: 8 });
-  });
-
-  it("A removed line is anchored on LEFT with its old number, also if RIGHT was given", () => {
-    expect(at("guard()", 3)).toMatchObject({
-      side: "LEFT",
-      line: 3,
-      note: expect.stringContaining("side LEFT"),
-    });
-    expect(at("guard()", 3, "LEFT")).toMatchObject({ side: "LEFT", line: 3, note: null });
-  });
-
-  it("A line of both sides is anchored on RIGHT", () => {
-    expect(at("five", 5, "LEFT")).toMatchObject({ side: "RIGHT", line: 4 });
-  });
-
-  it("Several quoted lines are anchored at the last one", () => {
-    expect(at("two\nadded", 3)).toMatchObject({ line: 3, start_line: null, quote: "added" });
-  });
-
-  it("A range moves with its quote", () => {
-    expect(at("five", 14, "RIGHT", 12)).toMatchObject({ start_line: 2, line: 4, quote: "two\nadded\nfive" });
-  });
-
-  it("A quote of a range's first line keeps the range", () => {
-    expect(at("two", 4, "RIGHT", 2)).toMatchObject({ start_line: 2, line: 4 });
-  });
-
-  it("A range of one line becomes a single line", () => {
-    expect(at("added", 3, "RIGHT", 3)).toMatchObject({ start_line: null, line: 3 });
-  });
+  const moved = "the quote stands on line 3, not on line 40; anchored at line 3";
+  const onLeft = { side: "LEFT", line: 3, note: expect.stringContaining("side LEFT") };
+  const lastQuoted = { line: 3, start_line: null, quote: "added" };
+  const movedRange = { start_line: 2, line: 4, quote: "two\nadded\nfive" };
+  it.each<[string, Parameters<typeof at>, object]>([
+    ["The quote wins over a wrong number, with a note", ["added", 40], { line: 3, note: moved }],
+    ["The number decides between equal lines, the first", ["twin", 5], { line: 5 }],
+    ["The number decides between equal lines, the last", ["twin", 8], { line: 8 }],
+    ["A removed line is anchored on LEFT, also if RIGHT was given", ["guard()", 3], onLeft],
+    ["A removed line keeps its old number", ["guard()", 3, "LEFT"], { ...onLeft, note: null }],
+    ["A line of both sides is anchored on RIGHT", ["five", 5, "LEFT"], { side: "RIGHT", line: 4 }],
+    ["Several quoted lines are anchored at the last one", ["two\nadded", 3], lastQuoted],
+    ["A range moves with its quote", ["five", 14, "RIGHT", 12], movedRange],
+    ["A quote of a range's first line keeps the range", ["two", 4, "RIGHT", 2], { start_line: 2, line: 4 }],
+    ["A range of one line becomes a single line", ["added", 3, "RIGHT", 3], { start_line: null, line: 3 }],
+  ])("%s", (_, given, expected) => expect(at(...given)).toMatchObject(expected));
 
   it("A quote that is not found is refused with the nearest lines", () => {
     expect(at("guard(x)", 3)).toContain("Nearest lines");
@@ -106,22 +78,13 @@ describe("resolveAnchor", () => {
 });
 
 /** Twenty new lines; the code of lines 3 and 18 is the same, and stands within line 10 too. */
-const long: AnchorFile = {
-  path: "b.ts",
-  paths: ["b.ts"],
-  inChange: true,
-  hidden: null,
-  hunks: [],
-  lines: {
-    RIGHT: Array.from({ length: 20 }, (_, at) => {
-      if (at + 1 === 3 || at + 1 === 18) return "  twin();";
-      return at + 1 === 10 ? "  if (ready) twin();" : `  line${at + 1}();`;
-    }),
-    LEFT: null,
-  },
-  hunkAt: () => 1,
-  isRemoved: () => false,
-};
+const long = anchorFile("b.ts", {
+  RIGHT: Array.from({ length: 20 }, (_, at) => {
+    if (at + 1 === 3 || at + 1 === 18) return "  twin();";
+    return at + 1 === 10 ? "  if (ready) twin();" : `  line${at + 1}();`;
+  }),
+  LEFT: null,
+});
 
 const inLong = (quote: string, line: number, start_line: number | null = null) => {
   const resolved = resolveAnchor(long, { quote, line, start_line, side: "RIGHT" });

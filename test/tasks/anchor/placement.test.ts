@@ -1,43 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { RuleDefinition } from "../../../src/config/named-rules.ts";
-import type { Finding } from "../../../src/core/finding.ts";
-import type { AnchorFile } from "../../../src/tasks/anchor/anchor.ts";
 import { placeFinding, placeFindings } from "../../../src/tasks/anchor/placement.ts";
+import { sampleFinding } from "../../report/sample-result.ts";
 import { reviewInput } from "../../support/review-input.ts";
+import { anchorFile } from "./anchor-file.ts";
 
-const finding: Finding = {
-  id: "f",
-  path: "a.ts",
-  side: "RIGHT",
-  line: 12,
-  start_line: null,
-  quote: "x",
-  severity: "high",
-  category: "correctness",
-  title: "t",
-  body: "b",
-  suggestion: "y",
-  confidence: 0.5,
-  reached: true,
-  evidence: [],
-  source: "model",
-  verification: "unverified",
-  verification_note: null,
-  places: [],
-  symbol: null,
-};
+const finding = sampleFinding({ path: "a.ts", line: 12, quote: "x", body: "b", suggestion: "y" });
 
 /** Hunk 1 shows lines 10 to 14, hunk 2 lines 20 to 24. */
-const file: AnchorFile = {
-  path: "a.ts",
-  paths: ["a.ts"],
-  inChange: true,
-  hidden: null,
-  hunks: [],
-  lines: { RIGHT: [], LEFT: [] },
-  hunkAt: (_side, line) => (line >= 10 && line <= 14 ? 1 : line >= 20 && line <= 24 ? 2 : undefined),
-  isRemoved: () => false,
-};
+const file = anchorFile("a.ts", { RIGHT: [], LEFT: [] }, (_side, line) =>
+  line >= 10 && line <= 14 ? 1 : line >= 20 && line <= 24 ? 2 : undefined,
+);
 
 describe("placeFinding", () => {
   it("A line of a hunk is placed inline", () => {
