@@ -107,8 +107,8 @@ const foldersOf = (path: string): string[] =>
     .slice(0, -1)
     .map((_, index, names) => names.slice(0, index + 1).join("/"));
 
-const running = new Map<string, Promise<Environment>>();
-const failed = new Map<string, { why: string; until: number }>();
+/** Running ones, and for a while those that failed. */
+const attempts = new Map<string, Promise<Environment>>();
 
 /**
  * Makes the environment, or finds the one that the same command made of the same dependency files: packages and whatever else it left as
@@ -134,22 +134,23 @@ async function findOrMake(order: EnvironmentOrder, signal: AbortSignal): Promise
   for (;;) {
     const root = await rootOf(place);
     if (root !== null) return { root };
-    const failure = failed.get(place);
-    if (failure && failure.until > Date.now()) return { why: failure.why };
-    const other = running.get(place);
+    const other = attempts.get(place);
     if (other === undefined) break;
     // It ends with the signal of whoever started it; then it is this one's turn.
-    await other.catch(() => {});
+    const ended = await other.catch(() => null);
     signal.throwIfAborted();
+    if (ended !== null && "why" in ended) return ended;
   }
   const work = make(order, place, signal);
-  running.set(place, work);
+  attempts.set(place, work);
+  let isKept = false;
   try {
     const made = await work;
-    if ("why" in made) failed.set(place, { why: made.why, until: Date.now() + RETRY_MS });
+    isKept = "why" in made;
+    if (isKept) setTimeout(() => attempts.delete(place), RETRY_MS).unref();
     return made;
   } finally {
-    running.delete(place);
+    if (!isKept) attempts.delete(place);
   }
 }
 

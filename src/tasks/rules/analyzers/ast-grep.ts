@@ -172,7 +172,8 @@ const suppression =
 function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic | null {
   const { file, isGuess, isSuppressed } = source;
   const anchor = (rule.anchor && match.getMatch(rule.anchor)) || match;
-  const line = firstLine(anchor, (one) => file.addedLines.has(one));
+  const { start, end } = anchor.range();
+  const line = firstOf(start.line + 1, end.line + 1, (one) => file.addedLines.has(one));
   if (line === undefined || isGuess(match) || (rule.category !== "security" && isSuppressed(line)))
     return null;
   const { fix } = rule;
@@ -201,11 +202,6 @@ export function createSuppressionCheck(rows: readonly string[]): (line: number) 
     return answer;
   };
   return (line) => isComment(line) || isComment(line - 1);
-}
-
-function firstLine(node: SgNode, holds: (line: number) => boolean): number | undefined {
-  const { start, end } = node.range();
-  return firstOf(start.line + 1, end.line + 1, holds);
 }
 
 function firstOf(first: number, last: number, holds: (line: number) => boolean): number | undefined {
