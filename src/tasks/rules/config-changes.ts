@@ -216,17 +216,16 @@ async function ruleChangesAt(
   ] as const;
   const name = inlineCode(path);
   const state = existence(before, after);
-  const changes = [
-    ...(state === null ? [] : [`would be ${state}`]),
-    ...parts.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${listed(ids)}`])),
-  ];
+  const changed = parts.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${listed(ids)}`]));
+  const file = state === null ? name : `${name} would be ${state}`;
   const problems = now.problems.slice(0, mostShown.problems).map(({ rule, ...problem }) => {
     const what = rule === null ? "a rule" : `the rule ${inlineCode(rule)}`;
     return `${name}: ${what} would not run: ${inlineCode(cutBytes(whyNot(problem), mostShown.valueBytes * 2))}.`;
   });
   const more = now.problems.length - problems.length;
   return [
-    ...(changes.length === 0 ? [] : [`${name}: ${changes.join("; ")}.`]),
+    ...(changed.length > 0 ? [`${file}: ${changed.join("; ")}.`] : []),
+    ...(changed.length === 0 && state !== null ? [`${file}.`] : []),
     ...problems,
     ...(more > 0 ? [`${name}: ${count(more, "more problem")}.`] : []),
   ];

@@ -179,10 +179,10 @@ describe("a change of configuration files", () => {
       expect.stringMatching(
         /^`\.github\/hunkwise\/rules\/a\.yml`: the rule `wrong` would not run: ``line 18: .*``\.$/,
       ),
-      "`.github/hunkwise/rules/b.yml`: would be deleted; deleted rules: `away`.",
+      "`.github/hunkwise/rules/b.yml` would be deleted: deleted rules: `away`.",
     ]);
     expect(await changesOf({}, { [file]: rule("first") })).toEqual([
-      "`.github/hunkwise/rules/a.yml`: would be new; new rules: `first`.",
+      "`.github/hunkwise/rules/a.yml` would be new: new rules: `first`.",
     ]);
   });
 
