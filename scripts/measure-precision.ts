@@ -10,7 +10,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { isWorthParsing } from "../src/repo/code/parse.ts";
-import { analyzeChange, createAnalyzers } from "../src/tasks/rules/analyzers/analyze-change.ts";
+import { analyzeFile, createAnalyzers } from "../src/tasks/rules/analyzers/analyze-change.ts";
 import type { AnalyzedFile } from "../src/tasks/rules/analyzers/analyzer.ts";
 import { ruleGrammarOf } from "../src/tasks/rules/analyzers/rule-file.ts";
 
@@ -57,11 +57,7 @@ async function measure(folder: string, path: string): Promise<void> {
   const rows = text.split("\n");
   lines.set(language, (lines.get(language) ?? 0) + rows.length);
   const onCrash = (analyzer: string, _: string, error: unknown) => console.error(analyzer, full, error);
-  const { diagnostics } = await analyzeChange([asAdded(path, text)], {
-    signal,
-    analyzers,
-    onCrash,
-  });
+  const { diagnostics } = await analyzeFile(asAdded(path, text), { signal, analyzers, onCrash });
   for (const one of diagnostics) {
     const row = rows[one.line - 1]?.trim() ?? "";
     findings.push({ folder: resolve(folder), path, line: one.line, rule: one.source, text: row });

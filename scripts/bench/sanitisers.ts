@@ -21,7 +21,7 @@ import {
   untrustedLine,
 } from "../../src/report/safe-markdown.ts";
 import { parseCommand } from "../../src/server/webhooks/commands.ts";
-import { hiddenIn } from "../../src/tasks/rules/analyzers/hidden-in-line.ts";
+import { hiddenIn } from "../../src/tasks/rules/analyzers/hidden-characters.ts";
 import type { Bench } from "./row.ts";
 
 /** Characters; the second text is twice as long as the first. What is slow with short texts gets no long ones. */
@@ -122,7 +122,7 @@ const units = [
   ...["\u{e0041}", "\u{1f3f4}\u{e0067}", "\u{e0101}", "\ufe0f", "\u3164", "<!-- hunkwise:", "\\u{41}", "\r"],
 ];
 
-const rule = { isText: false, isTest: false };
+const rule = { isText: false, isTest: false, isData: false };
 const tools = new Set(["diff_file"]);
 const sanitisers: Record<string, (text: string) => unknown> = {
   escapeInvisible,

@@ -138,7 +138,7 @@ async function openRun(
     deps,
     files,
     analysis: { findings: others.findings, silenced: [], unfinished: [] },
-    matches: ruleMatches(others.findings, others.said),
+    matches: ruleMatches(others.findings, others.messages),
     coverage: createReviewCoverage(files),
     known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),

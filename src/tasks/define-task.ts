@@ -22,7 +22,6 @@ export interface Task<Input extends TaskInput, Result> {
 
 type Most = Pick<Limits, "turns" | "tokens" | "milliseconds">;
 type Clean = <Value>(value: Value) => Promise<Value>;
-/** The page of the comment of a finding; null if it has none. */
 type UrlOf = (finding: string) => string | null;
 
 interface Definition<Name extends string, Input extends TaskInput, Result, Asked, Summary>
@@ -61,7 +60,6 @@ export function defineTask<Name extends string, Input extends TaskInput, Result,
     ...task,
     most,
     redact: (result: Result) => redact(result, clean),
-    /** Null if the input is another task's. */
     askedIn(input: unknown): ({ what: Name } & Asked) | null {
       const { data } = task.asked.safeParse(input);
       return data === undefined ? null : { what: task.name, ...data };
@@ -74,7 +72,6 @@ export function defineTask<Name extends string, Input extends TaskInput, Result,
   };
 }
 
-/** The findings that a task is about, in its input. */
 export const NamedFindings = z.object({
   targets: z.array(
     z.object({ id: z.string(), path: z.string(), line: z.int().nullable(), title: z.string() }),

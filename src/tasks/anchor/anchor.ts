@@ -33,13 +33,11 @@ export interface AnchorFile {
   inChange: boolean;
   /** Why no line of a changed file can have a comment; null if the lines of its hunks can. */
   hidden: string | null;
-  /** `null` if the file does not exist on that side, or is not text. */
   lines: Record<Side, readonly string[] | null>;
   /** Its `-U3` hunks; empty if they could not be read. */
   hunks: readonly Hunk[];
   /** Number of the hunk that shows a line; undefined outside of hunks, and if GitHub shows no diff. */
   hunkAt(side: Side, line: number): number | undefined;
-  /** True for lines that the change removed. */
   isRemoved(oldLine: number): boolean;
 }
 
@@ -51,10 +49,7 @@ const CHARACTERS_A_LINE = 100;
 const TOO_LARGE = "GitHub shows no diff of this file, it is too large";
 const UNREADABLE = "the diff of this file could not be read";
 
-/**
- * Reads files for anchoring. A path may be that of the head or, for a renamed file, of the merge base. Recent files are cached;
- * a failed read is tried again at the next call.
- */
+/** Reads files for anchoring, by their path at the head or at the merge base. Recent ones are cached, failures are not. */
 export function createAnchorFiles(
   workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
   diffs: Pick<DiffSource, "fileDiff">,
@@ -145,10 +140,7 @@ interface QuoteMatch {
 
 const otherSide = (side: Side): Side => (side === "RIGHT" ? "LEFT" : "RIGHT");
 
-/**
- * Finds a quote: as given; without the line numbers and signs of our renderings; or across both sides as the diff shows them.
- * The given side is tried first, then the other one.
- */
+/** Finds a quote as given, without decoration, or across both sides as the diff shows them; on the given side first. */
 function locateQuote(
   file: AnchorFile,
   quote: readonly string[],
@@ -203,7 +195,6 @@ function createRemovalCheck(file: AnchorFile): (place: LineRange) => boolean {
   };
 }
 
-/** Translates stated line numbers from the merge base to head. */
 function atHead(file: AnchorFile, quote: readonly string[], stated: LineRange): LineRange {
   const allowed = (place: LineRange) => confirms(place, stated);
   const { end } = findQuote(file.lines.LEFT ?? [], quote, { stated, allowed }) ?? stated;
@@ -264,10 +255,11 @@ export function resolveAnchor(
   const found = locateQuote(file, quote, wanted.side, statedRange(wanted));
   if (found) return { ok: true, anchor: anchorAt(file, found, wanted) };
   const plain = quoteLines(withoutEscapes(wanted.quote));
-  const meant = plain.join() !== quote.join() && locateQuote(file, plain, wanted.side, statedRange(wanted));
-  if (!meant) return { ok: false, reason: notFound(file, wanted, quote) };
+  const unescaped =
+    plain.join() !== quote.join() && locateQuote(file, plain, wanted.side, statedRange(wanted));
+  if (!unescaped) return { ok: false, reason: notFound(file, wanted, quote) };
   // A suggestion has the same escapes.
-  return { ok: true, anchor: { ...anchorAt(file, meant, wanted), asStated: false } };
+  return { ok: true, anchor: { ...anchorAt(file, unescaped, wanted), asStated: false } };
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -291,7 +283,7 @@ const statedRange = ({ start_line, line }: Wanted): LineRange => ({ start: start
 
 function anchorAt(file: AnchorFile, { side, place, stated }: QuoteMatch, wanted: Wanted): Anchor {
   const lines = file.lines[side] ?? [];
-  const anchored = withinOneHunk(file, side, shortened(meantBy(place, stated, lines), place), place);
+  const anchored = withinOneHunk(file, side, shortened(wantedRange(place, stated, lines), place), place);
   const asked = statedRange(wanted);
   const unmoved = side === wanted.side && within(anchored, asked) && within(asked, anchored);
   return {
@@ -306,7 +298,7 @@ function anchorAt(file: AnchorFile, { side, place, stated }: QuoteMatch, wanted:
 }
 
 /** The stated lines if the quote agrees with them, else the same number of lines, ending with the quote. */
-function meantBy(place: LineRange, stated: LineRange, lines: readonly string[]): LineRange {
+function wantedRange(place: LineRange, stated: LineRange, lines: readonly string[]): LineRange {
   if (confirms(place, stated) && !isBlank(stated, lines))
     return { start: stated.start, end: Math.min(stated.end, lines.length) };
   return { start: Math.max(1, place.end - (stated.end - stated.start)), end: place.end };
@@ -316,7 +308,6 @@ function meantBy(place: LineRange, stated: LineRange, lines: readonly string[]):
 const isBlank = ({ start, end }: LineRange, lines: readonly string[]) =>
   lines.slice(start - 1, end).every((line) => line.trim() === "");
 
-/** The intersection of two ranges that overlap. */
 const overlap = (one: LineRange, two: LineRange): LineRange => ({
   start: Math.max(one.start, two.start),
   end: Math.min(one.end, two.end),
@@ -331,9 +322,9 @@ function withinOneHunk(file: AnchorFile, side: Side, range: LineRange, place: Li
   const lines = file.lines[side] ?? [];
   const { start: first, end: last } = overlap(range, place);
   const quoted = Array.from({ length: last - first + 1 }, (_, index) => last - index);
-  const says = (line: number) => !isBlank({ start: line, end: line }, lines);
+  const hasText = (line: number) => !isBlank({ start: line, end: line }, lines);
   const isShown = (line: number) => file.hunkAt(side, line) !== undefined;
-  const kept = quoted.find((line) => says(line) && isShown(line)) ?? quoted.find(says) ?? last;
+  const kept = quoted.find((line) => hasText(line) && isShown(line)) ?? quoted.find(hasText) ?? last;
   const hunk = file.hunkAt(side, kept);
   let [start, end] = [kept, kept];
   while (start > range.start && file.hunkAt(side, start - 1) === hunk) start--;

@@ -3,20 +3,15 @@ import type { CodeLocation, Finding } from "../../core/finding.ts";
 
 type Identified = Pick<Finding, "path" | "side" | "symbol" | "category" | "quote">;
 
-/**
- * Identifies a problem by its code, definition, file and category, wherever its lines move. White space is ignored, so re-indenting
- * and wrapping change nothing; a rename changes nothing if `path` is the name at the merge base.
- */
+/** Identifies a problem by its code, definition, file and category; white space and moved lines change nothing. */
 export function fingerprint({ path, side, symbol, category, quote }: Identified): string {
   const code = quote.replace(/\s+/g, "");
   const text = [path, side, symbol ?? "", category, code].join("\0");
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
-/** Distinguishes findings with the same fingerprint. */
 type Fault = Pick<Finding, "line" | "title" | "rule">;
 
-/** Creates ids within one run. */
 export function createIdentities(): (finding: Identified & Fault) => string {
   const identify = createUniqueIds();
   return (finding) => identify({ ...finding, id: fingerprint(finding) });
@@ -42,7 +37,6 @@ export function createUniqueIds(
   };
 }
 
-/** The free id with this many free ids before it. */
 function freeIds(base: string, taken: ReadonlySet<string>, before: number): string {
   let left = before;
   for (let ordinal = 1; ; ordinal++) {
@@ -61,7 +55,6 @@ export const normalizedTitle = (title: string) => title.replace(/\s+/g, " ").tri
 
 const firstOf = ({ start_line, line }: Pick<CodeLocation, "line" | "start_line">) => start_line ?? line;
 
-/** Whether two locations share a line. */
 export function locationsOverlap(one: CodeLocation, other: CodeLocation): boolean {
   if (one.path !== other.path || one.side !== other.side) return false;
   return firstOf(one) <= other.line && firstOf(other) <= one.line;
@@ -72,36 +65,33 @@ export const haveOneRule = (findings: readonly Pick<Finding, "rule">[]): boolean
   new Set(findings.flatMap(({ rule }) => rule ?? [])).size <= 1;
 
 /** Whether two findings have the same category and title, wherever they are, and are not of two rules. */
-function saysTheSame(one: Finding, other: Finding): boolean {
+function haveSameTitle(one: Finding, other: Finding): boolean {
   if (!haveOneRule([one, other])) return false;
   return one.category === other.category && normalizedTitle(one.title) === normalizedTitle(other.title);
 }
 
 /** A shorter title ("Null dereference") names a kind of problem, not one problem at two locations. */
-const TELLING_WORDS = 4;
+const SPECIFIC_WORDS = 4;
 
 /** Whether two findings are one problem at several locations: same category and title, with a specific title or the same code. */
 export function isSameElsewhere(one: Finding, other: Finding): boolean {
-  const isTelling = normalizedTitle(one.title).split(" ").length >= TELLING_WORDS;
-  return saysTheSame(one, other) && (isTelling || one.quote.trim() === other.quote.trim());
+  const isSpecific = normalizedTitle(one.title).split(" ").length >= SPECIFIC_WORDS;
+  return haveSameTitle(one, other) && (isSpecific || one.quote.trim() === other.quote.trim());
 }
 
-/** Whether two findings are duplicates: same category and title on lines that overlap. */
 export const isSameFinding = (one: Finding, other: Finding): boolean =>
-  saysTheSame(one, other) && locationsOverlap(one, other);
+  haveSameTitle(one, other) && locationsOverlap(one, other);
 
 export function locationOf({ path, side, line, start_line, quote }: Finding): CodeLocation {
   return { path, side, line, start_line, quote };
 }
 
-/** Words that distinguish nothing. */
 const common = new Set(
   "a an and any are as at be been but by can does for from has have if in into is it its not of on or than that the then this to was when where which while will with".split(
     " ",
   ),
 );
 
-/** Share of words that two titles must have in common. */
 const SHARED = 0.6;
 
 interface Words {
@@ -110,9 +100,7 @@ interface Words {
   exact: ReadonlySet<string>;
 }
 
-/**
- * Whether two titles say the same: most words are in both, and the identifiers and numbers of one are a subset of the other's.
- */
+/** Whether most words of two titles are in both, and one has all identifiers and numbers of the other. */
 export function titlesAlike(one: string, other: string): boolean {
   const [a, b] = [wordsOf(one), wordsOf(other)];
   if (!isWithin(a.exact, b.exact) && !isWithin(b.exact, a.exact)) return false;

@@ -5,7 +5,6 @@ import type { PlacedFinding } from "../shapes/review-result.ts";
 import type { AnchorFile } from "./anchor.ts";
 import { withoutSuggestion } from "./suggestion/check-suggestion.ts";
 
-/** Places the findings that are as severe as the configuration wants, in the order of reports. */
 export async function placeFindings(
   findings: readonly Finding[],
   config: EffectiveConfig,
@@ -84,7 +83,6 @@ function inHunk(finding: Finding, file: AnchorFile, hunk: number): Finding {
   return { ...clipped, start_line: start < finding.line ? start : null };
 }
 
-/** GitHub applies suggestions to the head's file only. */
 function onRight(finding: Finding): Finding {
   return finding.side === "RIGHT" ? finding : withoutSuggestion(finding, "it would replace removed lines");
 }

@@ -21,7 +21,6 @@ export const confirms = (place: LineRange, stated: LineRange) =>
 /** Of a longer quote only the first lines are compared. */
 const MAX_QUOTE_LINES = 200;
 
-/** The quote as lines, without blank lines at its ends. */
 export function quoteLines(quote: string): string[] {
   return withoutBlankEnds(quote.split(/\r?\n/));
 }
@@ -34,7 +33,6 @@ function withoutBlankEnds(lines: readonly string[]): string[] {
 
 /** `12 +code`, `12| code`, `12:code` and `12-code` of our listings, `+code` of a diff. */
 const decoration = /^\s*(?:\d+(?:[|:-]|\s([+\- ])?)|([+-]))\s?/;
-/** The sign in front of every line of a diff, a space for unchanged ones. */
 const diffSign = /^([+\- ])/;
 const notOfTheFile = /^(?:@@ -\d.*|\\ No newline at end of file)$/;
 
@@ -60,21 +58,11 @@ interface QuotedLine {
   cut: boolean;
 }
 
-/** Longer lines are normalized in pieces, because each match of a pattern takes memory. */
-const PIECE = 64 * 1024;
+/** Longer lines are compared in part: each run of white space in a line takes memory. */
+const MAX_CHARACTERS = 1_000_000;
 
 /** White space of any kind and length as one space, and none at the ends. */
-export function squeeze(line: string): string {
-  if (line.length <= PIECE) return line.replace(/\s+/g, " ").trim();
-  const pieces: string[] = [];
-  let isAfterSpace = true;
-  for (let at = 0; at < line.length; at += PIECE) {
-    const piece = line.slice(at, at + PIECE).replace(/\s+/g, " ");
-    pieces.push(isAfterSpace && piece.startsWith(" ") ? piece.slice(1) : piece);
-    isAfterSpace = piece.endsWith(" ");
-  }
-  return pieces.join("").trimEnd();
-}
+export const squeeze = (line: string): string => line.slice(0, MAX_CHARACTERS).replace(/\s+/g, " ").trim();
 
 function quotedLine(line: string): QuotedLine {
   const text = squeeze(line.trimEnd().replace(cutNote, ""));
@@ -120,20 +108,12 @@ function* linesWith(lines: readonly string[], { text, cut }: QuotedLine): Genera
   }
 }
 
-/** All matches of several lines, by Knuth-Morris-Pratt: a file may repeat one line a million times. */
 function* runsOf(lines: readonly string[], wanted: readonly QuotedLine[]): Generator<Match> {
-  const idOf = recognizer(wanted);
   const ids = wanted.map(({ text }) => wanted.findIndex((one) => one.text === text));
-  const fallback = fallbacks(ids);
-  let matched = 0;
-  for (const [index, line] of lines.entries()) {
-    const id = idOf(line);
-    while (matched > 0 && ids[matched] !== id) matched = fallback[matched - 1] ?? 0;
-    if (ids[matched] === id) matched++;
-    if (matched < ids.length) continue;
-    yield { start: index + 2 - ids.length, end: index + 1, whole: true };
-    matched = fallback[matched - 1] ?? 0;
-  }
+  const found = lines.map(recognizer(wanted));
+  for (let start = 0; start + ids.length <= found.length; start++)
+    if (ids.every((id, at) => found[start + at] === id))
+      yield { start: start + 1, end: start + ids.length, whole: true };
 }
 
 /** Maps a line of the file to the first line of the quote with the same text, -1 if there is none. */
@@ -155,17 +135,6 @@ function recognizer(wanted: readonly QuotedLine[]): (line: string) => number {
   };
 }
 
-/** The failure function of Knuth-Morris-Pratt. */
-function fallbacks(pattern: readonly number[]): number[] {
-  const lengths = [0];
-  for (let at = 1, length = 0; at < pattern.length; at++) {
-    while (length > 0 && pattern[at] !== pattern[length]) length = lengths[length - 1] ?? 0;
-    if (pattern[at] === pattern[length]) length++;
-    lengths.push(length);
-  }
-  return lengths;
-}
-
 /** The first of the best matches. Partial overlap with the stated lines ranks below agreement. */
 function nearest(matches: Iterable<Match>, { stated, allowed, preferred }: QuoteSearch): Match | undefined {
   let best: { match: Match; rank: number[] } | undefined;
@@ -185,10 +154,7 @@ function isBetter(rank: readonly number[], than: readonly number[]): boolean {
   return at >= 0 && (rank[at] ?? 0) < (than[at] ?? 0);
 }
 
-/**
- * Finds a quote that was copied from the diff with removed and added lines, which are adjacent on neither side. Returns the
- * range of the quoted lines on the given side, without blank lines at its ends.
- */
+/** Finds a quote copied from the diff, with removed and added lines, and returns its lines on the given side. */
 export function findShownQuote(
   hunks: readonly Hunk[],
   quote: readonly string[],
@@ -222,12 +188,9 @@ function numberOn(side: Side, line: DiffLine): number | undefined {
   return line.kind === "added" ? undefined : line.oldLine;
 }
 
-/** Maximum number of lines searched, around the stated one. */
-const MAX_SEARCHED_LINES = 200_000;
-/** Characters of a line that are compared. */
-const MAX_CHARACTERS = 240;
-/** Lines with the most character pairs in common, for which the edit distance is computed. */
-const SHORTLIST = 32;
+/** Lines that are searched around the stated one, and characters of each that are compared. */
+const SEARCHED_LINES = 10_000;
+const COMPARED_CHARACTERS = 240;
 /** Lines that differ more are not shown, nor those that differ this much more than the nearest. */
 const MOST_DIFFERENT = 0.6;
 const MUCH_MORE = 0.2;
@@ -235,7 +198,6 @@ const MUCH_MORE = 0.2;
 const SHOWN = 5;
 const MAX_LINE_BYTES = 300;
 
-/** A line that may be meant by a quote. */
 interface NearLine {
   /** 1-indexed. */
   number: number;
@@ -243,7 +205,6 @@ interface NearLine {
   difference: number;
 }
 
-/** Both sides of a file. On LEFT only removed lines count. */
 interface Sides {
   lines: Record<Side, readonly string[] | null>;
   isRemoved(oldLine: number): boolean;
@@ -283,64 +244,25 @@ function around(line: number, count: number, side: Side): { number: number; side
     .map((number) => ({ number, side }));
 }
 
-const compared = (line: string) => squeeze(line.slice(0, MAX_CHARACTERS));
+const compared = (line: string) => squeeze(line.trimStart().slice(0, COMPARED_CHARACTERS));
 
-/**
- * The most similar lines, best first; at equal similarity the one nearer to `line`. The work is bounded for files of any size.
- *
- * @param accepts filters line numbers; default: all
- */
-export function nearLines(
+/** The most similar lines, best first; at equal similarity the one nearer to `line`. */
+function nearLines(
   lines: readonly string[],
   text: string,
   line: number,
   accepts: (line: number) => boolean = () => true,
 ): NearLine[] {
   const wanted = compared(text);
-  const pairs = createPairs(wanted);
-  const byShared = (a: Alike, b: Alike) => b.shared - a.shared || away(a, line) - away(b, line);
-  const first = Math.max(0, Math.min(line, lines.length) - MAX_SEARCHED_LINES / 2);
-  const shortlist: Alike[] = [];
-  let needed = 1 - MOST_DIFFERENT;
-  for (let index = first; index < Math.min(first + MAX_SEARCHED_LINES, lines.length); index++) {
-    const line = (lines[index] ?? "").trimStart().slice(0, MAX_CHARACTERS);
-    const [number, shared] = [index + 1, pairs.sharedWith(line)];
-    if (shared < needed || !accepts(number)) continue;
-    shortlist.push({ number, text: compared(line), shared });
-    if (shortlist.length < SHORTLIST * 8) continue;
-    shortlist.sort(byShared).splice(SHORTLIST);
-    needed = shortlist.at(-1)?.shared ?? needed;
-  }
-  return shortlist
-    .toSorted(byShared)
-    .slice(0, SHORTLIST)
-    .map((one) => ({ number: one.number, difference: differenceOf(wanted, one.text) }))
-    .filter(({ difference }) => difference <= MOST_DIFFERENT)
-    .toSorted((a, b) => a.difference - b.difference || away(a, line) - away(b, line));
+  const first = Math.max(0, Math.min(line, lines.length) - SEARCHED_LINES / 2);
+  const away = ({ number }: NearLine) => Math.abs(number - line);
+  return lines
+    .slice(first, first + SEARCHED_LINES)
+    .map((one, at) => ({ number: first + at + 1, difference: differenceOf(wanted, compared(one)) }))
+    .filter(({ number, difference }) => difference <= MOST_DIFFERENT && accepts(number))
+    .toSorted((a, b) => a.difference - b.difference || away(a) - away(b))
+    .slice(0, SHOWN);
 }
-
-interface Alike {
-  number: number;
-  text: string;
-  shared: number;
-}
-
-const away = ({ number }: { number: number }, line: number) => Math.abs(number - line);
 
 const differenceOf = (one: string, other: string) =>
   distance(one, other) / Math.max(one.length, other.length, 1);
-
-/** The share of character pairs that another text has in common with this one, 0 to 1: a fast estimate, rarely too low. */
-function createPairs(text: string): { sharedWith(other: string): number } {
-  const known = new Set<number>();
-  for (let at = 1; at < text.length; at++) known.add(pairAt(text, at));
-  return {
-    sharedWith(other) {
-      let shared = 0;
-      for (let at = 1; at < other.length; at++) if (known.has(pairAt(other, at))) shared++;
-      return shared / Math.max(text.length - 1, other.length - 1, 1);
-    },
-  };
-}
-
-const pairAt = (text: string, at: number) => text.charCodeAt(at - 1) * 65_536 + text.charCodeAt(at);

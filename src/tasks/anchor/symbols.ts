@@ -2,7 +2,6 @@ import { fullName, isProse, isRun } from "../../repo/code/code-file.ts";
 import { parseSource } from "../../repo/code/parse.ts";
 import { type Definition, definitionsAt } from "../../repo/code/source.ts";
 
-/** Definitions of a file, by its array of lines. */
 const known = new WeakMap<readonly string[], Promise<readonly Definition[]>>();
 
 /** The definitions of a file in line order; empty for prose, and for text that is too large or too dense to parse. */

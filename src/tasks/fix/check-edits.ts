@@ -6,7 +6,7 @@ import { isExample, isTestFile } from "../../repo/code/test-file.ts";
 import { pathFault } from "../../repo/diff/paths.ts";
 import { isLockFile } from "../../repo/diff/skipped-names.ts";
 import { whyOnlyPeople } from "../../repo/diff/takes-effect.ts";
-import { hiddenIn } from "../rules/analyzers/hidden-in-line.ts";
+import { hiddenIn } from "../rules/analyzers/hidden-characters.ts";
 
 /** Characters that may be invisible, or that file systems treat differently. */
 const unlike = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\\:*?"<>|]/u;
@@ -155,7 +155,7 @@ async function reasonByText(
   if (/(?:^|\/)package\.json$/i.test(path) && !(await sameScripts(before, after))) {
     return "it changes what a package manager runs";
   }
-  const context = { isText: isExample(path), isTest: isTestFile(path) };
+  const context = { isText: isExample(path), isTest: isTestFile(path), isData: true };
   if (added.some((line) => controls.test(line) || hiddenIn(line, context).length > 0))
     return "it adds invisible characters";
   return (await addsSecret(path, added, after)) ? "it adds text that looks like a secret" : null;

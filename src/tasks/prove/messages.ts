@@ -16,7 +16,6 @@ import type { ProveInput, ProveTarget } from "./prove-input.ts";
 const MAX_FINDING_BYTES = 6_000;
 const MAX_TESTS_BYTES = 3_000;
 const SHORT_SHARE = 0.05;
-/** Named test files: those nearest to the finding. */
 const NAMED_TESTS = 12;
 
 export interface ProveRun extends PlaceRun {
@@ -79,11 +78,9 @@ async function testsSection(run: ProveRun, path: string): Promise<string> {
   return `# Tests that exist nearby\n${wrapUntrusted("paths", text)}`;
 }
 
-/** Folders of what tests read. */
 const besideTests =
   /(?:^|\/)(?:fixtures?|__fixtures__|snapshots?|__snapshots__|examples?[\w-]*|example_\w+|testdata|wpt)\//i;
 
-/** The words of a path's folders and of its name. */
 function partsOf(path: string): [folders: string[], name: string[]] {
   const words = (text: string) =>
     text
@@ -94,7 +91,6 @@ function partsOf(path: string): [folders: string[], name: string[]] {
   return [words(path.slice(0, slash + 1)), words(path.slice(slash + 1).replace(/\.\w+$/, ""))];
 }
 
-/** What a test has shown. */
 export interface Shown {
   target: ProveTarget;
   test: { path: string; text: string };
@@ -115,15 +111,15 @@ const MAX_DIFFS_BYTES = 48_000;
  * is no answer.
  */
 export async function askIntent(run: ProveRun, shown: Shown): Promise<Intent | null> {
-  const said = await whatIsSaid(run);
+  const stated = await statedIntent(run);
   const near = await changeAround(run, [{ ...shown.target, line: shown.target.line ?? 1 }]);
-  const words = normal([said, near].join("\n"));
+  const words = normal([stated, near].join("\n"));
   let intent: Intent | null = null;
   await runLoop(run, {
     loop: `intent:${shown.target.id}`,
     role: "verify",
     messages: openingMessages(intentPrompt, [
-      said,
+      stated,
       near,
       `# The claim\n${wrapUntrusted("claim", shown.target.title)}`,
       `# What a test shows\n${wrapUntrusted("test", shown.test.text)}`,
@@ -163,8 +159,7 @@ function isQuoted(quote: string, words: string): boolean {
   return wanted.length >= MIN_QUOTE && words.includes(wanted);
 }
 
-/** Title, description, commits, and the diffs of tests and documentation. */
-async function whatIsSaid(run: ProveRun): Promise<string> {
+async function statedIntent(run: ProveRun): Promise<string> {
   const { pull } = run.input;
   const commits = await run.deps.workspace.commits(COMMITS);
   const messages = commits.map(({ message }) => message.trim()).join("\n\n");
@@ -173,19 +168,19 @@ async function whatIsSaid(run: ProveRun): Promise<string> {
       ? ""
       : `# Title and description\n${wrapUntrusted("title and description", cut(run, `${pull.title}\n\n${pull.body}`, MAX_TEXT_BYTES))}`,
     messages === "" ? "" : `# Commits\n${wrapUntrusted("commits", cut(run, messages, MAX_TEXT_BYTES))}`,
-    ...(await tellingDiffs(run)),
+    ...(await intentDiffs(run)),
   ]
     .filter((section) => section !== "")
     .join("\n\n");
 }
 
-const isTelling = (path: string) => isTestFile(path) || isExample(path);
+const statesIntent = (path: string) => isTestFile(path) || isExample(path);
 
-async function tellingDiffs({ files, deps }: ProveRun): Promise<string[]> {
+async function intentDiffs({ files, deps }: ProveRun): Promise<string[]> {
   const sections: string[] = [];
   let left = MAX_DIFFS_BYTES;
   for (const { change, reviewable } of files) {
-    if (!isTelling(change.path) || !reviewable || deps.isPrivate(change.path) || left <= 0) continue;
+    if (!statesIntent(change.path) || !reviewable || deps.isPrivate(change.path) || left <= 0) continue;
     const { hunks } = await deps.diffs.fileDiff(change, 3);
     const text = renderHunks(hunks).slice(0, left);
     left -= text.length;

@@ -7,7 +7,6 @@ import { defineTask, NamedFindings } from "../define-task.ts";
 import { WorkInput } from "../shapes/review-input.ts";
 import { type ReviewResult, WorkResult } from "../shapes/review-result.ts";
 
-/** A finding to prove. */
 export const ProveTarget = PostedFinding.pick({
   id: true,
   severity: true,
@@ -25,7 +24,6 @@ export const ProveTarget = PostedFinding.pick({
 });
 export type ProveTarget = z.infer<typeof ProveTarget>;
 
-/** The input of proofs. */
 export const ProveInput = WorkInput.extend({ targets: z.array(ProveTarget).min(1) });
 export type ProveInput = z.infer<typeof ProveInput>;
 
@@ -52,9 +50,7 @@ const shown = new Set<Finding["category"]>([
 
 const mostProved = 4;
 
-/**
- * The findings of a review that get a test, the worst first. Findings that repeat an earlier comment are left out: they are not posted again.
- */
+/** The findings of a review that get a test, the worst first. Repeats are not posted again, and get none. */
 export function targetsOf(
   { findings, ledger }: Pick<ReviewResult, "findings" | "ledger">,
   { prove }: Pick<EffectiveConfig, "prove">,
@@ -74,14 +70,10 @@ function targetOf(finding: Finding): ProveTarget {
   return { id, severity, title, text, path, side, line, start_line, symbol, suggestion };
 }
 
-/**
- * Whether a finding is worth a test: a model found it, it is severe enough, and running code can show it. Certain findings need no proof,
- * and a test that a model wrote must not weaken them.
- */
+/** Whether running code can show a finding. Certain ones need no proof, and no test of a model must weaken them. */
 const isWorthProof = (finding: Pick<Finding, "source" | "category" | "verification">): boolean =>
   !isCertain(finding) && finding.verification !== "not_judged" && shown.has(finding.category);
 
-/** Writes tests that show findings, or the regressions that they are. */
 export const proveTask = defineTask({
   name: "prove",
   input: ProveInput,

@@ -21,7 +21,6 @@ import {
 } from "./proof/judge.ts";
 import type { ProveInput, ProveResult, ProveTarget } from "./prove-input.ts";
 
-/** A file of the head with other bytes. */
 export interface ReplacedFile {
   path: string;
   bytes: Uint8Array;
@@ -107,13 +106,11 @@ interface LastTest {
   command: string;
 }
 
-/** The proof of one finding. */
 class ProofOf {
   readonly #run: ProveRun;
   readonly #target: ProveTarget;
   readonly #tests: TestPort;
   readonly #changed: ChangedCode;
-  /** The last test that ran, and its command. */
   #last: LastTest | null = null;
   #attempts = 0;
   #decided: Proof | null = null;
@@ -291,10 +288,7 @@ class ProofOf {
     };
   }
 
-  /**
-   * A mark needs that nothing in the change asks for what happens now. More is needed if nothing was different before (`reproduced`), or if
-   * the change adds the very error: then something has to say that it should not happen.
-   */
+  /** A mark needs that nothing in the change asks for what happens now; a new fault and an added error also need words against them. */
   async #unlessAskedFor(proof: Proof): Promise<Proof> {
     if (proof.kind !== "regression" && proof.kind !== "reproduced") return proof;
     const { test, before, now } = proof;
@@ -311,10 +305,7 @@ class ProofOf {
   }
 }
 
-/**
- * A file that a test runner takes for the test as well; null if there is none. Vitest and Jest run all files whose path contains the one that
- * they are given, and Jest reads it as a pattern. A test of the pull request's own would decide then.
- */
+/** A file that a runner may take for the test: Vitest and Jest run all files whose path contains the given one. */
 function lookalike(path: string, others: Iterable<string>): string | null {
   const plain = (one: string) => one.toLowerCase().replace(/[^a-z0-9]/g, "-");
   const wanted = plain(path);
@@ -327,7 +318,6 @@ const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).
 const MAX_REASON = 300;
 const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_REASON).replace(/\.$/, "");
 
-/** What people see of a run. */
 const MAX_OUTPUT = 4_000;
 
 function shownOutput({ stdout, stderr }: TestEnd): string {
@@ -336,17 +326,14 @@ function shownOutput({ stdout, stderr }: TestEnd): string {
 }
 
 function noteOf({ ended, changed, executed }: TestEnd, code: ChangedCode): string | null {
-  const notes = [
-    ...(ended === null ? [] : [`A limit ended it: ${ended}.`]),
-    ...(changed.length > 0 ? [`It changed files of the repository: ${changed.join(", ")}.`] : []),
-    ...(executed !== null && !executed.some((one) => code.includes(one))
-      ? [
-          "It ran none of the changed functions: unless a changed list of parameters refused the call, it shows nothing like this.",
-        ]
-      : []),
-    ...(executed === null
-      ? ["It is not known which functions it ran, so it can show nothing: run it another way."]
-      : []),
-  ];
-  return notes.length === 0 ? null : notes.join(" ");
+  const notes: string[] = [];
+  if (ended !== null) notes.push(`A limit ended it: ${ended}.`);
+  if (changed.length > 0) notes.push(`It changed files of the repository: ${changed.join(", ")}.`);
+  if (executed === null)
+    notes.push("It is not known which functions it ran, so it can show nothing: run it another way.");
+  else if (!executed.some((one) => code.includes(one)))
+    notes.push(
+      "It ran none of the changed functions: unless a changed list of parameters refused the call, it shows nothing like this.",
+    );
+  return notes.join(" ") || null;
 }

@@ -155,7 +155,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
   const parts = { input, deps, files, coverage, known, analysis, anchorFile };
-  const review = await reviewFiles(parts, others.said);
+  const review = await reviewFiles(parts, others.messages);
 
   deps.progress({ type: "phase", phase: "placing" });
   const placed = await placeFindings(review.findings, input.config, anchorFile, review.quiet);

@@ -21,9 +21,8 @@ import { inlineCode } from "../../core/text/fence.ts";
 import type { Ref, Workspace } from "../../repo/git/workspace.ts";
 import { count } from "../../repo/show.ts";
 import { textOf } from "./own/own-findings.ts";
-import { isRuleFile, type OwnRule, ownRulesFolder, parseRuleFiles, whyNot } from "./own/rule-files.ts";
+import { isRuleFile, type OwnRule, parseRuleFiles, whyNot } from "./own/rule-files.ts";
 
-/** A configuration file at one revision. */
 interface ConfigVersion {
   path: string;
   /** Null if it cannot be read as a file: a link, or far too large. */
@@ -56,8 +55,9 @@ export function describeConfigChange(
   if (now?.ok === false) return [wouldBeRefused(name, now.problems)];
   const { fallback } = kinds[kind];
   const where = kind === "root" ? "" : `${name}: `;
+  const state = existence(before, after);
   return [
-    ...existence(kind, name, before !== undefined, after !== undefined),
+    ...(state === null ? [] : [`${name} would be ${state}.`]),
     ...(old?.ok === false ? [`${name} is invalid now, and would be valid.`] : []),
     ...changedKeys(old?.ok ? old.config : fallback, now?.config ?? fallback).map(
       ({ key, change }) => `${where}${change}${isKept(key, inForce) ? KEPT : ""}.`,
@@ -71,17 +71,11 @@ const KEPT = " (has no effect: the policy of the organisation enforces this key)
 const isKept = (key: string, inForce: Pick<RepoConfig, "policy">) =>
   key !== "paths.private" && isEnforced(inForce, key);
 
-function existence(kind: keyof typeof kinds, name: string, was: boolean, is: boolean): string[] {
-  if (was === is) return [];
-  if (kind === "nested") return [is ? `${name} would be new.` : `${name} would be deleted.`];
-  return [
-    is
-      ? `${name} would be new, and would replace the organisation's file if there is one without a \`policy\`.`
-      : `${name} would be deleted: the organisation's file would apply if there is one, otherwise the defaults.`,
-  ];
+function existence(before: ConfigVersion | undefined, after: ConfigVersion | undefined): string | null {
+  if (before === undefined) return "new";
+  return after === undefined ? "deleted" : null;
 }
 
-/** Reports that reviews are refused with this file, and why. */
 function wouldBeRefused(name: string, problems: readonly ConfigProblem[]): string {
   const shown = problems.slice(0, mostShown.problems).map(({ line, key, message }) => {
     const place = [line === null ? "" : `line ${line}`, key === null ? "" : inlineCode(cutBytes(key, 100))];
@@ -116,8 +110,7 @@ function changeOf(key: string, old: unknown, now: unknown): string | undefined {
   if (isDeepStrictEqual(old, now)) return undefined;
   const name = inlineCode(key);
   if (!Array.isArray(old) || !Array.isArray(now)) return `${name}: ${shown(old)} -> ${shown(now)}`;
-  const added = without(now, old);
-  const removed = without(old, now);
+  const [added, removed] = [without(now, old), without(old, now)];
   const parts = [
     ...(added.length > 0 ? [`added ${listed(added)}`] : []),
     ...(removed.length > 0 ? [`removed ${listed(removed)}`] : []),
@@ -126,7 +119,6 @@ function changeOf(key: string, old: unknown, now: unknown): string | undefined {
   return `${name}: ${parts.join("; ") || "order changed"}${isShown ? ", which a model may then see" : ""}`;
 }
 
-/** The elements of `list` that are not in `other`. */
 function without(list: readonly unknown[], other: readonly unknown[]): unknown[] {
   const known = new Set(other.map((item) => JSON.stringify(item)));
   return list.filter((item) => !known.has(JSON.stringify(item)));
@@ -149,13 +141,10 @@ function shown(value: unknown): string {
 /** Instructions are the only list elements that are objects. */
 const instruction = (value: { path?: unknown; text?: unknown }) => `${value.path}: ${value.text}`;
 
-/** A pull request may change any number of files; people read only a few sentences, and parsing takes time. */
-const most = { sentences: 20, places: 10 };
+/** Maximum sentences, and files of each kind that are parsed. */
+const most = { sentences: 20, files: 10 };
 
-/**
- * Describes how a merge of this change would affect the review configuration, one sentence each: keys with old and new values, and problems
- * of the files at the head. A key that the policy in force enforces is named as such. The texts come from the pull request, so they are untrusted.
- */
+/** Describes what a merge would change about the configuration, one sentence each. The texts are untrusted. */
 export async function findConfigChanges(
   workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
   inForce: Pick<RepoConfig, "policy"> = {},
@@ -165,22 +154,19 @@ export async function findConfigChanges(
     ...new Set(changes.flatMap(({ path, oldPath }) => (oldPath === null ? [path] : [path, oldPath]))),
   ];
   const places = [...new Set(touched.flatMap(folderOf))];
-  const sentences: string[] = [];
-  for (const place of places.slice(0, most.places))
-    sentences.push(...(await changesAt(place, workspace, inForce)));
-  const left = places.length - most.places;
-  if (left > 0) sentences.push(`The configuration files of ${count(left, "more folder")} change as well.`);
   const rules = touched.filter(isRuleFile);
-  for (const path of rules.slice(0, most.places)) sentences.push(...(await ruleChangesAt(path, workspace)));
-  const others = rules.length - most.places;
-  if (others > 0)
-    sentences.push(`${count(others, "more file")} of ${inlineCode(ownRulesFolder)} change as well.`);
+  const sentences: string[] = [];
+  for (const place of places.slice(0, most.files))
+    sentences.push(...(await changesAt(place, workspace, inForce)));
+  for (const path of rules.slice(0, most.files)) sentences.push(...(await ruleChangesAt(path, workspace)));
+  const left = [places, rules].reduce((sum, { length }) => sum + Math.max(0, length - most.files), 0);
+  if (left > 0) sentences.push(`Further files of the configuration change as well: ${left}.`);
   const beyond = sentences.length - most.sentences;
   if (beyond <= 0) return sentences;
   return [...sentences.slice(0, most.sentences - 1), `${count(beyond + 1, "more change")} of this kind.`];
 }
 
-/** A folder with a configuration file, or a file near one. The file may have one of several names; the first existing one counts. */
+/** A folder with a configuration file, which may have one of several names, or a file near one. */
 type ConfigFolder = string;
 const root: ConfigFolder = "";
 
@@ -228,28 +214,26 @@ async function ruleChangesAt(
     ["changed rules", [...is.keys()].filter((id) => was.has(id) && was.get(id) !== is.get(id))],
     ["deleted rules", [...was.keys()].filter((id) => !is.has(id))],
   ] as const;
-  const shownParts = parts.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${listed(ids)}`]));
   const name = inlineCode(path);
-  const file = after === undefined ? " would be deleted" : before === undefined ? " would be new" : "";
+  const state = existence(before, after);
+  const changed = parts.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${listed(ids)}`]));
+  const file = state === null ? name : `${name} would be ${state}`;
   const problems = now.problems.slice(0, mostShown.problems).map(({ rule, ...problem }) => {
     const what = rule === null ? "a rule" : `the rule ${inlineCode(rule)}`;
     return `${name}: ${what} would not run: ${inlineCode(cutBytes(whyNot(problem), mostShown.valueBytes * 2))}.`;
   });
   const more = now.problems.length - problems.length;
   return [
-    ...(file !== "" || shownParts.length > 0
-      ? [`${name}${file}${shownParts.length > 0 ? `: ${shownParts.join("; ")}` : ""}.`]
-      : []),
+    ...(changed.length > 0 ? [`${file}: ${changed.join("; ")}.`] : []),
+    ...(changed.length === 0 && state !== null ? [`${file}.`] : []),
     ...problems,
     ...(more > 0 ? [`${name}: ${count(more, "more problem")}.`] : []),
   ];
 }
 
-/** The rules as text, by their ids. */
 const byId = (rules: readonly OwnRule[]) =>
   new Map(rules.map(({ file, ...rule }) => [rule.id, JSON.stringify(rule)]));
 
-/** @param names the first existing one counts */
 async function versionAt(
   names: readonly string[],
   ref: Ref,

@@ -5,7 +5,6 @@ import { fence } from "../../core/text/fence.ts";
 import type { ChangedFile } from "../../repo/diff-source.ts";
 import type { RuleOutcome, RuleReport } from "../shapes/review-result.ts";
 
-/** A named rule, and the files in its scope. */
 export interface ScopedRule extends NamedRule {
   isIn(path: string): boolean;
 }
@@ -58,9 +57,7 @@ export function textOfRule(rules: readonly NamedRule[], name: string | undefined
     : `It says that the change breaks this rule of the maintainers. It is fixed if the code keeps the rule now:\n${text}`;
 }
 
-/** How far the files of a change were read. */
 interface Reading {
-  /** True if a model was to read the change. */
   hasModel: boolean;
   /** Numbers of the hunks of a file that no model was shown. */
   unshown(path: string): readonly unknown[];

@@ -10,7 +10,6 @@ import { AppError } from "../../core/errors.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
 import { examplesPrompt } from "../prompts/prompts.ts";
 
-/** An example of a named rule. */
 interface Example {
   kind: "right" | "wrong";
   /** Its index in the list of the configuration. */
@@ -18,16 +17,12 @@ interface Example {
   code: string;
 }
 
-/** An example that the model takes for the opposite. */
 interface MistakenExample extends Pick<Example, "kind" | "at"> {
-  /** A model's sentence. */
   why: string;
 }
 
-/** What a model said about the examples of a rule. */
 interface Tried {
   mistaken: MistakenExample[];
-  /** Of each request. */
   usage: Usage[];
 }
 

@@ -18,16 +18,13 @@ import { createIdentities, locationOf, locationsOverlap } from "../anchor/finger
 import type { LineRange } from "../anchor/quote.ts";
 import { symbolAt } from "../anchor/symbols.ts";
 import type { ProgressEvent } from "../shapes/review-result.ts";
-import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "./analyzers/analyze-change.ts";
+import { analyzeFile, sharedAnalyzers, type UnfinishedFile } from "./analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzers/analyzer.ts";
-import { lockDiagnostic } from "./analyzers/broken-files.ts";
-import { withoutUnseen } from "./analyzers/hidden-in-line.ts";
+import { lockDiagnostics } from "./analyzers/broken-files.ts";
+import { withoutUnseen } from "./analyzers/hidden-characters.ts";
 
 /** The precision measured over all rules (docs/analyzers.md). */
 const RULE_CONFIDENCE = 0.9;
-
-/** Files analyzed at a time; their whole texts are in memory. */
-const BATCH = 16;
 
 /** Maximum number of files that a warning names. */
 const NAMED = 10;
@@ -43,7 +40,6 @@ export interface AnalyzerDependencies {
   /** Fires when the analyzers' time is up; default: after one minute. */
   timeLimit?: AbortSignal;
   analyzers?: readonly Analyzer[];
-  /** Whether the configuration switches the finding's rule off; default: no. */
   isOff?(finding: Finding): boolean;
   /** Key for hashing a secret into its id, so that no one can test a guess against the id. */
   key?: string | undefined;
@@ -52,68 +48,63 @@ export interface AnalyzerDependencies {
 export interface AnalyzerFindings {
   /** By path and line; those of other tools at the end. */
   findings: Finding[];
-  /** Findings of rules that the configuration switches off. */
   silenced: Finding[];
-  /** Files on which some analyzer did not run or finish, because of time, size or a crash. */
+  /** Files on which an analyzer did not run or finish, because of time, size or a crash. */
   unfinished: UnfinishedFile[];
 }
 
-/**
- * Runs the analyzers on the reviewable files, and those that read every file on the others and on uncommitted files that no model may see. Files
- * that are private or not selected are left alone. A crash of an analyzer is reported as progress.
- */
+/** Runs the analyzers on reviewable files, and those that read every file on others that are neither private nor unselected. */
 export async function runAnalyzers(
   files: readonly ChangedFile[],
   deps: AnalyzerDependencies,
 ): Promise<AnalyzerFindings> {
   const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = sharedAnalyzers() } = deps;
-  const identify = createIdentities();
-  const idOf = (found: Identifiable) =>
-    identify(holdsSecret(found) ? { ...found, quote: keyed(found.quote, deps.key ?? "") } : found);
+  const readers = analyzers.filter(({ readsEvery }) => readsEvery);
+  const idOf = createIds(deps.key);
   const onCrash = (name: string, path: string, error: unknown) =>
     deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });
-  const { isOff = () => false } = deps;
   const all: AnalyzerFindings = { findings: [], silenced: [], unfinished: [] };
-  const readers = analyzers.filter(({ readsEvery }) => readsEvery);
-  const { withheld } = deps.workspace;
-  const present = files.filter(
-    ({ change, reading }) => reading !== "line" && change.type !== "deleted" && !withheld.has(change.path),
-  );
-  const scanned = present.filter(isOnlyScanned);
-  const add = (findings: readonly Finding[]) => {
-    for (const finding of findings) (isOff(finding) ? all.silenced : all.findings).push(finding);
+  const add = async (diagnostics: readonly Diagnostic[], file: AnalyzedFile) => {
+    for (const finding of await findingsOf(diagnostics, [file], idOf))
+      (deps.isOff?.(finding) ? all.silenced : all.findings).push(finding);
   };
-  for (const [some, using] of [
-    [present.filter(({ reviewable }) => reviewable), analyzers],
-    [scanned, readers],
-  ] as const)
-    for (let at = 0; at < some.length; at += BATCH) {
-      const batch = some.slice(at, at + BATCH);
-      const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
-      const found = await analyzeChange(readable, { signal, timeLimit, analyzers: using, onCrash });
-      add(await findingsOf(found.diagnostics, readable, idOf));
-      // What is too large is unread already, or left out by the base.
-      const counted = batch.filter(({ reviewable, account }) => reviewable || account === "parsed");
-      const missing = timeLimit.aborted ? batch : counted;
-      all.unfinished.push(...inOrder(batch, [...unread(missing, readable), ...found.unfinished]));
-    }
-  for (const one of present.filter(hasLockLines)) {
-    const faults = await deps.diffs.lockFaults(one.change);
-    if (faults.length === 0) continue;
-    const [file] = await analyzedFiles([one], deps.workspace, deps.diffs);
-    if (file === undefined) all.unfinished.push({ path: one.change.path, analyzers: ["lock-files"] });
-    else add(await findingsOf([lockDiagnostic(file, faults)], [file], idOf));
-  }
-  const isUncommitted = ({ change: { path }, skipReason }: ChangedFile) =>
-    withheld.has(path) && skipReason !== NOT_SELECTED;
-  const hidden = await Promise.all(files.map((one) => isHiddenText(one, deps.workspace)));
-  for (const { change } of files.filter((one, at) => isUncommitted(one) || hidden[at])) {
-    const scan = { signal, timeLimit, analyzers: readers, onCrash };
-    const { diagnostics, unfinished, file } = await scanWhole(change, deps.workspace, scan);
-    add(await findingsOf(diagnostics, [file], idOf));
-    all.unfinished.push(...unfinished.slice(0, 1));
+  const analyze = async (file: AnalyzedFile, using: readonly Analyzer[]) => {
+    const found = await analyzeFile(file, { signal, timeLimit, analyzers: using, onCrash });
+    await add(found.diagnostics, file);
+    if (found.missing.length > 0) all.unfinished.push({ path: file.path, analyzers: found.missing });
+  };
+  const { workspace, diffs } = deps;
+  for (const one of files) {
+    if (await isReadWhole(one, workspace)) await analyze(await wholeFile(one.change, workspace), readers);
+    const faults = await lockFaultsIn(one, deps);
+    if (!isScanned(one, workspace) && faults.length === 0) continue;
+    const isLate = timeLimit.aborted && faults.length === 0;
+    const [file] = isLate ? [] : await analyzedFiles([one], workspace, diffs);
+    if (file) {
+      await analyze(file, one.reviewable ? analyzers : readers);
+      await add(lockDiagnostics(file, faults), file);
+    } else if (isLate || faults.length > 0 || isNeeded(one))
+      all.unfinished.push({ path: one.change.path, analyzers: [] });
   }
   return all;
+}
+
+const isNeeded = ({ reviewable, account }: ChangedFile) => reviewable || account === "parsed";
+
+const isPresent = ({ change, reading }: ChangedFile, { withheld }: Workspace) =>
+  reading !== "line" && change.type !== "deleted" && !withheld.has(change.path);
+
+/** Whether a file is reviewed, or programs may look at it. */
+const isScanned = (file: ChangedFile, workspace: Workspace) =>
+  isPresent(file, workspace) && (file.reviewable || ((file.change.additions ?? 0) > 0 && isOpen(file)));
+
+const lockFaultsIn = async (file: ChangedFile, { workspace, diffs }: AnalyzerDependencies) =>
+  isPresent(file, workspace) && hasLockLines(file) ? await diffs.lockFaults(file.change) : [];
+
+/** Whether every line counts as added: of an uncommitted file that no model may see, or a text of which git shows no line. */
+async function isReadWhole(file: ChangedFile, workspace: Workspace): Promise<boolean> {
+  const isUncommitted = workspace.withheld.has(file.change.path) && file.skipReason !== NOT_SELECTED;
+  return isUncommitted || (await isHiddenText(file, workspace));
 }
 
 /** Whether a file is a text of which git shows no line, because it has a NUL. */
@@ -127,48 +118,44 @@ async function isHiddenText(file: ChangedFile, workspace: Workspace): Promise<bo
 const isOpen = ({ skipReason, change: { newMode } }: ChangedFile) =>
   newMode.startsWith("100") && skipReason !== NOT_SELECTED && !isPrivateReason(skipReason);
 
-/** Whether nobody reviews a file, but programs may look at it. What is too large for that counts as unread already, or is left out. */
-const isOnlyScanned = (file: ChangedFile) =>
-  !file.reviewable && (file.change.additions ?? 0) > 0 && isOpen(file);
-
 const hasLockLines = (file: ChangedFile) =>
   hasLockName(file.change.path) && file.change.additions !== null && isOpen(file);
 
-/** Scans a file of any size and kind, in which every line counts as added: it was not part of the repository before. */
-async function scanWhole({ path, newOid, newMode }: Change, workspace: Workspace, options: ScanOptions) {
+/** A file of any size and kind, in which every line counts as added: it was not part of the repository before. */
+async function wholeFile({ path, newOid, newMode }: Change, workspace: Workspace): Promise<AnalyzedFile> {
   const blob = newMode.startsWith("100") ? await workspace.readBlob(newOid).catch(nullIfTooLarge) : null;
   const text = blob?.text ?? "";
   const addedLines = new Set(Array.from(splitLines(text), (_, at) => at + 1));
-  const file = { path, text, addedLines, diff: { path, oldPath: null, header: [], hunks: [] } };
-  return { ...(await analyzeChange([file], options)), file };
+  return { path, text, addedLines, diff: { path, oldPath: null, header: [], hunks: [] } };
 }
-
-type ScanOptions = Parameters<typeof analyzeChange>[1];
 
 /** A finding of a rule that a model must answer, with a short id for the conversation. */
 export interface RuleMatch {
   /** "c1": unique in the review, and the same in every review of the same change. */
   id: string;
   finding: Finding;
-  /** The words of another tool, which only the model sees; empty for a rule of ours. */
-  said: string;
+  /** The message of another tool, which only the model sees; empty for a rule of ours. */
+  message: string;
 }
 
-/** The findings of rules, divided by whether a model judges them. */
 export interface RuleMatches {
   certain: readonly Finding[];
   likely: readonly RuleMatch[];
 }
 
-/** @param said the words of other tools by the id of the finding */
+/** @param messages of other tools, by the id of the finding */
 export function ruleMatches(
   findings: readonly Finding[],
-  said: ReadonlyMap<string, string> = new Map(),
+  messages: ReadonlyMap<string, string> = new Map(),
 ): RuleMatches {
   const likely = findings.filter((finding) => !isCertain(finding));
   return {
     certain: findings.filter(isCertain),
-    likely: likely.map((finding, at) => ({ id: `c${at + 1}`, finding, said: said.get(finding.id) ?? "" })),
+    likely: likely.map((finding, at) => ({
+      id: `c${at + 1}`,
+      finding,
+      message: messages.get(finding.id) ?? "",
+    })),
   };
 }
 
@@ -176,7 +163,6 @@ export function ruleMatches(
 export const mayLackCertain = ({ analyzers }: UnfinishedFile): boolean =>
   analyzers.length === 0 || analyzers.some((name) => isCertain({ source: `${name}/` }));
 
-/** One sentence; none if all analyzers finished on all files. */
 export function unfinishedWarning(unfinished: readonly UnfinishedFile[]): string[] {
   if (unfinished.length === 0) return [];
   const count = unfinished.length === 1 ? "1 file" : `${unfinished.length} files`;
@@ -184,16 +170,6 @@ export function unfinishedWarning(unfinished: readonly UnfinishedFile[]): string
   const others = unfinished.length - named.length;
   const rest = others > 0 ? ` and ${others} more` : "";
   return [`The analyzers did not finish on ${count}: ${named.join(", ")}${rest}.`];
-}
-
-const unread = (batch: readonly ChangedFile[], readable: readonly AnalyzedFile[]): UnfinishedFile[] =>
-  batch
-    .map(({ change }) => change.path)
-    .filter((path) => !readable.some((file) => file.path === path))
-    .map((path) => ({ path, analyzers: [] }));
-
-function inOrder(batch: readonly ChangedFile[], unfinished: readonly UnfinishedFile[]): UnfinishedFile[] {
-  return batch.flatMap(({ change }) => unfinished.filter(({ path }) => path === change.path));
 }
 
 /** The files that can be read, without those that are too large. */
@@ -211,6 +187,12 @@ export async function analyzedFiles(
 }
 
 export type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+
+/** Creates ids that do not give away a secret. */
+function createIds(key = ""): (found: Identifiable) => string {
+  const identify = createIdentities();
+  return (found) => identify(holdsSecret(found) ? { ...found, quote: keyed(found.quote, key) } : found);
+}
 
 const keyed = (code: string, key: string) =>
   createHmac("sha256", key).update(code.replace(/\s+/g, "")).digest("base64url");
@@ -275,7 +257,6 @@ export interface RuleMatchAnswers {
   unanswered(): readonly RuleMatch[];
 }
 
-/** Maximum number of rule matches that a refusal names. */
 const MOST_NAMED = 20;
 
 export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAnswers {
@@ -325,15 +306,14 @@ export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAn
 
 /** Why a review may not finish while these are unanswered, for the model. */
 export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
-  const named = unanswered.slice(0, MOST_NAMED).map((one) => ruleMatchLine({ ...one, said: "" }));
+  const named = unanswered.slice(0, MOST_NAMED).map((one) => ruleMatchLine({ ...one, message: "" }));
   const more = unanswered.length > MOST_NAMED ? `\nand ${unanswered.length - MOST_NAMED} more` : "";
   const count = unanswered.length === 1 ? "1 rule match has" : `${unanswered.length} rule matches have`;
   return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${wrapUntrusted("rule matches", named.join("\n"))}${more}`;
 }
 
-/** A rule match as the model sees it. */
-export const ruleMatchLine = ({ id, finding, said }: RuleMatch): string =>
-  `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})${said === "" ? "" : `: ${said}`}`;
+export const ruleMatchLine = ({ id, finding, message }: RuleMatch): string =>
+  `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})${message === "" ? "" : `: ${message}`}`;
 
 /**
  * Returns a check whether the configuration switches off a finding's rule, everywhere or in its file. A key of `rules` is a rule

@@ -8,7 +8,6 @@ import { ToolResult } from "./tool-result.ts";
 export const LinkedIssue = z.strictObject({ number: z.int(), title: z.string(), body: z.string() });
 export type LinkedIssue = z.infer<typeof LinkedIssue>;
 
-/** A failed CI check of the head commit. */
 export const FailedCheck = z.strictObject({
   name: z.string(),
   conclusion: z.string(),
@@ -33,7 +32,6 @@ export const PullText = z.strictObject({
   author: z.string(),
   /** Issues of the repository that the description links. */
   issues: z.array(LinkedIssue),
-  /** Failed checks of the head commit. */
   checks: z.array(FailedCheck),
   /** Findings of earlier reviews of this pull request, with their state. */
   earlier: z.array(PostedFinding),
@@ -43,7 +41,6 @@ export type PullText = z.infer<typeof PullText>;
 /** Hard limits of one review, checked before each request. */
 export const Limits = z.strictObject({
   turns: z.int().min(1),
-  /** Prompt and completion tokens of all requests together. */
   tokens: z.int().min(1),
   costUsd: z.number().positive().nullable(),
   milliseconds: z.int().min(1),
@@ -74,12 +71,8 @@ export const ReviewInput = z.strictObject({
   /** Null for a local range: nothing is remembered. */
   history: History.nullable(),
   config: EffectiveConfig,
-  /**
-   * Why the configuration was refused, for people; omitted if it was accepted. If refused, `config` holds the defaults, no model
-   * is asked, and only certain findings are reported.
-   */
+  /** Why the configuration was refused; omitted if it was not. Then no model is asked, and only certain findings count. */
   refused: z.string().optional(),
-  /** True if the repository has a graph. */
   graph: z.boolean().optional(),
   limits: Limits,
   /** Results of other tools, which a model judges like matches of rules. Omitted: none. */

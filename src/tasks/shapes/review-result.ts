@@ -35,11 +35,8 @@ export const ProgressEvent = z.discriminatedUnion("type", [
     target: z.string().nullable(),
     status: z.enum(["started", "success", "error", "timeout"]),
   }),
-  /** Loops that have ended, if there are several. */
   z.strictObject({ type: z.literal("unit"), done: z.int(), total: z.int() }),
-  /** Verifications that have ended. */
   z.strictObject({ type: z.literal("verdict"), done: z.int(), total: z.int() }),
-  /** Proofs that have ended. */
   z.strictObject({ type: z.literal("proof"), done: z.int(), total: z.int() }),
   z.strictObject({ type: z.literal("coverage"), served: z.int(), total: z.int() }),
   z.strictObject({
@@ -51,7 +48,6 @@ export const ProgressEvent = z.discriminatedUnion("type", [
   }),
   /** The full error of the model: for the operator, never for the public. */
   z.strictObject({ type: z.literal("model_failed"), error: z.string() }),
-  /** A tool or analyzer of ours threw: a bug. */
   z.strictObject({ type: z.literal("crash"), where: z.string(), error: z.string() }),
 ]);
 export type ProgressEvent = z.infer<typeof ProgressEvent>;
@@ -122,7 +118,6 @@ export const TotalUsage = z.strictObject({
   prompt_tokens: z.int(),
   cached_tokens: z.int(),
   completion_tokens: z.int(),
-  /** Null if the price of the model is unknown. */
   cost_usd: z.number().nullable(),
 });
 export type TotalUsage = z.infer<typeof TotalUsage>;
@@ -142,10 +137,7 @@ export const DroppedFinding = z.strictObject({
   path: z.string(),
   line: z.int(),
   title: z.string(),
-  /**
-   * `read_before`: the code was read by an earlier review, and the finding is neither critical nor high. `rejected`: a rule matched,
-   * and the model says that the code is right.
-   */
+  /** `read_before`: an earlier review read the code, and the finding is mild. `rejected`: a model says that the code is right. */
   verdict: z.enum(["refuted", "uncertain", "read_before", "rejected"]),
   reason: z.string(),
   /** The rule that matched, "ast-grep/py-mutable-default", or the named rule that a model named; null if neither. */
@@ -156,7 +148,6 @@ export const DroppedFinding = z.strictObject({
 });
 export type DroppedFinding = z.infer<typeof DroppedFinding>;
 
-/** What became of a named rule in this change. */
 export const RuleOutcome = z.strictObject({
   name: z.string(),
   severity: Severity,
@@ -174,7 +165,6 @@ export type RuleOutcome = z.infer<typeof RuleOutcome>;
 
 /** The named rules of the configuration, and how this change keeps them. */
 export const RuleReport = z.strictObject({
-  /** In the configuration's order. */
   applied: z.array(RuleOutcome),
   /** Number of rules without a changed file in their scope. */
   without_files: z.int(),
@@ -192,19 +182,16 @@ export const MAX_UNPLACED = 5;
 export const Unplaced = z.strictObject({
   /** What they say: untrusted text, the first {@link MAX_UNPLACED}. */
   texts: z.array(z.string()),
-  /** How many there are. */
   total: z.int(),
   /** Hashes of the changes that they are about, which count as read once people have dismissed all of them; empty without a ledger. */
   hashes: z.array(z.string()),
 });
 export type Unplaced = z.infer<typeof Unplaced>;
 
-/** The usage that was predicted before the review. */
 export const Prediction = z.strictObject({
   requests: z.int(),
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
-  /** Null if the price of a model is unknown. */
   cost_usd: z.number().nullable(),
 });
 export type Prediction = z.infer<typeof Prediction>;
@@ -214,7 +201,6 @@ export const Resolution = z.strictObject({
   comment: z.int(),
   /** `withdrawn`: no longer reported, although the code has not changed. */
   state: z.enum(["fixed", "withdrawn", "present", "unsure"]),
-  /** One sentence for people. */
   reason: z.string(),
 });
 export type Resolution = z.infer<typeof Resolution>;
@@ -236,7 +222,6 @@ export const LedgerUpdate = z.strictObject({
       reason: z.string(),
     }),
   ),
-  /** Carried findings that are fixed now. */
   settled: z.array(z.strictObject({ path: z.string(), title: z.string(), reason: z.string() })),
 });
 export type LedgerUpdate = z.infer<typeof LedgerUpdate>;
@@ -266,9 +251,7 @@ export const ReviewResult = z.strictObject({
   /** Masked lines that no rule explains, so the review is partial; results of older versions have none. */
   masked: z.array(MaskedLine).default([]),
   unplaced: Unplaced.default({ texts: [], total: 0, hashes: [] }),
-  /** Null if no model is asked. */
   predicted: Prediction.nullable(),
-  /** Null for a local range: nothing is remembered. */
   ledger: LedgerUpdate.nullable(),
   /** Changes of the review configuration in this pull request, one sentence each. */
   config_changes: z.array(z.string()),
@@ -276,7 +259,6 @@ export const ReviewResult = z.strictObject({
   refused: z.string().nullable().default(null),
   /** Files on which an analyzer of certain findings did not finish: findings may be missing. */
   unanalyzed: z.array(z.string()).default([]),
-  /** Omitted if the configuration has no named rules. */
   rules: RuleReport.optional(),
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
@@ -293,7 +275,6 @@ export function unplacedTexts({ unplaced: { texts, total } }: Pick<ReviewResult,
   return more > 0 ? [...texts, `${more} more ${more === 1 ? "report" : "reports"}`] : texts;
 }
 
-/** The same for lists of other things. */
 export const unplacedLines = (result: Pick<ReviewResult, "unplaced">): string[] =>
   unplacedTexts(result).map((text) => `reported by the model, and not placed: ${text}`);
 
@@ -304,7 +285,6 @@ export function notJudged({ findings }: Pick<ReviewResult, "findings">): Finding
     .filter(({ verification, source }) => verification === "not_judged" && toolOf(source) === null);
 }
 
-/** Rule matches that the model rejects. */
 export const rejectedMatches = ({ dropped }: Pick<ReviewResult, "dropped">): DroppedFinding[] =>
   dropped.filter(({ verdict }) => verdict === "rejected");
 
@@ -314,7 +294,6 @@ export const graveRejections = (result: Pick<ReviewResult, "dropped">): DroppedF
     ({ category, severity }) => category === "security" && severity !== null && atLeast(severity, "high"),
   );
 
-/** Whether a model answered at least once. */
 export const wasAnswered = ({ usage }: Pick<ReviewResult, "usage">): boolean => usage.requests > 0;
 
 /**
@@ -359,7 +338,6 @@ export const worstStop = (reasons: readonly StopReason[]): StopReason =>
 export const whyNoResult = (reason: StopReason, none: string): string =>
   reason === "finished" || reason === "no_tool_calls" ? none : whyStopped[reason];
 
-/** The summary of a review whose model wrote none. */
 export const unfinishedSummary = (reason: StopReason): string =>
   `The review was not finished: ${whyStopped[reason]}. The findings so far are reported.`;
 
@@ -378,10 +356,7 @@ const FAILED = "The model failed: ";
 /** Whether a warning of a review reports a failure of the model. */
 export const isModelErrorWarning = (warning: string): boolean => warning.startsWith(FAILED);
 
-/**
- * A model error as the public may read it. The error's own message names the operator's endpoint and quotes the provider; only
- * the operator sees it, as progress.
- */
+/** A model error as the public may read it: its message names the endpoint and quotes the provider. */
 export function publicModelError({ code }: AppError): string {
   if (code === "budget_spent")
     return "The model was not asked again, because a budget of the pull request, its installation or its organisation is used up.";

@@ -8,7 +8,6 @@ export const ToolResult = z.strictObject({
   tool: z.string().regex(/^[\w.@-]{1,40}$/),
   rule: z.string().regex(/^[\w.:/@-]{1,60}$/),
   severity: Severity,
-  /** Relative to the repository. */
   path: z.string().min(1).max(4_096),
   line: z.int().min(1).max(10_000_000),
   /** The last line, not before `line`. */
@@ -19,10 +18,7 @@ export const ToolResult = z.strictObject({
 });
 export type ToolResult = z.infer<typeof ToolResult>;
 
-/**
- * The worst of each file, as many of one as of another where there are enough; worst first. A file that a job made up to be the worst of
- * all leaves the others their places.
- */
+/** The worst of each file, with equal shares, so that a file full of made-up results leaves the others their places. */
 export function fairShare<T>(all: readonly T[], most: number, resultOf: (one: T) => ToolResult): T[] {
   const byWorst = (one: T, other: T) => worstFirst(resultOf(one), resultOf(other));
   const seen = new Map<number, number>();

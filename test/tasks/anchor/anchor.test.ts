@@ -1,18 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { type AnchorFile, resolveAnchor } from "../../../src/tasks/anchor/anchor.ts";
+import { anchorFile } from "./anchor-file.ts";
 
 /** old lines 3 and 4 are removed, new line 3 is added; lines 1 to 6 of the new file and 1 to 7 of the old one are shown. */
+const lines = {
+  RIGHT: ["one", "two", "added", "five", "twin", "seven", "far", "twin"],
+  LEFT: ["one", "two", "guard()", "removed", "five", "twin", "seven", "far", "twin"],
+};
 const file: AnchorFile = {
-  path: "src/a.ts",
-  paths: ["src/a.ts"],
-  inChange: true,
-  hidden: null,
-  hunks: [],
-  lines: {
-    RIGHT: ["one", "two", "added", "five", "twin", "seven", "far", "twin"],
-    LEFT: ["one", "two", "guard()", "removed", "five", "twin", "seven", "far", "twin"],
-  },
-  hunkAt: (side, line) => (line <= (side === "RIGHT" ? 6 : 7) ? 1 : undefined),
+  ...anchorFile("src/a.ts", lines, (side, line) => (line <= (side === "RIGHT" ? 6 : 7) ? 1 : undefined)),
   isRemoved: (line) => line === 3 || line === 4,
 };
 
@@ -27,7 +23,7 @@ const at = (
 };
 
 describe("resolveAnchor", () => {
-  it("keeps a place where quote and number agree", () => {
+  it("A place is kept if quote and number agree", () => {
     expect(at("added", 3)).toEqual({
       side: "RIGHT",
       line: 3,
@@ -42,7 +38,7 @@ describe("resolveAnchor", () => {
     ["of HTML", "if (a &lt; b &amp;&amp; name === &quot;x_y&quot;)"],
     ["of Markdown", 'if (a \\< b && name === "x\\_y")'],
     ["of prose", "if (a < b && name === \u201cx_y\u201d)"],
-  ])("finds code that was written with escapes %s, and takes no suggestion that has them too", (_, quote) => {
+  ])("Code with escapes %s is found, and its suggestion is not taken", (_, quote) => {
     const code = 'if (a < b && name === "x_y")';
     const escaped = { ...file, lines: { ...file.lines, RIGHT: ["one", "two", code] } };
     const resolved = resolveAnchor(escaped, { quote, line: 3, side: "RIGHT", start_line: null });
@@ -54,74 +50,41 @@ describe("resolveAnchor", () => {
     });
   });
 
-  it("lets the quote win over a wrong number, and says so", () => {
-    expect(at("added", 40)).toMatchObject({
-      line: 3,
-      note: "the quote stands on line 3, not on line 40; anchored at line 3",
-    });
-  });
+  const moved = "the quote stands on line 3, not on line 40; anchored at line 3";
+  const onLeft = { side: "LEFT", line: 3, note: expect.stringContaining("side LEFT") };
+  const lastQuoted = { line: 3, start_line: null, quote: "added" };
+  const movedRange = { start_line: 2, line: 4, quote: "two\nadded\nfive" };
+  it.each<[string, Parameters<typeof at>, object]>([
+    ["The quote wins over a wrong number, with a note", ["added", 40], { line: 3, note: moved }],
+    ["The number decides between equal lines, the first", ["twin", 5], { line: 5 }],
+    ["The number decides between equal lines, the last", ["twin", 8], { line: 8 }],
+    ["A removed line is anchored on LEFT, also if RIGHT was given", ["guard()", 3], onLeft],
+    ["A removed line keeps its old number", ["guard()", 3, "LEFT"], { ...onLeft, note: null }],
+    ["A line of both sides is anchored on RIGHT", ["five", 5, "LEFT"], { side: "RIGHT", line: 4 }],
+    ["Several quoted lines are anchored at the last one", ["two\nadded", 3], lastQuoted],
+    ["A range moves with its quote", ["five", 14, "RIGHT", 12], movedRange],
+    ["A quote of a range's first line keeps the range", ["two", 4, "RIGHT", 2], { start_line: 2, line: 4 }],
+    ["A range of one line becomes a single line", ["added", 3, "RIGHT", 3], { start_line: null, line: 3 }],
+  ])("%s", (_, given, expected) => expect(at(...given)).toMatchObject(expected));
 
-  it("tells equal lines apart by the number", () => {
-    expect(at("twin", 5)).toMatchObject({ line: 5 });
-    expect(at("twin", 8)).toMatchObject({ line: 8 });
-  });
-
-  it("anchors a removed line on LEFT with its old number, also when RIGHT was given", () => {
-    expect(at("guard()", 3)).toMatchObject({
-      side: "LEFT",
-      line: 3,
-      note: expect.stringContaining("side LEFT"),
-    });
-    expect(at("guard()", 3, "LEFT")).toMatchObject({ side: "LEFT", line: 3, note: null });
-  });
-
-  it("anchors a line that both sides show on RIGHT", () => {
-    expect(at("five", 5, "LEFT")).toMatchObject({ side: "RIGHT", line: 4 });
-  });
-
-  it("anchors several quoted lines at the last one", () => {
-    expect(at("two\nadded", 3)).toMatchObject({ line: 3, start_line: null, quote: "added" });
-  });
-
-  it("moves a range along with its quote", () => {
-    expect(at("five", 14, "RIGHT", 12)).toMatchObject({ start_line: 2, line: 4, quote: "two\nadded\nfive" });
-  });
-
-  it("takes a quote of a range's first line as its start", () => {
-    expect(at("two", 4, "RIGHT", 2)).toMatchObject({ start_line: 2, line: 4 });
-  });
-
-  it("makes a range of one line a single line", () => {
-    expect(at("added", 3, "RIGHT", 3)).toMatchObject({ start_line: null, line: 3 });
-  });
-
-  it("answers a quote that stands nowhere with the nearest lines", () => {
+  it("A quote that is not found is refused with the nearest lines", () => {
     expect(at("guard(x)", 3)).toContain("Nearest lines");
     expect(at("nothing like it", 3)).toContain("3| added");
   });
 
-  it("refuses an empty quote", () => {
+  it("An empty quote is refused", () => {
     expect(at("  \n", 3)).toContain("empty");
   });
 });
 
 /** Twenty new lines; the code of lines 3 and 18 is the same, and stands within line 10 too. */
-const long: AnchorFile = {
-  path: "b.ts",
-  paths: ["b.ts"],
-  inChange: true,
-  hidden: null,
-  hunks: [],
-  lines: {
-    RIGHT: Array.from({ length: 20 }, (_, at) => {
-      if (at + 1 === 3 || at + 1 === 18) return "  twin();";
-      return at + 1 === 10 ? "  if (ready) twin();" : `  line${at + 1}();`;
-    }),
-    LEFT: null,
-  },
-  hunkAt: () => 1,
-  isRemoved: () => false,
-};
+const long = anchorFile("b.ts", {
+  RIGHT: Array.from({ length: 20 }, (_, at) => {
+    if (at + 1 === 3 || at + 1 === 18) return "  twin();";
+    return at + 1 === 10 ? "  if (ready) twin();" : `  line${at + 1}();`;
+  }),
+  LEFT: null,
+});
 
 const inLong = (quote: string, line: number, start_line: number | null = null) => {
   const resolved = resolveAnchor(long, { quote, line, start_line, side: "RIGHT" });
@@ -138,7 +101,7 @@ describe("a range of lines", () => {
     ["all of it", "if (ready) twin();\nline11();\nline12();"],
     ["more than it", "line9();\nif (ready) twin();\nline11();\nline12();\nline13();"],
     ["a part of one of its lines, though whole lines elsewhere match", "twin();"],
-  ])("stays as it was stated when the quote is %s", (_, quote) => {
+  ])("A stated range stays if the quote is %s", (_, quote) => {
     expect(inLong(quote, 12, 10)).toEqual({
       side: "RIGHT",
       start_line: 10,
@@ -149,11 +112,11 @@ describe("a range of lines", () => {
     });
   });
 
-  it("is taken where the quote stands within it before a place that is nearer to its last line", () => {
+  it("A quote within the range is taken before one nearer to its last line", () => {
     expect(inLong("twin();", 17, 2)).toMatchObject({ start_line: 2, line: 17, note: null });
   });
 
-  it("ends with the file", () => {
+  it("A range ends with the file", () => {
     expect(inLong("line11();", 9_999, 11)).toMatchObject({
       start_line: 11,
       line: 20,
@@ -163,7 +126,7 @@ describe("a range of lines", () => {
     expect(inLong("line20();", 9_999, 20)).toMatchObject({ start_line: null, line: 20, asStated: false });
   });
 
-  it("moves along with a quote that stands outside of it, and is then not what was stated", () => {
+  it("A range that moves with a quote outside of it is not as stated", () => {
     expect(inLong("line7();", 12, 10)).toMatchObject({
       start_line: 5,
       line: 7,
@@ -172,7 +135,7 @@ describe("a range of lines", () => {
     });
   });
 
-  it("moves to all of a quote that stands within it in part only", () => {
+  it("A range moves to all of a quote that only overlaps it", () => {
     expect(inLong("line8();\nline9();\nif (ready) twin();", 11, 9)).toMatchObject({
       start_line: 8,
       line: 10,
@@ -181,12 +144,12 @@ describe("a range of lines", () => {
     });
   });
 
-  it("does not begin before the file", () => {
+  it("A range does not begin before the file", () => {
     expect(inLong("line2();", 900, 800)).toMatchObject({ start_line: 1, line: 2, asStated: false });
     expect(inLong("line1();", 900, 800)).toMatchObject({ start_line: null, line: 1, asStated: false });
   });
 
-  it("on the other side is not what was stated", () => {
+  it("A range on the other side is not as stated", () => {
     const resolved = resolveAnchor(file, {
       quote: "guard()\nremoved",
       line: 4,
@@ -198,11 +161,11 @@ describe("a range of lines", () => {
   });
 });
 
-describe("what is too long", () => {
+describe("long ranges and lines", () => {
   const lines = Array.from({ length: 2_000 }, (_, index) => `line${index + 1}();`);
   const huge = { ...long, lines: { RIGHT: lines, LEFT: null } };
 
-  it("a range of more than 500 lines is anchored at its quote", () => {
+  it("A range of more than 500 lines is anchored at its quote", () => {
     const wanted = { quote: "line900();", line: 1_500, side: "RIGHT" as const };
 
     expect(resolveAnchor(huge, { ...wanted, start_line: 801 })).toMatchObject({
@@ -213,7 +176,7 @@ describe("what is too long", () => {
     });
   });
 
-  it("a line's text is carried in part", () => {
+  it("The quote of a long line is cut", () => {
     const one = { ...long, lines: { RIGHT: ["x".repeat(1_000_000)], LEFT: null } };
     const resolved = resolveAnchor(one, { quote: "xxx", line: 1, start_line: null, side: "RIGHT" });
 
@@ -228,7 +191,7 @@ describe("a file without lines", () => {
     return resolved.ok ? null : resolved.reason;
   };
 
-  it("says so", () => {
+  it("A quote of a file without lines is refused with the reason", () => {
     expect(reason(null, null)).toBe("b.ts is binary or too large: no line of it can be quoted");
     expect(reason([], null)).toBe("b.ts is empty: no line of it can be quoted");
     expect(reason([], ["y"])).toContain("does not stand");
@@ -243,16 +206,16 @@ describe("blank lines", () => {
     return resolved.anchor;
   };
 
-  it("within a quote are no anchor", () => {
+  it("A blank line within a quote is no anchor", () => {
     expect(at("a();\n\nb();", 2)).toMatchObject({ line: 3, note: "line 2 is blank; anchored at line 3" });
   });
 
-  it("at the end of a quote are none either, whether or not they are decorated", () => {
+  it("A blank line at the end of a quote is no anchor, with or without decoration", () => {
     expect(at("a();\n\n", 2)).toMatchObject({ start_line: null, line: 1 });
     expect(at("1 +a();\n2 +", 2)).toMatchObject({ start_line: null, line: 1 });
   });
 
-  it("are no reason to keep a range in their hunk", () => {
+  it("A blank line does not keep a range in its hunk", () => {
     const file = { ...blank, hunkAt: (_: string, line: number) => (line >= 4 ? 1 : undefined) };
 
     expect(at("a();\n\nb();\n", 4, 1, file)).toMatchObject({ start_line: 1, line: 3 });
@@ -260,17 +223,17 @@ describe("blank lines", () => {
 });
 
 describe("a single line", () => {
-  it("whose number agrees with a quote of a part of it is taken before whole lines elsewhere", () => {
+  it("A stated line that contains the quote is taken before whole lines elsewhere", () => {
     expect(inLong("twin();", 10)).toMatchObject({ line: 10, note: null, asStated: true });
     expect(inLong("twin();", 11)).toMatchObject({ line: 18 });
     expect(inLong("twin();", 4)).toMatchObject({ line: 3 });
   });
 
-  it("moves with its quote, which is all that a suggestion could replace", () => {
+  it("A single line moves with its quote, which a suggestion then replaces", () => {
     expect(inLong("line7();", 12)).toMatchObject({ line: 7, asStated: true });
   });
 
-  it("stays where it is among several quoted lines, of which a suggestion may mean all", () => {
+  it("A single line among several quoted ones stays, without its suggestion", () => {
     expect(inLong("line11();\nline12();\nline13();", 12)).toMatchObject({
       start_line: null,
       line: 12,

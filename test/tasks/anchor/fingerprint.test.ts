@@ -10,7 +10,7 @@ import { sampleFinding } from "../../report/sample-result.ts";
 const finding = sampleFinding({ symbol: "Cart.total", quote: "  if (a <= b) continue;" });
 
 describe("a fingerprint", () => {
-  it("is the same wherever the lines have moved to, and however they are indented and wrapped", () => {
+  it("A fingerprint survives moved, indented and wrapped lines", () => {
     const moved = { ...finding, line: 900, quote: "if (a <= b)\n\t\tcontinue;\n", title: "Another title" };
 
     expect(fingerprint(moved)).toBe(fingerprint(finding));
@@ -23,13 +23,13 @@ describe("a fingerprint", () => {
     ["of the other side", { side: "LEFT" as const }],
     ["of another kind", { category: "data" as const }],
     ["of other code", { quote: "if (a < b) continue;" }],
-  ])("is another one %s", (_, over) => {
+  ])("A finding %s has another fingerprint", (_, over) => {
     expect(fingerprint({ ...finding, ...over })).not.toBe(fingerprint(finding));
   });
 });
 
 describe("ids of one run", () => {
-  it("tell equal pieces of one definition apart", () => {
+  it("Equal lines of one definition get different ids", () => {
     const base = fingerprint(finding);
     const identify = createIdentities();
     const given = [6, 8, 8, 10].map((line) => identify({ ...finding, line }));
@@ -37,7 +37,7 @@ describe("ids of one run", () => {
     expect(given).toEqual([base, `${base}-2`, `${base}-2`, `${base}-3`]);
   });
 
-  it("of several loops become unique, and leave out what an earlier review has given", () => {
+  it("Ids of several loops become unique, and differ from those of earlier reviews", () => {
     const unique = createUniqueIds(new Set(["aaaaaaaaaaaa-2"]));
     const given = [6, 8, 8, 10].map((line) => unique({ id: "aaaaaaaaaaaa-7", line, title: "It is wrong" }));
 
@@ -51,7 +51,7 @@ describe("two titles", () => {
     ["differ in small words", "The last line is never counted", "Last line never counted"],
     ["differ in one word", "The last line is never counted", "The last line is not counted"],
     ["name the same code", "`parseLine` drops the last line", "parseLine drops the very last line"],
-  ])("say the same where they %s", (_, one, other) => {
+  ])("Two titles that %s are alike", (_, one, other) => {
     expect(titlesAlike(one, other)).toBe(true);
     expect(titlesAlike(other, one)).toBe(true);
   });
@@ -61,7 +61,7 @@ describe("two titles", () => {
     ["name other numbers", "The retry waits 10 seconds", "The retry waits 20 seconds"],
     ["name other code", "`maxItems` is never checked", "`minItems` is never checked"],
     ["have no word", "", ""],
-  ])("say something else where they %s", (_, one, other) => {
+  ])("Two titles that %s are not alike", (_, one, other) => {
     expect(titlesAlike(one, other)).toBe(false);
     expect(titlesAlike(other, one)).toBe(false);
   });

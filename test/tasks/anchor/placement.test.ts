@@ -1,74 +1,47 @@
 import { describe, expect, it } from "vitest";
 import { RuleDefinition } from "../../../src/config/named-rules.ts";
-import type { Finding } from "../../../src/core/finding.ts";
-import type { AnchorFile } from "../../../src/tasks/anchor/anchor.ts";
 import { placeFinding, placeFindings } from "../../../src/tasks/anchor/placement.ts";
+import { sampleFinding } from "../../report/sample-result.ts";
 import { reviewInput } from "../../support/review-input.ts";
+import { anchorFile } from "./anchor-file.ts";
 
-const finding: Finding = {
-  id: "f",
-  path: "a.ts",
-  side: "RIGHT",
-  line: 12,
-  start_line: null,
-  quote: "x",
-  severity: "high",
-  category: "correctness",
-  title: "t",
-  body: "b",
-  suggestion: "y",
-  confidence: 0.5,
-  reached: true,
-  evidence: [],
-  source: "model",
-  verification: "unverified",
-  verification_note: null,
-  places: [],
-  symbol: null,
-};
+const finding = sampleFinding({ path: "a.ts", line: 12, quote: "x", body: "b", suggestion: "y" });
 
 /** Hunk 1 shows lines 10 to 14, hunk 2 lines 20 to 24. */
-const file: AnchorFile = {
-  path: "a.ts",
-  paths: ["a.ts"],
-  inChange: true,
-  hidden: null,
-  hunks: [],
-  lines: { RIGHT: [], LEFT: [] },
-  hunkAt: (_side, line) => (line >= 10 && line <= 14 ? 1 : line >= 20 && line <= 24 ? 2 : undefined),
-  isRemoved: () => false,
-};
+const file = anchorFile("a.ts", { RIGHT: [], LEFT: [] }, (_side, line) =>
+  line >= 10 && line <= 14 ? 1 : line >= 20 && line <= 24 ? 2 : undefined,
+);
 
 describe("placeFinding", () => {
-  it("places a line of a hunk inline", () => {
+  it("A line of a hunk is placed inline", () => {
     expect(placeFinding(finding, file)).toEqual({ finding, placement: { kind: "inline" } });
   });
 
-  it("keeps a range that lies within one hunk", () => {
+  it("A range within one hunk is kept", () => {
     const range = { ...finding, start_line: 10 };
 
     expect(placeFinding(range, file).finding).toEqual(range);
   });
 
-  it("clips a range that leaves its hunk and turns its suggestion into prose", () => {
+  it("A range that leaves its hunk is clipped, and its suggestion becomes prose", () => {
     const placed = placeFinding({ ...finding, line: 22, start_line: 13 }, file);
 
     expect(placed.finding).toMatchObject({ line: 22, start_line: 20, suggestion: null });
     expect(placed.finding.body).toContain("```\ny\n```");
   });
 
-  it("makes a range a single line when nothing else of it is left", () => {
+  it("A range of which one line is left becomes a single line", () => {
     expect(placeFinding({ ...finding, line: 20, start_line: 15 }, file).finding.start_line).toBeNull();
   });
 
-  it("places a line outside every hunk on the file", () => {
+  it("A line outside every hunk is placed on the file", () => {
     expect(placeFinding({ ...finding, line: 17 }, file).placement).toEqual({
       kind: "file",
       reason: "the line is outside the diff",
     });
   });
 
-  it("places a finding on the file, with the reason, where GitHub shows nothing of it", () => {
+  it("A finding whose diff GitHub hides is placed on the file, with the reason", () => {
     const hidden = { ...file, hidden: "GitHub shows no diff of it", hunkAt: () => undefined };
 
     expect(placeFinding(finding, hidden)).toMatchObject({
@@ -77,24 +50,24 @@ describe("placeFinding", () => {
     });
   });
 
-  it("makes a range of one line a single line, and keeps its suggestion", () => {
+  it("A range of one line becomes a single line, with its suggestion", () => {
     const placed = placeFinding({ ...finding, start_line: 12 }, file);
 
     expect(placed.finding).toMatchObject({ line: 12, start_line: null, suggestion: "y" });
   });
 
-  it("places a finding on an unchanged file in the summary", () => {
+  it("A finding on an unchanged file is placed in the summary", () => {
     expect(placeFinding(finding, { ...file, inChange: false }).placement.kind).toBe("summary");
   });
 
-  it("never suggests on removed lines", () => {
+  it("A finding on removed lines has no suggestion", () => {
     const left = placeFinding({ ...finding, side: "LEFT" }, file);
 
     expect(left.finding.suggestion).toBeNull();
     expect(left.placement.kind).toBe("inline");
   });
 
-  it("fences proposed code longer than any fence inside", () => {
+  it("The fence of proposed code is longer than any fence inside", () => {
     const placed = placeFinding({ ...finding, side: "LEFT", suggestion: "```js\na\n```" }, file);
 
     expect(placed.finding.body).toContain("````\n```js\na\n```\n````");
@@ -113,7 +86,7 @@ describe("a mild finding of a rule", () => {
       async () => file,
     );
 
-  it("gets a comment on its line if the rule is blocking, because people can only dismiss what they see", async () => {
+  it("A mild finding of a blocking rule gets a comment on its line", async () => {
     expect(await place(true)).toMatchObject([{ placement: { kind: "inline" } }]);
     expect(await place(false)).toEqual([]);
   });

@@ -9,18 +9,18 @@ const code = [
 ];
 
 describe("the symbol of a line", () => {
-  it("is the innermost definition that runs, with what it is a member of", async () => {
+  it("The symbol is the innermost definition that runs, with its parent", async () => {
     expect(await symbolAt("cart.ts", code, 8)).toBe("Cart.total");
     expect(await symbolAt("cart.ts", code, 17)).toBe("total");
   });
 
-  it("is another definition where none runs, and none outside of all", async () => {
+  it("The symbol is another definition where none runs, and null outside of all", async () => {
     expect(await symbolAt("cart.ts", code, 3)).toBe("Cart");
     expect(await symbolAt("cart.ts", code, 12)).toBe("limit");
     expect(await symbolAt("cart.ts", code, 1)).toBeNull();
   });
 
-  it("is not known of text, of data, of what is not there and of what is too large", async () => {
+  it("Text, data, missing and large files have no symbols", async () => {
     const large = Array.from({ length: 7_000 }, () => `call("${"x".repeat(100)}");`);
 
     expect(await symbolAt("README.md", ["# total", "It sums."], 2)).toBeNull();
@@ -31,7 +31,7 @@ describe("the symbol of a line", () => {
 });
 
 describe("a definition by its name", () => {
-  it("is the nearest of those that have it", async () => {
+  it("Of several definitions with a name, the nearest is found", async () => {
     const twice = [...code.slice(15), "", ...code.slice(15)];
 
     expect(await definitionNamed("cart.ts", code, "Cart.total", null)).toMatchObject({ start: 4, end: 9 });

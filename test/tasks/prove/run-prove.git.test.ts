@@ -15,7 +15,7 @@ const elsewhere: TestEnd = { ...failed, stderr: failed.stderr.replaceAll("cart.j
 const answered = (request: ModelRequest | undefined) => request?.messages.at(-1)?.content ?? "";
 
 describe("a proof", () => {
-  it("shows a regression if the test passes at the merge base and fails at the head, each twice after the loop", async () => {
+  it("A test that passes at the merge base and fails at the head shows a regression", async () => {
     const { ran, tests } = regressed();
     const { proof } = await prove([tryTest(), finish(), intent("silent")], tests);
     expect(proof).toMatchObject({
@@ -30,7 +30,7 @@ describe("a proof", () => {
     expect(new Set(ran.map(({ key }) => key)).size).toBe(ran.length);
   });
 
-  it("is decided by the runs, whatever the model says", async () => {
+  it("The runs decide, whatever the model says", async () => {
     const { tests } = testsThat(() => passed);
     const { proof, requests } = await prove([tryTest(), finish(), finish(), finish()], tests);
     expect(answered(requests[2])).toContain("it passes at the head");
@@ -40,7 +40,7 @@ describe("a proof", () => {
     });
   });
 
-  it("lets the model write a better test", async () => {
+  it("The model may write a better test", async () => {
     const { tests } = testsThat((on, { test: { text } }) =>
       on === "head" && text !== "1\n" ? failed : passed,
     );
@@ -49,7 +49,7 @@ describe("a proof", () => {
     expect(proof).toMatchObject({ kind: "regression", test });
   });
 
-  it("runs a test only if the rules accept it and its path is new", async () => {
+  it("A test runs only if the rules accept it and its path is new", async () => {
     const { ran, tests } = testsThat(() => failed, {
       whyRefused: async () => "line 1 prints: `console.log`",
     });
@@ -72,7 +72,7 @@ describe("a proof", () => {
     expect(ran).toEqual([]);
   });
 
-  it("runs no test whose path a runner could take for that of another test", async () => {
+  it("A test whose path a runner may confuse with another does not run", async () => {
     // Vitest and Jest run all files whose path contains the one that they are given; Jest reads it as a pattern.
     for (const other of [`packages/a/${test.path}`, `lib/${test.path}x`, "Cart-proof-test.js"]) {
       await using twice = new ProvenRepository("Shorter", { [other]: "throw new Error('own');\n" });
@@ -83,7 +83,7 @@ describe("a proof", () => {
     }
   });
 
-  it("says what happens and judges nothing", async () => {
+  it("A proof says what happens and judges nothing", async () => {
     const { requests } = await prove(
       [tryTest(), finish("regression", { now: "total([]) is broken" }), finish(), intent("silent")],
       regressed().tests,
@@ -91,7 +91,7 @@ describe("a proof", () => {
     expect(answered(requests[2])).toContain("only what happens, not 'broken'");
   });
 
-  it("of new code is reproduced if the suggestion makes the test pass, and the change says that it should", async () => {
+  it("A fault of new code is reproduced if the suggestion and the change confirm it", async () => {
     const { ran, tests } = testsThat((on) => (on === "repaired" ? passed : failed));
     const turns = [
       tryTest({ on: ["head", "repaired"] }),
@@ -115,7 +115,7 @@ describe("a proof", () => {
     });
   });
 
-  it("has no suggestion to run if the finding has none", async () => {
+  it("A finding without a suggestion has no repaired run", async () => {
     const targets = [{ ...target, suggestion: null }];
     const { requests } = await prove([tryTest({ on: ["repaired"] }), finish("none")], regressed().tests, {
       targets,
@@ -123,7 +123,7 @@ describe("a proof", () => {
     expect(answered(requests[1])).toContain("the finding has no suggestion");
   });
 
-  it("shows that the head does the right thing on the input of the claim", async () => {
+  it("A passing test shows that the head does the right thing", async () => {
     const { proof } = await prove([tryTest(), finish("ran_right")], testsThat(() => passed).tests);
     expect(proof).toMatchObject({
       kind: "ran_right",
@@ -133,7 +133,7 @@ describe("a proof", () => {
     });
   });
 
-  it("must run the changed code of the finding's file, not other code of the change", async () => {
+  it("A test must run the changed code of the finding's file", async () => {
     await using other = new ProvenRepository("Shorter", {
       "version.js": "export function version() {\n  return 2;\n}\n",
       "dist/cart.min.js": `function total(){return 1}//${"x".repeat(5_000)}\n`,
@@ -152,7 +152,7 @@ describe("a proof", () => {
     }
   });
 
-  it("repeats recorded runs if the configuration gives them other files or another environment", async () => {
+  it("Runs are recorded under other keys if files or environment differ", async () => {
     const keysWith = async (config: object) => {
       const { ran, tests } = regressed();
       await prove([tryTest(), finish("none")], tests, { config });
@@ -167,7 +167,7 @@ describe("a proof", () => {
       expect(new Set([...keys, ...(await keysWith(config))]).size).toBe(2 * keys.length);
   });
 
-  it("ends its runs when its time is up", async () => {
+  it("Runs end when the time of the proof is up", async () => {
     const { promise: isEnded, resolve } = Promise.withResolvers<boolean>();
     const { tests } = testsThat(async (_on, _run, nth, signal) => {
       // The first run on each side is that of try_test.
@@ -180,7 +180,7 @@ describe("a proof", () => {
     expect(await Promise.race([isEnded, delay(5_000, false)])).toBe(true);
   });
 
-  it("that the model does not end is not shown, with the reason", async () => {
+  it("A proof that the model does not end is not shown, with the reason", async () => {
     const { proof } = await prove(
       [{ content: "Done." }, { content: "Done." }, { content: "Done." }],
       regressed().tests,
@@ -192,7 +192,7 @@ describe("a proof", () => {
 describe("the intention of a change", () => {
   const pull = { number: 7, title: "Make total shorter", body: "Empty carts are an error from now on." };
 
-  it("withholds the mark if its words ask for what happens now", async () => {
+  it("A change that asks for what happens now gets no mark", async () => {
     const turns = [tryTest(), finish(), intent("now", "Empty carts are an error from now on.")];
     const { proof } = await prove(turns, regressed().tests, { pull });
     expect(proof).toEqual({
@@ -201,14 +201,14 @@ describe("the intention of a change", () => {
     });
   });
 
-  it("must be quoted from what the change says", async () => {
+  it("The intention must be quoted from the change", async () => {
     const turns = [tryTest(), finish(), intent("now", "Everything is on purpose here."), intent("silent")];
     const { proof, requests } = await prove(turns, regressed().tests, { pull });
     expect(answered(requests[3])).toContain("`quote` is not among what is shown");
     expect(proof).toMatchObject({ kind: "regression" });
   });
 
-  it("is asked for together with whether the test is about the finding", async () => {
+  it("A test that is not about the finding shows nothing", async () => {
     const turns = [tryTest(), finish(), intent("silent", "", false)];
     const { proof } = await prove(turns, regressed().tests, { pull });
     expect(proof).toEqual({
@@ -217,7 +217,7 @@ describe("the intention of a change", () => {
     });
   });
 
-  it("that is not settled gives no mark", async () => {
+  it("An intention that is not settled gives no mark", async () => {
     const turns = [tryTest(), finish(), ...Array(4).fill({ content: "I cannot tell." })];
     const { proof } = await prove(turns, regressed().tests, { pull });
     expect(proof).toEqual({
@@ -226,7 +226,7 @@ describe("the intention of a change", () => {
     });
   });
 
-  it("is read from its tests and its documentation, and its reader does not see the reasons of the finding", async () => {
+  it("The intention is read from tests and documentation, without the finding's text", async () => {
     await using other = new ProvenRepository("Shorter", {
       "cart.test.js": "assert.throws(() => total([]), TypeError);\n",
       "docs/cart.md": "Carts without items are refused.\n",
@@ -239,7 +239,7 @@ describe("the intention of a change", () => {
     expect(asked).not.toContain(target.text);
   });
 
-  it("must speak against an error that the change adds, or it is no regression", async () => {
+  it("An error that the change adds needs words against it", async () => {
     const text =
       "export function total(prices) {\n  if (!prices[0]) throw new Error('a cart needs an item');\n  return 1;\n}\n";
     await using strict = new ProvenRepository("Total of carts; empty ones keep their total 0", {

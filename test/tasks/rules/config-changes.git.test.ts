@@ -13,7 +13,7 @@ const root = (before: string | null | undefined, after: string | null | undefine
   );
 
 describe("a changed configuration", () => {
-  it("says which changed keys have no effect, because the policy of the organisation enforces them", () => {
+  it("Keys that the policy of the organisation enforces are named as without effect", () => {
     const policy = { enforce: ["check", "paths"], month: { tokens: null, cost_usd: null } };
     const text = "check: { fail: true }\neffort: low\npaths: { ignore: [a], private: [b] }\n";
     const path = ".github/hunkwise.yml";
@@ -25,7 +25,7 @@ describe("a changed configuration", () => {
     ]);
   });
 
-  it("is told key by key, from the old value that counts to the new one", () => {
+  it("Each changed key has a sentence with the old and the new value", () => {
     expect(root("max_comments: 40\nreview: { drafts: true }", "max_comments: 10\nlanguage: German")).toEqual([
       "`review.drafts`: `true` -> `false`.",
       "`max_comments`: `40` -> `10`.",
@@ -33,11 +33,11 @@ describe("a changed configuration", () => {
     ]);
   });
 
-  it("that says the same in other words changes nothing", () => {
+  it("A file with the same values changes nothing", () => {
     expect(root("# old\nmax_comments: 40", "max_comments: 40\neffort: medium")).toEqual([]);
   });
 
-  it("tells what lists gain and lose, and that a model may see what was private", () => {
+  it("Lists show what they gain and lose, and what was private may be seen", () => {
     expect(
       root(
         "paths: { ignore: [a, b], private: [secrets/] }",
@@ -53,7 +53,7 @@ describe("a changed configuration", () => {
     ]);
   });
 
-  it("that is broken is told with line and key, once", () => {
+  it("A broken file has one sentence with line and key", () => {
     expect(root("max_comments: 10", "colour: red\nmax_comments: many")).toEqual([
       expect.stringMatching(
         /^`\.github\/hunkwise\.yml` would be invalid, and pull requests .*: line 1, `colour` is not a known key.*; line 2, `max_comments` must be a number, not "many"\.$/,
@@ -67,39 +67,39 @@ describe("a changed configuration", () => {
   it.each([
     ["hides what is private", "paths:\n  private: [a"],
     ["is a link", null],
-  ])("that %s would have reviews refused", (_, text) => {
+  ])("A configuration that %s would have reviews refused", (_, text) => {
     expect(root("", text)).toEqual([expect.stringMatching(/pull requests would not be reviewed/)]);
   });
 
-  it("that is in order again is told as that", () => {
+  it("A file that becomes valid again has a sentence", () => {
     expect(root("colour: red", "max_comments: 10")).toEqual([
       expect.stringMatching(/is invalid now, and would be valid/),
       "`max_comments`: `6` -> `10`.",
     ]);
   });
 
-  it("is told when it begins and when it ends", () => {
+  it("A new or deleted file has a sentence", () => {
     expect(root(undefined, "effort: low")).toEqual([
-      expect.stringMatching(/new, and would replace the organisation's/),
+      "`.github/hunkwise.yml` would be new.",
       "`effort`: `medium` -> `low`.",
     ]);
     expect(root("effort: low", undefined)).toEqual([
-      expect.stringMatching(/would be deleted/),
+      "`.github/hunkwise.yml` would be deleted.",
       "`effort`: `low` -> `medium`.",
     ]);
   });
 
-  it("stays code, short and on one line, whatever it holds", () => {
+  it("Hostile values stay code, short and on one line", () => {
     const hostile = `"\`](x) @octocat\\n${"long ".repeat(1_000)}"`;
     const many = Array.from({ length: 30 }, (_, n) => `p${n}`).join(", ");
-    const told = root(
+    const sentences = root(
       "",
       `language: null\npaths: { ignore: [${many}] }\ninstructions: [{ path: a, text: ${hostile.slice(0, 3_000)}" }]`,
     );
-    expect(told).toHaveLength(2);
-    expect(told[0]).toMatch(/`p7` and 22 more items\.$/);
-    expect(told[1]).toMatch(/^`instructions`: added ``a: `\]\(x\) @octocat long .*…``\.$/);
-    for (const sentence of told) expect(sentence.length).toBeLessThan(400);
+    expect(sentences).toHaveLength(2);
+    expect(sentences[0]).toMatch(/`p7` and 22 more items\.$/);
+    expect(sentences[1]).toMatch(/^`instructions`: added ``a: `\]\(x\) @octocat long .*…``\.$/);
+    for (const sentence of sentences) expect(sentence.length).toBeLessThan(400);
   });
 });
 
@@ -114,14 +114,14 @@ describe("a change of configuration files", () => {
     return await findConfigChanges(workspace);
   }
 
-  it("is none where other files change", async () => {
+  it("Other files change nothing", async () => {
     expect(
       await changesOf({ [path]: "max_comments: 1" }, { "x/hunkwise.yml": "", "hunkwise.json": "" }),
     ).toEqual([]);
   });
 
-  it("is one of the repository's file and of those in folders, be they new, gone or moved", async () => {
-    const told = await changesOf(
+  it("Files of the repository and of folders are compared, also new, deleted and moved ones", async () => {
+    const sentences = await changesOf(
       { [path]: "max_comments: 1", "a/.hunkwise.yml": "minimum_severity: high\npaths: { private: [x] }\n" },
       {
         [path]: "max_comments: 2",
@@ -129,7 +129,7 @@ describe("a change of configuration files", () => {
         "b/.hunkwise.yaml": "minimum_severity: high\npaths: { private: [x] }\n",
       },
     );
-    expect(told).toEqual([
+    expect(sentences).toEqual([
       "`max_comments`: `1` -> `2`.",
       "`b/.hunkwise.yaml` would be new.",
       "`b/.hunkwise.yaml`: `paths.private`: added `x`.",
@@ -140,28 +140,28 @@ describe("a change of configuration files", () => {
     ]);
   });
 
-  it("tells of a file that takes the place of another, and of one that is out of place", async () => {
-    const told = await changesOf(
+  it("A file that replaces another and one that is misplaced have sentences", async () => {
+    const sentences = await changesOf(
       { ".github/hunkwise.yaml": "max_comments: 1" },
       { [path]: "max_comments: 2", ".hunkwise.yml": "minimum_severity: high" },
     );
-    expect(told).toEqual([
+    expect(sentences).toEqual([
       "`max_comments`: `1` -> `2`.",
       expect.stringMatching(/^`\.hunkwise\.yml` would be invalid.* is not allowed at the root/),
     ]);
   });
 
-  it("tells of a file that is too large to be read", async () => {
-    const told = await changesOf({}, { "a/.hunkwise.yml": "#".repeat(21 * 1024 * 1024) });
-    expect(told).toEqual([expect.stringMatching(/too large, and pull requests would not be reviewed/)]);
+  it("A file that is too large to be read has a sentence", async () => {
+    const sentences = await changesOf({}, { "a/.hunkwise.yml": "#".repeat(21 * 1024 * 1024) });
+    expect(sentences).toEqual([expect.stringMatching(/too large, and pull requests would not be reviewed/)]);
   });
 
-  it("is one of the repository's own rules: new, changed, gone, and those that would not run", async () => {
+  it("New, changed, deleted and invalid own rules have sentences", async () => {
     const file = ".github/hunkwise/rules/a.yml";
     const moved = ".github/hunkwise/rules/b.yml";
     const rule = (id: string, more = "") => `id: ${id}\nlanguage: ts\nrule: { pattern: a }\n${more}`;
     const of = (...rules: string[]) => rules.join("---\n");
-    const told = await changesOf(
+    const sentences = await changesOf(
       { [file]: of(rule("kept"), rule("other"), rule("gone")), [moved]: rule("away") },
       {
         [file]: of(
@@ -174,7 +174,7 @@ describe("a change of configuration files", () => {
         ".github/hunkwise/rules/sub/c.yml": "id: [",
       },
     );
-    expect(told).toEqual([
+    expect(sentences).toEqual([
       "`.github/hunkwise/rules/a.yml`: new rules: `fresh`; changed rules: `other`; deleted rules: `gone`.",
       expect.stringMatching(
         /^`\.github\/hunkwise\/rules\/a\.yml`: the rule `wrong` would not run: ``line 18: .*``\.$/,
@@ -186,15 +186,15 @@ describe("a change of configuration files", () => {
     ]);
   });
 
-  it("has at most twenty sentences", async () => {
+  it("At most twenty sentences are written", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 30 }, (_, n) => [
         `${n}/.hunkwise.yml`,
         "minimum_severity: high\npaths: { private: [x] }\n",
       ]),
     );
-    const told = await changesOf({}, many);
-    expect(told).toHaveLength(20);
-    expect(told.at(-1)).toBe("12 more changes of this kind.");
+    const sentences = await changesOf({}, many);
+    expect(sentences).toHaveLength(20);
+    expect(sentences.at(-1)).toBe("12 more changes of this kind.");
   });
 });

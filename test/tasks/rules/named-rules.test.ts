@@ -31,13 +31,13 @@ const outcomeOf = (
 ) => ruleReport(given, files, findings, { ...read, ...over })?.applied[0];
 
 describe("named rules", () => {
-  it("change nothing in a review without them: neither messages, nor tools, nor the result", () => {
+  it("A review without named rules has no message, tool or result about them", () => {
     expect(rulesSection(appliedRules(defaultRepoConfig, [file("src/a.ts")]))).toBe("");
     expect(withNamedRules(reportingTools, [])).toBe(reportingTools);
     expect(ruleReport(defaultRepoConfig, [file("src/a.ts")], [], read)).toBeUndefined();
   });
 
-  it("are shown to the reviewer if they apply to a file that it reads, with name, text, severity, files and examples", () => {
+  it("The reviewer gets the named rules that apply to a file that it reads", () => {
     const section = rulesSection(appliedRules(config, [file("src/a.ts"), file("lib/b.ts", "ignored")]));
 
     for (const part of [
@@ -49,7 +49,7 @@ describe("named rules", () => {
     expect(section).not.toContain("no-print");
   });
 
-  it("are the values that report_finding takes for a rule", () => {
+  it("report_finding takes the names of the rules", () => {
     const [report] = withNamedRules(reportingTools, ["no-raw-sql", "no-print"]);
     const { properties, required } = report ? toDefinition(report).parameters : {};
 
@@ -58,7 +58,7 @@ describe("named rules", () => {
     expect(toDefinition(reportingTools[0] as never).parameters.properties).not.toHaveProperty("rule");
   });
 
-  it("have no findings only if every file in their scope was read in full", () => {
+  it("A rule counts as checked only if every file in its scope was read in full", () => {
     const files = [file("src/a.ts"), file("src/b.ts"), file("x.ts")];
 
     expect(outcomeOf(files)).toMatchObject({ findings: 0, files: 2, unchecked: 0, reason: null });
@@ -79,7 +79,7 @@ describe("named rules", () => {
     });
   });
 
-  it("count their findings, and are only counted themselves if the change has no file of theirs", () => {
+  it("Findings are counted for each rule, and rules without a file are counted", () => {
     const found = [sampleFinding({ rule: "no-raw-sql" }), sampleFinding({})];
 
     expect(outcomeOf([file("src/a.ts")], {}, found)).toMatchObject({ name: "no-raw-sql", findings: 1 });

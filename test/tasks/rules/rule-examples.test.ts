@@ -38,7 +38,7 @@ const tried = (model: Parameters<typeof tryExamplesOf>[1], one = rule) =>
 const textOf = ({ messages }: ModelRequest) => messages.map(({ content }) => content).join("\n");
 
 describe("the examples of a named rule", () => {
-  it("are shown with the rule and without what they are said to be, in one request", async () => {
+  it("One request shows the rule and its examples without their kinds", async () => {
     const model = scriptedModel([verdicts((kind) => kind === "wrong")]);
 
     expect((await tried(model)).mistaken).toEqual([]);
@@ -50,7 +50,7 @@ describe("the examples of a named rule", () => {
     expect(question?.content).not.toMatch(/right|wrong/i);
   });
 
-  it("are mistaken if the model takes them for the opposite, with its reason", async () => {
+  it("An example that the model takes for the opposite is mistaken, with its reason", async () => {
     const model = scriptedModel([verdicts((kind, at) => kind === "right" && at === 1)]);
 
     expect((await tried(model)).mistaken).toEqual([
@@ -59,7 +59,7 @@ describe("the examples of a named rule", () => {
     ]);
   });
 
-  it("are asked about again if an answer leaves some out, is invalid, or is no call", async () => {
+  it("The model is asked again after an incomplete or invalid answer, or none", async () => {
     const partial = verdicts(() => true);
     const call = partial.toolCalls?.[0];
     const { verdicts: all } = (call ?? { arguments: {} }).arguments as { verdicts: unknown[] };
@@ -74,7 +74,7 @@ describe("the examples of a named rule", () => {
     expect(textOf(model.requests[1] as ModelRequest)).toContain("there is no verdict on example 1");
   });
 
-  it("are not tried if the model never answers, which is an error that names the rule", async () => {
+  it("A model that never answers is an error that names the rule", async () => {
     const model = scriptedModel(() => ({ content: "No." }));
 
     await expect(tried(model)).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe("the examples of a named rule", () => {
     expect(model.requests).toHaveLength(3);
   });
 
-  it("reach the model with masks in place of secrets", async () => {
+  it("The model gets masks in place of secrets", async () => {
     const { text, values } = fiveSecrets();
     const leaking = { ...rule, examples: { right: ["find(id)", "store.all()"], wrong: [text] } };
     const count = examplesOf(leaking).length;
@@ -96,7 +96,7 @@ describe("the examples of a named rule", () => {
     for (const value of values) expect(textOf(model.requests[0] as ModelRequest)).not.toContain(value);
   });
 
-  it("are tried with a model that calls tools in its text, too", async () => {
+  it("Examples are tried with a model that calls tools in its text", async () => {
     const [call] = verdicts((kind) => kind === "wrong").toolCalls ?? [];
     const text = JSON.stringify({ name: call?.name, arguments: call?.arguments });
     const model = scriptedModel([{ content: `<tool_call>\n${text}\n</tool_call>` }]);

@@ -194,7 +194,7 @@ function endsOf({ findings, dropped }: ReviewResult): Map<number, string[]> {
 }
 
 describe("a likely match of a rule", () => {
-  it("is reported, rejected with a reason, or published as not judged, whatever happens: never lost, never twice", {
+  it("A likely match is reported, rejected or published as not judged, never lost and never twice", {
     timeout: long ? 1_800_000 : 900_000,
   }, async () => {
     const seen = new Set<string>();

@@ -12,7 +12,7 @@ const many = (count: number, over: Partial<ToolResult>) => Array.from({ length: 
 const share = (all: readonly ToolResult[], most: number) => fairShare(all, most, (one) => one);
 
 describe("fairShare", () => {
-  it("leaves each file its places, however bad another calls its own results, under how many names", () => {
+  it("Each file keeps its share, however severe the results of another are", () => {
     const loud = Array.from({ length: 50 }, (_, at) =>
       result({ file: 0, severity: "critical", tool: `made-up-${at}` }),
     );
@@ -22,13 +22,13 @@ describe("fairShare", () => {
     expect(taken.slice(0, 25).every(({ severity }) => severity === "critical")).toBe(true);
   });
 
-  it("gives the places that one file does not need to the others", () => {
+  it("Places that one file does not need go to the others", () => {
     const taken = share([...many(3, { file: 0 }), ...many(60, { file: 1 })], 50);
     expect(taken.filter(({ file }) => file === 0)).toHaveLength(3);
     expect(taken).toHaveLength(50);
   });
 
-  it("takes the worst of each file, as many as there is room for, worst first", () => {
+  it("The worst results of each file are taken, worst first", () => {
     const anyResult = fc.record({ file: fc.nat(3), severity: fc.constantFrom(...severities) }).map(result);
     fc.assert(
       fc.property(fc.array(anyResult, { maxLength: 60 }), fc.nat(40), (all, most) => {

@@ -12,7 +12,7 @@ import {
   isBlank,
   isIndented,
   isProse,
-  isTelling,
+  isSignificant,
   type Repaired,
   repair,
   stepOf,
@@ -22,7 +22,6 @@ import { hasGrammar, readSyntax, type SyntaxFault } from "./syntax-faults.ts";
 
 type Suggesting = Pick<Finding, "path" | "side" | "line" | "start_line" | "body" | "suggestion">;
 
-/** A finding with a checked suggestion, and a note about it. */
 interface Checked<T> {
   finding: T;
   /** For the model; null if the suggestion is unchanged, or there was none. */
@@ -38,13 +37,8 @@ export async function withCheckedSuggestion<T extends Suggesting>(
   if (suggestion === null) return { finding, note: null };
   // GitHub applies suggestions to the head's file only.
   if (side === "LEFT" || lines.RIGHT === null) return asProse(finding, "it would replace removed lines");
-  const checked = await checkSuggestion({
-    path,
-    lines: lines.RIGHT,
-    suggestion,
-    start: start_line ?? line,
-    end: line,
-  });
+  const replaced = { path, lines: lines.RIGHT, suggestion, start: start_line ?? line, end: line };
+  const checked = await checkSuggestion(replaced);
   if (!checked.ok) return asProse(finding, checked.reason);
   const note =
     checked.repairs.length > 0 ? `the suggestion was repaired: ${checked.repairs.join(", ")}` : null;
@@ -72,23 +66,10 @@ export function withoutSuggestion<T extends Pick<Finding, "body" | "suggestion">
   };
 }
 
-/** The suggestion as it may be posted, or why it may not. */
+/** The lines to replace the anchored ones with, which are deleted if it is empty, and the repairs in words; or why not, as a clause. */
 type CheckedSuggestion =
-  | {
-      ok: true;
-      /**
-       * The lines that replace the anchored ones, joined by line feeds and each with the carriage return that the file's
-       * lines have. Empty: the lines are deleted, as GitHub does for an empty suggestion block.
-       */
-      suggestion: string;
-      /** What was repaired, in words: "the indentation was taken from the file". */
-      repairs: readonly string[];
-    }
-  | {
-      ok: false;
-      /** A clause for the model and for people: "the file would not parse". */
-      reason: string;
-    };
+  | { ok: true; suggestion: string; repairs: readonly string[] }
+  | { ok: false; reason: string };
 
 interface SuggestionToCheck {
   path: string;
@@ -162,7 +143,6 @@ async function reasonToRefuse({ lines: now, hadCopies }: Repaired, around: Ancho
 
 const texts = (lines: readonly string[]) => filled(lines).map((line) => line.trim());
 
-/** Marks that are not code: fences, merge markers, the end of a script. */
 const marks =
   /^\s*(?:`{3,}|~{3,})|^(?:<{7}|>{7}|={7}|\|{7})(?: |$)|^\s*(?:__END__|__DATA__|__halt_compiler\(\);?)\s*$/;
 /** Comments with which models say that they leave code out. */
@@ -207,10 +187,7 @@ function isVersion(now: readonly string[], old: readonly string[]): boolean {
   return kept.length === words.length || filled(now).length <= filled(old).length;
 }
 
-/**
- * Why a suggestion is not a version of the lines it replaces: it loses lines or words, or repeats lines around them. One missing
- * line may be intended, but not if the suggestion also covered the lines around.
- */
+/** Why a suggestion is no version of the lines it replaces: it loses lines or words, or repeats lines around them. */
 function otherLines(now: readonly string[], around: Anchored, mostLost: number): string | null {
   const { before, old, after } = around;
   if (
@@ -234,55 +211,43 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
     : null;
 }
 
-/**
- * Whether brackets or `end` at either end of the lines may be copies of the same ones outside. A parser detects one that is too many, but
- * not a pair, and nothing in the text of a script.
- */
+/** Whether brackets or `end` at both ends may be copies of those outside: no parser notices a pair that is too many. */
 function isUnclear(now: readonly string[], { path, before, old, after }: Anchored): boolean {
-  const endOf = (lines: readonly string[], were: readonly string[], outside: readonly string[]) => ({
-    isRepeated: repeats(lines, outside),
-    isNew: lines[0] !== were[0],
-  });
   const [own, was] = [texts(now), texts(old)];
-  const ends = [
-    endOf(own, was, texts(before.slice(-40)).toReversed()),
-    endOf(own.toReversed(), was.toReversed(), texts(after.slice(0, 40))),
-  ];
-  const isPair = ends.every(({ isRepeated }) => isRepeated) && ends.some(({ isNew }) => isNew);
-  return isPair || (!hasGrammar(path) && ends.some(({ isRepeated, isNew }) => isRepeated && isNew));
+  const above = repeats(own, texts(before.slice(-40)).toReversed());
+  const below = repeats(own.toReversed(), texts(after.slice(0, 40)));
+  const [isNewHead, isNewEnd] = [own[0] !== was[0], own.at(-1) !== was.at(-1)];
+  if (above && below && (isNewHead || isNewEnd)) return true;
+  return !hasGrammar(path) && ((above && isNewHead) || (below && isNewEnd));
 }
 
 /** Whether some first lines are brackets, and in the same order the last ones outside, which are given nearest first. */
 function repeats(lines: readonly string[], outside: readonly string[]): boolean {
-  const brackets = lines.findIndex(isTelling);
+  const brackets = lines.findIndex(isSignificant);
   const most = brackets < 0 ? lines.length : brackets;
   return Array.from({ length: most }, (_, at) => lines.slice(0, at + 1)).some((copy) =>
     copy.toReversed().every((line, at) => line === outside[at]),
   );
 }
 
-/** The number of lines after the last kept one that have no replacement. */
 function lostLines(old: readonly string[], now: readonly string[]): number {
   let [from, left] = [0, 0];
-  for (const line of now.filter(isTelling)) {
+  for (const line of now.filter(isSignificant)) {
     const at = old.indexOf(line, from);
     if (at >= 0) [from, left] = [at + 1, 0];
     else if (!old.includes(line)) left += 1;
   }
-  return old.slice(from).filter(isTelling).length - left;
+  return old.slice(from).filter(isSignificant).length - left;
 }
 
-/**
- * Whether fewer lines than before begin or end with a version of another line: then nobody knows if a deletion was intended. A suggestion
- * that also covered the lines around has to begin and end with the same brackets.
- */
+/** Whether fewer lines than before begin or end with a version of another line: then a deletion may not be intended. */
 function cutOff(now: readonly string[], { old }: Anchored, hadCopies: boolean): string | null {
   const isOpen = (at: 0 | -1) => {
     const [line = "", before = ""] = [texts(now).at(at), texts(old).at(at)];
-    return !isTelling(before) && line !== before;
+    return !isSignificant(before) && line !== before;
   };
   if (hadCopies && (isOpen(0) || isOpen(-1))) return "its first or last line may be missing";
-  const [own, was] = [texts(now).filter(isTelling), texts(old).filter(isTelling)];
+  const [own, was] = [texts(now).filter(isSignificant), texts(old).filter(isSignificant)];
   const isDeletion = texts(now).every((line) => texts(old).includes(line));
   const isKept = (at: 0 | -1) => isVersion(own.slice(at).slice(0, 1), was.slice(at).slice(0, 1));
   if (isDeletion || own.length >= was.length || (isKept(0) && isKept(-1))) return null;
@@ -421,7 +386,6 @@ async function worseData(
     : null;
 }
 
-/** The unmatched brackets of a text. */
 function unpaired(text: string): string {
   const left: string[] = [];
   for (const bracket of text.replace(/"(?:\\.|[^"\\])*"|'[^'\n]*'/g, "").match(/[()[\]{}]/g) ?? [])

@@ -1,6 +1,5 @@
 import { extensionOf } from "../../../repo/code/languages.ts";
 
-/** The file around the lines that a suggestion replaces. */
 export interface Anchored {
   path: string;
   /** Lines without line ends: before the replaced ones, the replaced ones, and after them. */
@@ -9,19 +8,14 @@ export interface Anchored {
   after: readonly string[];
 }
 
-/** A suggestion as a replacement of the anchored lines. */
 export interface Repaired {
   lines: string[];
-  /** The changes made to the lines, in words. */
   repairs: string[];
   /** Whether copied neighbouring lines were removed. */
   hadCopies: boolean;
 }
 
-/**
- * Removes what models write around code, and indents the rest like the anchored lines. Null if the suggestion only repeats lines around. An
- * empty block yields no lines, which deletes the anchored ones on GitHub.
- */
+/** Removes what models write around code, and indents the rest like the anchored lines. Null if nothing new is left. */
 export function repair(suggestion: string, around: Anchored): Repaired | null {
   const written = suggestion.split("\n").map((line) => line.replace(/[\r\u240D]+$/, ""));
   const steps: [string, (lines: string[], around: Anchored) => string[] | null][] = [
@@ -110,19 +104,17 @@ function withoutTail(lines: string[], { after }: Anchored): string[] | null {
   return copied > 0 ? trimmed(lines.slice(0, -copied), []) : null;
 }
 
-/**
- * The number of first lines that are the last ones of `near`. Brackets and words like `end` do not count: they often occur twice in a row.
- */
+/** The number of first lines that are the last ones of `near`. Brackets and `end` often occur twice, and do not count. */
 function copiedLines(lines: readonly string[], near: readonly string[]): number {
   const own = lines.flatMap((line, at) => (isBlank(line) ? [] : [{ text: line.trim(), at }]));
   let length = Math.min(near.length, own.length);
   const isCopy = (count: number) => near.slice(-count).every((line, at) => line.trim() === own[at]?.text);
   while (length > 0 && !isCopy(length)) length--;
-  return own.slice(0, length).some(({ text }) => isTelling(text)) ? (own[length]?.at ?? lines.length) : 0;
+  return own.slice(0, length).some(({ text }) => isSignificant(text)) ? (own[length]?.at ?? lines.length) : 0;
 }
 
 /** Whether a line is more than brackets and the end of a block. */
-export const isTelling = (line: string) => /\w/.test(line.replace(/\b(?:end|fi|done|esac)\b/g, ""));
+export const isSignificant = (line: string) => /\w/.test(line.replace(/\b(?:end|fi|done|esac)\b/g, ""));
 
 /** The lines indented like the anchored ones, with their relative indentation. Null if they already are. */
 function indented(written: string[], around: Anchored): string[] | null {
@@ -141,7 +133,7 @@ function atAnchor(lines: string[], { path, old }: Anchored): string[] {
   // If an old line returns at its old indentation, only the first line is misplaced.
   const texts = new Set(old.map((line) => line.trim()));
   const same = filled(others).filter((line) => texts.has(line.trim()));
-  const back = same.some(isTelling) ? same.filter(isTelling) : same;
+  const back = same.some(isSignificant) ? same.filter(isSignificant) : same;
   const kept = back.filter((line) => old.includes(line)).length;
   const isFirstOut = own.length < base.length;
   if (kept * 2 > back.length) return isFirstOut ? [base + first.trimStart(), ...others] : lines;
@@ -182,7 +174,6 @@ export function unitOf(file: readonly string[], old: readonly string[]): string 
 export const breaksStyle = (lines: readonly string[], unit: string) =>
   lines.some((line) => !isBlank(line) && (unit === "\t" ? /^\t* {4}|^ {2}(?!\s*\*)/ : /^ *\t/).test(line));
 
-/** White space at the beginning of a line. */
 export const indentOf = (line: string) => /^[ \t]*/.exec(line)?.[0] ?? "";
 
 export const isBlank = (line: string) => line.trim() === "";

@@ -13,10 +13,7 @@ export interface SyntaxFault {
 
 interface SyntaxReading {
   faults: SyntaxFault[];
-  /**
-   * The nodes that span the upper end of the requested lines, and the lower end: kind, and the start line if it is above. If equal
-   * before and after an edit, the lines around belong to the same blocks.
-   */
+  /** The nodes that span each end of the lines. If an edit changes them, lines around belong to other blocks. */
   above: string;
   below: string;
 }
@@ -24,13 +21,9 @@ interface SyntaxReading {
 type Lines = { start: number; end: number };
 type AstRule = NapiConfig["rule"];
 
-/** Whether {@link readSyntax} can tell anything about a path. */
 export const hasGrammar = (path: string) => grammarOf(path) !== null;
 
-/**
- * Parse errors, and errors that the grammars accept and compilers do not. Null without a grammar, and for trees that are too deep or
- * too wide to search. Only for texts that are worth parsing.
- */
+/** Parse errors, and errors that only compilers find. Null without a grammar, and for trees that are too deep or wide. */
 export async function readSyntax(path: string, text: string, lines: Lines): Promise<SyntaxReading | null> {
   const grammar = grammarOf(path);
   if (!grammar) return null;
@@ -65,17 +58,12 @@ const outside = (kind: string, around: readonly string[]): AstRule => ({
   not: { inside: { stopBy: "end", any: around.map((one) => ({ kind: one })) } },
 });
 
-const functions = {
-  javascript: [
-    "function_declaration",
-    "function_expression",
-    "generator_function",
-    "generator_function_declaration",
-    "arrow_function",
-    "method_definition",
-  ],
-  loops: ["for_statement", "for_in_statement", "while_statement", "do_statement"],
-};
+const functions = [
+  "function_declaration function_expression generator_function generator_function_declaration",
+  "arrow_function method_definition",
+].flatMap((line) => line.split(" "));
+const loops = ["for_statement", "for_in_statement", "while_statement", "do_statement"];
+const javaLoops = ["for_statement", "enhanced_for_statement", "while_statement", "do_statement"];
 
 const returned = "a return would be outside every function";
 const broken = "a break or continue would be outside every loop";
@@ -83,20 +71,20 @@ const broken = "a break or continue would be outside every loop";
 /** Statements that grammars allow everywhere and compilers only in some places. */
 const misplaced: Partial<Record<Language, readonly { what: string; rule: AstRule }[]>> = {
   javascript: [
-    { what: returned, rule: outside("return_statement", [...functions.javascript, "class_static_block"]) },
+    { what: returned, rule: outside("return_statement", [...functions, "class_static_block"]) },
     {
       what: broken,
-      rule: outside("break_statement", [...functions.loops, "switch_statement", "labeled_statement"]),
+      rule: outside("break_statement", [...loops, "switch_statement", "labeled_statement"]),
     },
-    { what: broken, rule: outside("continue_statement", functions.loops) },
+    { what: broken, rule: outside("continue_statement", loops) },
     {
       // Outside of every function it is right in a module.
       what: "an await would be in a function that is not async",
       rule: {
         kind: "await_expression",
         inside: {
-          stopBy: { any: functions.javascript.map((kind) => ({ kind })) },
-          any: functions.javascript.map((kind) => ({ kind })),
+          stopBy: { any: functions.map((kind) => ({ kind })) },
+          any: functions.map((kind) => ({ kind })),
           not: { regex: "^(?:[@\\w.]+(?:\\([^()]*\\))?\\s+)*?async\\b" },
         },
       },
@@ -118,12 +106,7 @@ const misplaced: Partial<Record<Language, readonly { what: string; rule: AstRule
   java: [
     {
       what: broken,
-      rule: outside("continue_statement", [
-        "for_statement",
-        "enhanced_for_statement",
-        "while_statement",
-        "do_statement",
-      ]),
+      rule: outside("continue_statement", javaLoops),
     },
   ],
 };

@@ -13,10 +13,7 @@ export interface ChangedCode {
   includesLine(place: { path: string; line: number }): boolean;
   /** The key of the changed function with a name; null if there is none, or several. */
   named(name: string): string | null;
-  /**
-   * Whether an error comes from a `throw` that the change adds: its trace begins there, or the output has words of it. Such an error is meant
-   * for some input at least.
-   */
+  /** Whether an error comes from a `throw` that the change adds, by its trace or its text: then it is meant for some input. */
   isThrownOnPurpose(error: { frames: readonly { path: string; line: number }[]; output: string }): boolean;
   /** Only that of one file, if functions of it changed; otherwise all. */
   about(path: string): ChangedCode;
@@ -41,20 +38,17 @@ interface ChangedFunctions {
   ranges: readonly { start: number; end: number }[];
   /** Whether code outside of all definitions changed, imports and comments left out: statements, and functions without a name. */
   isChangedOutside: boolean;
-  /** All functions of the file that have a name. */
   named: readonly { start: number; end: number }[];
 }
 
 export interface ChangedFileText {
   change: Pick<Change, "path">;
   diff: FileDiff;
-  /** At the head. */
   text: string;
 }
 
 const runs = new Set<Definition["kind"]>(["function", "method"]);
 
-/** The changed functions of each file. */
 type CodeByPath = ReadonlyMap<string, ChangedFunctions>;
 
 /** Finds the changed functions of the head. Files of tests, and those that no parser reads, have none. Holds the text of one file at a time. */
@@ -158,7 +152,6 @@ interface AddedThrows {
   path: string;
   /** Lines with an added `throw`, unless the change only moves them. */
   lines: ReadonlySet<number>;
-  /** Text of their messages. */
   words: readonly string[];
 }
 

@@ -2,51 +2,28 @@ import { isLockFile } from "../../../repo/diff/skipped-names.ts";
 import type { Change } from "../../../repo/git/workspace.ts";
 
 /** Names of files that decide what a package manager installs or how, besides lock files; in lower case. */
-const names = new Set([
-  // npm, Yarn, pnpm, Bun, Deno, and what chooses their versions
-  ...[
-    "package.json",
-    "package.json5",
-    "package.yaml",
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".pnp.cjs",
-    ".pnp.loader.mjs",
-  ],
-  ...["pnpm-workspace.yaml", ".pnpmfile.cjs", ".pnpmfile.mjs", "bunfig.toml", "deno.json", "deno.jsonc"],
-  ...[
-    "lerna.json",
-    "rush.json",
-    "jsr.json",
-    "binding.gyp",
-    ".node-version",
-    ".nvmrc",
-    ".tool-versions",
-    "mise.toml",
-  ],
-  // Python
-  ...["setup.py", "setup.cfg", "pyproject.toml", "pipfile", "pip.conf", "pip.ini", "poetry.toml", "uv.toml"],
-  ...["environment.yml", "environment.yaml", "conda.yml", "meta.yaml", ".condarc", "pixi.toml", "pdm.toml"],
-  ...["manifest.in", ".python-version", "runtime.txt", ".pydistutils.cfg", "tox.ini", "noxfile.py"],
-  // Rust, Go
-  ...["cargo.toml", "build.rs", "rust-toolchain", "rust-toolchain.toml", "go.mod", "go.work"],
-  // The Java virtual machine
-  ...["pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"],
-  ...["gradle.properties", "libs.versions.toml", "gradlew", "mvnw", "gradle-wrapper.properties"],
-  ...[
-    "gradle-wrapper.jar",
-    "maven-wrapper.properties",
-    "maven-wrapper.jar",
-    "build.sbt",
-    "deps.edn",
-    "project.clj",
-  ],
-  // Ruby, PHP, .NET, Elixir, Swift, Dart, C++
-  ...["gemfile", "gems.rb", ".ruby-version", "composer.json", "nuget.config", "packages.config"],
-  ...["directory.packages.props", "mix.exs", "rebar.config", "package.swift", "podfile"],
-  ...["cartfile", "pubspec.yaml", "conanfile.txt", "conanfile.py", "vcpkg.json"],
-]);
+const names = new Set(
+  [
+    // npm, Yarn, pnpm, Bun, Deno, and what chooses their versions
+    "package.json package.json5 package.yaml .npmrc .yarnrc .yarnrc.yml .pnp.cjs .pnp.loader.mjs",
+    "pnpm-workspace.yaml .pnpmfile.cjs .pnpmfile.mjs bunfig.toml deno.json deno.jsonc lerna.json",
+    "rush.json jsr.json binding.gyp .node-version .nvmrc .tool-versions mise.toml",
+    // Python
+    "setup.py setup.cfg pyproject.toml pipfile pip.conf pip.ini poetry.toml uv.toml environment.yml",
+    "environment.yaml conda.yml meta.yaml .condarc pixi.toml pdm.toml manifest.in .python-version",
+    "runtime.txt .pydistutils.cfg tox.ini noxfile.py",
+    // Rust, Go
+    "cargo.toml build.rs rust-toolchain rust-toolchain.toml go.mod go.work",
+    // The Java virtual machine
+    "pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties",
+    "libs.versions.toml gradlew mvnw gradle-wrapper.properties gradle-wrapper.jar",
+    "maven-wrapper.properties maven-wrapper.jar build.sbt deps.edn project.clj",
+    // Ruby, PHP, .NET, Elixir, Swift, Dart, C++
+    "gemfile gems.rb .ruby-version composer.json nuget.config packages.config",
+    "directory.packages.props mix.exs rebar.config package.swift podfile cartfile pubspec.yaml",
+    "conanfile.txt conanfile.py vcpkg.json",
+  ].flatMap((line) => line.split(" ")),
+);
 
 /** Other names and places, in lower case. Packages that are kept in the repository are dependencies, too. */
 const patterns = [
@@ -61,15 +38,9 @@ const patterns = [
 ];
 
 /** What `make` and its kin read without being told. */
-const recipes = new Set([
-  "makefile",
-  "gnumakefile",
-  "justfile",
-  ".justfile",
-  "taskfile.yml",
-  "taskfile.yaml",
-  "rakefile",
-]);
+const recipes = new Set(
+  "makefile gnumakefile justfile .justfile taskfile.yml taskfile.yaml rakefile".split(" "),
+);
 const runners = new Set(["make", "gmake", "just", "task", "rake"]);
 
 interface Word {
@@ -81,7 +52,6 @@ interface Word {
 /** A folder in which a command runs: it names none of its files. */
 const workingFolder = /(?:\bcd|--prefix|--dir|--cwd|\s-C)[\s=]+[^\s;&|]+/g;
 
-/** The words of a command line that may name files. */
 const wordsOf = (command: string): Word[] =>
   command
     .replaceAll(workingFolder, " ")
@@ -92,10 +62,7 @@ const wordsOf = (command: string): Word[] =>
     }))
     .filter(({ text }) => !["", ".", ".."].includes(text));
 
-/**
- * Those of the paths that decide what a command installs, whatever folder they are in: manifests, lock files and settings of package
- * managers, packages that the repository contains, and files and folders that the command names.
- */
+/** The paths that decide what a command installs: manifests, lock files, settings, packages, and what the command names. */
 export function dependencyFiles(paths: Iterable<string>, command: string): string[] {
   const words = wordsOf(command);
   const readsRecipes = words.some(({ text }) => runners.has(text));
@@ -116,10 +83,7 @@ export function dependencyFiles(paths: Iterable<string>, command: string): strin
   });
 }
 
-/**
- * The files of a change with which a command would install something else; sorted. An environment is made of the merge base alone, so tests
- * of such a change would run with the wrong packages.
- */
+/** The changed files that decide what a command installs; sorted. An environment is made of the merge base alone. */
 export function changedDependencies(
   changes: Iterable<Pick<Change, "path" | "oldPath">>,
   command: string,

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
 import {
   chmod,
   chown,
@@ -33,7 +34,6 @@ import {
 } from "../../../sandbox/run-in-sandbox.ts";
 import { dependencyFiles } from "./dependency-files.ts";
 
-/** The environment of a repository for proofs, made by the configuration's `prepare` command. */
 export interface EnvironmentOrder {
   /** `owner/name`, or the path of a local repository. */
   repository: string;
@@ -47,7 +47,6 @@ export interface EnvironmentOrder {
   memoryMb: number;
   /** Hosts that the command may reach: `name` or `name:port`, in lower case. */
   registries: readonly string[];
-  /** Where environments are kept (`environmentsFolder`). */
   folder: string;
   timeoutMs: number;
   /** Takes a fault of this machine, which may name its folders, where the reason is public. If omitted, the reason says it. */
@@ -57,7 +56,6 @@ export interface EnvironmentOrder {
 /** An environment's folder, for `SandboxRun.environment`; or the reason why there is none, for people. */
 type Environment = { root: string } | { why: string };
 
-/** Of one environment. */
 const MAX_ENTRIES = 100_000;
 const MAX_BYTES = 2 * 1024 ** 3;
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
@@ -103,15 +101,14 @@ export async function changedEnvironment(
   return found.toSorted();
 }
 
-/** The folders above a file, outermost first. */
 const foldersOf = (path: string): string[] =>
   path
     .split("/")
     .slice(0, -1)
     .map((_, index, names) => names.slice(0, index + 1).join("/"));
 
-const running = new Map<string, Promise<Environment>>();
-const failed = new Map<string, { why: string; until: number }>();
+/** Running ones, and for a while those that failed. */
+const attempts = new Map<string, Promise<Environment>>();
 
 /**
  * Makes the environment, or finds the one that the same command made of the same dependency files: packages and whatever else it left as
@@ -133,26 +130,27 @@ export async function prepareEnvironment(order: EnvironmentOrder, signal: AbortS
 
 async function findOrMake(order: EnvironmentOrder, signal: AbortSignal): Promise<Environment> {
   await makeFolder(order.folder);
-  const place = join(order.folder, await identityOf(order, signal));
+  const place = join(order.folder, await identityOf(order));
   for (;;) {
     const root = await rootOf(place);
     if (root !== null) return { root };
-    const failure = failed.get(place);
-    if (failure && failure.until > Date.now()) return { why: failure.why };
-    const other = running.get(place);
+    const other = attempts.get(place);
     if (other === undefined) break;
     // It ends with the signal of whoever started it; then it is this one's turn.
-    await other.catch(() => {});
+    const ended = await other.catch(() => null);
     signal.throwIfAborted();
+    if (ended !== null && "why" in ended) return ended;
   }
   const work = make(order, place, signal);
-  running.set(place, work);
+  attempts.set(place, work);
+  let isKept = false;
   try {
     const made = await work;
-    if ("why" in made) failed.set(place, { why: made.why, until: Date.now() + RETRY_MS });
+    isKept = "why" in made;
+    if (isKept) setTimeout(() => attempts.delete(place), RETRY_MS).unref();
     return made;
   } finally {
-    running.delete(place);
+    if (!isKept) attempts.delete(place);
   }
 }
 
@@ -167,7 +165,6 @@ async function rootOf(place: string): Promise<string | null> {
   }
 }
 
-/** In the folder of an environment. */
 const FILES = "files";
 const SIZE = "bytes";
 
@@ -184,44 +181,30 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** What an environment is made of. */
-async function identityOf(order: EnvironmentOrder, signal: AbortSignal): Promise<string> {
+async function identityOf(order: EnvironmentOrder): Promise<string> {
   const { repository, command, tree, sandbox, isPrivate } = order;
   const entries = await tree.tree("merge_base");
   const files = dependencyFiles(entries.keys(), command)
     .filter((path) => !isPrivate(path))
     .toSorted()
     .map((path) => [path, entries.get(path)?.mode, entries.get(path)?.oid]);
-  const machine = [process.platform, process.arch, await toolChain(sandbox, signal)];
+  const machine = [process.platform, process.arch, toolsOf(sandbox)];
   const parts = JSON.stringify([1, repository, command, files, machine]);
   return nameOf(repository) + sha256(parts);
 }
 
-const tools = ["node", "npm", "python3", "ruby", "java", "cargo"].map((name) => `${name} --version`);
-const VERSIONS = [...tools, "go version", "true"].join("; ");
-/** How long the versions are taken for current: an operator may update them below a running server. */
-const VERSIONS_MS = 10 * 60_000;
-const versions = new Map<string, { text: string; until: number }>();
-
-/** The versions of tools in a sandbox, as they print them. */
-async function toolChain(sandbox: Sandbox, signal: AbortSignal): Promise<string> {
-  const key = JSON.stringify(sandbox);
-  const known = versions.get(key);
-  if (known && known.until > Date.now()) return known.text;
-  const run = { command: VERSIONS, limits: limitsFor(1_024), timeoutMs: 60_000 };
-  const { stdout, stderr, ended } = await runInSandbox(sandbox, run, signal);
-  if (ended !== null) throw new Error("the versions of tools in the sandbox cannot be found out");
-  const text = `${stdout}${stderr}`;
-  versions.set(key, { text, until: Date.now() + VERSIONS_MS });
-  return text;
+/** When programs of the sandbox were last installed or updated. */
+function toolsOf({ readable }: Sandbox): (string | number | undefined)[] {
+  const folders = ["/usr/bin", "/usr/local/bin", ...readable.flatMap((path) => [path, join(path, "bin")])];
+  return [process.version, ...folders.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs)];
 }
 
-/** Runs the command and keeps what it left. */
 async function make(order: EnvironmentOrder, place: string, signal: AbortSignal): Promise<Environment> {
   await sweep(order.folder);
   const temporary = join(order.folder, `.${ownTag}.${randomUUID()}`);
   try {
-    const store = await Store.create(temporary);
+    await mkdir(join(temporary, FILES), { recursive: true, mode: 0o755 });
+    const store = new Store(temporary);
     const why = await runInto(store, order, signal);
     if (why !== null) return { why };
     await store.finish();
@@ -271,9 +254,10 @@ async function runInto(store: Store, order: EnvironmentOrder, signal: AbortSigna
     },
     signal,
   );
-  const refused = proxy === null || proxy.refused.size === 0 ? "" : refusals(proxy.refused);
+  const refused = [...(proxy?.refused ?? [])].slice(0, 3).join(", ");
   const failure = failureOf(outcome);
-  if (failure !== null) return `the command of \`prove.prepare\` ${failure}${refused}`;
+  const unnamed = refused === "" ? "" : `; HUNKWISE_PROVE_REGISTRIES does not name ${line(refused)}`;
+  if (failure !== null) return `the command of \`prove.prepare\` ${failure}${unnamed}`;
   if (outcome.tooMany) tooLarge = "it leaves too many files";
   return tooLarge && `the environment is too large: ${tooLarge}`;
 }
@@ -291,29 +275,18 @@ function failureOf({ exitCode, ended, stdout, stderr }: SandboxOutcome): string 
   return `ended with ${exitCode}${last === undefined ? "" : `: ${line(last)}`}`;
 }
 
-const refusals = (refused: ReadonlySet<string>) =>
-  `; HUNKWISE_PROVE_REGISTRIES does not name ${line([...refused].slice(0, 3).join(", "))}`;
-
 /** Caches of tools: they could not write to them, and compiled files of Python hold the times of others. */
 const isCache = (path: string) => /(^|\/)(__pycache__|node_modules\/\.(cache|vite|vite-temp))\//.test(path);
 
-/**
- * An unfinished environment. The command may have taken over the sandbox, so names and targets are of any kind. No link exists before all
- * files and folders do, so nothing is ever written through one.
- */
+/** An unfinished environment with names and targets of any kind. Links are made last, so nothing is written through one. */
 class Store {
   readonly #folder: string;
   readonly #folders = new Set<string>([""]);
   readonly #links: { path: string; target: Buffer }[] = [];
   #bytes = 0;
 
-  private constructor(folder: string) {
+  constructor(folder: string) {
     this.#folder = folder;
-  }
-
-  static async create(folder: string): Promise<Store> {
-    await mkdir(join(folder, FILES), { recursive: true, mode: 0o755 });
-    return new Store(folder);
   }
 
   async take({ path, bytes, executable, isLink }: TakenFile): Promise<void> {

@@ -1,9 +1,6 @@
 /**
- * Which values of a test depend on what the repository's code does: its results, what is made of them, what it got and may have changed, and
- * what is assigned only if, or because, it ran in some way. `Names` says what a name stands for, `Flow` where values go.
- *
- * Code that runs earlier or later is not told apart, and a value that goes through a library or a container counts as a whole: so a test can
- * be taken for one that depends on the repository's code although it does not, but seldom the other way round.
+ * Which values of a test depend on what the repository's code does. `Names` resolves names, `Flow` follows values. Order in time does not
+ * count, and a value in a library or a container counts as a whole: a test seldom counts as independent of the code although it is not.
  */
 import { around, type Code, everything, type Of, rootOf, type Syntax } from "./test-code.ts";
 
@@ -12,7 +9,6 @@ export type Name = Of<"name">;
 type Function = Of<"function">;
 type Bind = Of<"bind">;
 
-/** A name in its scope. */
 export interface Meaning {
   name: string;
   /** What it stands for at some time, each with the place that says so. */
@@ -126,7 +122,6 @@ export class Names {
     return makes ? this.#in(this.root, name) : (this.#scopes.get(this.root)?.get(name) ?? null);
   }
 
-  /** The meaning of a name or of an own member. */
   meaning(code: Code): Meaning | null {
     if (code.is === "name") return this.of(code);
     return code.is === "member" ? this.ofMember(code) : null;
@@ -383,7 +378,6 @@ export class Flow {
     return kind === "own" || (kind === "library" && this.#filled.has(by.specifier));
   }
 
-  /** Whether the result of a function of the test depends on own code. */
   #hasOwnResult(code: Function): boolean {
     const body = code.children.at(-1);
     if (body?.is !== "block") return body !== undefined && this.isOwn(body);

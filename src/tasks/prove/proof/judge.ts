@@ -12,7 +12,6 @@ export type TestRuns = Readonly<Partial<Record<Revision, readonly TestEnd[]>>>;
 /** The decision. `failure` is that of the head; null if the test passes there. */
 export type Judgement = { ok: true; failure: Failure | null } | { ok: false; reason: string };
 
-/** The code that the runs can have executed. */
 export interface RanCode {
   changed: ChangedCode;
   /** Of the functions that ran, those that are changed or call a changed one: `ChangedCode.leadingTo`. */
@@ -30,11 +29,9 @@ export const revisionsOf: Readonly<Record<Claimed, readonly Revision[]>> = {
 };
 
 /**
- * Decides whether the runs of a test show what is claimed. Nothing that a model says counts here, only the runs.
- *
- * `regression`: all runs at the merge base pass, and all at the head fail in the same way, by an assertion or an uncaught error.
- * `reproduced`: all runs at the head fail in the same way, all with the suggestion pass, and the merge base does not pass.
- * `ran_right`: all runs at the head pass. In every case the runs at the head must have executed changed code.
+ * Decides whether the runs of a test show what is claimed, whatever a model says. `regression`: the merge base passes, the head fails in one
+ * way. `reproduced`: the head fails in one way, passes with the suggestion, and the merge base does not pass. `ran_right`: the head passes.
+ * The runs at the head must have executed changed code.
  */
 export function judge(claimed: Claimed, test: ProofTest, runs: TestRuns, code: RanCode): Judgement {
   const { changed } = code;
@@ -129,10 +126,7 @@ function executesChange(ends: readonly TestEnd[], changed: ChangedCode): Judgeme
   return isRun ? null : refuse("the test does not run the changed code");
 }
 
-/**
- * A test that skips what is new, or takes a default for it, passes at the merge base without running anything that the change is about. So
- * one function that is changed, or that calls a changed one, must have run on both sides. Null if it did.
- */
+/** Null if a function that is changed, or calls a changed one, ran on both sides: else a test may skip what is new. */
 function comparesNothing(
   { base = [], head = [] }: TestRuns,
   { leading }: RanCode,

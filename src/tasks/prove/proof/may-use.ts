@@ -1,20 +1,14 @@
 /**
- * What a test may use: one table of names for each language. To add a rule, add a name. What no table names is refused.
- *
- * - `true`: it, and all that is in it, may be used.
- * - a text: it may not, for this reason.
- * - a table: only its members may be used, and it may not be passed on as a whole. `()` stands for a call of it, `[]` for an item with a
- *   written key, `*` for each other member.
- * - a check: see {@link Check}.
+ * What a test may use, by name; what no table names is refused. `true`: it and all in it. A text: not, for this reason. A table: only its
+ * members, and not as a whole; `()` stands for a call, `[]` for an item with a written key, `*` for other members. A {@link Check}.
  */
 export type Use = true | string | Uses | Check;
 export interface Uses {
   [name: string]: Use;
 }
 /**
- * What a call of a name must have: `paths` arguments that lie in a temporary folder; a first argument that is not the repository's own
- * (`foreign`), and with a name of a member that is shown (`attribute`); the argument 0 (`zero`); a fixed
- * time (`date`); programs of the same language as texts (`program`).
+ * What a call must have: `paths` arguments in a temporary folder; a first argument that is not the repository's own (`foreign`), and a shown
+ * name of a member (`attribute`); the argument 0 (`zero`); a fixed time (`date`); programs of the same language as texts (`program`).
  */
 export type Check =
   | { readonly check: "paths"; readonly count: number }
@@ -26,7 +20,6 @@ export const isCheck = (use: Use): use is Check => typeof use === "object" && ty
 export interface Allowed {
   /** Names of files of tests. Such a name hides no module from the code under test, and no runner reads it as its settings. */
   path: RegExp;
-  /** Names that no line of the test declares. */
   globals: Uses;
   modules: Uses;
   /** Between the names of nested modules; null if the name of a package is its beginning. */
@@ -39,11 +32,9 @@ export interface Allowed {
   members: Uses;
 
   // The expressions below see names with the module they come from, such as `vitest.expect.toBe`; see `source` in the rules.
-  /** Calls that may fail a test. */
   asserts: RegExp;
   /** What runs or checks tests. */
   runners: RegExp;
-  /** What gives its callback a tester. */
   testing: RegExp;
 
   /** Functions that a runner runs because of their names. */

@@ -1,13 +1,7 @@
 /**
- * Refuses tests with which a model could obtain a mark for what is not so: by constants, by code that it replaces, by the text of sources,
- * by the environment, by time or chance, or by code that it does not show. The text of a test is read here and never run.
- *
- * `check` goes through the test once, from top to bottom, and then asks what its assertions depend on. Which names a test may use stands in
- * the tables of `may-use.ts`, not here. What the runs show by themselves is left to them (`judge.ts`): a test that fails whatever the code
- * does, changes files of the repository, or needs too much.
- *
- * What reading cannot refuse: code of the repository that reads its own sources for the test; a function's text through an alias that the
- * flow of values loses, its name or its number of parameters; a name built at run time for a member of a value; a subclass of an own class that overrides what it inherits.
+ * Refuses tests that could obtain a mark for what is not so: by constants, replaced code, source texts, the environment, time or chance. A
+ * test is read here and never run; `may-use.ts` has the names that it may use. Reading cannot refuse code of the repository that reads its
+ * own sources for the test, a function's text through a lost alias, a member's name that is built at run time, and overriding subclasses.
  */
 import { posix } from "node:path";
 import type { ProofTest } from "../../../core/finding.ts";
@@ -30,7 +24,6 @@ import {
 
 /** What the rules must know of the repository at the head. */
 export interface TestFacts {
-  /** Whether a key of its tree is a file. */
   isFile(path: string): boolean;
   /** Whether an import of the file `from` brings code of the repository. */
   isOwn(from: string, specifier: string): boolean;
@@ -137,7 +130,6 @@ class Rules {
     });
   }
 
-  /** @throws Refusal */
   check(): void {
     if (this.#allowed.refused?.test(this.#test.text))
       throw new Refusal("it contains an instruction to the compiler");
@@ -690,7 +682,6 @@ class Rules {
       ? !isConstantName(code.name) && this.#isOwnThing(code)
       : code.is === "other" && code.kind === "array" && code.children.some((one) => this.#isOwnFunction(one));
 
-  /** Whether a name stands where it gets its meaning. */
   #isDeclared(code: Name): boolean {
     for (let at: Code = code, up = code.parent; up; [at, up] = [up, up.parent]) {
       if (up.is === "bind") {
@@ -707,10 +698,7 @@ class Rules {
     return false;
   }
 
-  /**
-   * Where a name comes from: `vitest.expect`, `assert` for a module or for a name that no line declares, `tester` for the parameter with
-   * which a runner gives a test control of itself; null for a name of the test.
-   */
+  /** Where a name comes from, such as `vitest.expect`, or `tester` for a runner's parameter; null for a name of the test. */
   #source(root: Name): string | null {
     const meaning = this.#names.of(root);
     if (!meaning) return root.name;
@@ -853,7 +841,6 @@ const ownOf = (uses: Uses, name: string): Use | undefined =>
 
 const isWhole = (name: string): boolean => name === "*" || name === "default";
 const isBinary = (code: Code): boolean => code.is === "other" && code.kind.startsWith("binary");
-/** Texts, and lists of them. */
 const isPath = (code: Code): boolean => code.is === "text" || code.is === "other";
 const wayUp = /(?:^|[/\\])\.\.(?:$|[/\\])/;
 const wayOut = /(?:^|[/\\])\.\.(?:$|[/\\])|^[/\\]/;

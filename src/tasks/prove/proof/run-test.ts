@@ -30,7 +30,6 @@ interface TestOrder {
   environment?: string | undefined;
 }
 
-/** The variable with the runner's folder, for commands. */
 const RUNNER = "HUNKWISE_RUNNER";
 /** What the runner puts into the workspace. The names are those that Node and Python load at their start. */
 const runnerFiles = ["probe.cjs", "load.mjs", "sitecustomize.py", "run_test.py"];
@@ -41,17 +40,13 @@ const OWN_NODE = "/runner/bin";
 /** A path as an argument that no program takes for an option. */
 const argument = (path: string) => shellWord(`./${path}`);
 
-/** How a file runs as it is. */
 interface RunnableAsItIs {
   command: string;
   /** The command as people read it, without what only the sandbox has. */
   shown: string;
 }
 
-/**
- * The command line that runs a test file without anything but the repository's own files, or why there is none. Whether the program that it
- * needs is there shows when it runs: then the exit code is 127.
- */
+/** The command line that runs a test file with nothing but the repository's own files, or why there is none. */
 export function asItIs({ path, text }: ProofTest): RunnableAsItIs | { why: string } {
   const extension = extname(path);
   if (/^\.[cm]?[jt]s$/.test(extension)) {
@@ -77,11 +72,12 @@ function goCommand(path: string, text: string): RunnableAsItIs | { why: string }
   if (names.length === 0) return { why: "it has no function 'Test...'" };
   const profile = `"$${RUNNER}/report/profile"`;
   const wanted = `go test -count=1 -run '^(${names.join("|")})$'`;
-  const [test, shown] = [`${wanted} -coverprofile=${profile}`, wanted].map(
-    (line) => `${line} ${argument(dirname(path))}`,
-  ) as [string, string];
+  const folder = argument(dirname(path));
   const report = `go tool cover -func=${profile} > "$${RUNNER}/report/functions.go" 2>/dev/null`;
-  return { command: `${test}; code=$?; ${report}; exit $code`, shown };
+  return {
+    command: `${wanted} -coverprofile=${profile} ${folder}; code=$?; ${report}; exit $code`,
+    shown: `${wanted} ${folder}`,
+  };
 }
 
 /**
@@ -93,7 +89,7 @@ function goCommand(path: string, text: string): RunnableAsItIs | { why: string }
 export async function runTest(order: TestOrder, signal: AbortSignal): Promise<TestEnd> {
   // Not guessable, so that no file of the repository can be in its place.
   const folder = `.hunkwise-${randomBytes(4).toString("hex")}`;
-  const command = order.command ?? `export PATH=${OWN_NODE}:$PATH; ${commandFor(order.test)}`;
+  const command = order.command ?? commandFor(order.test);
   const placed = new Set<string>();
   const begin = performance.now();
   const outcome = await runInSandbox(
@@ -102,7 +98,7 @@ export async function runTest(order: TestOrder, signal: AbortSignal): Promise<Te
       command,
       env: environmentOf(folder, order.command === null),
       timeoutMs: order.timeoutMs,
-      limits: limitsOf(order),
+      limits: { ...order.limits, dataBytes: order.limits.dataBytes + RESERVED_BYTES },
       environment: order.environment,
       files: filesOf(order, folder, placed),
       wants: (left) => reportsIn(left, folder) ?? [],
@@ -124,15 +120,10 @@ export async function runTest(order: TestOrder, signal: AbortSignal): Promise<Te
 /** For the threads of a test runner; what they use counts against `memoryBytes` as before. */
 const RESERVED_BYTES = 16 * 1024 * 1024 * 1024;
 
-const limitsOf = ({ limits }: TestOrder): SandboxLimits => ({
-  ...limits,
-  dataBytes: limits.dataBytes + RESERVED_BYTES,
-});
-
 function commandFor(test: ProofTest): string {
   const found = asItIs(test);
   if ("why" in found) throw new AppError("usage", `'${test.path}' cannot be run: ${found.why}`);
-  return found.command;
+  return `export PATH=${OWN_NODE}:$PATH; ${found.command}`;
 }
 
 function environmentOf(folder: string, isAsItIs: boolean): Record<string, string> {
@@ -165,7 +156,6 @@ async function* filesOf(
   yield { path: sandboxPath(test.path), mode, bytes: Buffer.from(test.text, "utf8") };
 }
 
-/** In the runner's folder: what ran. Each process and thread writes one file. */
 const REPORTS = "report";
 const GO_REPORT = "functions.go";
 const MAX_REPORTS = 200;
@@ -204,7 +194,6 @@ const MAX_NAMES = 2 * 1024 * 1024;
 
 interface Place {
   folder: string;
-  /** The keys of the revision's files. */
   placed: ReadonlySet<string>;
 }
 
@@ -231,9 +220,6 @@ function executedIn({ left, tooMany, taken }: SandboxOutcome, place: Place): Exe
   return functions.length > MAX_FUNCTIONS || names > MAX_NAMES ? null : functions;
 }
 
-/**
- * @throws ZodError, SyntaxError
- */
 const functionsIn = (text: string): ExecutedFunction[] =>
   text
     .split("\n")

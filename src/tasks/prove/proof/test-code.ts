@@ -1,14 +1,10 @@
 import type { SgNode } from "../../../repo/code/languages.ts";
 
-/**
- * A test's code in the few forms that the rules know, the same for all languages: what `readers` makes of a syntax tree. Types and comments
- * are left out, because they do not run.
- */
+/** A test's code in the few forms that the rules know, the same for all languages, without types and comments. */
 export type Code = Form & {
   line: number;
   text: string;
   parent: Code | null;
-  /** All that is in it, in text order. */
   children: readonly Code[];
 };
 
@@ -67,7 +63,6 @@ export interface Syntax {
   scopes: ReadonlySet<Form["is"]>;
 }
 
-/** What a reader made, with its place in the text. */
 function placed(made: Made, node: SgNode): Code {
   const code: Code = { ...made, line: node.range().start.line + 1, text: node.text(), parent: null };
   for (const child of code.children) child.parent = code;
@@ -644,7 +639,6 @@ export const syntaxes = {
   go: { kinds: goKinds, scopes: new Set(blocks) },
 } satisfies Record<string, Syntax>;
 
-/** All code in it, itself first, in text order. */
 export function everything(code: Code): Code[] {
   const all: Code[] = [];
   const visit = (one: Code) => {

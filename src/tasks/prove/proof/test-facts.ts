@@ -30,10 +30,7 @@ export async function readTestFacts(workspace: Pick<Workspace, "tree" | "readByt
   };
 }
 
-/**
- * Whether an import brings code of the repository: a file of it, or what its packages export. A file of data, or the text of a file (`?raw`),
- * is no code.
- */
+/** Whether an import brings code of the repository. A file of data, or the text of a file (`?raw`), is no code. */
 export function ownImports(paths: Iterable<string>, packages: readonly Package[]): TestFacts["isOwn"] {
   const all = new Set(paths);
   const modules = new Modules(all, packages);

@@ -50,7 +50,6 @@ export function createAnalyzers(): Analyzer[] {
 export const hasRules = (path: string): boolean =>
   ruleGrammarOf(path) !== null || dataFormatOf(path) !== null || /(?:^|\/)\.gitattributes$/.test(path);
 
-/** Characters, for analyzers that do not read every file. Larger files are data or generated. */
 const maximumCharacters = 1_000_000;
 /** Time limit for all analyzers of one file together. */
 const millisecondsPerFile = 5_000;
@@ -60,16 +59,9 @@ interface AnalysisOptions {
   signal: AbortSignal;
   /** Fires when the analyzers' time is up: the rest is skipped, and the results so far are returned. */
   timeLimit?: AbortSignal;
-  analyzers?: readonly Analyzer[];
-  /** Called if an analyzer throws, or the time for a file is up. The review goes on without its results. */
+  analyzers: readonly Analyzer[];
+  /** Called if an analyzer throws, or the time for the file is up. The review goes on without its results. */
   onCrash?(analyzer: string, path: string, error: unknown): void;
-}
-
-interface Analysis {
-  /** Sorted by path and line. */
-  diagnostics: Diagnostic[];
-  /** Files on which not all analyzers finished, in order. */
-  unfinished: UnfinishedFile[];
 }
 
 /** A file on which not all analyzers finished. */
@@ -79,53 +71,37 @@ export interface UnfinishedFile {
   analyzers: string[];
 }
 
-/**
- * Runs the analyzers on the changed files. Diagnostics are on lines that the change added or, if it only removed, next to the removal.
- * @throws the signal's reason if the run is aborted.
- */
-export async function analyzeChange(
-  files: readonly AnalyzedFile[],
-  options: AnalysisOptions,
-): Promise<Analysis> {
-  const { signal, timeLimit, analyzers = createAnalyzers(), onCrash = () => {} } = options;
-  const all = { signal, timeLimit, analyzers, onCrash };
-  const candidates: Diagnostic[][] = [];
-  const unfinished: UnfinishedFile[] = [];
-  for (const file of files) {
-    signal.throwIfAborted();
-    const using = analyzers.filter(({ readsEvery }) => readsEvery || isReadable(file));
-    const one = await analyzeFile(file, { ...all, analyzers: using });
-    candidates.push(one.candidates);
-    const missing = analyzers.filter((each) => !using.includes(each) || one.missing.includes(each.name));
-    if (missing.length > 0) unfinished.push({ path: file.path, analyzers: missing.map(({ name }) => name) });
-  }
-  signal.throwIfAborted();
-  return { diagnostics: withoutRepetitions(candidates.flat()).sort(byPlace), unfinished };
+/** Diagnostics by line, on lines that the change added or next to a removal; and the analyzers that did not finish. */
+interface Analysis {
+  diagnostics: Diagnostic[];
+  missing: string[];
 }
 
-type AllOptions = Required<Omit<AnalysisOptions, "timeLimit">> & { timeLimit: AbortSignal | undefined };
-
-async function analyzeFile(file: AnalyzedFile, { signal, timeLimit, analyzers, onCrash }: AllOptions) {
-  const limits = [signal, timeLimit, AbortSignal.timeout(millisecondsPerFile)];
-  const limited = AbortSignal.any(limits.filter((one) => one !== undefined));
+/** @throws the signal's reason if the run is aborted */
+export async function analyzeFile(file: AnalyzedFile, options: AnalysisOptions): Promise<Analysis> {
+  const { signal, timeLimit, analyzers, onCrash } = options;
+  const limits = [signal, AbortSignal.timeout(millisecondsPerFile), ...(timeLimit ? [timeLimit] : [])];
+  const limited = AbortSignal.any(limits);
   const changed = new Set([...file.addedLines, ...seamLines(file)]);
-  const candidates: Diagnostic[][] = [];
-  const missing: string[] = [];
-  for (const analyzer of analyzers) {
+  const found: Diagnostic[][] = [];
+  const mine = analyzers.filter(({ readsEvery }) => readsEvery || isReadable(file));
+  const missing = analyzers.filter((one) => !mine.includes(one)).map(({ name }) => name);
+  for (const analyzer of mine) {
     await nextTick();
     try {
       limited.throwIfAborted();
-      candidates.push(await analyzer.analyze(file, limited));
+      found.push(await analyzer.analyze(file, limited));
       // An analyzer that stopped early returns what it has, and counts as unfinished.
       limited.throwIfAborted();
     } catch (error) {
       missing.push(analyzer.name);
       // An analyzer that was not started has not crashed.
-      if (!timeLimit?.aborted) onCrash(analyzer.name, file.path, error);
+      if (!timeLimit?.aborted) onCrash?.(analyzer.name, file.path, error);
     }
   }
-  const touching = candidates.flat().filter((one) => linesOf(one).some((line) => changed.has(line)));
-  return { candidates: touching, missing };
+  signal.throwIfAborted();
+  const touching = found.flat().filter((one) => linesOf(one).some((line) => changed.has(line)));
+  return { diagnostics: withoutRepetitions(touching).sort(byLine), missing };
 }
 
 const isReadable = (file: AnalyzedFile) => file.text.length <= maximumCharacters && !file.text.includes("\0");
@@ -136,12 +112,9 @@ function linesOf({ start_line, line }: Diagnostic): number[] {
 }
 
 /** Keeps one diagnostic of each rule on a line. */
-function withoutRepetitions(candidates: Diagnostic[]): Diagnostic[] {
-  const seen = new Map(candidates.map((one) => [JSON.stringify([one.path, one.line, one.source]), one]));
+function withoutRepetitions(found: readonly Diagnostic[]): Diagnostic[] {
+  const seen = new Map(found.map((one) => [`${one.line} ${one.source}`, one]));
   return [...seen.values()];
 }
 
-function byPlace(a: Diagnostic, b: Diagnostic): number {
-  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
-  return a.line - b.line || worstFirst(a, b);
-}
+const byLine = (a: Diagnostic, b: Diagnostic) => a.line - b.line || worstFirst(a, b);

@@ -24,7 +24,6 @@ export interface Analyzer {
   name: string;
   /** Whether it also checks changed files that are not reviewed (vendored, generated and ignored files, lock files), of any size. */
   readsEvery?: true;
-  /** Loads everything that the first file needs. */
   prepare?(): Promise<unknown>;
   analyze(file: AnalyzedFile, signal: AbortSignal): Promise<Diagnostic[]>;
 }
@@ -63,7 +62,6 @@ export function seamLines(file: AnalyzedFile): Set<number> {
 }
 
 export interface AddedLine {
-  /** 1-indexed. */
   line: number;
   /** Without its line end, even if that is `\r\n`. */
   text: string;

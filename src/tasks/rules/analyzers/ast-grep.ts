@@ -16,13 +16,9 @@ import {
 
 /** Possible matches times characters: a rule can search the whole file for each. About half a second of work. */
 const maximumUninterrupted = 10_000_000;
-/** Possible matches between two checks of the time. */
 const stride = 50;
 
-/**
- * The matches of a rule. Matching is native and cannot be interrupted, so if it could take long on a file, possible matches are tested one
- * at a time; when `signal` fires, the matches found so far are returned.
- */
+/** The matches of a rule. Native matching cannot be interrupted, so a long search tests one possible match at a time. */
 export async function* matchesOf(
   root: SgNode,
   characters: number,
@@ -42,7 +38,6 @@ export async function* matchesOf(
   }
 }
 
-/** Characters. */
 const shortestMatch = 4;
 
 /** Whether the rule searches beyond the neighbours of a node, which only `stopBy` allows. */
@@ -51,10 +46,7 @@ const searches = (config: NapiConfig) => JSON.stringify(config).includes('"stopB
 /** Only a match has its metavariables, and only a search returns a match: it begins with the node itself. */
 const matchAt = (node: SgNode, config: NapiConfig) => (node.matches(config) ? node.find(config) : null);
 
-/**
- * The rule without its conditions about other nodes: it matches everything that the rule matches and more, and needs one walk over the
- * tree.
- */
+/** The rule without its conditions about other nodes: it matches no less, and needs one walk over the tree. */
 function shapeOf({ rule, constraints }: NapiConfig): NapiConfig {
   const shape = shapeOfRule(rule as AstRule) ?? { regex: "" };
   const text = JSON.stringify(shape);
@@ -81,10 +73,7 @@ function shapeOfRule(rule: AstRule): AstRule | null {
 
 const rulesOf = (rule: AstRule, key: string) => (rule[key] ?? []) as readonly AstRule[];
 
-/**
- * Checks whether a node is inside, or contains, code that the parser could not read: there, the tree is a guess. The tree is searched once
- * for all nodes.
- */
+/** Checks whether a node is in, or contains, code that the parser could not read. The tree is searched once for all nodes. */
 export function createGuessCheck(root: SgNode): (node: SgNode) => boolean {
   const errors = outermost(root.findAll({ rule: { kind: "ERROR" } }).map(spanOf));
   return (node) => {
@@ -142,27 +131,32 @@ async function diagnosticsIn(
   signal: AbortSignal,
 ): Promise<Diagnostic[]> {
   const rows = file.text.split("\n");
-  const source: Source = { file, rows, isGuess: createGuessCheck(root), isMeant: createMeantCheck(rows) };
-  const candidates: Diagnostic[] = [];
+  const source: Source = {
+    file,
+    rows,
+    isGuess: createGuessCheck(root),
+    isSuppressed: createSuppressionCheck(rows),
+  };
+  const found: Diagnostic[] = [];
   for (const rule of rules) {
     try {
       for await (const match of matchesOf(root, file.text.length, rule, signal)) {
-        const candidate = toDiagnostic(source, rule, match);
-        if (candidate) candidates.push(candidate);
+        const diagnostic = toDiagnostic(source, rule, match);
+        if (diagnostic) found.push(diagnostic);
       }
     } catch (error) {
       throw refused(rule, error);
     }
     if (signal.aborted) break;
   }
-  return candidates;
+  return found;
 }
 
 interface Source {
   file: AnalyzedFile;
   rows: readonly string[];
   isGuess(node: SgNode): boolean;
-  isMeant(line: number): boolean;
+  isSuppressed(line: number): boolean;
 }
 
 function appliesTo(rule: RuleFile, file: AnalyzedFile): boolean {
@@ -174,15 +168,14 @@ function appliesTo(rule: RuleFile, file: AnalyzedFile): boolean {
 const suppression =
   /\b(?:noqa|nolint|NOSONAR|noinspection|eslint-disable|biome-ignore|oxlint-disable)\b|\bpylint:\s*disable/;
 
-/**
- * Null if the anchor contains no added line, if a person has marked the line as intended, or if the parser did not understand the code
- * around it.
- */
+/** Null without an added line, on a line that is marked as intended, and where the parser did not understand the code. */
 function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic | null {
-  const { file, isGuess, isMeant } = source;
+  const { file, isGuess, isSuppressed } = source;
   const anchor = (rule.anchor && match.getMatch(rule.anchor)) || match;
-  const line = firstLine(anchor, (one) => file.addedLines.has(one));
-  if (line === undefined || isGuess(match) || (rule.category !== "security" && isMeant(line))) return null;
+  const { start, end } = anchor.range();
+  const line = firstOf(start.line + 1, end.line + 1, (one) => file.addedLines.has(one));
+  if (line === undefined || isGuess(match) || (rule.category !== "security" && isSuppressed(line)))
+    return null;
   const { fix } = rule;
   const replacement =
     fix === undefined ? null : fillIn(fix, (variable) => variableText(match, variable, file.text));
@@ -201,7 +194,7 @@ function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic
 }
 
 /** Whether such a comment is on a line or the line above. Each line is read once. */
-export function createMeantCheck(rows: readonly string[]): (line: number) => boolean {
+export function createSuppressionCheck(rows: readonly string[]): (line: number) => boolean {
   const known = new Map<number, boolean>();
   const isComment = (line: number) => {
     const answer = known.get(line) ?? suppression.test(rows[line - 1] ?? "");
@@ -209,12 +202,6 @@ export function createMeantCheck(rows: readonly string[]): (line: number) => boo
     return answer;
   };
   return (line) => isComment(line) || isComment(line - 1);
-}
-
-/** The first line of a node for which `holds` is true. */
-function firstLine(node: SgNode, holds: (line: number) => boolean): number | undefined {
-  const { start, end } = node.range();
-  return firstOf(start.line + 1, end.line + 1, holds);
 }
 
 function firstOf(first: number, last: number, holds: (line: number) => boolean): number | undefined {
@@ -251,7 +238,6 @@ const metavariable = /\$(?:\$\$)?[A-Z][A-Z0-9_]*/g;
 /** The metavariables that a text of a rule names, with their signs. */
 export const variablesIn = (text: string): string[] => text.match(metavariable) ?? [];
 
-/** Replaces the metavariables of a rule's text. */
 export const fillIn = (text: string, textOf: (variable: string) => string): string =>
   text.replaceAll(metavariable, textOf);
 

@@ -28,8 +28,8 @@ export function createBrokenDataAnalyzer(): Analyzer {
       const wasBroken = before !== null && (await firstError(format, file.path, before)) !== null;
       const line = wasBroken ? error.line : lineOfChange(file, error.line);
       const source = `broken-data/${format.toLowerCase()}`;
-      const told = { line, title: `The file is not valid ${format}`, category: "data", source } as const;
-      return file.addedLines.has(line) || !wasBroken ? [brokenFile(file, told, error)] : [];
+      const named = { line, title: `The file is not valid ${format}`, category: "data", source } as const;
+      return file.addedLines.has(line) || !wasBroken ? [brokenFile(file, named, error)] : [];
     },
   };
 }
@@ -40,15 +40,14 @@ function lineOfChange(file: AnalyzedFile, line: number): number {
   return changed.findLast((one) => one <= line) ?? changed[0] ?? line;
 }
 
-/** A finding at a changed line, about a parser's error. */
 function brokenFile(
   file: AnalyzedFile,
-  { line, ...told }: Pick<Diagnostic, "line" | "title" | "category" | "source">,
+  { line, ...named }: Pick<Diagnostic, "line" | "title" | "category" | "source">,
   error: Pick<DataError, "line" | "message">,
 ): Diagnostic {
   const place = line === error.line ? "here" : `on line ${error.line}, because of what changed here`;
   const body = `Parsing fails ${place}: ${error.message}. Programs that read this file will reject all of it.`;
-  return { ...told, path: file.path, line, severity: "high", body };
+  return { ...named, path: file.path, line, severity: "high", body };
 }
 
 /** The languages whose parser was wrong about at most one in 2,000 real changes: the table is in docs/analyzers.md. */
@@ -59,10 +58,7 @@ const tags = /<\/[A-Za-z>]|\/>/;
 const languageOf = (dialect: string, text: string) =>
   dialect === "JavaScript" && tags.test(text) ? "jsx" : dialect.toLowerCase();
 
-/**
- * Finds code that its parser read before the change and does not read after it: the first analyzer in languages whose parser is as good as
- * the compiler, the second in the others, where a model judges.
- */
+/** Finds code that no longer parses: for certain in languages with a proven parser, else for a model to judge. */
 export const createBrokenCodeAnalyzers = (): Analyzer[] => [
   brokenCode("broken-code", (language) => proven.has(language)),
   brokenCode("parse-errors", (language) => !proven.has(language)),
@@ -83,23 +79,19 @@ function brokenCode(name: string, isMine: (language: string) => boolean): Analyz
       const before = fault === null ? null : baseText(file);
       if (fault === null || !before?.trim()) return [];
       const wasSound = (await parseText(path, before))?.tree?.isSound() === true;
-      const told = { line: lineOfChange(file, fault), source: `${name}/${language}` };
+      const named = { line: lineOfChange(file, fault), source: `${name}/${language}` };
       return wasSound
-        ? [brokenFile(file, { ...told, title, category: "correctness" }, { line: fault, message })]
+        ? [brokenFile(file, { ...named, title, category: "correctness" }, { line: fault, message })]
         : [];
     },
   };
 }
 
-/** Entries that a finding names. */
 const mostListed = 20;
 
-/**
- * The one finding about a lock file. No text of the file can act in it.
- *
- * @param faults at least one
- */
-export function lockDiagnostic(file: AnalyzedFile, faults: readonly LockFault[]): Diagnostic {
+/** The one finding about a lock file; none without faults. No text of the file can act in it. */
+export function lockDiagnostics(file: AnalyzedFile, faults: readonly LockFault[]): Diagnostic[] {
+  if (faults.length === 0) return [];
   const entries = new Set(faults.map(({ entry }) => entry)).size;
   const isOne = entries === 1;
   const listed = faults
@@ -107,7 +99,7 @@ export function lockDiagnostic(file: AnalyzedFile, faults: readonly LockFault[])
     .map(({ entry, text, line }) => `- line ${line}: \`${entry}\` ${text}`);
   const more = faults.length > mostListed ? [`- and ${faults.length - mostListed} more`] : [];
   const first = Math.min(...faults.slice(0, mostListed).map(({ line }) => line));
-  return {
+  const found: Diagnostic = {
     path: file.path,
     // A fault that a removal causes is reported beside the removal.
     line: lineOfChange(file, first),
@@ -121,4 +113,5 @@ export function lockDiagnostic(file: AnalyzedFile, faults: readonly LockFault[])
       "Write the lock file again with the package manager, from the lock file of the base branch. If the change is intended, say so here.",
     ].join("\n\n"),
   };
+  return [found];
 }

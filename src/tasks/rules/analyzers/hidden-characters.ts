@@ -4,7 +4,7 @@ import type { Severity } from "../../../core/finding.ts";
 import { withoutSecrets } from "../../../core/secrets/redact.ts";
 import { escapeInvisible } from "../../../core/text/escape-invisible.ts";
 import { fence } from "../../../core/text/fence.ts";
-import { extensionOf, grammarOf, loadAstGrep, type SgNode } from "../../../repo/code/languages.ts";
+import { grammarOf, loadAstGrep, type SgNode } from "../../../repo/code/languages.ts";
 import { isNestedTooDeep, parseText } from "../../../repo/code/parse.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
 import { extentOf, firstIndex } from "../../../repo/code/tree.ts";
@@ -16,15 +16,231 @@ import {
   type Diagnostic,
   lineEnds,
 } from "./analyzer.ts";
-import {
-  askedIn,
-  hiddenIn,
-  type LineContext,
-  type MixedWord,
-  type TextKind,
-  type HiddenKind as WithinLine,
-  withoutUnseen,
-} from "./hidden-in-line.ts";
+
+/** Letters that look like a Latin one in every font (https://www.unicode.org/Public/security/latest/confusables.txt). */
+const latinOf = new Map([
+  // Cyrillic small letters, then capitals.
+  ...paired(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u04cf",
+    "aeopcyxijshdqwl",
+  ),
+  ...paired(
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0406\u0408\u0405\u04c0",
+    "ABEKMHOPCTYXIJSI",
+  ),
+  // Greek, and one Armenian letter.
+  ...paired(
+    "\u03bf\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u0585",
+    "oABEZHIKMNOPTYXo",
+  ),
+]);
+
+function paired(letters: string, latin: string): [letter: string, latin: string][] {
+  return [...letters].map((letter, at) => [letter, latin.charAt(at)]);
+}
+
+const word = /[\p{L}\p{N}\p{M}_$]+/gu;
+const foreignWord = /(?<![\p{L}\p{N}_$])[\p{Script=Cyrillic}\p{Script=Greek}]{3}/u;
+const bentAbbreviation = /^[A-Z\d]{2,}[^\w$]{1,3}$/;
+
+interface MixedWord {
+  /** Its index in the line. */
+  at: number;
+  word: string;
+  looksLike: string;
+}
+
+/** Words of Latin letters and look-alikes alone. An abbreviation with an ending in a language of the line is none. */
+function mixedWords(line: string): MixedWord[] {
+  let isForeign: boolean | undefined;
+  return [...line.matchAll(word)].flatMap(({ 0: found, index: at }) => {
+    if (!/[A-Za-z]/.test(found)) return [];
+    const others = found.match(/[^\w$]/gu) ?? [];
+    if (others.length === 0 || !others.every((letter) => latinOf.has(letter))) return [];
+    if (bentAbbreviation.test(found)) isForeign ??= foreignWord.test(line);
+    if (bentAbbreviation.test(found) && isForeign) return [];
+    const looksLike = found.replace(/[^\w$]/gu, (letter) => latinOf.get(letter) ?? letter);
+    return [{ at, word: found, looksLike }];
+  });
+}
+
+/** The ways in which a line can differ from how it looks. */
+type HiddenKind = "bidirectional" | "terminal" | "invisible" | "look-alikes" | "line-ends";
+
+/** The kind of text at an index of a program. "comment" is only a comment that ends with its line; "text" is between tags. */
+type TextKind = "code" | "comment" | "block comment" | "string" | "text";
+
+/** What decides which characters are ordinary in a line. */
+interface LineContext {
+  /** Text that is written for people: prose or, in strings of a program, translations. */
+  isText: boolean;
+  /** Tests hold odd characters as data. */
+  isTest: boolean;
+  /** Neither code nor configuration: carriage returns and separators of lines hide nothing there. */
+  isData: boolean;
+  kindAt?: (index: number) => TextKind;
+}
+
+/** `code` forms names; a `literal` is a string or a comment, or any part of what no parser reads; `data` is what a test is about. */
+type Place = "code" | "literal" | "text" | "data";
+
+function placeOf(index: number, { isText, isTest, kindAt }: LineContext): Place {
+  const kind = kindAt?.(index) ?? "string";
+  if (kind === "code") return "code";
+  const isComment = kind === "comment" || kind === "block comment";
+  if (isTest) return isComment ? "text" : "data";
+  return (isText && !isComment) || kind === "text" ? "text" : "literal";
+}
+
+/** Characters without ink: ignorable, format and control characters, separators; and U+2800, which no property tells. */
+const unseen = /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]--[\t\n\f]]/gv;
+
+/** A text without characters that have no ink. */
+export const withoutUnseen = (text: string): string => text.replace(unseen, "");
+
+/** Characters that end a line, and with it a comment, for the compilers of some languages, and not for viewers. */
+const lineEnd = /[\r\x85\u2028\u2029]/;
+
+const emoji =
+  "(?:\\u{1F3F4}[\\u{E0030}-\\u{E0039}\\u{E0061}-\\u{E007A}]{3,6}\\u{E007F}|(?=\\p{Emoji})\\p{RGI_Emoji}|\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|[\\uFE0E\\uFE0F])?)";
+/** Letters without capitals, and of Adlam, and their marks: they need joiners, or have no spaces. Not those of Chinese, Japanese and Korean. */
+const joined =
+  "[[\\p{Lo}\\p{M}\\p{sc=Adlm}]--[\\p{DI}\\p{Ideographic}\\p{scx=Latn}\\p{sc=Zinh}\\p{sc=Hang}\\p{sc=Hira}\\p{sc=Kana}]]";
+const formatted = "[[\\p{Lo}\\p{N}]--\\p{ASCII}]";
+const format = "[[\\p{Cf}--\\p{DI}]--[\\uFFF9-\\uFFFB]]";
+const jamo = "[[\\u1100-\\u11ff\\ua960-\\ua97f\\ud7b0-\\ud7ff]--\\p{DI}]";
+
+/** Text in which such characters are needed. */
+const needed = new RegExp(
+  [
+    `${emoji}(?:\\u200D${emoji})*`,
+    // A selector chooses a form of a symbol, a Chinese character or a Mongolian letter.
+    "(?<=[[\\p{S}\\p{P}]--\\p{ASCII}])[\\uFE00-\\uFE0F]|(?<=\\p{Ideographic})\\p{VS}|(?<=\\p{sc=Mong})[\\u180B-\\u180F]",
+    `(?<=${joined})[\\u200B-\\u200D]|[\\u200B-\\u200D](?=${joined})`,
+    // It keeps the order of points.
+    "(?<=\\p{sc=Hebr})\\u034F",
+    // It keeps a name from being a mention.
+    "(?<=[@#])\\u200B",
+    // Old Hangul syllables without a first consonant or a vowel.
+    `(?<=${jamo})[\\u115F\\u1160]|[\\u115F\\u1160](?=${jamo})`,
+    // Format characters with ink beside what they format, such as the Arabic sign of a year.
+    `(?<=${formatted})${format}|${format}(?=${formatted})`,
+    "(?<!\\u2800)\\u2800*[\\u2801-\\u28FF][\\u2800-\\u28FF]*",
+  ].join("|"),
+  "gv",
+);
+
+/** Ordinary in text: ignorable letters and marks, joiners, breaks, directions, signs of formulas, wrongly decoded C1. */
+const ordinaryInText =
+  /[[[\p{L}\p{M}]--\p{VS}]\p{Join_Control}\p{Bidi_Control}\p{Zl}\p{Zp}\x80-\x9f\xad\u200b\u2060-\u2064\u2800\ufeff]/v;
+/** This many may encode a text. */
+const run = /\p{DI}{8}/v;
+
+/**
+ * ESC and the C1 controls that begin a sequence, with which a terminal erases, moves or disguises what it has shown (ECMA-48). Wrongly decoded
+ * text has these controls behind others, except CSI, which needs no end.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const terminal = /[\x1b\x9b]|(?<![\x80-\xff\u20ac])[\x90\x98\x9d-\x9f]|\x9d(?=\d{1,4};)/y;
+const bidirectional = /\p{Bidi_Control}/u;
+const splitWord = /[\w$]\p{Bidi_Control}+[\w$]/u;
+const tag = /[\u{e0000}-\u{e007f}]/u;
+
+/** Letters of scripts that are written from right to left. */
+const rightToLeft =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+const stretch =
+  /[\u202a\u202b\u202d\u202e]([^\u202a-\u202e\u2066-\u2069]*)\u202c?|[\u2066-\u2068]([^\u202a-\u202e\u2066-\u2069]*)\u2069?/g;
+const override = /^[\u202d\u202e]/;
+const closed = /[\u202c\u2069]$/;
+const codeSign = /["'`;{}()<>=*/#\\]/;
+
+/** The indices of a line about which {@link hiddenIn} asks, in order. */
+function askedIn(line: string): number[] {
+  const characters = [...line.matchAll(unseen)].flatMap(({ 0: character, index }) =>
+    index > 0 && lineEnd.test(character) ? [index - 1, index] : [index],
+  );
+  return [...characters, ...mixedWords(line).map(({ at }) => at)].sort((a, b) => a - b);
+}
+
+interface Hidden {
+  kind: HiddenKind;
+  at: number;
+  word?: MixedWord;
+}
+
+/**
+ * The hidden features of a line, the first of each kind. Linear in its length.
+ *
+ * @param start the line's index in the file
+ */
+export function hiddenIn(line: string, context: LineContext, start = 0): Hidden[] {
+  const placeAt = (at: number) => placeOf(start + at, context);
+  const found = new Map<HiddenKind, Hidden>();
+  const reorders = reordered(line, placeAt);
+  if (reorders >= 0) found.set("bidirectional", { kind: "bidirectional", at: reorders });
+  const kindOf = kindsIn(line, context, start, reorders >= 0);
+  for (const { 0: character, index: at } of line.matchAll(unseen)) {
+    const kind = kindOf(character, at);
+    if (kind && !found.has(kind)) found.set(kind, { kind, at });
+  }
+  const word = mixedWords(line).find(({ at }) => ["code", "literal"].includes(placeAt(at)));
+  return [...found.values(), ...(word ? [{ kind: "look-alikes" as const, at: word.at, word }] : [])];
+}
+
+/** Whether a character that ends a line for some programs ends code or a comment at this index. */
+const endsCode = (index: number, { isData, kindAt }: LineContext): boolean =>
+  !isData &&
+  (kindAt === undefined ||
+    kindAt(index) === "code" ||
+    [index - 1, index].some((at) => kindAt(at) === "comment"));
+
+/** Returns what a character without ink is at its index; null if it is ordinary there. */
+function kindsIn(line: string, context: LineContext, start: number, isReordered: boolean) {
+  const others = line.replace(needed, (text) => " ".repeat(text.length));
+  const long = others.search(run);
+  const isRightToLeft = rightToLeft.test(line) && !splitWord.test(line);
+  const isOrdinary = (character: string, at: number, place: Place) => {
+    if (place === "code" || at === long || (lineEnd.test(character) && endsCode(start + at, context)))
+      return false;
+    if (others[at] === " " || (isRightToLeft && bidirectional.test(character))) return true;
+    return place === "data" ? !tag.test(character) : place === "text" && ordinaryInText.test(character);
+  };
+  return (character: string, at: number): "terminal" | "invisible" | "line-ends" | null => {
+    const isExpected = context.isTest || context.isData;
+    if (character === "\r") return isExpected && !endsCode(start + at, context) ? null : "line-ends";
+    const place = placeOf(start + at, context);
+    terminal.lastIndex = at;
+    if (terminal.test(line)) return place === "data" ? null : "terminal";
+    // The finding about another order names it.
+    if (isReordered && bidirectional.test(character)) return null;
+    return isOrdinary(character, at, place) ? null : "invisible";
+  };
+}
+
+/**
+ * The index of control characters that suspiciously change the display order of a line; -1 if there are none. In text, a stretch is ordinary
+ * if it ends within the text; an override also needs a right-to-left language on the line. In a literal, a stretch is ordinary if it ends, has
+ * no code and no override, and either consists of words of such a language or is surrounded by them.
+ */
+function reordered(line: string, placeAt: (at: number) => Place): number {
+  // "x" for strings and comments with words of a right-to-left language outside of the stretches.
+  const around = line
+    .replace(stretch, (whole) => " ".repeat(whole.length))
+    .replace(/[^"'`]+/g, (part) => (rightToLeft.test(part) ? "x" : " ").repeat(part.length));
+  for (const { 0: whole, 1: embedded, 2: isolated, index } of line.matchAll(stretch)) {
+    const inner = embedded ?? isolated ?? "";
+    const place = placeAt(index);
+    const isText = place === "text";
+    const isForeign = rightToLeft.test(inner) && !/\p{Script=Latin}/u.test(inner);
+    const isOfWords = isText || (!codeSign.test(inner) && (isForeign || around[index] === "x"));
+    const ends = closed.test(whole) || (isText && placeAt(index + whole.length) === "text");
+    const mayOverride = isText && rightToLeft.test(line);
+    if (place === "code" || !isOfWords || !ends || (override.test(whole) && !mayOverride)) return index;
+  }
+  return -1;
+}
 
 const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|html?|tex|org)$/i;
 const translated = /\.(?:po|pot|xlf|xliff|arb|strings|resx|ftl|srt|vtt|csv|tsv)$/i;
@@ -33,6 +249,9 @@ const byLanguage =
   /(?:^|\/)(?:_?locales?|i18n|l10n|lang|translations?)\/.*\.(?:json|ya?ml|properties|toml|xml|ini)$|\/values-[\w-]+\/[^/]*\.xml$/i;
 /** Recordings of terminals, and snapshots of what a program wrote to one. */
 const recorded = /\.(?:cast|ans|ansi|snap)$/i;
+
+/** Data of programs that may have carriage returns. */
+const data = /\.(?:json|jsonl|geojson|xml|svg|plist|ics|vcf|eml|rtf|pdf|e?ps|log|diff|patch|dat|lock)$/i;
 
 /** Each takes some queries of the tree, which last microseconds; a larger tree takes too much memory. */
 const mostInTree = 10_000;
@@ -108,178 +327,9 @@ function kindOf(node: SgNode, text: string, from: number): TextKind | undefined 
   return literal.test(kind) ? "string" : undefined;
 }
 
-/** The characters that end a line in a language, besides a line feed. */
-interface LineTerminators {
-  /** The characters, for a regular expression class. */
-  characters: string;
-  /** The start of a comment that ends with its line. */
-  comment: RegExp;
-  /** Whether a text may contain these characters outside of comments and strings: then only the end of a comment is suspicious. */
-  isData: boolean;
-}
-
-const slashes = /\/\//y;
-const hash = /#/y;
-
-/**
- * Only languages whose definition or compiler says so; all of them treat a line feed, with or without a carriage return before it, as one
- * line end. In Go, Rust, Ruby and shells nothing else but a line feed ends a line.
- *
- * - ECMAScript, and TypeScript's scanner: ECMA-262, 12.3 "Line Terminators". Since ES2019 strings may hold U+2028 and U+2029.
- * - C#: ECMA-334, 6.3.2 "Line terminators".
- * - Java: JLS 3.4. Kotlin: language specification 1.2.1, `NL`. Swift: reference, "Lexical structure", `line-break`. Dart:
- *   specification, `NEWLINE`.
- * - Python: language reference 2.1.2 "Physical lines".
- * - PHP: `NEWLINE` of Zend's scanner.
- * - C, C++: left to the implementation. Clang: `isVerticalWhitespace`, which ends its line comments.
- * - YAML: 1.2, 5.4 "Line Break Characters", has the carriage return; 1.1 and the libraries that follow libyaml have the others too.
- */
-const languages: readonly (LineTerminators & { extensions: string })[] = [
-  {
-    extensions: "js jsx mjs cjs ts mts cts tsx vue svelte",
-    characters: "\\r\\u2028\\u2029",
-    comment: slashes,
-    isData: false,
-  },
-  { extensions: "cs csx", characters: "\\r\\x85\\u2028\\u2029", comment: slashes, isData: false },
-  {
-    extensions: "java kt kts swift dart c h cc cpp cxx hh hpp hxx ipp m mm cu",
-    characters: "\\r",
-    comment: slashes,
-    isData: false,
-  },
-  { extensions: "py pyi", characters: "\\r", comment: hash, isData: false },
-  // `#[` begins an attribute.
-  { extensions: "php", characters: "\\r", comment: /\/\/|#(?!\[)/y, isData: false },
-  { extensions: "yml yaml", characters: "\\r\\x85\\u2028\\u2029", comment: /(?<!\S)#/y, isData: true },
-];
-
-/** In other languages, only a line feed ends a line. */
-const others: LineTerminators = { characters: "", comment: /(?!)/y, isData: false };
-
-function lineTerminatorsOf(path: string): LineTerminators {
-  const extension = extensionOf(path);
-  return languages.find(({ extensions }) => extensions.split(" ").includes(extension)) ?? others;
-}
-
-/** Data of programs that may have carriage returns. */
-const data = /\.(?:json|jsonl|geojson|xml|svg|plist|ics|vcf|eml|rtf|pdf|e?ps|log|diff|patch|dat|lock)$/i;
-
-/** Whether a file is code, in which no editor writes a lone carriage return. A terminal shows only what follows one. */
-const isOfCode = (path: string) =>
-  !isTestFile(path) && ![prose, translated, byLanguage, recorded, data].some((kind) => kind.test(path));
-
-/** A character that ends a line for a compiler, but not for a reader. */
-interface HiddenLineEnd {
-  /** What it ends: a comment, so the rest of the line is code that runs, or a line of code. */
-  ends: "comment" | "code";
-  line: number;
-  /** Its index in the line. */
-  at: number;
-}
-
-/** A line end with the blanks after it. */
-interface LineEnd extends Omit<HiddenLineEnd, "ends"> {
-  text: string;
-  /** Index in the line of the text after it. */
-  next: number;
-  /** Index in the file's text. */
-  place: number;
-}
-
-/**
- * Finds where a comment or code ends in the middle of one of these lines, at most once per line. Strings and comments of several lines may
- * contain these characters, except a carriage return in code. Other texts without line feeds come from an old Macintosh.
- */
-export async function hiddenLineEnds(
-  file: Pick<AnalyzedFile, "path" | "text">,
-  lines: readonly AddedLine[],
-): Promise<HiddenLineEnd[]> {
-  const terminators = lineTerminatorsOf(file.path);
-  const isCode = isOfCode(file.path);
-  const candidates = await lineEndsIn(file.text, lines, terminators.characters, isCode);
-  const places = candidates.flatMap(({ place }) => [place - 1, place]);
-  const placeAt = places.length > 0 && terminators !== others ? await kindsOfText(file, places) : null;
-  const found = new Map<number, HiddenLineEnd>();
-  const comments = new Map<number, number>();
-  for (const one of candidates) {
-    if (found.has(one.line)) continue;
-    const comment = comments.get(one.line) ?? (placeAt ? -1 : commentIn(one.text, terminators.comment));
-    comments.set(one.line, comment);
-    const told = placeAt ? endedAt(one, placeAt, terminators) : endedInLine(one, comment, terminators);
-    const ends = told ?? (isCode && one.text[one.at] === "\r" ? "code" : undefined);
-    if (ends !== undefined) found.set(one.line, { ends, line: one.line, at: one.at });
-  }
-  return [...found.values()];
-}
-
-/** No line feed except at its end, and several lines. */
-const isOldMac = (text: string) => !/\n./s.test(text) && text.split("\r", 4).length > 3;
-
-/** Line ends between two things in a line, in order. Linear in the length of the lines. */
-async function lineEndsIn(text: string, lines: readonly AddedLine[], known: string, isCode: boolean) {
-  const characters = isCode ? `\\r${known}` : isOldMac(text) ? known.replace("\\r", "") : known;
-  if (characters === "") return [];
-  const pattern = new RegExp(`[${characters}][\\s\\x85]*`, "g");
-  const ends = lineEnds(text);
-  return await flatMapWithPauses(lines, ({ line, text: row }) => {
-    const start = line === 1 ? 0 : (ends[line - 2] ?? 0) + 1;
-    const first = row.search(/[^\s\x85]/);
-    const found: LineEnd[] = [];
-    for (const { 0: run, index: at } of row.matchAll(pattern)) {
-      const next = at + run.length;
-      if (at <= first || first < 0 || (next === row.length && !/\r[^\r]/.test(run))) continue;
-      found.push({ line, text: row, at, next, place: start + at });
-      // One finding for a line is enough.
-      if (isCode && run.startsWith("\r")) break;
-    }
-    return found;
-  });
-}
-
-function endedAt(
-  { text, next, place }: LineEnd,
-  placeAt: (index: number) => TextKind,
-  { comment, isData }: LineTerminators,
-): HiddenLineEnd["ends"] | undefined {
-  const kind = placeAt(place);
-  if (kind !== "code" && kind !== "comment") return undefined;
-  const isComment = kind === "comment" || placeAt(place - 1) === "comment";
-  if (!isComment) return isData ? undefined : "code";
-  return beginsAt(comment, text, next) ? undefined : "comment";
-}
-
-/** Without a syntax tree: only the end of a comment can be detected, from the line itself. */
-function endedInLine(
-  { text, at, next }: LineEnd,
-  start: number,
-  { comment }: LineTerminators,
-): "comment" | undefined {
-  return start >= 0 && start < at && !beginsAt(comment, text, next) ? "comment" : undefined;
-}
-
-function beginsAt(pattern: RegExp, text: string, index: number): boolean {
-  pattern.lastIndex = index;
-  return pattern.test(text);
-}
-
-/** The index of the first comment of a line that ends with it; -1 if there is none. */
-function commentIn(line: string, comment: RegExp): number {
-  for (let at = 0; at < line.length; at++) {
-    if (beginsAt(comment, line, at)) return at;
-    const sign = line.charAt(at);
-    if (!"\"'`".includes(sign)) continue;
-    for (at += 1; at < line.length && line.charAt(at) !== sign; at++) if (line.charAt(at) === "\\") at += 1;
-  }
-  return -1;
-}
-
-type HiddenKind = WithinLine | "comment-ends" | "line-ends";
-
 interface Wording {
   severity: Severity;
   title: string;
-  /** The effect, and what to do instead. */
   body: string;
 }
 
@@ -297,22 +347,17 @@ const wordings: Record<HiddenKind, Wording> = {
   invisible: {
     severity: "high",
     title: "The line contains characters that no one can see",
-    body: "Programs and language models read them, and people do not: two different names or values look the same, an invisible letter can be a name, and zero-width characters, variation selectors and tag characters can hide any text. Remove them, or write them as escapes if a program needs them.",
+    body: "Programs and language models read them, and people do not: two different names or values look the same, an invisible letter can be a name, a separator of lines can end a comment, and zero-width characters, variation selectors and tag characters can hide any text. Remove them, or write them as escapes if a program needs them.",
   },
   "look-alikes": {
     severity: "medium",
     title: "A word mixes Latin letters with look-alikes of another script",
     body: "The letters listed below look like Latin letters but are not, so this is a different name from the one that it seems to be. Retype the word in Latin letters.",
   },
-  "comment-ends": {
-    severity: "high",
-    title: "A hidden line end lets code follow a comment",
-    body: "The character shown below ends the comment, but viewers show the code after it as a part of the comment. That code runs. Put it on its own line, or remove it.",
-  },
   "line-ends": {
-    severity: "medium",
-    title: "A hidden character ends a line of code",
-    body: "Some programs end the line at the character shown below, and others do not: a statement may end there, for example after `return`, and a terminal shows only what follows a carriage return. Use a line feed.",
+    severity: "high",
+    title: "A hidden character ends a line of code or a comment",
+    body: "Some programs end the line at the carriage return shown below, and others do not: what follows a comment may run as code, and a terminal shows only what follows the character. Use a line feed, or remove it.",
   },
 };
 
@@ -336,21 +381,14 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
   return {
     name: "hidden-characters",
     async analyze(file) {
-      const lines = addedLinesOf(file);
-      const ends = new Map((await hiddenLineEnds(file, lines)).map((one) => [one.line, one]));
-      const found: FoundLine[] = lines.flatMap(({ line, text }) => {
-        const end = ends.get(line);
-        return end
-          ? [{ kind: end.ends === "comment" ? "comment-ends" : "line-ends", line, text, at: end.at }]
-          : [];
-      });
-      const pieces = await piecesOf(file, lines, (line) => ends.has(line));
+      const pieces = await piecesOf(file, addedLinesOf(file));
       const asked: number[] = [];
       for (const { text, start } of pieces) {
         asked.push(...askedIn(text).map((at) => start + at));
         await nextTick();
       }
       const context = await contextOf(file, asked);
+      const found: FoundLine[] = [];
       for (const { line, text, start } of asked.length > 0 ? pieces : []) {
         found.push(...hiddenIn(text, context, start).map((one) => ({ line, text, ...one })));
         await nextTick();
@@ -369,16 +407,12 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
 /** A long line is read in pieces, which each end before a character of ASCII. */
 const piece = /.{1,8000}(?=[ -~]|$)|.{1,8000}/gsv;
 
-/** The lines that are not plain, without a byte order mark, and without line ends where these are already reported. */
-async function piecesOf(
-  { text: whole }: AnalyzedFile,
-  lines: readonly AddedLine[],
-  isEnded: (line: number) => boolean,
-) {
+/** The lines that are not plain, without a byte order mark and without the carriage returns at both ends, which hide nothing. */
+async function piecesOf({ text: whole }: AnalyzedFile, lines: readonly AddedLine[]) {
   const starts = [0, ...lineEnds(whole).map((end) => end + 1)];
   return await flatMapWithPauses(lines, ({ line, text }) => {
     if (!/[^\t\f -~]/.test(text)) return [];
-    const rest = isEnded(line) ? text.replace(/[\x85\u2028\u2029]/g, " ") : text;
+    const rest = text.replace(/(?<!\r)\r+$/, "").replace(/^\r+/, (run) => " ".repeat(run.length));
     const read = line === 1 ? rest.replace(/^\ufeff/, " ") : rest;
     return Array.from(read.matchAll(piece), ({ 0: part, index }) => ({
       line,
@@ -395,23 +429,21 @@ async function piecesOf(
 async function contextOf(file: AnalyzedFile, wanted: readonly number[]): Promise<LineContext> {
   const { path, text } = file;
   const isTest = isTestFile(path);
+  const isData = [prose, translated, recorded, data].some((kind) => kind.test(path));
   const kindAt =
     (await kindsOfText(file, wanted)) ??
     (grammarOf(path) ? () => "code" as const : prose.test(path) ? kindsOfProse(text) : null);
   if (kindAt) {
     const isText = programByLanguage.test(path) && (await parseText(path, text))?.tree?.isSound() === true;
-    return { isText, isTest, kindAt };
+    return { isText, isTest, isData, kindAt };
   }
-  return { isText: translated.test(path) || byLanguage.test(path), isTest: isTest || recorded.test(path) };
+  const isText = translated.test(path) || byLanguage.test(path);
+  return { isText, isTest: isTest || recorded.test(path), isData };
 }
 
-interface FoundLine {
-  kind: HiddenKind;
+interface FoundLine extends Hidden {
   line: number;
   text: string;
-  at: number;
-  /** Its word that looks like another one. */
-  word?: MixedWord | undefined;
 }
 
 /** One finding for each line, because people dismiss one line at a time. The last finding also names all further lines. */

@@ -22,8 +22,6 @@ const notWritten =
 const notOurs = /(?:^|[/._-])(?:assets|public|static|data|sdk|migrations?|examples?|samples?)(?=[/._-]|$)/i;
 /** Programs that people use for whole folders: they store large files or secrets elsewhere. */
 const usualFilters = new Set(["lfs", "git-crypt", "transcrypt", "crypt", "sops", "agebox"]);
-/** git ignores longer lines, in bytes. */
-const LONGEST_LINE = 2_048;
 
 const effects = {
   diff: "git and GitHub show no diff of such files",
@@ -52,7 +50,7 @@ export function createHidingAttributesAnalyzer(): Analyzer {
 /** A line's pattern, quoted or not, and its attributes; undefined for a comment or an empty line. */
 function partsOf(line: string): { pattern: string; attributes: string[] } | undefined {
   const text = line.trim();
-  if (text === "" || text.startsWith("#") || text.length > LONGEST_LINE) return undefined;
+  if (text === "" || text.startsWith("#")) return undefined;
   const quoted = /^"((?:[^"\\]|\\.)*)"/.exec(text);
   const end = quoted ? quoted[0].length : text.search(/\s|$/);
   const pattern = quoted?.[1]?.replace(/\\(.)/g, "$1") ?? text.slice(0, end);

@@ -1,14 +1,11 @@
 import type { Category, Severity } from "../../../core/finding.ts";
-import { extensionOf, loadAstGrep } from "../../../repo/code/languages.ts";
-import { isWorthParsing } from "../../../repo/code/parse.ts";
+import { extensionOf } from "../../../repo/code/languages.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
 import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
-import { proseLinesOf, ruleGrammarOf } from "./rule-file.ts";
+import { proseLinesOf } from "./rule-file.ts";
 
-/** A problem that a single line shows. */
 interface LinePattern {
   id: string;
-  /** File extensions. */
   extensions: readonly string[];
   pattern: RegExp;
   severity: Severity;
@@ -23,7 +20,7 @@ const javaScriptExtensions = ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "ct
 
 const comment = /^\s*(?:\/\/|#|\/?\*)|\s(?:\/\/|#)\s/;
 
-/** Candidates for the added lines that match a pattern in code, not in a string or comment. */
+/** Diagnostics of the added lines that match a pattern in code, not in a string or comment. */
 async function matchLines(
   analyzer: string,
   file: AnalyzedFile,
@@ -66,10 +63,7 @@ const stops = {
   title: "A debugger statement was left in the code",
 } as const;
 
-/**
- * Statements that stop a program for a person at a keyboard. Prints are not included: a line that logs is more often intended than
- * forgotten, and only the author knows.
- */
+/** Statements that stop a program for a person at a keyboard. Only its author knows whether a line that logs is meant. */
 const leftovers: readonly LinePattern[] = [
   {
     ...stops,
@@ -116,7 +110,6 @@ const leftovers: readonly LinePattern[] = [
   },
 ];
 
-/** Finds forgotten breakpoints. */
 export function createDebuggerLeftoversAnalyzer(): Analyzer {
   return {
     name: "debugger-leftovers",
@@ -188,49 +181,17 @@ const patterns: readonly LinePattern[] = [
   },
 ];
 
-/** Finds tests that are focused, or disabled without an explanation. */
 export function createFocusedTestsAnalyzer(): Analyzer {
   return {
     name: "focused-tests",
     async analyze(file) {
       if (!isTestFile(file.path)) return [];
-      return withoutNodeTest(file, await matchLines("focused-tests", file, patterns));
+      // `only` of node:test disables no other test, unless node runs with --test-only.
+      const isNodeTest = /(?:\bfrom|\()\s*["']node:test["']/.test(file.text);
+      const mine = patterns.filter(({ id }) => !isNodeTest || id !== "javascript-only");
+      return matchLines("focused-tests", file, mine);
     },
   };
-}
-
-/** `only` of node:test disables no other test, unless node runs with --test-only. */
-async function withoutNodeTest(file: AnalyzedFile, found: Diagnostic[]): Promise<Diagnostic[]> {
-  if (!found.some(isFocus) || !file.text.includes("node:test")) return found;
-  const names = await nodeTestNames(file);
-  const rows = file.text.split("\n");
-  const nameOn = (line: number) => /\w+/.exec(rows[line - 1] ?? "")?.[0] ?? "";
-  return found.filter((one) => !isFocus(one) || !names.has(nameOn(one.line)));
-}
-
-const isFocus = (one: Diagnostic) => one.source === "focused-tests/javascript-only";
-
-const module = `["']node:test["']`;
-const imports = {
-  any: [
-    { kind: "import_statement", regex: `${module}\\)?;?$` },
-    { kind: "variable_declarator", regex: `=\\s*(?:require|\\(?await\\s+import)\\(\\s*${module}` },
-  ],
-};
-
-/** The names under which a file imports node:test and its functions. */
-async function nodeTestNames({ path, text }: AnalyzedFile): Promise<Set<string>> {
-  const grammar = ruleGrammarOf(path);
-  if (!grammar || !isWorthParsing(text)) return new Set();
-  const astGrep = await loadAstGrep();
-  const nodes = astGrep.parse(grammar.dialect, text).root().findAll({ rule: imports });
-  return new Set(nodes.flatMap((node) => boundNames(node.text())));
-}
-
-/** `test`, `it` and `suite` of `import test, { describe as it, suite } from …` and `{ test, describe: it, suite } = …`. */
-function boundNames(declaration: string): string[] {
-  const bindings = declaration.replace(/^import\s/, "").split(/\sfrom\b|=/, 1)[0] ?? "";
-  return bindings.split(/[{},]/).flatMap((binding) => /\w+$/.exec(binding.trim())?.[0] ?? []);
 }
 
 const opening = /^<{7}(?: |$)/;
@@ -256,10 +217,7 @@ export function createMergeMarkersAnalyzer(): Analyzer {
   };
 }
 
-/**
- * The lines of each conflict's markers. Complete conflicts count everywhere except in Markdown fences; a single opening or closing marker
- * counts outside of prose; a single `=======` never.
- */
+/** The lines of each conflict's markers. In prose only complete conflicts count, and nothing in a Markdown fence. */
 function conflictsOf(file: AnalyzedFile): number[][] {
   const conflicts: number[][] = [];
   const isProse = prose.test(file.path);

@@ -23,7 +23,6 @@ export const RuleTask = z.discriminatedUnion("type", [
 ]);
 export type RuleTask = z.infer<typeof RuleTask>;
 
-/** Counted from 0; columns in UTF-16 units. */
 const Place = z.strictObject({ line: z.int().min(0), column: z.int().min(0) });
 
 const FoundMatch = z.strictObject({
@@ -42,16 +41,13 @@ export const RuleAnswer = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("opened"), isReadable: z.boolean() }),
   /** At most one for each line, and the number of lines. */
   z.strictObject({ type: z.literal("matches"), matches: z.array(FoundMatch), lines: z.int().min(0) }),
-  /** ast-grep refuses the rule. */
   z.strictObject({ type: z.literal("refused"), why: z.string() }),
 ]);
 export type RuleAnswer = z.infer<typeof RuleAnswer>;
 
 /** Maximum matches of one rule in one file that are described; all are counted. */
 const MOST_IN_FILE = 30;
-/** Characters of a metavariable's text. */
 const longestText = 5_000;
-/** Characters of ast-grep's words. */
 const longestReason = 300;
 
 /** Answers the tasks of one process. A rule is matched in the text that was opened last. */
@@ -73,7 +69,6 @@ interface OpenFile {
   root: SgNode;
   text: string;
   lines: readonly number[];
-  /** Whether the parser did not understand the code around a node. */
   isGuess(node: SgNode): boolean;
 }
 
@@ -87,27 +82,23 @@ function matchRule(
   } catch (error) {
     return { type: "refused", why: plainReason(error) };
   }
-  const matches = new Map<number, FoundMatch | null>();
+  const found = new Set<number>();
+  const matches: FoundMatch[] = [];
   for (const node of nodes) {
     const { start, end } = node.range();
     const line = lines[firstIndex(lines, (one) => one > start.line)];
-    if (line === undefined || line > end.line + 1 || matches.has(line) || isGuess(node)) continue;
-    const isDescribed = matches.size < MOST_IN_FILE;
-    const texts = isDescribed ? variables.map((name) => [name, variableText(node, name, text)] as const) : [];
-    matches.set(
+    if (line === undefined || line > end.line + 1 || found.has(line) || isGuess(node)) continue;
+    found.add(line);
+    if (found.size > MOST_IN_FILE) continue;
+    const texts = variables.map((name) => [name, variableText(node, name, text)] as const);
+    matches.push({
+      start: { line: start.line, column: start.column },
+      end: { line: end.line, column: end.column },
       line,
-      isDescribed
-        ? {
-            start: { line: start.line, column: start.column },
-            end: { line: end.line, column: end.column },
-            line,
-            variables: Object.fromEntries(texts.filter(([, one]) => one.length <= longestText)),
-          }
-        : null,
-    );
+      variables: Object.fromEntries(texts.filter(([, one]) => one.length <= longestText)),
+    });
   }
-  const described = [...matches.values()].filter((one) => one !== null);
-  return { type: "matches", matches: described, lines: matches.size };
+  return { type: "matches", matches, lines: found.size };
 }
 
 /** ast-grep's reason on one line, without its drawing: "`rule` is not configured correctly: Kind `nope` is invalid." */

@@ -12,7 +12,6 @@ import {
 } from "../../../repo/code/languages.ts";
 import { isWorthParsing } from "../../../repo/code/parse.ts";
 
-/** A rule names one of these. `javascript` is the whole family: JavaScript, TypeScript, JSX and TSX. */
 export const ruleLanguages = ["javascript", "python", "go", "java"] as const;
 export type RuleLanguage = (typeof ruleLanguages)[number];
 
@@ -36,10 +35,7 @@ export function dialectsOf(language: RuleLanguage): string[] {
   return grammarsOf(language).map((grammar) => grammar.dialect);
 }
 
-/**
- * 1-indexed lines whose first non-blank character is in a string or comment. Empty if this is unknown: for languages without a grammar and
- * for texts that are not worth parsing.
- */
+/** 1-indexed lines that begin in a string or comment. Empty without a grammar, and for texts not worth parsing. */
 export async function proseLinesOf(path: string, text: string): Promise<Set<number>> {
   const grammar = ruleGrammarOf(path);
   if (!grammar || !isWorthParsing(text)) return new Set();
@@ -61,17 +57,12 @@ export async function proseLinesOf(path: string, text: string): Promise<Set<numb
   return lines;
 }
 
-/** Whatever ast-grep itself checks. */
 const any = z.unknown().optional();
 
-/** An object with these keys and no others. */
 export const keys = <const Names extends string>(...names: Names[]) =>
   z.strictObject(Object.fromEntries(names.map((name) => [name, any])) as Record<Names, typeof any>);
 
-/**
- * ast-grep's rule object. It ignores keys that it does not know, and the rule then matches something else, so every key of it is named here.
- * https://ast-grep.github.io/reference/rule.html
- */
+/** ast-grep ignores unknown keys, so every key is named here: https://ast-grep.github.io/reference/rule.html */
 export const AstGrepRule: z.ZodType<Readonly<Record<string, unknown>>> = z.lazy(() => RuleObject);
 const RuleObject = z.strictObject({
   pattern: z.union([z.string(), keys("context", "selector", "strictness")]).optional(),
@@ -147,7 +138,6 @@ export const RuleFile = z.strictObject({
 });
 export type RuleFile = z.infer<typeof RuleFile>;
 
-/** The rule in ast-grep's format. */
 export function configOf(rule: RuleFile): NapiConfig {
   return {
     rule: rule.rule,
@@ -167,14 +157,12 @@ export async function loadRules(folder: string, language: RuleLanguage): Promise
   return rules.map((rule, at) => parsed(`${language}.json, rule ${at + 1}`, RuleFile, rule));
 }
 
-/** @throws AppError `config_invalid` that names the file and the invalid key. */
 export function parsed<Document>(file: string, schema: z.ZodType<Document>, value: unknown): Document {
   const result = schema.safeParse(value);
   if (!result.success) throw broken(file, z.prettifyError(result.error));
   return result.data;
 }
 
-/** ast-grep's error about a rule. */
 export function refused({ language, id }: RuleFile, error: unknown): AppError {
   return broken(`${language}/${id}.yml`, `rule: ${(error as Error).message}`, error);
 }

@@ -28,7 +28,6 @@ export function createSecretsAnalyzer(): Analyzer {
   };
 }
 
-/** The first line of a secret that the change added. */
 function addedLineIn({ start, end }: { start: number; end: number }, { addedLines }: AnalyzedFile) {
   for (let line = start; line <= end; line++) if (addedLines.has(line)) return line;
   return undefined;

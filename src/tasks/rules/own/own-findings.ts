@@ -9,12 +9,11 @@ import { createIdentities } from "../../anchor/fingerprint.ts";
 import type { Diagnostic } from "../analyzers/analyzer.ts";
 import { analyzedFiles, findingsOf, type Identifiable } from "../rule-matches.ts";
 import { isRuleFile, parseRuleFiles, type RuleFile, type RuleProblem, whyNot } from "./rule-files.ts";
-import { type FailedRule, type RuleLimits, type RuleMatcher, RuleRun, ruleLimits } from "./rule-run.ts";
+import { type RuleLimits, type RuleMatcher, RuleRun, ruleLimits } from "./rule-run.ts";
 
 interface OwnFindings {
   /** By rule, then by path and line. */
   findings: Finding[];
-  /** Findings of rules that the configuration switches off. */
   silenced: Finding[];
   /** What did not run, and why. */
   warnings: string[];
@@ -34,14 +33,10 @@ interface OwnRulesDependencies {
   startRules?: (() => RuleMatcher) | undefined;
   /** What is left for own rules of the review's time. */
   milliseconds?: number;
-  /** For tests. */
   limits?: RuleLimits | undefined;
 }
 
-/**
- * Runs the rules of the base on the changed files, after all other analyzers and with a time of their own. A rule that is invalid, fails or
- * takes too long is left out and named; the others still run.
- */
+/** Runs the rules of the base on the changed files. A rule that is invalid, fails or takes too long is named. */
 export async function ownFindings(
   files: readonly ChangedFile[],
   deps: OwnRulesDependencies,
@@ -65,7 +60,9 @@ export async function ownFindings(
         ...problems.filter(
           ({ rule }) => rule === null || present.some((one) => !isOff(rule, one.change.path)),
         ),
-        ...run.failed.filter(({ rule, path }) => !isOff(rule.id, path)).map(asProblem),
+        ...run.failed
+          .filter(({ rule, path }) => !isOff(rule.id, path))
+          .map(({ rule: { id, file }, why }) => ({ rule: id, file, line: null, key: null, message: why })),
       ]),
       ...unreadLine(run.unread),
       ...beyondLine(run.beyond),
@@ -73,31 +70,26 @@ export async function ownFindings(
   };
 }
 
-const asProblem = ({ rule: { id, file }, why }: FailedRule): RuleProblem => ({
-  rule: id,
-  file,
-  line: null,
-  key: null,
-  message: why,
-});
-
 /** Maximum lines about rules that did not run. */
 const MOST_NAMED = 5;
 
+/** The first texts, and a text for the number of the others. */
+const firstOf = (texts: readonly string[], others: (count: string) => string): readonly string[] =>
+  texts.length <= MOST_NAMED
+    ? texts
+    : [...texts.slice(0, MOST_NAMED), others(count(texts.length - MOST_NAMED, "more rule"))];
+
 /** One line for each rule, or for each file if no rule is known. */
-function failureLines(problems: readonly RuleProblem[]): string[] {
+function failureLines(problems: readonly RuleProblem[]): readonly string[] {
   const first = new Map(problems.toReversed().map((one) => [`${one.file} ${one.rule ?? one.line}`, one]));
   const all = [...first.values()].toReversed().map((one) => {
     const what = one.rule === null ? "A rule" : `The rule ${one.rule}`;
     return `${what} of ${one.file} did not run: ${whyNot(one)}.`;
   });
-  const more = all.length - MOST_NAMED;
-  return more <= 0
-    ? all
-    : [
-        ...all.slice(0, MOST_NAMED),
-        `${count(more, "more rule")} did not run; \`hunkwise config check\` names what is wrong in the files.`,
-      ];
+  return firstOf(
+    all,
+    (more) => `${more} did not run; \`hunkwise config check\` names what is wrong in the files.`,
+  );
 }
 
 function unreadLine(paths: readonly string[]): string[] {
@@ -108,15 +100,10 @@ function unreadLine(paths: readonly string[]): string[] {
 }
 
 function beyondLine(beyond: RuleRun["beyond"]): string[] {
+  if (beyond.size === 0) return [];
   const rules = [...beyond].map(([{ id }, lines]) => `${lines.toLocaleString("en")} of ${id}`);
-  const more = rules.length - MOST_NAMED;
-  const named = [
-    ...rules.slice(0, MOST_NAMED),
-    ...(more > 0 ? [`those of ${count(more, "more rule")}`] : []),
-  ];
-  return rules.length === 0
-    ? []
-    : [`More matches of the repository's own rules are not part of the review: ${named.join(", ")}.`];
+  const named = firstOf(rules, (more) => `those of ${more}`).join(", ");
+  return [`More matches of the repository's own rules are not part of the review: ${named}.`];
 }
 
 /** The rule files of the base. What no model may see is not read, because a model reads what rules say. */
@@ -130,7 +117,6 @@ async function filesOfBase({ workspace, isPrivate }: OwnRulesDependencies): Prom
   return files;
 }
 
-/** Null if the file is far too large. */
 export async function textOf(workspace: Pick<Workspace, "readBlob">, oid: string): Promise<string | null> {
   try {
     return configText(await workspace.readBlob(oid));

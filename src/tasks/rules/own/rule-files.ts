@@ -10,7 +10,6 @@ import { variablesIn } from "../analyzers/ast-grep.ts";
 import { AstGrepRule, keys } from "../analyzers/rule-file.ts";
 import { categoryOf } from "../tool-results/tool-findings.ts";
 
-/** The folder of a repository's own rules. */
 export const ownRulesFolder = ".github/hunkwise/rules";
 
 /** Whether a path is a file of own rules: directly in the folder. */
@@ -106,18 +105,15 @@ function isPlain(transform: string | Record<string, unknown>): boolean {
   return names.length === 1 && /^(?:replace|substring|convert)$/.test(names[0]?.trim() ?? "");
 }
 
-/** Keys of ast-grep's format that only its command line understands. */
 const onlyOfAstGrep = new Set(["rewriters", "labels"]);
 
 const severityOf = { error: "high", warning: "medium", info: "low", hint: "low" } as const;
 
-/** A valid rule for a language that this machine can parse. */
 export interface OwnRule {
   id: string;
   file: string;
   /** The grammar of the files that it reads. */
   dialect: string;
-  /** What ast-grep matches. */
   config: Readonly<Record<string, unknown>>;
   severity: Severity;
   category: Category;
@@ -155,10 +151,15 @@ export interface RuleFile {
 export async function parseRuleFiles(files: readonly RuleFile[]): Promise<OwnRules> {
   const rules = new Map<string, OwnRule>();
   const problems: RuleProblem[] = [];
-  for (const [at, file] of files.entries()) {
-    for (const one of at < most.files ? parseRuleFile(file) : [tooManyFiles]) {
-      const { rule, found } = "found" in one ? one : added(one, rules);
-      problems.push(...found.map((problem) => ({ rule, file: file.path, ...problem })));
+  for (const [at, { path, text }] of files.entries()) {
+    const refuse = (rule: string | null, ...found: ConfigProblem[]) =>
+      problems.push(...found.map((problem) => ({ rule, file: path, ...problem })));
+    const why = whyUnread(at, text);
+    if (why !== null) refuse(null, wholeFile(why));
+    for (const { value, ...parsed } of why === null ? parseDocuments(text ?? "", RuleDocument) : []) {
+      const rule = parsed.ok ? ownRule(path, parsed.config, rules) : parsed.problems.map(inAstGrepsWords);
+      if (Array.isArray(rule)) refuse(idOf(value), ...rule);
+      else if (rule !== null) rules.set(rule.id, rule);
     }
     // Parsing each file may take time, and the process has other work.
     await setImmediate();
@@ -166,41 +167,9 @@ export async function parseRuleFiles(files: readonly RuleFile[]): Promise<OwnRul
   return { rules: [...rules.values()], problems };
 }
 
-/** Why a rule does not run; its id is null if it is unknown. */
-interface Faults {
-  rule: string | null;
-  found: readonly ConfigProblem[];
-}
-
-const tooManyFiles: Faults = {
-  rule: null,
-  found: [wholeFile(`is one of more than ${most.files} files of rules`)],
-};
-
-/** Adds a rule if its id is free and there is room. */
-function added(rule: OwnRule, rules: Map<string, OwnRule>): Faults {
-  const known = rules.get(rule.id);
-  if (known) {
-    const message = `occurs twice: a rule of ${known.file} has it`;
-    return { rule: rule.id, found: [{ line: null, key: "id", message }] };
-  }
-  if (rules.size >= most.rules)
-    return { rule: rule.id, found: [wholeFile(`is one of more than ${most.rules} rules`)] };
-  rules.set(rule.id, rule);
-  return { rule: rule.id, found: [] };
-}
-
-/** The rules of a file, without those that are off. */
-function parseRuleFile({ path, text }: RuleFile): (OwnRule | Faults)[] {
-  if (text === null)
-    return [{ rule: null, found: [wholeFile(`is not a regular file, or ${tooLarge.message}`)] }];
-  return parseDocuments(text, RuleDocument).flatMap(({ value, ...parsed }) => {
-    const rule = idOf(value);
-    if (!parsed.ok) return [{ rule, found: parsed.problems.map(inAstGrepsWords) }];
-    if (parsed.config.severity === "off") return [];
-    const made = ownRule(path, parsed.config);
-    return [typeof made === "string" ? { rule, found: [wholeFile(made)] } : made];
-  });
+function whyUnread(at: number, text: string | null): string | null {
+  if (at >= most.files) return `is one of more than ${most.files} files of rules`;
+  return text === null ? `is not a regular file, or ${tooLarge.message}` : null;
 }
 
 function idOf(value: unknown): string | null {
@@ -213,17 +182,26 @@ const inAstGrepsWords = (problem: ConfigProblem): ConfigProblem =>
     ? { ...problem, message: "is a key of ast-grep that only its command line honours" }
     : problem;
 
-/** The rule, or why it cannot run. */
-function ownRule(file: string, document: RuleDocument): OwnRule | string {
+/** The rule, or why it cannot run beside the others; null if it is off. */
+function ownRule(
+  file: string,
+  document: RuleDocument,
+  others: ReadonlyMap<string, OwnRule>,
+): OwnRule | ConfigProblem[] | null {
   const { id, language, rule, constraints, utils, transform, metadata, files, ignores } = document;
   const { message = "", fix = null, url = null } = document;
   const note = document.note ?? "";
+  if (document.severity === "off") return null;
   const dialect = dialectNamed(language);
-  if (dialect === null) return `needs the language ${JSON.stringify(language)}, which is not installed`;
+  if (dialect === null)
+    return [wholeFile(`needs the language ${JSON.stringify(language)}, which is not installed`)];
   const config = plainCopy({ rule, constraints, utils, transform });
-  if (config === null) return "refers to itself";
-  if (depthOf(config) > deepest) return `is nested deeper than ${deepest} levels`;
-  const severity = metadata?.severity ?? severityOf[document.severity as keyof typeof severityOf];
+  if (config === null) return [wholeFile("refers to itself")];
+  if (depthOf(config) > deepest) return [wholeFile(`is nested deeper than ${deepest} levels`)];
+  const known = others.get(id);
+  if (known) return [{ line: null, key: "id", message: `occurs twice: a rule of ${known.file} has it` }];
+  if (others.size >= most.rules) return [wholeFile(`is one of more than ${most.rules} rules`)];
+  const severity = metadata?.severity ?? severityOf[document.severity];
   const isIncluded = files && createPathMatcher(files);
   const isIgnored = ignores && createPathMatcher(ignores);
   return {

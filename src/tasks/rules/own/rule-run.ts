@@ -3,11 +3,10 @@ import { cutBytes } from "../../../core/text/cut.ts";
 import { grammarOf } from "../../../repo/code/languages.ts";
 import { isNestedTooDeep, isWorthParsing } from "../../../repo/code/parse.ts";
 import type { AnalyzedFile, Diagnostic } from "../analyzers/analyzer.ts";
-import { createMeantCheck, fillIn, suggestionFor } from "../analyzers/ast-grep.ts";
+import { createSuppressionCheck, fillIn, suggestionFor } from "../analyzers/ast-grep.ts";
 import type { FoundMatch, RuleAnswer, RuleTask } from "../analyzers/match-rule.ts";
 import type { OwnRule, RuleProblem } from "./rule-files.ts";
 
-/** A process that matches rules. */
 export interface RuleMatcher extends Disposable {
   /**
    * Answers one task at a time. After `slow` or `died` it answers nothing more.
@@ -21,13 +20,10 @@ interface Failed {
   type: "slow" | "died";
 }
 
-/** Limits in milliseconds and numbers. */
 export interface RuleLimits {
   /** One rule in one file; parsing one file. */
   each: number;
-  /** All rules in all files. */
   all: number;
-  /** Processes that may be started. */
   starts: number;
   /** Matches of one rule that are reported. */
   matches: number;
@@ -36,7 +32,7 @@ export interface RuleLimits {
 /** A usual rule takes a millisecond in a file of usual size; `each` is for a machine that has other work as well. */
 export const ruleLimits: RuleLimits = { each: 2_000, all: 60_000, starts: 10, matches: 30 };
 
-export interface FailedRule {
+interface FailedRule {
   rule: OwnRule;
   /** The file in which it failed. */
   path: string;
@@ -70,7 +66,6 @@ export class RuleRun implements Disposable {
     return this.#left.filter((rule) => rule.dialect === dialect && rule.appliesTo(path));
   }
 
-  /** @throws the signal's reason if it is aborted */
   async diagnosticsIn(file: AnalyzedFile): Promise<Diagnostic[]> {
     if (file.addedLines.size === 0 || !isWorthParsing(file.text) || isNestedTooDeep(file.text)) return [];
     const source = sourceOf(file);
@@ -133,13 +128,13 @@ export class RuleRun implements Disposable {
   }
 
   #take(source: Source, rule: OwnRule, { matches, lines }: Matches): Diagnostic[] {
-    const meant = matches.filter((one) => isIntended(source, rule, one.line));
+    const excused = matches.filter((one) => isIntended(source, rule, one.line));
     const before = this.#reported.get(rule) ?? 0;
     const taken = matches
-      .filter((one) => !meant.includes(one))
+      .filter((one) => !excused.includes(one))
       .slice(0, Math.max(0, this.#deps.limits.matches - before));
     this.#reported.set(rule, before + taken.length);
-    const left = lines - meant.length - taken.length;
+    const left = lines - excused.length - taken.length;
     if (left > 0) this.beyond.set(rule, (this.beyond.get(rule) ?? 0) + left);
     return taken.map((match) => toDiagnostic(source, rule, match));
   }
@@ -156,17 +151,17 @@ interface RuleRunDependencies {
 interface Source {
   file: AnalyzedFile;
   rows: readonly string[];
-  isMeant(line: number): boolean;
+  isSuppressed(line: number): boolean;
 }
 
 function sourceOf(file: AnalyzedFile): Source {
   const rows = file.text.split("\n");
-  return { file, rows, isMeant: createMeantCheck(rows) };
+  return { file, rows, isSuppressed: createSuppressionCheck(rows) };
 }
 
 /** Whether a comment says that the line is intended. The author of the change may have written it, so it does not excuse unsafe code. */
-const isIntended = ({ rows, isMeant }: Source, { id, category }: OwnRule, line: number) =>
-  category !== "security" && (isIgnored(rows, line, id) || isMeant(line));
+const isIntended = ({ rows, isSuppressed }: Source, { id, category }: OwnRule, line: number) =>
+  category !== "security" && (isIgnored(rows, line, id) || isSuppressed(line));
 
 const NO_TIME = "the time for the repository's own rules was over";
 const OTHERS_FAILED = "too many rules before it had to be stopped";
@@ -183,7 +178,6 @@ function isIgnored(rows: readonly string[], line: number, id: string): boolean {
   });
 }
 
-/** Bytes of a title. */
 const longestTitle = 120;
 /** Code of the change that may be part of a rule's words: a single name or number. A sentence could speak to a model. */
 const oneWord = /^[\w.$@#]{1,60}$/;
@@ -248,7 +242,6 @@ export async function checkRules(
 
 interface Faults {
   faults: Pick<RuleProblem, "key" | "message">[];
-  /** Whether the process answers nothing more. */
   isEnded: boolean;
 }
 
@@ -271,7 +264,6 @@ interface Trial {
   isWrong: boolean | null;
 }
 
-/** Shows whether ast-grep accepts a rule. */
 const emptyText: Trial = { text: "", key: null, isWrong: null };
 
 function trialsOf({ examples: { right, wrong } }: OwnRule): Trial[] {
@@ -286,7 +278,6 @@ interface Failure {
   isEnded: boolean;
 }
 
-/** Whether the rule matches in a text. */
 async function tryRule(
   matcher: RuleMatcher,
   { dialect, config }: Pick<OwnRule, "dialect" | "config">,

@@ -14,7 +14,6 @@ import { ToolResult } from "../../shapes/tool-result.ts";
 /** Most bytes of one file: what code scanning accepts has 10 MB compressed. */
 export const MOST_BYTES = 20_000_000;
 const limits = { depth: 64, elements: 2_000_000, members: 2_000_000 };
-/** More than these are not looked at. */
 const MOST_RESULTS = 100_000;
 /** Characters of one message, of a name, and of a path. Longer names and paths make a result unusable. */
 const MOST_MESSAGE = 200;
@@ -22,7 +21,6 @@ const MOST_NAME = 1_000;
 const MOST_PATH = 4_096;
 
 export interface ParseOptions {
-  /** Name of the file, for errors. */
   name: string;
   /** Number of the file among those of a review. Default 0. */
   file?: number;
@@ -59,8 +57,8 @@ const unusable = (name: string, why: string) =>
     remedy: "Name a SARIF 2.1 file, or an rdjson or rdjsonl file of reviewdog.",
   });
 
-/** A result as a file tells it; a text says why it is none. */
-type Told = RawResult | string;
+/** A result as a file has it, or why it is none. */
+type Raw = RawResult | string;
 interface RawResult {
   tool: string;
   rule: string;
@@ -74,7 +72,7 @@ interface RawResult {
   message: string;
 }
 
-function rawResults(text: string, name: string): Told[] | null {
+function rawResults(text: string, name: string): Raw[] | null {
   const whole = parsed(text);
   const sarif = Sarif.safeParse(whole);
   if (sarif.success) return sarif.data.runs.flatMap(sarifResults);
@@ -87,7 +85,6 @@ function rawResults(text: string, name: string): Told[] | null {
   return each.every((one) => one === null) ? null : each.map((one) => rdjsonResult(one, {}));
 }
 
-/** Undefined for what is no JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -169,13 +166,13 @@ function sarifResults({
   results,
   artifacts = [],
   originalUriBaseIds = {},
-}: z.infer<typeof Run>): Told[] {
+}: z.infer<typeof Run>): Raw[] {
   const components = [...extensions, driver];
   const byId = new Map(components.flatMap(({ rules = [] }) => rules).map((rule) => [rule.id, rule]));
   const byName = new Map(components.flatMap((one) => [one.name, one.guid].map((name) => [name, one])));
   const rulesOf = (of: z.infer<typeof ToolComponent> | undefined) =>
     (of ? (extensions[of.index ?? -1] ?? byName.get(of.guid || of.name)) : driver)?.rules;
-  const toldIn = (result: z.infer<typeof Result>): Told[] => {
+  const resultsIn = (result: z.infer<typeof Result>): Raw[] => {
     const indexed = rulesOf(result.rule?.toolComponent)?.[result.rule?.index ?? result.ruleIndex ?? -1];
     const id = result.ruleId ?? result.rule?.id ?? indexed?.id ?? "";
     // "CA1000/1" is a part of the rule "CA1000" (3.52.4).
@@ -189,7 +186,7 @@ function sarifResults({
         rule: id,
         severity: severityOf(result.level, rule),
         file: uri ?? "",
-        base: baseOf(uriBaseId, originalUriBaseIds),
+        base: originalUriBaseIds[uriBaseId ?? ""]?.uri ?? "",
         startLine: region?.startLine ?? 0,
         endLine: region?.endLine ?? region?.startLine ?? 0,
         message: messageOf(result.message, rule),
@@ -198,18 +195,7 @@ function sarifResults({
     ];
   };
   const all = (results ?? []).map((one) => one ?? "cannot be read");
-  return all.flatMap((one) => (typeof one === "string" ? [one] : isFailure(one) ? toldIn(one) : []));
-}
-
-/** The URI of a base, which may be relative to a further one (3.14.14). */
-function baseOf(id: string | undefined, bases: Readonly<Record<string, z.infer<typeof Artifact>>>): string {
-  let [base, next] = ["", id];
-  // More are a circle.
-  for (let at = 0; at < 16 && next !== undefined && base.length < MOST_PATH; at += 1) {
-    base = below(bases[next]?.uri ?? "", base);
-    next = bases[next]?.uriBaseId;
-  }
-  return base;
+  return all.flatMap((one) => (typeof one === "string" ? [one] : isFailure(one) ? resultsIn(one) : []));
 }
 
 const below = (base: string, file: string) =>
@@ -238,12 +224,7 @@ function messageOf(
   rule: z.infer<typeof Rule> | undefined,
 ): string {
   const text = message?.text ?? rule?.messageStrings?.[message?.id ?? ""]?.text ?? "";
-  return text
-    .slice(0, MOST_MESSAGE)
-    .replaceAll(
-      /\{(\d{1,2})\}/g,
-      (whole, at: string) => message?.arguments?.[Number(at)]?.slice(0, MOST_MESSAGE) ?? whole,
-    );
+  return text.slice(0, MOST_MESSAGE);
 }
 
 /* rdjson */
@@ -269,7 +250,7 @@ const rdLevels = { ERROR: "high", WARNING: "medium", INFO: "low", UNKNOWN_SEVERI
 function rdjsonResult(
   one: z.infer<typeof Diagnostic> | null,
   whole: Pick<z.infer<typeof Rdjson>, "severity" | "source">,
-): Told {
+): Raw {
   if (one === null) return "cannot be read";
   const { message, location, severity, source, code } = one;
   const startLine = location.range?.start?.line ?? 0;
@@ -285,8 +266,6 @@ function rdjsonResult(
   };
 }
 
-/* What both have in common */
-
 /** Names in few letters: they are shown without a model's judgement. */
 const named = (text: string, most: number) =>
   text
@@ -298,7 +277,7 @@ const named = (text: string, most: number) =>
 /** reviewdog needs no name of a tool. */
 const UNNAMED = "unknown-tool";
 
-function resultOf(raw: Told, { roots, changed, file = 0 }: ParseOptions): ToolResult | string {
+function resultOf(raw: Raw, { roots, changed, file = 0 }: ParseOptions): ToolResult | string {
   if (typeof raw === "string") return raw;
   if (raw.file === "") return "names no file";
   const names = namesOf(raw);
@@ -331,21 +310,17 @@ function inside(name: string, roots: readonly string[]): string | null {
 
 const isAbsolute = (file: string) => /^(?:[a-z][a-z0-9+.-]*:|\/)/i.test(file);
 
-/**
- * What a result may name, the likeliest first; nothing for another address than that of a file here. Of a URI that is its text decoded,
- * then as it is written: many tools write paths without encoding them. A text with a `%` that is no escape is such a path.
- */
+/** What a result may name, the likeliest first; nothing for an address. Many tools write paths in URIs without encoding them. */
 function namesOf({ file, base }: RawResult): string[] {
   if (base === null) return [file];
   const written = below(base, file).replace(/^file:(?:\/\/(?:localhost)?)?(?=\/)/i, "");
   if (/^[a-z][a-z0-9+.-]+:/i.test(written)) return [];
-  const meant = decoded(written);
-  return meant === null
+  const plain = decoded(written);
+  return plain === null
     ? [written, written.replaceAll(/(?:%[0-9a-f]{2})+/gi, (all) => decoded(all) ?? all)]
-    : [meant, written];
+    : [plain, written];
 }
 
-/** Null for what is not encoded. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

@@ -11,18 +11,18 @@ import { fairShare, sourceOf, type ToolResult } from "../../shapes/tool-result.t
 /** Most results that a model judges; the rest is a number. */
 const MOST_JUDGED = 50;
 
-/** Findings that no one has judged, and what the tools said about them. */
+/** Findings that no one has judged, and the messages of the tools. */
 interface ToolFindings {
   findings: Finding[];
-  /** The tool's words by the finding's id, for a model only. */
-  said: ReadonlyMap<string, string>;
+  /** By the finding's id, for a model only. */
+  messages: ReadonlyMap<string, string>;
   /** Results on changed lines that are not among them. */
   left: number;
   /** Why further results are not used, one reason for each. */
   unused: readonly string[];
 }
 
-const noToolFindings: ToolFindings = { findings: [], said: new Map(), left: 0, unused: [] };
+const noToolFindings: ToolFindings = { findings: [], messages: new Map(), left: 0, unused: [] };
 
 interface ToolDependencies {
   workspace: Workspace;
@@ -30,10 +30,7 @@ interface ToolDependencies {
   isOff(finding: Pick<Finding, "source" | "path">): boolean;
 }
 
-/**
- * The results of other tools on lines that the change added, each once, worst first. A finding says which tool and which rule, and nothing
- * of the tool's own words: a job that ran the code of a pull request may have made them up, and nobody has judged them.
- */
+/** The results of other tools on added lines, each once, worst first, without the tools' messages: anyone may have written them. */
 export async function toolFindings(
   results: readonly ToolResult[],
   files: readonly ChangedFile[],
@@ -66,18 +63,17 @@ export async function toolFindings(
   }
   const taken = fairShare(found, MOST_JUDGED, ({ result }) => result);
   const identify = createIdentities();
-  const said = new Map<string, string>();
+  const messages = new Map<string, string>();
   const findings: Finding[] = [];
   for (const one of taken) {
     const { text } = await workspace.readBlob(one.oid);
     const finding = await findingOf(one, splitLines(text), identify);
     findings.push(finding);
-    said.set(finding.id, one.result.message);
+    messages.set(finding.id, one.result.message);
   }
-  return { findings, said, left: found.length - taken.length, unused };
+  return { findings, messages, left: found.length - taken.length, unused };
 }
 
-/** A result on a line that the change added. */
 interface Located {
   result: ToolResult;
   line: number;

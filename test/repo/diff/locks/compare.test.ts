@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { lockSourceReason } from "../../../../src/repo/diff/lock-sources.ts";
 import { compareLocks, NO_PARSER, UNREADABLE_LOCK } from "../../../../src/repo/diff/locks/compare.ts";
 import { hasLockName } from "../../../../src/repo/diff/skipped-names.ts";
-import { lockDiagnostic } from "../../../../src/tasks/rules/analyzers/broken-files.ts";
+import { lockDiagnostics } from "../../../../src/tasks/rules/analyzers/broken-files.ts";
 
 const hash = `sha512-${"A".repeat(86)}==`;
 /** A package-lock.json with packages by name and address. */
@@ -108,14 +108,14 @@ describe("the finding about a lock file", () => {
     const faults = reading.kind === "read" ? reading.faults : [];
     const diff = { path: "package-lock.json", oldPath: null, header: [], hunks: [] };
     const file = { path: diff.path, text: "", addedLines: new Set([1]), diff };
-    const found = lockDiagnostic(file, faults);
+    const [found] = lockDiagnostics(file, faults);
     expect(found).toMatchObject({
       severity: "critical",
       line: 1,
       title: "The lock file has 24 entries that no package manager would write",
     });
-    expect(found.body.match(/^- line 1: `p\d+ 1\.0\.0` comes from evil\.example/gm)).toHaveLength(20);
-    expect(found.body).toContain("\n- and 4 more\n");
+    expect(found?.body.match(/^- line 1: `p\d+ 1\.0\.0` comes from evil\.example/gm)).toHaveLength(20);
+    expect(found?.body).toContain("\n- and 4 more\n");
   });
 
   it("stands where the entry begins", () => {

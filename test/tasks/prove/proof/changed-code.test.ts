@@ -36,7 +36,7 @@ const inTotal = `@@ -5,4 +5,4 @@
 `;
 
 describe("the changed code", () => {
-  it("is the function around changed lines, by its name or by its lines", async () => {
+  it("The function around changed lines is changed, by its name or by its lines", async () => {
     const code = await changedBy(inTotal);
     expect(code.includes({ path: "cart.js", name: "total", line: 99 })).toBe(true);
     expect(code.includes({ path: "cart.js", name: "anonymous", line: 6 })).toBe(true);
@@ -46,7 +46,7 @@ describe("the changed code", () => {
     expect(code.includesLine({ path: "cart.js", line: 9 })).toBe(false);
   });
 
-  it("does not hold the statements of a file because it is loaded, unless they changed", async () => {
+  it("Statements of a file are changed code only if they changed", async () => {
     const statements = { path: "cart.js", name: "", line: 1 };
     expect((await changedBy(inTotal)).includes(statements)).toBe(false);
     const imports = `@@ -1,2 +1,2 @@\n-import { taxes } from "./tax.js";\n+import { tax } from "./tax.js";\n \n`;
@@ -55,7 +55,7 @@ describe("the changed code", () => {
     expect((await changedBy(rate)).includes(statements)).toBe(true);
   });
 
-  it("outside of all definitions is also a function without a name", async () => {
+  it("A function without a name is changed code outside of all definitions", async () => {
     const text = `const { check } = require("./check.js");
 
 module.exports = (options) => (request) => {
@@ -74,7 +74,7 @@ function other() {
     expect(code.includes({ path: "cart.js", name: "other", line: 8 })).toBe(false);
   });
 
-  it("is the function from which lines were only removed", async () => {
+  it("A function from which lines were only removed is changed", async () => {
     const removed = `@@ -10,6 +10,5 @@
  class Cart {
    get size() {
@@ -86,7 +86,7 @@ function other() {
     expect(code.includes({ path: "cart.js", name: "get size", line: 11 })).toBe(true);
   });
 
-  it("is a constructor also under the name of its class, as V8 reports it", async () => {
+  it("A constructor is changed under the name of its class, as V8 reports it", async () => {
     const text = "class Cart extends Base {\n  constructor(items) {\n    super(items);\n  }\n}\n";
     const hunk = "@@ -2,2 +2,2 @@\n   constructor(items) {\n-    super();\n+    super(items);\n";
     const diff = parseFilePatch(patch(hunk), "cart.js", null);
@@ -94,12 +94,12 @@ function other() {
     expect(code.includes({ path: "cart.js", name: "Cart", line: 99 })).toBe(true);
   });
 
-  it("is not in tests", async () => {
+  it("Tests have no changed code", async () => {
     const code = await changedBy(inTotal, "test/cart.test.js");
     expect(code.includes({ path: "test/cart.test.js", name: "total", line: 5 })).toBe(false);
   });
 
-  it("is led to by functions that call it", async () => {
+  it("Functions that call changed code lead to it", async () => {
     const code = await changedBy(inTotal);
     const ran = ["total", "checkout", "get size", ""].map((name) => ({ path: "cart.js", name, line: 1 }));
     const leading = await code.leadingTo(ran.slice(1), async () => text);
@@ -117,16 +117,18 @@ describe("an error that the change adds", () => {
    return sum * rate;
 `;
 
-  it("is known by the place at which it is thrown, and by its words", async () => {
+  it("An added error is known by its place and by its words", async () => {
     const code = await changedBy(hunk);
-    const said = (output: string, line = 99) =>
+    const isAdded = (output: string, line = 99) =>
       code.isThrownOnPurpose({ frames: [{ path: "cart.js", line }], output });
-    expect(said("", 7)).toBe(true);
-    expect(said("AssertionError: Got unwanted exception: expected prices to be a list, got null")).toBe(true);
-    expect(said("TypeError: Reduce of empty array with no initial value", 8)).toBe(false);
+    expect(isAdded("", 7)).toBe(true);
+    expect(isAdded("AssertionError: Got unwanted exception: expected prices to be a list, got null")).toBe(
+      true,
+    );
+    expect(isAdded("TypeError: Reduce of empty array with no initial value", 8)).toBe(false);
   });
 
-  it("is none that the change only moves", async () => {
+  it("An error that the change only moves is not added", async () => {
     const moved = `@@ -5,3 +5,3 @@
  export function total(prices) {
 -    throw new TypeError("expected prices to be a list");
@@ -138,18 +140,15 @@ describe("an error that the change adds", () => {
     expect(code.isThrownOnPurpose({ frames, output: "expected prices to be a list" })).toBe(false);
   });
 
-  it.each(["\\\\a", '\\\\"', "{", "'{"])(
-    "is found in a line that is made to be slow, of %j",
-    async (slow) => {
-      const thrown = `  throw new Error('${slow.repeat(100_000)}`;
-      const text = `function total() {\n${thrown}\n}\n`;
-      const diff = parseFilePatch(
-        patch(`@@ -1,2 +1,3 @@\n function total() {\n+${thrown}\n }\n`),
-        "cart.js",
-        null,
-      );
-      const code = await findChangedCode([{ change: { path: "cart.js" }, diff, text }]);
-      expect(code.isThrownOnPurpose({ frames: [{ path: "cart.js", line: 2 }], output: "" })).toBe(true);
-    },
-  );
+  it.each(["\\\\a", '\\\\"', "{", "'{"])("An added error is found in a line of many %j", async (slow) => {
+    const thrown = `  throw new Error('${slow.repeat(100_000)}`;
+    const text = `function total() {\n${thrown}\n}\n`;
+    const diff = parseFilePatch(
+      patch(`@@ -1,2 +1,3 @@\n function total() {\n+${thrown}\n }\n`),
+      "cart.js",
+      null,
+    );
+    const code = await findChangedCode([{ change: { path: "cart.js" }, diff, text }]);
+    expect(code.isThrownOnPurpose({ frames: [{ path: "cart.js", line: 2 }], output: "" })).toBe(true);
+  });
 });

@@ -131,7 +131,7 @@ const cheats: [name: string, text: string, byRules: RegExp, byRuns: RegExp | nul
 
 describe("a test that cheats", () => {
   it.skipIf(!sandbox).each(cheats)(
-    `gets no mark if it %s${skipped}`,
+    `A test gets no mark if it %s${skipped}`,
     async (_, text, byRules, byRuns) => {
       const ruled = await proofOf(text);
       expect(ruled.proof).toMatchObject({ kind: "not_shown" });
@@ -145,7 +145,7 @@ describe("a test that cheats", () => {
   );
 
   it.skipIf(!sandbox)(
-    `gets no mark from tests and helpers that the change brings${skipped}`,
+    `Tests and helpers that the change brings give no mark${skipped}`,
     async () => {
       const sum = 'import { total } from "../cart.js";\nexport const sum = (list) => total(list);\n';
       const files = { "test/sum.js": sum.replace("total(list);", "total(list) + 1;") };
@@ -159,7 +159,7 @@ describe("a test that cheats", () => {
   );
 
   it.skipIf(!sandbox)(
-    `is told from one that does not${skipped}`,
+    `An honest test gets its mark${skipped}`,
     async () => {
       const { proof } = await proofOf(test.text, { rest: [intent("silent")] });
       expect(proof).toMatchObject({ kind: "regression", test });

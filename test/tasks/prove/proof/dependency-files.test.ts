@@ -32,7 +32,7 @@ describe("the files that decide what a command installs", () => {
     // Links, where packages would be.
     ...["packages/a/node_modules", "py/.venv", "Node_Modules"],
     ...["vendor/github.com/x/y.go", "patches/left+1.0.0.patch", ".mvn/extensions.xml", "py/.venv/bin/python"],
-  ])("contain %s", (path) => expect(dependencyFiles([path], "npm ci")).toEqual([path]));
+  ])("%s decides what is installed", (path) => expect(dependencyFiles([path], "npm ci")).toEqual([path]));
 
   it.each([
     ...[
@@ -44,9 +44,11 @@ describe("the files that decide what a command installs", () => {
       "Makefile",
     ],
     ...["docs/requirements.md", "npm/readme.md", "test/lock.ts"],
-  ])("do not contain %s", (path) => expect(dependencyFiles([path], "npm ci")).toEqual([]));
+  ])("%s decides nothing about what is installed", (path) =>
+    expect(dependencyFiles([path], "npm ci")).toEqual([]),
+  );
 
-  it("contain what the command names: files and whole folders", () => {
+  it("Files and folders that the command names decide what is installed", () => {
     const paths = [
       "scripts/setup.sh",
       "scripts/other.sh",
@@ -63,7 +65,7 @@ describe("the files that decide what a command installs", () => {
     expect(dependencyFiles(paths, "make deps")).toEqual(["Makefile"]);
   });
 
-  it("are changed by a change that adds, removes or renames one, under either name", () => {
+  it("A change of dependencies adds, removes or renames such a file", () => {
     const changes = [
       { path: "src/a.ts", oldPath: null },
       { path: "attic/old.json", oldPath: "package.json" },

@@ -56,7 +56,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     return environment.root;
   }
 
-  it("has what the command left as new files, with links and executable bits, and nothing else", async () => {
+  it("An environment has the new files of its command, with links and executable bits", async () => {
     const root = await made();
     expect(filesIn(root)).toEqual([
       ...[
@@ -73,7 +73,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     expect(lstatSync(join(root, "node_modules/left")).mode & 0o777).toBe(0o555);
   });
 
-  it("is found beside the files of a revision, which it never replaces, by programs that then write beside it", async () => {
+  it("Programs find the environment beside the files of a revision, and write beside it", async () => {
     const files = placed({ ...base, "sub/index.js": "module.exports = 'sub of head'\n", "pipe/x": "" });
     const { text, outcome } = await attack(
       sandbox,
@@ -86,7 +86,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     expect(outcome.odd).toEqual([]);
   });
 
-  it("is not put where the revision has files or links of its own", async () => {
+  it("An environment does not replace files or links of the revision", async () => {
     const files = [
       ...placed({ ...base, "node_modules/left/index.js": "mine", ".venv": "a file" }),
       { path: "node_modules/@acme", mode: "120000" as const, bytes: Buffer.from("/tmp") },
@@ -107,13 +107,13 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     ["a folder", "rm .venv; mkdir .venv; echo 1 > .venv/x", ["gone .venv", "new .venv/x"], []],
     ["nothing", "rm node_modules/.bin/left", ["gone node_modules/.bin/left"], []],
     ["a pipe", "rm .venv; mkfifo .venv", [], [".venv"]],
-  ])("tells of a command that puts %s in the place of its links", async (_, command, left, odd) => {
+  ])("A command that puts %s in the place of a link is reported", async (_, command, left, odd) => {
     const { outcome } = await attack(sandbox, command, { files: placed(base), environment: await made() });
     expect(outcome.left.map(({ kind, path }) => `${kind} ${path}`).toSorted()).toEqual(left);
     expect(outcome.odd).toEqual(odd);
   });
 
-  it("is made once, as long as what it is made of stays the same", async () => {
+  it("An environment is made once for the same dependency files and command", async () => {
     const stamp = "cat /proc/sys/kernel/random/uuid > id; sleep 1";
     const idOf = async (files: Record<string, string>, command = stamp) =>
       readFileSync(join(await made(command, files), "id"), "utf8");
@@ -128,7 +128,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     expect(new Set([first, ...others]).size).toBe(4);
   });
 
-  it("is made by two processes at once without harm", async () => {
+  it("Two processes make one environment at once", async () => {
     const script = `
       import { findSandbox } from ${JSON.stringify(join(import.meta.dirname, "../../../../src/sandbox/find-sandbox.ts"))};
       import { prepare } from ${JSON.stringify(join(import.meta.dirname, "environments.ts"))};
@@ -152,7 +152,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
   });
 
-  it("is not there if its making was stopped, and is then made anew", async () => {
+  it("An environment whose making was stopped is made again", async () => {
     const stop = new AbortController();
     const command = "echo half > a; sleep 3; echo whole > b";
     const stopped = prepare(sandbox, folder, base, { command, repository: "acme/stopped" }, stop.signal);
@@ -163,7 +163,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     expect("root" in again && readdirSync(again.root)).toEqual(["a", "b"]);
   });
 
-  it("is not what a killed process left of one, which the next one removes", async () => {
+  it("What a killed process left is removed", async () => {
     // The tag of a process that has ended.
     const dead = join(folder, ".999999.1.aaaaaaaaaaaa.x");
     mkdirSync(join(dead, "files", "sub"), { recursive: true });
@@ -174,7 +174,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     expect(existsSync(dead)).toBe(false);
   });
 
-  it("goes after a month without use, or if too many are newer, but none that a proof may use", async () => {
+  it("Old and surplus environments are deleted, but none in use", async () => {
     const own = environmentsAt();
     const days = (path: string, age: number) => {
       mkdirSync(join(path, "files"), { recursive: true });
@@ -194,7 +194,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     removeEnvironments(own);
   });
 
-  it("is missing with a reason if its command fails, and that is not tried again at once", async () => {
+  it("A command that fails is the reason, and is not tried again at once", async () => {
     const command = "echo one; echo 'cannot \u001b[31mfind\u202e it' >&2; exit 3";
     const fault = {
       why: expect.stringMatching(/^the command of `prove\.prepare` ended with 3: cannot .*find.* it$/),
@@ -209,7 +209,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
   });
 
   it.runIf(process.getuid?.() === 0)(
-    "is missing with a reason where sandboxes of root cannot enter",
+    "An environment that sandboxes of root cannot enter is missing with the reason",
     async () => {
       const own = environmentsAt();
       chmodSync(dirname(own), 0o700);
@@ -220,7 +220,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     },
   );
 
-  it("can be entered by its sandboxes, and by no other user of the machine", async () => {
+  it("Only its sandboxes can enter an environment", async () => {
     const { mode, uid, gid } = lstatSync(dirname(await made()));
     const isRoot = process.getuid?.() === 0;
     expect([mode & 0o777, uid, gid]).toEqual([
@@ -230,7 +230,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     ]);
   });
 
-  it("is missing with a reason if its command takes too long or leaves too much", async () => {
+  it("A command that takes too long or leaves too much is the reason", async () => {
     expect(await prepare(sandbox, folder, base, { command: "sleep 60", timeoutMs: 1_000 })).toEqual({
       why: "the command of `prove.prepare` was ended by its limit (timeout)",
     });
@@ -241,7 +241,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     });
   });
 
-  it("has no private file of the repository to be made of, and no network", async () => {
+  it("A command sees no private file and no network", async () => {
     const files = { ...base, "secret/key": "hush" };
     const command = "ls -R . > seen; tail -n +3 /proc/net/dev >> seen; env >> seen";
     const environment = await prepare(sandbox, folder, files, {
@@ -253,7 +253,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     expect(seen).not.toMatch(/secret|eth|proxy/i);
   });
 
-  it("takes nothing from a pull request: neither its manifests, nor its settings, nor its scripts", async () => {
+  it("An environment takes nothing from a pull request", async () => {
     using repo = GitRepo.create();
     const good = { "package.json": '{"scripts":{}}', ".npmrc": "a=1", "setup.sh": "echo base > installed" };
     const from = repo.commit("base", good);
@@ -309,22 +309,25 @@ describe.skipIf(!sandbox)(
   async () => {
     const files = placed(base);
     const asks = `/runner/bin/node -p 'require("left") + require("@acme/pad")'; cat .venv/pyvenv.cfg; node_modules/.bin/left; ls -R /environment`;
-    it.each(Object.entries(poison))("%s changes nothing for the next one", async (_, command) => {
-      const environment = await prepare(sandbox, folder, base, { command: install });
-      const root = "root" in environment ? environment.root : "";
-      const before = digestOf(root);
-      const first = await attack(sandbox, asks, { files, environment: root });
-      expect(first.text).toContain("leftpad\nhome\nran\n");
-      await attack(sandbox, `(${command}) 2>/dev/null`, { files, environment: root });
-      expect(digestOf(root)).toBe(before);
-      const second = await attack(sandbox, asks, { files, environment: root });
-      expect([second.exitCode, second.text]).toEqual([first.exitCode, first.text]);
-    });
+    it.each(Object.entries(poison))(
+      "A pull request that %s changes nothing for the next one",
+      async (_, command) => {
+        const environment = await prepare(sandbox, folder, base, { command: install });
+        const root = "root" in environment ? environment.root : "";
+        const before = digestOf(root);
+        const first = await attack(sandbox, asks, { files, environment: root });
+        expect(first.text).toContain("leftpad\nhome\nran\n");
+        await attack(sandbox, `(${command}) 2>/dev/null`, { files, environment: root });
+        expect(digestOf(root)).toBe(before);
+        const second = await attack(sandbox, asks, { files, environment: root });
+        expect([second.exitCode, second.text]).toEqual([first.exitCode, first.text]);
+      },
+    );
   },
 );
 
 describe.skipIf(!sandbox)(`the environments of a repository${skipped}`, () => {
-  it("are deleted with it, whatever the case of its name, and no others", async () => {
+  it("Environments of a repository are deleted with it, whatever the case of its name", async () => {
     const own = environmentsAt();
     for (const repository of ["Acme/Shop", "acme/shop", "acme/shop2"])
       await prepare(sandbox, own, base, { repository });
@@ -334,7 +337,7 @@ describe.skipIf(!sandbox)(`the environments of a repository${skipped}`, () => {
     removeEnvironments(own);
   });
 
-  it("are not where a change may put files of its own", async () => {
+  it("A change may put no file into an environment", async () => {
     const { root } = (await prepare(sandbox, folder, base, { command: install })) as { root: string };
     const changed = async (...paths: string[]) =>
       await changedEnvironment(

@@ -62,62 +62,56 @@ Node.js v24.21.0
 };
 
 describe("a regression", () => {
-  it("is shown by a test that passes twice before the change and fails twice after it, by an error or an assertion", () => {
+  it("A regression needs two passes before the change and two equal failures after it", () => {
     expect(regression({ base: twice(passed), head: twice(failed) })).toMatchObject({ ok: true });
     expect(regression({ base: twice(passed), head: twice(asserted) })).toMatchObject({ ok: true });
   });
 
-  it("is not shown by a test that fails on both sides, or on none", () => {
-    expect(reasonOf({ base: twice(failed), head: twice(failed) })).toContain("fails at the merge base too");
-    expect(reasonOf({ base: twice(passed), head: twice(passed) })).toContain("passes at the head");
-  });
-
-  it("is not shown by luck", () => {
-    expect(reasonOf({ base: [passed, failed], head: twice(failed) })).toContain("passes once and fails once");
-    expect(reasonOf({ base: twice(passed), head: [failed, passed] })).toContain("passes once and fails once");
-    expect(reasonOf({ base: [passed], head: twice(failed) })).toContain("did not run 2 times");
-    expect(reasonOf({ base: twice(passed), head: [failed, asserted] })).toContain("fails in two ways");
-  });
-
-  it("is not shown by a test that fails in set-up", () => {
-    expect(reasonOf({ base: twice(passed), head: twice(unlinked) })).toContain(
-      "fails before it tests anything",
-    );
-  });
-
-  it("is not shown by a test that prints a failure, or that ends without one", () => {
-    const printed = { ...passed, exit_code: 1, stdout: "", stderr: "it does not work\n" };
-    expect(reasonOf({ base: twice(passed), head: twice(printed) })).toContain("not known why it fails");
-    const printing = { ...passed, stdout: failed.stderr };
-    expect(reasonOf({ base: twice(passed), head: twice(printing) })).toContain("passes at the head");
-  });
-
-  it("is not shown by a run that a limit ended", () => {
-    const late: TestEnd = { ...failed, ended: "timeout", exit_code: 137 };
-    expect(reasonOf({ base: twice(passed), head: twice(late) })).toContain("it took too long");
-  });
-
-  it("is not shown by a test that changes files of the repository or its environment", () => {
-    const writing = { ...failed, changed: ["cart.js"] };
-    expect(reasonOf({ base: twice(passed), head: twice(writing) })).toContain("it changes files");
-    expect(
-      reasonOf({ base: twice({ ...passed, changed: ["node_modules/x"] }), head: twice(failed) }),
-    ).toContain("node_modules/x");
-  });
-
-  it("is not shown by a test that does not run the changed code, or of which that is not known", () => {
-    const elsewhere = { ...asserted, executed: [other] };
-    expect(reasonOf({ base: twice(passed), head: twice(elsewhere) })).toContain(
-      "does not run the changed code",
-    );
-    const unknown = { ...asserted, executed: null };
-    expect(reasonOf({ base: twice(passed), head: twice(unknown) })).toContain("it is not known");
-  });
-
-  it("is not shown by a test that skips what the merge base does not have", () => {
-    expect(reasonOf({ base: twice({ ...passed, executed: [other] }), head: twice(failed) })).toContain(
+  const printed = { ...passed, exit_code: 1, stdout: "", stderr: "it does not work\n" };
+  const elsewhere = { ...asserted, executed: [other] };
+  it.each<[string, TestEnd[], TestEnd[], string]>([
+    ["A test that fails on both sides", [failed, failed], [failed, failed], "fails at the merge base too"],
+    ["A test that passes on both sides", [passed, passed], [passed, passed], "passes at the head"],
+    ["Different results before the change", [passed, failed], [failed, failed], "passes once and fails once"],
+    ["Different results after the change", [passed, passed], [failed, passed], "passes once and fails once"],
+    ["A single run", [passed], [failed, failed], "did not run 2 times"],
+    ["Two ways to fail", [passed, passed], [failed, asserted], "fails in two ways"],
+    ["A failure in set-up", [passed, passed], [unlinked, unlinked], "fails before it tests anything"],
+    ["A failure without a reason", [passed, passed], [printed, printed], "not known why it fails"],
+    [
+      "A printed failure",
+      [passed, passed],
+      twice({ ...passed, stdout: failed.stderr }),
+      "passes at the head",
+    ],
+    [
+      "A run that a limit ended",
+      [passed, passed],
+      twice({ ...failed, ended: "timeout", exit_code: 137 }),
+      "it took too long",
+    ],
+    ["A changed file", [passed, passed], twice({ ...failed, changed: ["cart.js"] }), "it changes files"],
+    [
+      "A changed package",
+      twice({ ...passed, changed: ["node_modules/x"] }),
+      [failed, failed],
+      "node_modules/x",
+    ],
+    ["Another function that ran", [passed, passed], [elsewhere, elsewhere], "does not run the changed code"],
+    [
+      "An unknown function that ran",
+      [passed, passed],
+      twice({ ...asserted, executed: null }),
+      "it is not known",
+    ],
+    [
+      "A test that skips what the merge base lacks",
+      twice({ ...passed, executed: [other] }),
+      [failed, failed],
       "nothing is compared",
-    );
+    ],
+  ])("%s shows no regression", (_, base, head, reason) => {
+    expect(reasonOf({ base, head })).toContain(reason);
   });
 });
 
@@ -132,7 +126,7 @@ describe("a changed list of parameters", () => {
     executed: [other],
   });
 
-  it("shows a regression although the function is not entered at the head", () => {
+  it("A call that Python refuses shows a regression of the function", () => {
     const refused = python("TypeError: total() missing 1 required positional argument: 'tax'");
     expect(ofPython(passed, refused)).toMatchObject({ ok: true });
     expect(ofPython({ ...passed, executed: [other] }, refused)).toMatchObject({
@@ -140,7 +134,7 @@ describe("a changed list of parameters", () => {
     });
   });
 
-  it("is none if another function refuses its arguments, and a name that is gone shows nothing", () => {
+  it("Another function that refuses its arguments, or a missing name, shows nothing", () => {
     const another = python("TypeError: other() takes 1 positional argument but 2 were given");
     expect(ofPython(passed, another)).toMatchObject({
       reason: expect.stringContaining("does not run the changed code"),
@@ -154,7 +148,7 @@ describe("a changed list of parameters", () => {
 });
 
 describe("a reproduction", () => {
-  it("needs a failure at the head, a pass with the suggestion, and no pass at the merge base", () => {
+  it("A reproduction fails at the head, passes with the suggestion, and not before", () => {
     const runs = { base: twice(unlinked), head: twice(failed), repaired: twice(passed) };
     expect(reasonOf(runs, "reproduced")).toBeNull();
     expect(reasonOf({ ...runs, repaired: twice(failed) }, "reproduced")).toContain(
@@ -166,7 +160,7 @@ describe("a reproduction", () => {
 });
 
 describe("an input that was run and does the right thing", () => {
-  it("needs two passes at the head that run the changed code", () => {
+  it("A right result needs two passes at the head that run the changed code", () => {
     expect(reasonOf({ head: twice(passed) }, "ran_right")).toBeNull();
     expect(reasonOf({ head: twice(failed) }, "ran_right")).toContain("fails at the head");
     expect(reasonOf({ head: twice({ ...passed, executed: [other] }) }, "ran_right")).toContain(
@@ -186,7 +180,7 @@ describe("for any runs", () => {
   );
   const ends = fc.array(end, { maxLength: 3 });
 
-  it("a regression is shown only if every run at the merge base passes, every run at the head fails, and none did anything else", () => {
+  it("A regression is shown only by clean passes before and equal failures after", () => {
     fc.assert(
       fc.property(ends, ends, (base, head) => {
         const all = [...base, ...head];
@@ -206,7 +200,7 @@ describe("for any runs", () => {
     );
   });
 
-  it("no runs at all show nothing", () => {
+  it("No runs at all show nothing", () => {
     for (const claimed of ["regression", "reproduced", "ran_right"] as const)
       expect(reasonOf({}, claimed)).toContain("did not run 2 times");
   });

@@ -18,49 +18,32 @@ function read(name: string): Failure {
   return readFailure(end(run), { path: test, text: "" });
 }
 
-const equal = { kind: "assertion", frames: [], expected: "'hi x'", actual: "'hello x'" } as const;
 const strictly = "AssertionError: Expected values to be strictly equal: 'hello x' !== 'hi x'";
 
-it.each<[string, string, Partial<Failure>?]>([
+it.each([
   ["plain", "AssertionError: 'hello x' == 'hi x'"],
   ["node", strictly],
-  ["node-tap", strictly],
+  ["node-tap", strictly.replace("AssertionError: ", "")],
   ["node-run", strictly],
-  ["nodemsg", "AssertionError: the greeting is wrong (expected 'hi x', actual 'hello x')"],
-  ["nodemsg-tap", "AssertionError: the greeting is wrong (expected 'hi x', actual 'hello x')"],
+  ["nodemsg", "AssertionError: the greeting is wrong"],
+  ["nodemsg-tap", "the greeting is wrong"],
   ["mocha", strictly],
   ["mochachai", "AssertionError: expected 'hello x' to equal 'hi x'"],
   ["ava", "Difference (- actual, + expected): - 'hello x' + 'hi x'"],
-  ["tap", "should be equal (expected hi x, actual hello x)", { expected: "hi x", actual: "hello x" }],
-  [
-    "jest",
-    'expect(received).toBe(expected) // Object.is equality (expected "hi x", actual "hello x")',
-    { expected: '"hi x"', actual: '"hello x"' },
-  ],
-  [
-    "vi",
-    "AssertionError: expected 'hello x' to be 'hi x' // Object.is equality",
-    { expected: '"hi x"', actual: '"hello x"' },
-  ],
-  [
-    "videep",
-    "AssertionError: expected { a: 'hello x', b: [ 1 ] } to deeply equal { a: 'hi x', b: [ 2 ] }",
-    { expected: "{ a: 'hi x', b: [ 2 ] }", actual: "{ a: 'hello x', b: [ 1 ] }" },
-  ],
-  [
-    "nodedeep",
-    "AssertionError: Expected values to be strictly deep-equal",
-    { expected: "v: 'hi x',\n3", actual: "v: 'hello x',\n2" },
-  ],
+  ["jest", 'expect(received).toBe(expected) // Object.is equality Expected: "hi x" Received: "hello x"'],
+  ["vi", "AssertionError: expected 'hello x' to be 'hi x' // Object.is equality"],
+  ["videep", "AssertionError: expected { a: 'hello x', b: [ 1 ] } to deeply equal { a: 'hi x', b: [ 2 ] }"],
+  ["nodedeep", "AssertionError: Expected values to be strictly deep-equal"],
+  ["nodedeep-tap", "Expected values to be strictly deep-equal"],
   ["py-p", "AssertionError: assert 'hello x' == 'hi x'"],
   ["py-pu", "AssertionError: 'hello x' != 'hi x'"],
   ["plain-pu", "AssertionError: 'hello x' != 'hi x'"],
-  ["plain-p", 'AssertionError: assert greet("x") == "hi x"', { expected: null, actual: null }],
-  ["pyplain", "AssertionError: hello x", { expected: null, actual: null }],
-  ["py-praises", "Failed: DID NOT RAISE <class 'ValueError'>", { expected: null, actual: null }],
-  ["go", "Sum(1, 1) = 2, want 3", { expected: null, actual: null }],
-])("reads an assertion and its values: %s", (name, line, values) => {
-  expect(read(name)).toEqual({ ...equal, ...values, line });
+  ["plain-p", 'AssertionError: assert greet("x") == "hi x"'],
+  ["pyplain", "AssertionError: hello x"],
+  ["py-praises", "Failed: DID NOT RAISE <class 'ValueError'>"],
+  ["go", "Sum(1, 1) = 2, want 3"],
+])("The output of %s shows an assertion that failed", (name, line) => {
+  expect(read(name)).toEqual({ kind: "failed", line, frames: [] });
 });
 
 const undefinedB = "TypeError: Cannot read properties of undefined (reading 'b')";
@@ -70,9 +53,10 @@ const inJs = [
 ];
 
 it.each([
-  ...["plainerr", "nodeerr", "nodeerr-tap", "mochaerr", "avaerr", "jesterr", "vierr"].map(
+  ...["plainerr", "nodeerr", "mochaerr", "avaerr", "jesterr", "vierr"].map(
     (name) => [name, undefinedB, inJs] as const,
   ),
+  ["nodeerr-tap", undefinedB.replace("TypeError: ", ""), inJs] as const,
   ["py-perr", "KeyError: 'a'", [{ path: "src/m.py", line: 6 }]] as const,
   ["plain-perr", "KeyError: 'a'", [{ path: "src/m.py", line: 6 }]] as const,
   [
@@ -80,8 +64,8 @@ it.each([
     "panic: runtime error: index out of range [3] with length 0",
     [{ path: "sum/sum.go", line: 8 }],
   ] as const,
-])("reads an error and where the repository's code threw it: %s", (name, line, frames) => {
-  expect(read(name)).toEqual({ kind: "error", line, frames, expected: null, actual: null });
+])("The output of %s shows an error and where the repository's code threw it", (name, line, frames) => {
+  expect(read(name)).toEqual({ kind: "failed", line, frames });
 });
 
 it.each([
@@ -90,7 +74,7 @@ it.each([
   ["noexport", "SyntaxError: The requested module '../src/b.mjs' does not provide an export named 'none'"],
   [
     "nomodule",
-    "Error: Cannot find module 'src/c.mjs' imported from test/nomodule.mjs [ERR_MODULE_NOT_FOUND]",
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'src/c.mjs' imported from test/nomodule.mjs",
   ],
   ["jestmissing", "Cannot find module '../src/none.js' from 'test/jestmissing.test.js'"],
   ["jestnone", "No tests found, exiting with code 1"],
@@ -107,13 +91,13 @@ it.each([
   ["plain-pnone", "no tests ran"],
   ["pyunit", "ModuleNotFoundError: No module named 'test.test_pu'"],
   ["gobuild", "sum/a_test.go:6:2: undefined: None"],
-])("knows that no test ran, or that the test itself is broken: %s", (name, line) => {
+])("The output of %s shows that no test ran, or that the test is broken", (name, line) => {
   expect(read(name)).toMatchObject({ kind: "setup", line });
 });
 
-it("reads every recorded output as the failure that it is", () => {
+it("No recorded failure is unknown, except one in TAP without a message", () => {
   const names = readdirSync(folder).map((name) => name.replace(/\.json$/, ""));
-  expect(names.filter((name) => read(name).kind === "unknown")).toEqual([]);
+  expect(names.filter((name) => read(name).kind === "unknown")).toEqual(["tap"]);
 });
 
 const test = { path: "it.test.mjs", text: "" };
@@ -132,31 +116,16 @@ it.each<[string, Partial<TestEnd>, Failure["kind"], string]>([
     "Error: Test timed out in (duration).",
   ],
   ["a code beyond all signals", { exit_code: 255 }, "unknown", "Exit code 255"],
-  [
-    "the output of another language",
-    { stdout: "=== FAILURES ===\n___ a ___\nE   AssertionError: x\n" },
-    "unknown",
-    "E AssertionError: x",
-  ],
+  ["another language", { stdout: "=== FAILURES ===\n_ a _\nE   Error: x\n" }, "unknown", "E Error: x"],
   ["a signal", { exit_code: 139 }, "unknown", "Ended by signal 11"],
-  [
-    "nothing",
-    { exit_code: 0, stdout: "AssertionError: x\n    at /work/a.js:1:1\n" },
-    "unknown",
-    "It did not fail",
-  ],
-  [
-    "no program",
-    { exit_code: 127, stderr: "/bin/sh: 1: go: not found\n" },
-    "setup",
-    "/bin/sh: 1: go: not found",
-  ],
+  ["nothing", { exit_code: 0, stdout: "Error: x\n    at /work/a.js:1:1\n" }, "unknown", "It did not fail"],
+  ["no program", { exit_code: 127, stderr: "sh: 1: go: not found\n" }, "setup", "sh: 1: go: not found"],
   ["an exit code alone", { exit_code: 3, stdout: "said\n\n" }, "unknown", "said"],
-])("says what ended a run: %s", (_, over, kind, line) => {
+])("A failure names what ended the run: %s", (_, over, kind, line) => {
   expect(readFailure(end(over), test)).toMatchObject({ kind, line });
 });
 
-it("has the same line for two runs that differ in times, addresses, folders and colours", () => {
+it("Two runs that differ in times, addresses, folders and colours have the same line", () => {
   const of = (text: string) =>
     readFailure(end({ stderr: `${text}\n    at x (/work/it.test.mjs:1:1)\n` }), test).line;
   const first = of(
@@ -174,30 +143,30 @@ it("has the same line for two runs that differ in times, addresses, folders and 
   );
 });
 
-it("takes the error that ends a program, not one that it printed before", () => {
+it("The error that ends a program counts, not one that it printed before", () => {
   const stack = "    at f (/work/src/a.mjs:2:3)\n    at file:///work/it.test.mjs:4:1\n";
   const stderr = `Error: handled\n${stack}\n/work/src/a.mjs:2\n  throw\n  ^\n\nRangeError: too far\n${stack}\nNode.js v24.21.0\n`;
-  expect(readFailure(end({ stderr }), test)).toMatchObject({ kind: "error", line: "RangeError: too far" });
+  expect(readFailure(end({ stderr }), test)).toMatchObject({ kind: "failed", line: "RangeError: too far" });
 });
 
-it("takes a SyntaxError of JSON.parse in the repository for what it is", () => {
+it("A SyntaxError of JSON.parse in the repository is a failure of the test", () => {
   const stderr = `SyntaxError: Unexpected end of JSON input\n    at JSON.parse (<anonymous>)\n    at read (/work/src/a.mjs:2:3)\n    at file:///work/it.test.mjs:4:1\n`;
   expect(readFailure(end({ stderr }), test)).toMatchObject({
-    ...{ kind: "error", frames: [{ path: "src/a.mjs", line: 2 }] },
+    ...{ kind: "failed", frames: [{ path: "src/a.mjs", line: 2 }] },
   });
 });
 
-it("takes an error that was thrown while modules were loaded for no failure of a test", () => {
+it("An error that is thrown while modules are loaded is no failure of a test", () => {
   const stderr = `TypeError: no\n    at file:///work/src/a.mjs:2:3\n    at ModuleJob.run (node:internal/modules/esm/module_job:561:25)\n`;
   expect(readFailure(end({ stderr }), test).kind).toBe("setup");
 });
 
-it("leaves out frames of packages, of the runner and of other folders", () => {
+it("A failure has no frames of packages, of the runner and of other folders", () => {
   const stderr = `Error: x\n    at a (/work/node_modules/p/a.js:1:1)\n    at b (/work/.hunkwise-0a1b2c3d/load.mjs:1:1)\n    at c (/etc/x.js:1:1)\n    at d (node:fs:1:1)\n    at e (/work/../x.js:1:1)\n    at async g (/work/src/g.js:9:1)\n    at /work/it.test.mjs:1:1\n`;
   expect(readFailure(end({ stderr }), test).frames).toEqual([{ path: "src/g.js", line: 9 }]);
 });
 
-it("reads hostile output of any kind in little time", () => {
+it("Hostile output of any kind is read", () => {
   const pieces = [
     "'",
     "expected ",

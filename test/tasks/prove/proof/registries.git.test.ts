@@ -86,44 +86,44 @@ const has = (...programs: string[]) => programs.every((name) => existsSync(`/usr
 const hasPip = spawnSync("/usr/bin/python3", ["-c", "import venv, ensurepip"]).status === 0;
 
 describe.skipIf(!sandbox)(`an environment with packages from a registry${skipped}`, () => {
-  it.skipIf(!has("npm", "node"))(
-    "is what npm installs from a lock file, and a test then runs with it",
-    async () => {
-      const environment = await prepare(sandbox, folder, project("localhost"), {
-        command: "npm ci",
-        registries: named,
-      });
-      expect(environment).toEqual({ root: expect.any(String) });
-      const { root } = environment as { root: string };
-      expect(filesIn(root)).toEqual([
-        ...["node_modules/.bin/left", "node_modules/.package-lock.json"],
-        ...["cli.js", "index.js", "package.json"].map((name) => `node_modules/left/${name}`),
-      ]);
-      // The token of the repository went nowhere.
-      expect(asked).toEqual([`localhost:${port}/left/-/left-1.0.0.tgz -`]);
-      const run = { environment: root, limits };
-      expect((await attack(sandbox, "node_modules/.bin/left; ls /registry", run)).text).toMatch(
-        /^left of the registry\n.*No such file/,
-      );
-    },
-  );
-
-  it.skipIf(!has("npm", "node"))("is missing if a host is not named, and names it", async () => {
-    asked.length = 0;
-    const order = { command: "npm ci", registries: named };
-    const environment = await prepare(sandbox, folder, project("127.0.0.1"), order);
-    expect(environment).toEqual({
-      why: expect.stringMatching(
-        new RegExp(
-          `^the command of .prove.prepare. ended with 1: .*; HUNKWISE_PROVE_REGISTRIES does not name http://127.0.0.1:${port}/left/`,
-        ),
-      ),
+  it.skipIf(!has("npm", "node"))("A test runs with what npm installs from a lock file", async () => {
+    const environment = await prepare(sandbox, folder, project("localhost"), {
+      command: "npm ci",
+      registries: named,
     });
-    expect(asked).toEqual([]);
+    expect(environment).toEqual({ root: expect.any(String) });
+    const { root } = environment as { root: string };
+    expect(filesIn(root)).toEqual([
+      ...["node_modules/.bin/left", "node_modules/.package-lock.json"],
+      ...["cli.js", "index.js", "package.json"].map((name) => `node_modules/left/${name}`),
+    ]);
+    // The token of the repository went nowhere.
+    expect(asked).toEqual([`localhost:${port}/left/-/left-1.0.0.tgz -`]);
+    const run = { environment: root, limits };
+    expect((await attack(sandbox, "node_modules/.bin/left; ls /registry", run)).text).toMatch(
+      /^left of the registry\n.*No such file/,
+    );
   });
 
   it.skipIf(!has("npm", "node"))(
-    "is missing without any registry, because then there is no network at all",
+    "An environment is missing if a host is not named, with its name",
+    async () => {
+      asked.length = 0;
+      const order = { command: "npm ci", registries: named };
+      const environment = await prepare(sandbox, folder, project("127.0.0.1"), order);
+      expect(environment).toEqual({
+        why: expect.stringMatching(
+          new RegExp(
+            `^the command of .prove.prepare. ended with 1: .*; HUNKWISE_PROVE_REGISTRIES does not name http://127.0.0.1:${port}/left/`,
+          ),
+        ),
+      });
+      expect(asked).toEqual([]);
+    },
+  );
+
+  it.skipIf(!has("npm", "node"))(
+    "An environment is missing without any registry, because there is no network",
     async () => {
       const environment = await prepare(sandbox, folder, project("localhost"), {
         command: "npm ci",
@@ -136,25 +136,22 @@ describe.skipIf(!sandbox)(`an environment with packages from a registry${skipped
     },
   );
 
-  it.skipIf(!hasPip)(
-    "is a virtual environment of Python, which is found at the path it was made for",
-    async () => {
-      const index = `http://localhost:${port}/simple/`;
-      const command = `python3 -m venv .venv && .venv/bin/pip install -q --retries 0 --index-url ${index} --trusted-host localhost right`;
-      const environment = await prepare(sandbox, folder, {}, { command, registries: named });
-      expect(environment).toEqual({ root: expect.any(String) });
-      const { root } = environment as { root: string };
-      const { text, outcome } = await attack(
-        sandbox,
-        ".venv/bin/python -c 'import right, sys; print(right.word, sys.prefix)'; .venv/bin/pip --version | cut -c1-4",
-        { environment: root, limits },
-      );
-      expect(text).toBe("right of the registry /work/.venv\npip \n");
-      expect([outcome.left, outcome.odd]).toEqual([[], []]);
-    },
-  );
+  it.skipIf(!hasPip)("A virtual environment of Python is found at its path", async () => {
+    const index = `http://localhost:${port}/simple/`;
+    const command = `python3 -m venv .venv && .venv/bin/pip install -q --retries 0 --index-url ${index} --trusted-host localhost right`;
+    const environment = await prepare(sandbox, folder, {}, { command, registries: named });
+    expect(environment).toEqual({ root: expect.any(String) });
+    const { root } = environment as { root: string };
+    const { text, outcome } = await attack(
+      sandbox,
+      ".venv/bin/python -c 'import right, sys; print(right.word, sys.prefix)'; .venv/bin/pip --version | cut -c1-4",
+      { environment: root, limits },
+    );
+    expect(text).toBe("right of the registry /work/.venv\npip \n");
+    expect([outcome.left, outcome.odd]).toEqual([[], []]);
+  });
 
-  it("reaches no host around the proxy", async () => {
+  it("A command reaches no host around the proxy", async () => {
     const direct = `perl -e 'use IO::Socket::INET; print IO::Socket::INET->new(PeerAddr => "127.0.0.1:${port}") ? "in" : "out"' > direct`;
     const environment = await prepare(
       sandbox,
@@ -165,13 +162,13 @@ describe.skipIf(!sandbox)(`an environment with packages from a registry${skipped
     expect(readFileSync(join((environment as { root: string }).root, "direct"), "utf8")).toBe("outproxy\n");
   });
 
-  it("is missing with a reason where the way to a registry has too little memory", async () => {
+  it("An environment is missing if a registry needs more memory", async () => {
     expect(await prepare(sandbox, folder, {}, { registries: named, memoryMb: 512 })).toEqual({
       why: "HUNKWISE_SANDBOX_MEMORY_MB is 512, but `prove.prepare` needs 640 to reach a registry",
     });
   });
 
-  it("ends with the code of its command, whatever its proxy does", async () => {
+  it("An environment fails with the exit code of its command", async () => {
     const order = { registries: named, command: "echo bad >&2; kill -9 $$" };
     expect(await prepare(sandbox, folder, {}, order)).toEqual({
       why: "the command of `prove.prepare` ended with 137: bad",

@@ -30,17 +30,17 @@ const titled = (samples: readonly (readonly [string, string])[]) =>
   samples.map(([path, text], at) => [`${at} ${path}: ${lastLine(text).slice(0, 70)}`, path, text] as const);
 
 describe("a test that people would write", () => {
-  it.each(titled(honest))("may run: %s", async (_title, path, text) => {
+  it.each(titled(honest))("An honest test may run: %s", async (_title, path, text) => {
     expect(await refusal(path, text)).toBeNull();
   });
 
-  it("is in each of the styles", () => {
+  it("The honest tests are many", () => {
     expect(honest.length).toBeGreaterThanOrEqual(50);
   });
 });
 
 describe("a test that would show what is not so", () => {
-  it.each(titled(cheats))("is refused: %s", async (_title, path, text) => {
+  it.each(titled(cheats))("A dishonest test is refused: %s", async (_title, path, text) => {
     expect(await refusal(path, text)).toMatch(/^\w/);
   });
 });
@@ -99,13 +99,13 @@ describe("the cheats that a pull request may ask for", () => {
       "passes on what it may only name members of: `process.env`",
     ],
     ["luck", "assert.equal(add(Math.random()), 3);", "depends on chance: `Math.random`"],
-  ])("%s is refused", async (_name, text, reason) => {
+  ])("A test that is %s is refused", async (_name, text, reason) => {
     expect(await script(head + text)).toContain(reason);
   });
 });
 
 describe("a private function of Python", () => {
-  it("is refused, but not a module with such a name", async () => {
+  it("A private function of Python is refused, and a private module is not", async () => {
     expect(await python("from calc import _add\n\ndef test_it():\n    assert _add(1) == 2\n")).toContain(
       "line 1 uses a private function, which promises nothing: call the code as its users do: `_add`",
     );
@@ -123,12 +123,12 @@ describe("a reason", () => {
     ["Math.random();", "depends on chance", "Math.random"],
     ["process.exit(1);", "ends the process; a failure is an error", "process.exit"],
     ["add.toString();", "may read the source of the code under test", "add.toString"],
-  ])("names the line and the text of %s", async (line, reason, text) => {
+  ])("A reason names the line and the text of %s", async (line, reason, text) => {
     const head = `import assert from "node:assert";\nimport * as calc from "../src/calc.js";\nimport { add } from "../src/calc.js";\nassert.equal(add(1), 2);\n`;
     expect(await script(head + line)).toBe(`line 5 ${reason}: \`${text}\``);
   });
 
-  it("holds no control characters and no fence of the test", async () => {
+  it("A reason has no control characters and no fence of the test", async () => {
     const why = await script(
       `import assert from "node:assert";\neval("\u001b[31m\`\`\`\\n${"x".repeat(200)}");`,
     );
@@ -185,7 +185,7 @@ const scriptHead = 'import assert from "node:assert";\nimport { add } from "../s
 const pythonHead = "from calc import add\n";
 
 describe("the flow of values", () => {
-  it("refuses every program whose assertions depend on constants alone", async () => {
+  it("Every program whose assertions depend on constants is refused", async () => {
     await fc.assert(
       fc.asyncProperty(constant, constant, steps, word, async (first, second, kinds, name) => {
         const inScript = `${scriptHead}add(1);\nconst ${name} = ${second};\nconst v0 = ${first};\n${chain(kinds, scriptStep)}\nassert.deepEqual(v${kinds.length}, ${name});\n`;
@@ -197,7 +197,7 @@ describe("the flow of values", () => {
     );
   });
 
-  it("accepts every program in which a result of the repository's code reaches an assertion", async () => {
+  it("Every program that asserts a result of the repository's code is accepted", async () => {
     await fc.assert(
       fc.asyncProperty(constant, constant, steps, async (argument, expected, kinds) => {
         const inScript = `${scriptHead}const v0 = add(${argument});\n${chain(kinds, scriptStep)}\nassert.deepEqual(v${kinds.length}, ${expected});\n`;
@@ -209,7 +209,7 @@ describe("the flow of values", () => {
     );
   });
 
-  it("refuses every accepted program to which one cheat is added, wherever it stands", async () => {
+  it("Every accepted program with one added cheat is refused", async () => {
     const cheat = fc.constantFrom(
       ...[
         "eval('1')",
@@ -243,7 +243,7 @@ describe("the flow of values", () => {
 });
 
 describe("any text", () => {
-  it("is refused or may run, without an error of the rules", async () => {
+  it("Any text is refused or may run, without an error of the rules", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...honest, ...cheats),
@@ -283,7 +283,7 @@ describe("any text", () => {
     );
   });
 
-  it("is refused if it is nested too deeply or is one long text", async () => {
+  it("A text that is nested too deeply, or one long literal, is refused", async () => {
     expect(
       await script(`${scriptHead}assert.equal(add(${"[".repeat(500)}${"]".repeat(500)}), 1);`),
     ).not.toBeNull();

@@ -43,7 +43,7 @@ describe.skipIf(!sandbox)(`JavaScript as it is${skipped}`, () => {
       "export function sum(a, b) {\n  return a + b;\n}\nexport const twice = (a) => sum(a, a);\nexport function other() {}\n",
   };
 
-  it("runs a test of node:test, and names the functions that ran", async () => {
+  it("A test of node:test runs, with the functions that it ran", async () => {
     const test = js(
       `${esm}import { twice } from "../src/sum.mjs";\ntest("twice", () => assert.equal(twice(2), 4));\n`,
     );
@@ -56,7 +56,7 @@ describe.skipIf(!sandbox)(`JavaScript as it is${skipped}`, () => {
     ]);
   });
 
-  it("runs a script of assertions, whose failure is the exit code", async () => {
+  it("A script of assertions runs, and its failure is the exit code", async () => {
     const test = js(
       `import assert from "node:assert";\nimport { sum } from "../src/sum.mjs";\nassert.equal(sum(1, 1), 3);\n`,
     );
@@ -66,7 +66,7 @@ describe.skipIf(!sandbox)(`JavaScript as it is${skipped}`, () => {
     expect(ran(end)).toEqual(["src/sum.mjs", "src/sum.mjs sum"]);
   });
 
-  it("runs CommonJS with what is true there", async () => {
+  it("CommonJS runs with its own variables", async () => {
     const end = await run(
       {
         "package.json": '{ "name": "pack", "main": "index.js" }',
@@ -84,7 +84,7 @@ describe.skipIf(!sandbox)(`JavaScript as it is${skipped}`, () => {
     expect(ran(end)).toEqual(["index.js", "index.js go", "lib/part/index.js", "lib/part/index.js go"]);
   });
 
-  it("reports what a worker and a child process ran, also when they are killed", async () => {
+  it("What workers and killed child processes ran is reported", async () => {
     const end = await run(
       {
         "a.mjs": "export function inWorker() {}\n",
@@ -106,7 +106,7 @@ describe.skipIf(!sandbox)(`JavaScript as it is${skipped}`, () => {
     ]);
   });
 
-  it("keeps the output, the exit code and the clock of a program that the probe watches", async () => {
+  it("The probe keeps output, exit code and clock of a program", async () => {
     const end = await run(
       {},
       js(
@@ -116,13 +116,13 @@ describe.skipIf(!sandbox)(`JavaScript as it is${skipped}`, () => {
     expect(end).toMatchObject({ stdout: "out\n", stderr: "err\n", exit_code: 7 });
   });
 
-  it("does not run what Node does not", async () => {
+  it("A file that Node cannot run is refused", async () => {
     expect(asItIs(js("", "a.tsx"))).toHaveProperty("why");
     expect(asItIs(js("", "a.rb"))).toEqual({ why: "a file '.rb' cannot be run as it is" });
     await expect(run({}, js("", "a.rb"))).rejects.toThrow("'a.rb' cannot be run: a file '.rb'");
   });
 
-  it("takes no path for an option or for more than one word", async () => {
+  it("A path is never an option or more than one word", async () => {
     for (const path of ["-e.mjs", "a'; exit 9; '.mjs", "$(exit 9) b.mjs"]) {
       const end = await run({}, js("process.exitCode = 4;", path));
       expect([path, end.exit_code]).toEqual([path, 4]);
@@ -131,7 +131,7 @@ describe.skipIf(!sandbox)(`JavaScript as it is${skipped}`, () => {
 });
 
 describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
-  it("finds sources behind .js, without extensions and in folders, and drops imports of types", async () => {
+  it("TypeScript sources are found behind .js, without extensions and in folders", async () => {
     const end = await run(
       {
         "package.json": '{ "name": "own", "type": "module" }',
@@ -152,7 +152,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
     expect(end.executed).toContainEqual({ path: "src/a.ts", name: "double", line: 7 });
   });
 
-  it("runs enums, namespaces and parameter properties, with the lines of the source in traces", async () => {
+  it("Enums, namespaces and parameter properties run, with lines of the source", async () => {
     const end = await run(
       {
         "e.ts":
@@ -169,7 +169,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
     expect(end.executed).toContainEqual({ path: "e.ts", name: "get", line: 6 });
   });
 
-  it("finds a monorepo's packages and their sources, paths of a tsconfig, own imports, and JSON", async () => {
+  it("Packages of a monorepo, paths of a tsconfig, own imports and JSON are found", async () => {
     const end = await run(
       {
         "package.json": '{ "private": true, "workspaces": ["packages/*"] }',
@@ -197,7 +197,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
     expect(ran(end)).toContain("packages/core/src/util/text.ts up");
   });
 
-  it("takes no text for a decorator, and none for a use of a type", async () => {
+  it("No text is taken for a decorator or for a use of a type", async () => {
     const end = await run(
       {
         "a.ts":
@@ -212,7 +212,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
     expect([end.exit_code, end.stderr]).toEqual([0, ""]);
   });
 
-  it("says why decorators and JSX do not run", async () => {
+  it("Decorators and JSX fail with the reason", async () => {
     const files = {
       "d.ts": "export class A {\n  @dec() a = 1;\n}\n",
       "x.tsx": "export const x = () => <p>hi</p>;\n",
@@ -249,7 +249,7 @@ describe.skipIf(!hasPython).each(pythons)(`Python as it is, %s${skipped}`, (_, m
       "def add(a, b):\n    return a + b\n\n\nclass Sums:\n    def twice(self, a):\n        return add(a, a)\n\n\ndef twice(a):\n    return Sums().twice(a)\n\n\ndef other():\n    pass\n",
   };
 
-  it("runs functions, and names the functions that ran", async () => {
+  it("Python functions run, with the functions that they ran", async () => {
     const end = await run(
       files,
       py("from pack import twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n"),
@@ -265,7 +265,7 @@ describe.skipIf(!hasPython).each(pythons)(`Python as it is, %s${skipped}`, (_, m
     ]);
   });
 
-  it("runs asynchronous tests, and classes of unittest", async () => {
+  it("Asynchronous tests and classes of unittest run", async () => {
     const text =
       "import asyncio, unittest\nfrom pack.sums import add\n\n\nasync def test_a():\n    await asyncio.sleep(0)\n    assert add(1, 1) == 2\n\n\n" +
       "class Case(unittest.IsolatedAsyncioTestCase):\n    async def test_b(self):\n        self.assertEqual(add(1, 1), WANTED)\n";
@@ -276,7 +276,7 @@ describe.skipIf(!hasPython).each(pythons)(`Python as it is, %s${skipped}`, (_, m
     expect(bad.stdout + bad.stderr).toContain("AssertionError: 2 != 3");
   });
 
-  it("fails if the file cannot be loaded, and if nothing ran", async () => {
+  it("A Python file that cannot be loaded, or has no test, fails", async () => {
     expect((await run(files, py("import pack.none\n\n\ndef test_a():\n    pass\n"))).exit_code).toBe(2);
     expect((await run(files, py("x = 1\n"))).exit_code).toBe(5);
     const skip =
@@ -284,7 +284,7 @@ describe.skipIf(!hasPython).each(pythons)(`Python as it is, %s${skipped}`, (_, m
     expect((await run(files, py(skip))).exit_code).toBe(5);
   });
 
-  it("reports what processes ran that are forked and killed", async () => {
+  it("What forked and killed processes ran is reported", async () => {
     const end = await run(
       files,
       py(
@@ -298,7 +298,7 @@ describe.skipIf(!hasPython).each(pythons)(`Python as it is, %s${skipped}`, (_, m
 });
 
 describe.skipIf(!hasPytest)(`Python with pytest${skipped}`, () => {
-  it("has the repository's fixtures, without the options that need its plugins", async () => {
+  it("pytest has the repository's fixtures, without options of its plugins", async () => {
     const end = await run(
       {
         "setup.cfg": "[tool:pytest]\naddopts = --cov=x -n auto\nrequired_plugins = pytest-cov\n",
@@ -309,7 +309,7 @@ describe.skipIf(!hasPytest)(`Python with pytest${skipped}`, () => {
     expect([end.exit_code, end.stderr]).toEqual([0, ""]);
   });
 
-  it("runs without a conftest.py that needs what is not there", async () => {
+  it("pytest runs without a conftest.py that cannot be loaded", async () => {
     const end = await run(
       { "conftest.py": "import not_there\n" },
       py("def test_one():\n    assert 1 == 2\n"),
@@ -328,7 +328,7 @@ describe.skipIf(!sandbox)(`runners of a repository${skipped}`, () => {
   const text =
     'import { expect, it } from "vitest";\nimport { K } from "../src/sum.js";\nit("adds", () => expect(new K().add({ a: 1 })).toBe(2));\n';
 
-  it.each(["forks", "threads", "vmThreads"])("are watched: Vitest with %s", async (pool) => {
+  it.each(["forks", "threads", "vmThreads"])("What Vitest runs with %s is reported", async (pool) => {
     const here = { ...sandbox!, ...visiblePackages() };
     const end = await runTest(
       {
@@ -354,7 +354,7 @@ describe.skipIf(!sandbox)(`runners of a repository${skipped}`, () => {
 const hasGo = await works("go version");
 
 describe.skipIf(!hasGo)(`Go as it is${skipped}`, () => {
-  it("runs the tests of one file, and names the functions that ran", async () => {
+  it("Go runs the tests of one file, with the functions that they ran", async () => {
     const end = await run(
       {
         "go.mod": "module example.com/m\n\ngo 1.19\n",
@@ -375,12 +375,12 @@ describe.skipIf(!hasGo)(`Go as it is${skipped}`, () => {
 });
 
 describe("a test of Go", () => {
-  it.skipIf(!sandbox || hasGo)("ends as a program that is not there, where Go is none", async () => {
+  it.skipIf(!sandbox || hasGo)("A test of Go ends with 127 where Go is missing", async () => {
     const test = { path: "a_test.go", text: "func TestA(t *testing.T) {}\n" };
     expect((await run({}, test)).exit_code).toBe(127);
   });
 
-  it("needs a name and a function that Go takes for a test", () => {
+  it("A test of Go needs a name and a function of a test", () => {
     expect(asItIs({ path: "pkg/a_test.go", text: "func TestA(t *testing.T) {}" })).toMatchObject({
       shown: "go test -count=1 -run '^(TestA)$' './pkg'",
     });
@@ -395,7 +395,7 @@ const packages = join(import.meta.dirname, "../../../../node_modules");
 const visiblePackages = () => ({ readable: [packages] });
 
 describe.skipIf(!sandbox)(`what a test leaves${skipped}`, () => {
-  it("is listed: files of the revision that it changed or removed, and new ones, but no caches", async () => {
+  it("Changed, removed and new files are listed, and caches are not", async () => {
     const end = await run(
       { "a.txt": "a", "b.txt": "b", "c.txt": "c", "d.txt": "d", "__pycache__/tracked": "x" },
       js(
@@ -412,7 +412,7 @@ describe.skipIf(!sandbox)(`what a test leaves${skipped}`, () => {
     ]);
   });
 
-  it("is listed up to 20 names", async () => {
+  it("At most 20 changed files are listed", async () => {
     const end = await run(
       {},
       js(
@@ -434,10 +434,7 @@ describe.skipIf(!sandbox)(`what a test leaves${skipped}`, () => {
     ["with other keys", JSON.stringify(line({ path: "src/a.mjs", name: "a", line: 1, more: 1 }))],
     ["with a path outside", JSON.stringify(line({ path: "../etc/passwd", name: "a", line: 1 }))],
     ["with an absolute path", JSON.stringify(line({ path: "/work/src/a.mjs", name: "a", line: 1 }))],
-    [
-      "with a name of any length",
-      `JSON.stringify({ path: "src/a.mjs", name: "x".repeat(501), line: 1 }) + "\\n"`,
-    ],
+    ["with a long name", `JSON.stringify({ path: "src/a.mjs", name: "x".repeat(501), line: 1 }) + "\\n"`],
     ["of any size", `"x".repeat(5 * 1024 * 1024)`],
     [
       "with names that fill a record",
@@ -447,12 +444,12 @@ describe.skipIf(!sandbox)(`what a test leaves${skipped}`, () => {
       "with more functions than there are",
       `Array.from({ length: 20_001 }, (_, n) => JSON.stringify({ path: "src/a.mjs", name: "f" + n, line: 1 }) + "\\n").join("")`,
     ],
-  ])("says nothing of what ran if a report is forged: one %s", async (_, text) => {
+  ])("A forged report %s says nothing about what ran", async (_, text) => {
     const end = await run(files, forge(text));
     expect([end.exit_code, end.executed]).toEqual([0, null]);
   });
 
-  it("says nothing of what ran if a report is no file, or if there are too many", async () => {
+  it("A report that is no file, or too many reports, say nothing about what ran", async () => {
     const link = await run(
       files,
       js(
@@ -469,7 +466,7 @@ describe.skipIf(!sandbox)(`what a test leaves${skipped}`, () => {
     expect(many.executed).toBeNull();
   });
 
-  it("leaves out of what ran: files that are none of the revision, packages, the test itself", async () => {
+  it("What ran leaves out new files, packages and the test itself", async () => {
     const end = await run(
       { ...files, "node_modules/p/index.js": "exports.p = () => {};\n" },
       js(
@@ -480,13 +477,13 @@ describe.skipIf(!sandbox)(`what a test leaves${skipped}`, () => {
     expect(ran(end)).toEqual(["src/a.mjs", "src/a.mjs a"]);
   });
 
-  it("knows nothing of what ran in a program that reports none", async () => {
+  it("A program without a report has an unknown result", async () => {
     expect(await run(files, js(""), { command: "echo ran; exit 3" })).toMatchObject({
       ...{ stdout: "ran\n", exit_code: 3, executed: null },
     });
   });
 
-  it("is ended by its limits", async () => {
+  it("A test is ended by its limits", async () => {
     expect(
       await run(files, js("console.log('begun');\nsetInterval(() => {}, 1);\n"), { timeoutMs: 3_000 }),
     ).toMatchObject({ ended: "timeout", exit_code: 137, stdout: "begun\n" });

@@ -28,7 +28,7 @@ describe("the first message", () => {
     await using opened = await openRepository(repo);
     const tools = toolsOn(opened.workspace);
     const message = await firstMessageIn(repo, {
-      matches: { certain: [], likely: [{ id: "c1", finding: match, said: "" }] },
+      matches: { certain: [], likely: [{ id: "c1", finding: match, message: "" }] },
       over: { coverage: tools.context.coverage },
     });
 

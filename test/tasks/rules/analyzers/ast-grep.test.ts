@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readCases, readRules } from "../../../../scripts/rule-source.ts";
 import { loadAstGrep } from "../../../../src/repo/code/languages.ts";
 import { rulesFolder } from "../../../../src/tasks/rules/analyzers/analyze-change.ts";
+import type { AnalyzedFile } from "../../../../src/tasks/rules/analyzers/analyzer.ts";
 import {
   createAstGrepAnalyzer,
   createGuessCheck,
@@ -26,105 +27,86 @@ const { signal } = new AbortController();
 const analyzer = createAstGrepAnalyzer((language) => loadRules(rulesFolder, language));
 
 describe("the rules, run on a change", () => {
-  it("see only what stands on added lines", async () => {
-    const file = editedFile(
-      "a.js",
-      " if (a === NaN) stop();\n+if (b === NaN) stop();\n if (c === NaN) stop();",
-    );
-    const found = await analyzer.analyze(file, signal);
-    expect(found.map((one) => one.line)).toEqual([2]);
-  });
-
-  it("anchor on the call in a chain, not where the chain begins", async () => {
-    const file = editedFile(
-      "a.ts",
-      " items\n   .filter(Boolean)\n+  .forEach(async (one) => { await one.save(); });",
-    );
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { line: 3, start_line: null, source: "ast-grep/js-async-for-each" },
-    ]);
-  });
-
-  it("are silent when an old call merely has a new line inside", async () => {
-    const file = editedFile(
-      "a.ts",
-      " items.forEach(async (one) => {\n+  log(one);\n   await one.save();\n });",
-    );
-    expect(await analyzer.analyze(file, signal)).toEqual([]);
-  });
-
-  it("suggest nothing that would replace lines the change did not add", async () => {
-    const file = editedFile("a.js", "+const bad = a ===\n NaN;");
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { line: 1, start_line: null, suggestion: null },
-    ]);
-  });
-
-  it("suggest a replacement for exactly the lines of the match", async () => {
-    const file = editedFile("a.js", "+const bad = f(\n+  a,\n+) === NaN || b;");
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { start_line: 1, line: 3, suggestion: "const bad = Number.isNaN(f(\n  a,\n)) || b;" },
-    ]);
-  });
-
-  it("count columns in characters, also behind those outside of the basic plane", async () => {
-    const file = wholeFile("a.py", 'if f("𝒙 é 漢") is "fast": run("ü")\n');
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { suggestion: 'if f("𝒙 é 漢") == "fast": run("ü")' },
-    ]);
-  });
-
-  it("keep a carriage return out of the suggestion", async () => {
-    const file = wholeFile("a.js", "if (a === NaN) stop();\r\nnext();\r\n");
-    expect(await analyzer.analyze(file, signal)).toMatchObject([
-      { suggestion: "if (Number.isNaN(a)) stop();" },
-    ]);
-  });
-
-  it("are silent where a person has told a linter that it is meant", async () => {
-    const meant = wholeFile("a.js", "// eslint-disable-next-line use-isnan\nif (a === NaN) stop();\n");
-    expect(await analyzer.analyze(meant, signal)).toEqual([]);
-  });
-
-  it("do not take such a comment as an excuse for what is unsafe", async () => {
-    const unsafe = wholeFile("a.py", "import yaml\nyaml.load(text)  # noqa\n");
-    expect(await analyzer.analyze(unsafe, signal)).toMatchObject([{ category: "security", line: 2 }]);
-  });
-
-  it("are silent inside of what the parser did not understand", async () => {
-    const file = wholeFile("a.ts", "const x = {{{ if (a === NaN) ((( \n");
-    expect(await analyzer.analyze(file, signal)).toEqual([]);
-  });
-
-  it("still find what stands beside a syntax error", async () => {
-    const file = wholeFile("a.py", "def broken(:\n\n\ndef fine():\n    raise NotImplemented\n");
-    expect(await analyzer.analyze(file, signal)).toMatchObject([{ line: 5 }]);
+  it.each<[string, AnalyzedFile, object[]]>([
+    [
+      "Only matches on added lines are found",
+      editedFile("a.js", " if (a === NaN) stop();\n+if (b === NaN) stop();\n if (c === NaN) stop();"),
+      [{ line: 2 }],
+    ],
+    [
+      "A match in a chain of calls is anchored at its call",
+      editedFile("a.ts", " items\n   .filter(Boolean)\n+  .forEach(async (one) => { await one.save(); });"),
+      [{ line: 3, start_line: null, source: "ast-grep/js-async-for-each" }],
+    ],
+    [
+      "An old call with a new line inside is no match",
+      editedFile("a.ts", " items.forEach(async (one) => {\n+  log(one);\n   await one.save();\n });"),
+      [],
+    ],
+    [
+      "A suggestion never replaces lines that the change did not add",
+      editedFile("a.js", "+const bad = a ===\n NaN;"),
+      [{ line: 1, start_line: null, suggestion: null }],
+    ],
+    [
+      "A suggestion replaces exactly the lines of the match",
+      editedFile("a.js", "+const bad = f(\n+  a,\n+) === NaN || b;"),
+      [{ start_line: 1, line: 3, suggestion: "const bad = Number.isNaN(f(\n  a,\n)) || b;" }],
+    ],
+    [
+      "Columns behind characters outside of the basic plane are right",
+      wholeFile("a.py", 'if f("𝒙 é 漢") is "fast": run("ü")\n'),
+      [{ suggestion: 'if f("𝒙 é 漢") == "fast": run("ü")' }],
+    ],
+    [
+      "A suggestion has no carriage return",
+      wholeFile("a.js", "if (a === NaN) stop();\r\nnext();\r\n"),
+      [{ suggestion: "if (Number.isNaN(a)) stop();" }],
+    ],
+    [
+      "A comment for a linter excuses a match",
+      wholeFile("a.js", "// eslint-disable-next-line use-isnan\nif (a === NaN) stop();\n"),
+      [],
+    ],
+    [
+      "A comment for a linter does not excuse unsafe code",
+      wholeFile("a.py", "import yaml\nyaml.load(text)  # noqa\n"),
+      [{ category: "security", line: 2 }],
+    ],
+    [
+      "Code that the parser did not understand has no match",
+      wholeFile("a.ts", "const x = {{{ if (a === NaN) ((( \n"),
+      [],
+    ],
+    [
+      "A match beside a syntax error is found",
+      wholeFile("a.py", "def broken(:\n\n\ndef fine():\n    raise NotImplemented\n"),
+      [{ line: 5 }],
+    ],
+  ])("%s", async (_, file, expected) => {
+    expect(await analyzer.analyze(file, signal)).toMatchObject(expected);
   });
 
   it.each([
     ["an empty file", "a.ts", ""],
     ["a language without rules", "a.zig", "if (a === NaN) stop();\n"],
-    [
-      "a file that is too large to parse",
-      "a.js",
-      `${"// long comment\n".repeat(40_000)}if (a === NaN) stop();\n`,
-    ],
+    ["a file that is too large", "a.js", `${"// long comment\n".repeat(40_000)}if (a === NaN) stop();\n`],
     ["a file whose lines a machine wrote", "a.js", `${"f();".repeat(200)}if (a === NaN) stop();\n`],
-  ])("find nothing in %s", async (_, path, text) => {
+  ])("No rule matches in %s", async (_, path, text) => {
     expect(await analyzer.analyze(wholeFile(path, text), signal)).toEqual([]);
   });
 
-  it("find nothing in a chain of branches that nobody wrote", { timeout: 120_000 }, async () => {
+  it("No rule matches in a chain of branches that nobody wrote", { timeout: 120_000 }, async () => {
     const file = wholeFile("a.js", `${"if (a) b; else\n".repeat(15_000)}c;\n`);
     expect(await analyzer.analyze(file, signal)).toEqual([]);
   });
 
-  it("still find what stands in a chain of branches that somebody may have written", async () => {
+  it("A rule matches in a long chain of branches", async () => {
     const file = wholeFile("a.js", `${"if (a) b; else\n".repeat(150)}c;\n`);
     expect(await analyzer.analyze(file, signal)).toHaveLength(149);
   });
 
-  it("hand over what they have when the time is up in the middle of a rule", async () => {
+  it("Matches so far are returned when time is up within a rule", async () => {
     const file = wholeFile("a.js", "if (a === NaN) stop();\n".repeat(500));
     let looks = 0;
     const soonOver = {
@@ -154,13 +136,13 @@ describe("the rules, run on a change", () => {
     },
   );
 
-  it("read a line once, however many matches stand on it", { timeout: 120_000 }, async () => {
+  it("A line with many matches is read once", { timeout: 120_000 }, async () => {
     const line = "f(a===NaN);".repeat(20_000);
     const file = wholeFile("a.js", `${line}\n${"\n".repeat(2_000)}`);
     expect((await analyzer.analyze(file, signal)).length).toBe(20_000);
   });
 
-  it("hand over what they have when the time is up", async () => {
+  it("Matches so far are returned when time is up", async () => {
     expect(
       await analyzer.analyze(wholeFile("a.js", "if (a === NaN) stop();\n"), AbortSignal.abort()),
     ).toEqual([]);
@@ -175,25 +157,23 @@ describe("a broken rule file", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  const good = [
-    "id: js-own",
-    "language: javascript",
-    "severity: low",
-    "category: correctness",
-    "title: t",
-    "message: m",
-    "file_has: own",
-    "rule: { pattern: own() }",
-    "---",
-    "valid: [{ name: a, code: b }]",
-    "invalid: [{ name: a, line: 1, code: own() }]",
-  ];
-  const write = (lines: string[], name = "js-own") =>
-    writeFileSync(join(folder, "javascript", `${name}.yml`), `${lines.join("\n")}\n`);
+  const good = `id: js-own
+language: javascript
+severity: low
+category: correctness
+title: t
+message: m
+file_has: own
+rule: { pattern: own() }
+---
+valid: [{ name: a, code: b }]
+invalid: [{ name: a, line: 1, code: own() }]
+`;
+  const write = (text: string) => writeFileSync(join(folder, "javascript", "js-own.yml"), text);
   const load = (language: RuleLanguage) => readRules(folder, language);
   const run = (path = "a.js") => createAstGrepAnalyzer(load).analyze(wholeFile(path, "own();\n"), signal);
 
-  it("is one that works before it is broken", async () => {
+  it("The rule file works before it is broken", async () => {
     write(good);
     expect(await run()).toMatchObject([{ source: "ast-grep/js-own", line: 1 }]);
   });
@@ -228,16 +208,16 @@ describe("a broken rule file", () => {
       /js-own\.yml.*file_lacks/s,
     ],
     ["text that is not YAML", "title: t", "title: [", /js-own\.yml/],
-  ])("with %s is named with its key", async (_, from, to, message) => {
-    write(good.map((line) => line.replace(from, to)));
+  ])("A rule file with %s is named with its key", async (_, from, to, message) => {
+    write(good.replace(from, to));
     await expect(run()).rejects.toMatchObject({
       code: "config_invalid",
       message: expect.stringMatching(message),
     });
   });
 
-  it("does not disturb the files of other languages", async () => {
-    write(["id: ["]);
+  it("A broken rule file does not affect other languages", async () => {
+    write("id: [\n");
     mkdirSync(join(folder, "other"));
     expect(await run("a.py")).toEqual([]);
   });
@@ -256,18 +236,21 @@ const shown = (match: SgNode, { anchor }: RuleFile) => ({
 });
 
 describe("a large file, searched one possible match at a time,", () => {
-  it.each(rules.map((rule) => [rule.id, rule] as const))("has the matches of %s", async (_, rule) => {
-    const { valid, invalid } = await readCases(rulesFolder, rule);
-    for (const dialect of dialectsOf(rule.language)) {
-      for (const { code } of [...invalid, ...valid]) {
-        const root = astGrep.parse(dialect, code.repeat(2)).root();
-        const found: SgNode[] = [];
-        for await (const match of matchesOf(root, veryMany, rule, signal)) found.push(match);
-        const all = root.findAll(configOf(rule));
-        expect(found.map((match) => shown(match, rule))).toEqual(all.map((match) => shown(match, rule)));
+  it.each(rules.map((rule) => [rule.id, rule] as const))(
+    "A stepwise search has the matches of %s",
+    async (_, rule) => {
+      const { valid, invalid } = await readCases(rulesFolder, rule);
+      for (const dialect of dialectsOf(rule.language)) {
+        for (const { code } of [...invalid, ...valid]) {
+          const root = astGrep.parse(dialect, code.repeat(2)).root();
+          const found: SgNode[] = [];
+          for await (const match of matchesOf(root, veryMany, rule, signal)) found.push(match);
+          const all = root.findAll(configOf(rule));
+          expect(found.map((match) => shown(match, rule))).toEqual(all.map((match) => shown(match, rule)));
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 const rootOf = (dialect: string, text: string) => astGrep.parse(dialect, text).root();
@@ -292,7 +275,7 @@ describe("what the parser could not read", () => {
   const text = fc.array(fc.constantFrom(...parts), { maxLength: 25 }).map((some) => some.join(""));
   const isError = (node: SgNode) => node.kind() === "ERROR";
 
-  it("is known of every node that is inside of it or holds it", () => {
+  it("Each node in or around a syntax error is a guess", () => {
     fc.assert(
       fc.property(text, (code) => {
         const root = rootOf("JavaScript", code);
@@ -307,7 +290,7 @@ describe("what the parser could not read", () => {
     );
   });
 
-  it("is searched for once, whatever is asked", () => {
+  it("The tree is searched for syntax errors once", () => {
     const root = rootOf("JavaScript", "f(); ".repeat(100));
     const searches: NapiConfig[] = [];
     const findAll = (config: NapiConfig) => {

@@ -14,18 +14,12 @@ describe("code that no longer parses", () => {
     ["a brace that the change removed", "a.go", " package a\n func f() {\n-}", 2, "broken-code/go"],
     ["a colon that the change lost", "a.py", "-def f():\n+def f()\n     pass", 1, "broken-code/python"],
     ["a bracket too many", "a.ts", " let a = 1;\n+let b = (2;", 2, "parse-errors/typescript"],
-    [
-      "a brace that an earlier line lacks",
-      "a.rs",
-      "-fn f() {\n+fn f(\n     g();\n }",
-      1,
-      "parse-errors/rust",
-    ],
-  ])("is found by %s", async (_, path, diff, line, source) => {
+    ["a brace that another line lacks", "a.rs", "-fn f() {\n+fn f(\n     g();\n }", 1, "parse-errors/rust"],
+  ])("Code that no longer parses is found by %s", async (_, path, diff, line, source) => {
     expect(await find(editedFile(path, diff))).toMatchObject([{ line, source, category: "correctness" }]);
   });
 
-  it("is certain in the languages whose parser the page about analyzers says to be right", () => {
+  it("Broken code is certain in the languages that docs/analyzers.md lists", () => {
     const page = readFileSync(new URL("../../../../docs/analyzers.md", import.meta.url), "utf8");
     const rows = [...page.matchAll(/^\| `(\w+)` \| ([\d,]+) \| \d+ \| (\d+) \| (certain|judged)/gm)];
     expect(rows.length).toBeGreaterThan(10);
@@ -46,5 +40,5 @@ describe("code that no longer parses", () => {
     ["one with a conflict", editedFile("a.py", "-a = 1\n+<<<<<<< HEAD\n+a = 2")],
     ["what a test needs", editedFile("test/fixtures/broken.py", "-a = 1\n+a = (")],
     ["a language without a parser", editedFile("a.swift", "-let a = 1\n+let a = (")],
-  ])("is not %s", async (_, file) => expect(await find(file)).toEqual([]));
+  ])("Broken code is not %s", async (_, file) => expect(await find(file)).toEqual([]));
 });

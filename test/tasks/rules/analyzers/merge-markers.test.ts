@@ -10,21 +10,21 @@ const linesIn = async (path: string, text: string) =>
 const conflict = "one\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> feature\ntwo\n";
 
 describe("merge markers", () => {
-  it("are one finding for each conflict, at its beginning", async () => {
+  it("Each conflict has one finding, at its beginning", async () => {
     expect(await linesIn("a.ts", `${conflict}${conflict}`)).toEqual([2, 9]);
   });
 
-  it("are found with the base between them, and with carriage returns", async () => {
+  it("Conflicts with a base and with carriage returns are found", async () => {
     const text = "<<<<<<< ours\r\na\r\n||||||| base\r\nb\r\n=======\r\nc\r\n>>>>>>> theirs\r\n";
     expect(await linesIn("a.txt", text)).toEqual([1]);
   });
 
-  it("are found when somebody removed a part of them only", async () => {
+  it("Parts of a conflict are found", async () => {
     expect(await linesIn("a.py", "a = 1\n>>>>>>> feature\n")).toEqual([2]);
     expect(await linesIn("a.py", "<<<<<<< HEAD\na = 1\n")).toEqual([1]);
   });
 
-  it("count when the change added one of the lines, at that line", async () => {
+  it("A conflict is found at the line that the change added", async () => {
     const file = editedFile("a.ts", " <<<<<<< HEAD\n ours\n+=======\n theirs\n >>>>>>> feature");
     expect((await analyzer.analyze(file, signal)).map((one) => one.line)).toEqual([3]);
     const old = editedFile("a.ts", " <<<<<<< HEAD\n ours\n =======\n theirs\n >>>>>>> feature\n+three");
@@ -39,11 +39,11 @@ describe("merge markers", () => {
     ["an explanation in a fence", "docs/git.md", `Resolve it:\n\n\`\`\`\n${conflict}\`\`\`\n`],
     ["a longer row", "a.ts", "<<<<<<<< a\n=======\n>>>>>>>> b\n"],
     ["a shift", "a.ts", "const x = 1 <<<<<<< 2;\n"],
-  ])("are not seen in %s", async (_, path, text) => {
+  ])("No conflict is found in %s", async (_, path, text) => {
     expect(await linesIn(path, text)).toEqual([]);
   });
 
-  it("are seen in prose when they are complete", async () => {
+  it("A complete conflict in prose is found", async () => {
     expect(await linesIn("README.md", conflict)).toEqual([2]);
   });
 });

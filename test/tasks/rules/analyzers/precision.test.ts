@@ -51,12 +51,12 @@ const measured = MeasuredSet.options.flatMap((set) =>
 );
 
 describe("the judged list", () => {
-  it("comes from many packages", () => {
+  it("The judged findings come from many packages", () => {
     expect(packages.length).toBeGreaterThanOrEqual(10);
     expect(new Set(packages.map((one) => one.name)).size).toBe(packages.length);
   });
 
-  it("names packages that were measured and rules that exist", () => {
+  it("The judged findings name measured packages and existing rules", () => {
     const names = new Set(packages.map((one) => `${one.set} ${one.name} ${one.version}`));
     const ids = new Set(rules.map((rule) => `ast-grep/${rule.id}`));
     for (const one of findings) {
@@ -65,28 +65,28 @@ describe("the judged list", () => {
     }
   });
 
-  it.each(measured)("holds at most one false finding in 10,000 lines of $language in the $set set", (one) => {
+  it.each(measured)("At most one finding in 10,000 lines of $language is false in the $set set", (one) => {
     expect(one.lines).toBeGreaterThan(10_000);
     expect(one.wrong / (one.lines / 10_000)).toBeLessThanOrEqual(1);
   });
 });
 
 describe("the page about analyzers", () => {
-  it.each(measured)("tells the figures for $language in the $set set", (one) => {
+  it.each(measured)("docs/analyzers.md has the figures for $language in the $set set", (one) => {
     const rate = ((one.wrong / one.lines) * 10_000).toFixed(2);
     const set = one.set === "tuning" ? "first" : "second";
     const lines = one.lines.toLocaleString("en-US");
     expect(page).toContain(`| ${set} | ${one.language} | ${lines} | ${one.right} | ${one.wrong} | ${rate} |`);
   });
 
-  it("tells the findings of each rule", () => {
+  it("docs/analyzers.md has the findings of each rule", () => {
     for (const [rule, own] of Map.groupBy(findings, (one) => one.rule)) {
       const right = own.filter((one) => one.verdict === "true").length;
       expect(page).toContain(`| \`${rule}\` | ${right} | ${own.length - right} |`);
     }
   });
 
-  it("lists every rule with its title and no other", () => {
+  it("docs/analyzers.md lists every rule with its title and no other", () => {
     const listed = [...page.matchAll(/^\| `((?:js|py|go|java)-[a-z0-9-]+)` \| (\w+) \| (.*) \|$/gm)];
     const shown = listed.map(([, id, severity, title]) => `${id} ${severity} ${title}`);
     expect(shown.sort()).toEqual(rules.map((rule) => `${rule.id} ${rule.severity} ${rule.title}`).sort());

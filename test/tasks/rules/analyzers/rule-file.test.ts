@@ -4,13 +4,13 @@ import { rulesFolder } from "../../../../src/tasks/rules/analyzers/analyze-chang
 import { loadRules, ruleLanguages } from "../../../../src/tasks/rules/analyzers/rule-file.ts";
 
 describe("the list of a language", () => {
-  it.each(ruleLanguages)("holds the rules as they stand in their files: %s", async (language) => {
+  it.each(ruleLanguages)("The list of %s has the rules of its files", async (language) => {
     expect(await loadRules(rulesFolder, language)).toEqual(await readRules(rulesFolder, language));
   });
 });
 
 describe("the message of a rule", () => {
-  it("has no line break within a paragraph, which GitHub would show", async () => {
+  it("A message has no line break within a paragraph", async () => {
     const rules = await Promise.all(ruleLanguages.map((language) => loadRules(rulesFolder, language)));
     const messages = rules.flat().map(({ message }) => message);
 

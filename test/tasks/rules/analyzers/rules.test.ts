@@ -43,11 +43,11 @@ function apply(
 }
 
 describe.each(cases)("$name in .$extension", ({ rule, valid, invalid, path }) => {
-  it.each(valid)("is silent about $name", async ({ code }) => {
+  it.each(valid)("The rule does not match: $name", async ({ code }) => {
     expect(await findingsOf(rule.id, path, code)).toEqual([]);
   });
 
-  it.each(invalid)("finds $name", async ({ code, line, fixed }) => {
+  it.each(invalid)("The rule matches: $name", async ({ code, line, fixed }) => {
     const findings = await findingsOf(rule.id, path, code);
     expect(findings.map((one) => one.start_line ?? one.line)).toEqual([line]);
     expect(findings[0]?.suggestion === null).toBe(rule.fix === undefined);
@@ -56,17 +56,17 @@ describe.each(cases)("$name in .$extension", ({ rule, valid, invalid, path }) =>
 });
 
 describe("the rule files", () => {
-  it("cover every language with several rules", () => {
+  it("Every language has several rules", () => {
     for (const language of ruleLanguages) {
       expect(rules.filter((rule) => rule.language === language).length).toBeGreaterThanOrEqual(6);
     }
   });
 
-  it("have ids that are unique over all languages", () => {
+  it("The ids of rules are unique over all languages", () => {
     expect(new Set(rules.map((rule) => rule.id)).size).toBe(rules.length);
   });
 
-  it("lie in folders of known languages only", () => {
+  it("Rule files are only in folders of known languages", () => {
     const lists = ruleLanguages.map((language) => `${language}.json`);
     expect(readdirSync(rulesFolder).sort()).toEqual([...ruleLanguages, ...lists].sort());
     for (const language of ruleLanguages) {

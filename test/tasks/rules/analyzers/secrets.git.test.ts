@@ -21,7 +21,7 @@ const gitHubToken = `ghp_${word(36)}`;
 const awsKey = randomBytes(60).toString("base64").slice(0, 39);
 
 describe("secrets", () => {
-  it("finds a token on its line and does not repeat it", async () => {
+  it("A token is found on its line and not repeated", async () => {
     const found = await find("src/client.ts", `const url = "x";\nconst token = "${gitHubToken}";\n`);
     expect(found).toMatchObject([
       { line: 2, source: "secrets/github-token", severity: "critical", category: "security" },
@@ -30,7 +30,7 @@ describe("secrets", () => {
     expect(JSON.stringify(found)).not.toContain(gitHubToken.slice(4, 16));
   });
 
-  it("finds a private key at the line where it begins", async () => {
+  it("A private key is found at its first line", async () => {
     const { privateKey } = generateKeyPairSync("rsa", {
       modulusLength: 2048,
       privateKeyEncoding: { type: "pkcs1", format: "pem" },
@@ -43,7 +43,7 @@ describe("secrets", () => {
       expect(await find(path, privateKey)).toMatchObject([{ line: 1, severity: "medium" }]);
   });
 
-  it("finds a key of which the change adds the body alone, and none that it leaves as it was", async () => {
+  it("A key is found if the change adds its body, and not if it is unchanged", async () => {
     const keyOf = () =>
       generateKeyPairSync("ec", {
         namedCurve: "P-256",
@@ -67,7 +67,7 @@ describe("secrets", () => {
     ).toEqual([]);
   });
 
-  it("finds a password in a database's address", async () => {
+  it("A password in the address of a database is found", async () => {
     const found = await find("src/db.ts", 'const db = "postgresql://shop:Jq8hR2vT@db.shop.io:5432/shop";\n');
     expect(found).toMatchObject([{ line: 1, source: "secrets/url-with-a-password" }]);
     expect(JSON.stringify(found)).not.toContain("Jq8hR2vT");
@@ -77,7 +77,7 @@ describe("secrets", () => {
     ["a letter", `${awsKey}A`],
     ["a sign that no word ends with", `${awsKey}+`],
     ["a slash", `${awsKey}/`],
-  ])("finds an AWS key that ends with %s, and nothing of another length", async (_, key) => {
+  ])("An AWS key that ends with %s is found, and none of another length", async (_, key) => {
     const assigned = [
       `AWS_SECRET_ACCESS_KEY=${key}`,
       `"secretAccessKey": '${key}',`,
@@ -93,7 +93,7 @@ describe("secrets", () => {
       ]);
   });
 
-  it("finds a token in documentation too, where made-up ones look different", async () => {
+  it("A token in documentation is found", async () => {
     expect(await find("docs/start.md", `export GITHUB_TOKEN=${gitHubToken}\n`)).toMatchObject([{ line: 1 }]);
   });
 
@@ -104,21 +104,21 @@ describe("secrets", () => {
     ["an example's host", 'const url = "https://joe:Jq8hR2vT@api.example.com/";'],
     ["a variable", "const db = `postgresql://\x24{user}:\x24{password}@db.shop.io/shop`;"],
     ["an AWS account number", 'const AWS_ACCOUNT_ID = "123456789012";'],
-  ])("is silent about %s", async (_, line) => {
+  ])("No secret is found in %s", async (_, line) => {
     expect(await find("src/db.ts", `${line}\n`)).toEqual([]);
   });
 
-  it("sees only what the change added", async () => {
+  it("Only secrets on added lines are found", async () => {
     const file = editedFile("a.ts", ` const old = "${gitHubToken}";\n+const next = 1;`);
     expect(await analyzer.analyze(file, signal)).toEqual([]);
   });
 
-  it("is not switched off by a comment of the change", async () => {
+  it("A comment of the change switches no finding off", async () => {
     const text = `// gitleaks:allow\nconst token = "${gitHubToken}"; // nosec\n`;
     expect(await find("a.ts", text)).toMatchObject([{ line: 2 }]);
   });
 
-  it("finds a cloud's key file at the line that names the key", async () => {
+  it("The key file of a cloud is found at the line that names the key", async () => {
     const { privateKey } = generateKeyPairSync("rsa", {
       modulusLength: 2048,
       privateKeyEncoding: { type: "pkcs8", format: "pem" },
@@ -134,7 +134,7 @@ describe("secrets", () => {
     expect(JSON.stringify(found)).not.toContain(privateKey.split("\n")[2]);
   });
 
-  it("names each kind of its table in the documentation", () => {
+  it("docs/analyzers.md names each kind of secret", () => {
     const page = readFileSync(new URL("../../../../docs/analyzers.md", import.meta.url), "utf8").replaceAll(
       "\n",
       " ",
@@ -142,21 +142,22 @@ describe("secrets", () => {
     expect(issuedKinds.filter((kind) => !page.includes(kind))).toEqual([]);
   });
 
-  it("works in a process without an environment", () => {
-    const script = `import { createAnalyzers } from "./src/tasks/rules/analyzers/analyze-change.ts";
-      import { analyzeChange } from "./src/tasks/rules/analyzers/analyze-change.ts";
+  it("The analyzers run in a process without an environment", () => {
+    const script = `import { analyzeFile, createAnalyzers } from "./src/tasks/rules/analyzers/analyze-change.ts";
       const file = (path, text) => ({ path, text, addedLines: new Set([1]), diff: { path, oldPath: null, header: [], hunks: [] } });
       const files = [file("a.ts", "const t = 'ghp_' + 1; if (t === NaN) stop();\\n"), file("a.py", "raise NotImplemented\\n"),
         file("a.go", "package a\\n"), file("A.java", 'class A { boolean f(String s) { return s == "x"; } }\\n')];
       const crashes = [];
-      const found = await analyzeChange(files, { signal: new AbortController().signal, onCrash: (...crash) => crashes.push(String(crash)), analyzers: createAnalyzers() });
-      process.stdout.write(JSON.stringify([found.diagnostics.map((one) => one.source), crashes]));`;
+      const options = { signal: new AbortController().signal, onCrash: (...crash) => crashes.push(String(crash)), analyzers: createAnalyzers() };
+      const found = [];
+      for (const file of files) found.push(...(await analyzeFile(file, options)).diagnostics);
+      process.stdout.write(JSON.stringify([found.map((one) => one.source), crashes]));`;
     const output = execFileSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
       env: {},
       encoding: "utf8",
       cwd: new URL("../../../..", import.meta.url),
     });
-    const rules = ["java-string-identity", "py-raise-not-implemented", "js-compare-nan"];
+    const rules = ["js-compare-nan", "py-raise-not-implemented", "java-string-identity"];
     expect(JSON.parse(output)).toEqual([rules.map((rule) => `ast-grep/${rule}`), []]);
   });
 });

@@ -55,7 +55,7 @@ async function run({ base = {}, head }: Change, options: Options = {}) {
 }
 
 describe("a repository's own rules", () => {
-  it("report their matches on added lines, with their words, severity and fix", async () => {
+  it("Own rules report matches on added lines, with their text, severity and fix", async () => {
     const rule = `id: no-raw
 language: ts
 severity: error
@@ -88,7 +88,7 @@ fix: $F.safe($A)
     ]);
   });
 
-  it("use utils, constraints and transform as ast-grep does", async () => {
+  it("Own rules use utils, constraints and transform as ast-grep does", async () => {
     const rule = `id: all
 language: ts
 message: use $NEW
@@ -105,7 +105,7 @@ fix: $NEW()
     expect(findings).toMatchObject([{ line: 1, title: "use newA", suggestion: "newA();" }]);
   });
 
-  it("start no process if there is none, or none for a changed file", async () => {
+  it("No process is started without a rule for a changed file", async () => {
     const head = { "a.ts": "b();\n" };
     const python = callRule("py", "b").replace("TypeScript", "Python");
     const elsewhere = `${callRule("b", "b")}files: [src/**]\n`;
@@ -115,7 +115,7 @@ fix: $NEW()
     expect((await run({ base: { [ruleFile("b")]: callRule("b", "b") }, head })).starts).toBe(1);
   });
 
-  it("count only where the base has them: a change that adds, changes or deletes them changes nothing for itself", async () => {
+  it("A change that adds, changes or deletes own rules changes nothing for itself", async () => {
     const base = { [ruleFile("b")]: callRule("no-b", "b"), [ruleFile("c")]: callRule("no-c", "c") };
     const head = {
       ...{ "a.ts": "b();\nc();\nd();\n", [ruleFile("b")]: null },
@@ -129,7 +129,7 @@ fix: $NEW()
     expect(after.found).toEqual(["a.ts:3 own-rules/no-c", "a.ts:3 own-rules/no-d"]);
   });
 
-  it("are switched off like every other rule, and quieted by ast-grep's own comment unless about security", async () => {
+  it("Own rules are switched off by name, and by a comment unless they are about security", async () => {
     const base = { [ruleFile("b")]: callRule("no-b", "b") };
     const head = {
       "a.ts":
@@ -145,14 +145,14 @@ fix: $NEW()
       });
   });
 
-  it("do not read private files, and are not read from them", async () => {
+  it("Own rules read no private file, and private rule files are not read", async () => {
     const base = { [ruleFile("b")]: callRule("no-b", "b"), [ruleFile("c")]: callRule("no-c", "c") };
     const head = { "a.ts": "b();\nc();\n", "p.ts": "b();\n" };
     const { found } = await run({ base, head }, { privatePaths: ["p.ts", ruleFile("c")] });
     expect(found).toEqual(["a.ts:1 own-rules/no-b"]);
   });
 
-  it("are named if they are too slow, kill the process or are refused, and hide nothing of the others", async () => {
+  it("A rule that is slow, deadly or refused is named, and the others run", async () => {
     const base = {
       [ruleFile("0")]:
         `${slowRule("slow")}---\n${callRule("no-b", "b")}---\n${deadlyRule("deadly")}---\n${callRule("no-c", "c")}`,
@@ -181,7 +181,7 @@ fix: $NEW()
     ]);
   });
 
-  it("end with their time and with the number of processes, and say so in few lines", async () => {
+  it("Own rules end with their time and their number of processes, in few warnings", async () => {
     const deadly = Array.from({ length: 12 }, (_, at) => deadlyRule(`d${at}`)).join("---\n");
     const base = { [ruleFile("d")]: `${callRule("first", "b")}---\n${deadly}---\n${callRule("last", "b")}` };
     const head = { "a.ts": "b(1);\n" };
@@ -199,7 +199,7 @@ fix: $NEW()
     expect(none.warnings[0]).toMatch(/the time for the repository's own rules was over\.$/);
   });
 
-  it("that match everywhere are cut, each by itself", async () => {
+  it("A rule that matches everywhere reports 30 matches, and the others all", async () => {
     const base = {
       [ruleFile("b")]: `id: all\nlanguage: ts\nrule: { kind: number }\n---\n${callRule("no-c", "c")}`,
     };
@@ -212,7 +212,7 @@ fix: $NEW()
     ]);
   });
 
-  it("leave out what is guessed, nested too deeply or generated", async () => {
+  it("Code that is guessed, nested too deeply or generated has no match", async () => {
     const base = { [ruleFile("b")]: callRule("no-b", "b") };
     const head = {
       "broken.ts": "if (b( {\n",
@@ -223,7 +223,7 @@ fix: $NEW()
     expect((await run({ base, head })).found).toEqual(["ok.ts:1 own-rules/no-b"]);
   });
 
-  it("end with the review", async () => {
+  it("A rule process ends with the review", async () => {
     const ending = new AbortController();
     const started = startRuleProcess();
     const matcher = startRuleMatcher(() => started);
@@ -324,7 +324,7 @@ describe("other analyzers", () => {
     { minLength: 1, maxLength: 3 },
   );
 
-  it("report the same with any rule files, however broken, slow or deadly these are", async () => {
+  it("Other analyzers report the same with any rule files, however broken, slow or deadly", async () => {
     const long = process.env.HUNKWISE_LONG === "1";
     let own = 0;
     let named = 0;

@@ -15,14 +15,14 @@ const parse = async (...texts: (string | null)[]) => {
 };
 
 describe("a file of rules", () => {
-  it("is a YAML file directly in its folder, and nothing else", () => {
+  it("A rule file is a YAML file directly in its folder", () => {
     const others = ["a.txt", "sub/a.yml", ".yml/a", "../hunkwise.yml", "", ".yml\n"];
     expect([path, `${ownRulesFolder}/b.yaml`].every(isRuleFile)).toBe(true);
     expect(others.map((name) => isRuleFile(`${ownRulesFolder}/${name}`))).toEqual(others.map(() => false));
     expect(isRuleFile(`a/${path}`)).toBe(false);
   });
 
-  it("may hold several rules, also empty documents and those that are off", async () => {
+  it("A file may have several rules, empty documents and rules that are off", async () => {
     const off = `${callRule("off", "a")}`.replace("warning", "off");
     const { ids, why } = await parse(
       [callRule("one", "a"), "# nothing\n", off, callRule("two", "b"), ""].join("---\n"),
@@ -32,7 +32,7 @@ describe("a file of rules", () => {
     expect(why).toEqual([]);
   });
 
-  it("takes severity and category from ast-grep's severity, or from its metadata", async () => {
+  it("Severity and category come from ast-grep's severity or the metadata", async () => {
     const rule = (severity: string, metadata: string) =>
       `id: r${severity}${metadata.length}\nlanguage: py\nseverity: ${severity}\nmetadata: { ${metadata} }\nrule: { pattern: a }\n`;
     const { rules } = await parse(
@@ -55,7 +55,7 @@ describe("a file of rules", () => {
     },
   );
 
-  it("may have every key of ast-grep's rule object", async () => {
+  it("A rule may have every key of ast-grep's rule object", async () => {
     const rule = `{ pattern: { context: a, selector: identifier, strictness: smart }, kind: identifier, regex: a,
       nthChild: { position: 2n+1, reverse: true, ofRule: { nthChild: 1 } }, matches: u, not: { nthChild: "2" },
       range: { start: { line: 0, column: 0 }, end: { line: 1, column: 0 } }, all: [{ matches: { u: { A: { kind: x } } } }],
@@ -66,7 +66,7 @@ describe("a file of rules", () => {
     expect(why).toEqual([]);
   });
 
-  it("reads only files that its patterns match, with braces as in ast-grep", async () => {
+  it("A rule reads only files that its patterns match, also with braces", async () => {
     const { rules } = await parse(
       `${callRule("a", "a")}files: ["./src/**/*.{ts,{m,c}ts}"]\nignores: ["**/*.test.ts"]\n`,
     );
@@ -97,11 +97,7 @@ describe("a file of rules", () => {
       "a: line 6: metadata.Categry is not a known key (did you mean category?)",
     ],
     ["a pattern of no file", "files: ['a/../b']", "a: line 6: files[0] can match no file: it has a part"],
-    [
-      "a key that only ast-grep's command line honours",
-      "rewriters: []",
-      "a: line 6: rewriters is a key of ast-grep",
-    ],
+    ["a key of the command line of ast-grep", "rewriters: []", "a: line 6: rewriters is a key of ast-grep"],
     ["labels", "labels: {}", "a: line 6: labels is a key of ast-grep"],
     ["a fix that is not text", "fix: { template: a }", "a: line 6: fix must be text"],
     [
@@ -109,17 +105,13 @@ describe("a file of rules", () => {
       "transform: { B: { rewrite: { source: $A, rewriters: [x] } } }",
       "a: line 6: transform must only",
     ],
-    [
-      "a rewriter in short",
-      "transform: { B: 'rewrite($A, rewriters=[x])' }",
-      "a: line 6: transform must only",
-    ],
+    ["a short rewriter", "transform: { B: 'rewrite($A, rewriters=[x])' }", "a: line 6: transform must only"],
     ["an exception", "files: ['!a']", "a: line 6: files[0] must not begin with !"],
     ["braces without end", `files: ['${"{a,b}".repeat(20)}']`, "a: line 6: files[0] must have at most 64"],
     ["an alias without an anchor", "note: *there", "null: line 6: note *there is an alias without an anchor"],
     ["an alias of what it is in", "utils: { a: &a { not: *a } }", "a: refers to itself"],
     ["a repeated key", "message: again", "null: line 6: message occurs twice"],
-  ])("with %s leaves out this rule alone, with line and reason", async (_, line, expected) => {
+  ])("A rule with %s is left out alone, with line and reason", async (_, line, expected) => {
     const { ids, why } = await parse(
       `${callRule("a", "a")}${line}\n---\n${callRule("b", "b")}`,
       callRule("c", "c"),
@@ -134,13 +126,13 @@ describe("a file of rules", () => {
     ["-a", "id must be"],
     ["a".repeat(61), "id must be"],
     ["own/rule", "id must be"],
-  ])("refuses the id %j, and does not repeat it", async (id, expected) => {
+  ])("The id %j is refused and not repeated", async (id, expected) => {
     const { ids, why } = await parse(`id: ${JSON.stringify(id)}\nlanguage: ts\nrule: { pattern: a }`);
     expect(ids).toEqual([]);
     expect(why).toEqual([expect.stringContaining(`null: line 1: ${expected}`)]);
   });
 
-  it("names a language that is not installed, and an id that repeats", async () => {
+  it("A missing language and a repeated id are problems", async () => {
     const swift = callRule("swift", "a").replace("TypeScript", "Swift");
     const { ids, why } = await parse(`${callRule("a", "a")}---\n${swift}`, callRule("a", "b"));
     expect(ids).toEqual(["a"]);
@@ -150,7 +142,7 @@ describe("a file of rules", () => {
     ]);
   });
 
-  it("has limits: bytes, files, rules, levels and aliases", async () => {
+  it("Bytes, files, rules, levels and aliases are limited", async () => {
     const many = Array.from({ length: 201 }, (_, at) => callRule(`r${at}`, "a"));
     const nested = [..."{not: ".repeat(70), "{pattern: a}", ..."}".repeat(70)].join("");
     const bomb = Array.from({ length: 12 }, (_, at) => `u${at + 1}: &u${at + 1} [${`*u${at},`.repeat(12)}]`);
@@ -169,7 +161,7 @@ describe("a file of rules", () => {
       expect((await parse(...texts)).why.join("\n"), expected).toContain(expected);
   });
 
-  it("that is a link or binary is named", async () => {
+  it("A file that is a link or binary is named", async () => {
     const { ids, why } = await parse(null, "id: a\0", callRule("c", "c"));
     expect(ids).toEqual(["c"]);
     expect(why).toEqual([
