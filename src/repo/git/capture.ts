@@ -1,5 +1,4 @@
-import { constants } from "node:fs";
-import { access, appendFile, copyFile, lstat, realpath, stat, utimes } from "node:fs/promises";
+import { appendFile, copyFile, lstat, realpath, stat, utimes } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import pMap from "p-map";
 import { AppError } from "../../core/errors.ts";
@@ -53,10 +52,7 @@ const MAX_UNTRACKED = 10_000;
 /** An untracked file beyond this size is data. */
 const MAX_UNTRACKED_BYTES = 1024 * 1024;
 
-/**
- * A copy of the index of a work tree for a capture: like `copyIndex`, but git may lack an index or a commit, and compares and ignores files
- * as the user's own git does. Of the user's configuration only settings count that cannot run anything.
- */
+/** Like `copyIndex`, but git may lack an index or a commit, and compares and ignores files as the user's own git does. */
 export async function openForCapture(
   git: Git,
   source: LocalRepository,
@@ -114,7 +110,6 @@ interface Entry {
   isStaged: boolean;
   /** Whether the work tree differs from the index. */
   isUnstaged: boolean;
-  /** Whether the work tree lacks the file. */
   isGone: boolean;
   isSubmodule: boolean;
 }
@@ -189,10 +184,7 @@ function entryOf(record: Buffer): Entry[] {
 const pathOf = ({ workTree }: CopiedIndex, name: Buffer) =>
   Buffer.concat([Buffer.from(`${workTree}/`), name]);
 
-/**
- * A text that changes with every edit of a work tree or its index; null if they are as in HEAD, or if there is no work tree. Writes only to
- * `folder`, and runs nothing from the repository's configuration. It costs about as much as `git status`.
- */
+/** A text that changes with every edit of a work tree or its index; null if they are as in HEAD, or without a work tree. Writes only to `folder`. */
 export async function uncommittedStamp(
   git: Git,
   source: LocalRepository,
@@ -232,12 +224,8 @@ interface CaptureOptions {
 
 /**
  * Stores the state of a work tree, or of its index, as a commit in the folder of the copied index. Null if it is that of HEAD, and
- * `evenIfClean` is not set.
- *
- * Bytes are stored as `git add` would store them, without the filters of attributes: converted line ends and encodings are undone, because
- * the change would otherwise have every line of a file, but no program runs. Links are stored as links. A submodule is the commit that it
- * has checked out. Files in conflict count as they are in the work tree. The objects of the user are not even touched: git sets the time of
- * an object that it would write again, so only objects are written that the user does not have.
+ * `evenIfClean` is not set. Bytes are stored as `git add` would store them, but no filter of attributes runs. A submodule is the commit that it
+ * has checked out. git would set the time of an object of the user that it writes again, so only missing objects are written.
  */
 export async function captureChanges(place: ForCapture, options: CaptureOptions): Promise<Capture | null> {
   const { onlyStaged, signal } = options;
@@ -291,9 +279,7 @@ async function keepIndex({ indexDir }: CopiedIndex): Promise<void> {
 }
 
 interface Found {
-  /** Names that are stored. */
   stored: Buffer[];
-  /** Names of files that no longer exist. */
   gone: Buffer[];
   withheld: PathReason[];
   left: PathReason[];
@@ -334,13 +320,9 @@ const tooMuch = {
 function requireFew(entries: readonly Entry[]): void {
   const untracked = entries.filter(({ kind }) => kind === "untracked");
   if (untracked.length <= MAX_UNTRACKED) return;
-  const topOf = ({ name }: Entry) => decodeName(name).replace(/(?<=^[^/]*\/).*$/s, "");
-  const [[top, files] = ["", []]] = [...Map.groupBy(untracked, topOf)].sort(
-    ([, a], [, b]) => b.length - a.length,
-  );
   throw new AppError(
     "too_large",
-    `There are ${untracked.length} untracked files, more than ${MAX_UNTRACKED}; ${files.length} of them in '${top}'`,
+    `There are ${untracked.length} untracked files, more than ${MAX_UNTRACKED}`,
     tooMuch,
   );
 }
@@ -370,11 +352,6 @@ async function lookAtFile(
   if (!stats.isFile()) return { kind: "left", reason: "neither a file nor a link" };
   if (isSubmodule && !isNew) return { kind: "stored", bytes: stats.size, withheld: null };
   if (stats.size > MAX_BLOB_BYTES) return { kind: "left", reason: "more than 20 MB" };
-  const isReadable = await access(path, constants.R_OK).then(
-    () => true,
-    () => false,
-  );
-  if (!isReadable) return { kind: "left", reason: "not readable" };
   const filter = filterOf.get(name.toString("latin1"));
   const converted =
     filter === undefined
@@ -406,10 +383,7 @@ function startOf({ workTree }: CopiedIndex, name: Buffer): Buffer {
 /** What git reports for a file without a filter. */
 const noFilter: ReadonlySet<string> = new Set(["unspecified", "unset", "set"]);
 
-/**
- * By name: the filters that attributes name for files. A model must not see what such a filter encrypts, for instance. Whether the user's git
- * has a filter of that name is not asked: too many places can define it.
- */
+/** By name: the filters that attributes name for files. A model must not see what such a filter encrypts, for instance. */
 async function filtersOf({ index }: ForCapture, entries: readonly Entry[]): Promise<Map<string, string>> {
   if (entries.length === 0) return new Map();
   const input = Buffer.concat(entries.flatMap(({ name }) => [name, NUL]));
@@ -456,7 +430,6 @@ async function update(
 /** Codes of errors that one file may cause: the second is that of a denied access. */
 const ofOneFile: ReadonlySet<string> = new Set(["git_failed", "data_folder_unusable"]);
 
-/** An entry of a tree; null if it is deleted. */
 type Entered = { mode: string; oid: string } | null;
 
 /** The differences of an index from HEAD by name (as Latin-1). */

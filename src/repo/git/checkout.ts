@@ -41,9 +41,7 @@ export interface Checkout {
 
 /**
  * Fetches both commits and every blob needed to read them, and checks the head out into a slot of the mirror's pool. Afterwards no process
- * needs the authorization or the network.
- *
- * Rejects with `revision_unknown` (no such commit, no common ancestor), `too_large` (before a file is written), `disk_full`,
+ * needs the authorization or the network. Rejects with `revision_unknown`, `too_large` (before a file is written), `disk_full`,
  * `repository_unavailable`, `git_failed`, `git_timeout`, `aborted`.
  */
 export async function checkout(options: CheckoutOptions): Promise<Checkout> {
@@ -98,7 +96,7 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
   const bytes = plannedBytes(plan, sizes, limits);
   await requireRoom(options, { files: plan.files, bytes }, held);
   const shas = { head, base, ...found };
-  const objects: RevisionPlace = { ...git, gitDir, root: slot.root, files: { kind: "objects" }, shas };
+  const objects: RevisionPlace = { ...git, gitDir, root: slot.root, isCheckedOut: false, shas };
   if (options.onlyObjects) return objects;
 
   if (held?.sha !== head) await slot.unsettle({ files: plan.files, bytes });
@@ -118,7 +116,7 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
     return objects;
   }
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
-  return { ...objects, files: { kind: "checkout" } };
+  return { ...objects, isCheckedOut: true };
 }
 
 const isGitFailure = (error: unknown) => error instanceof AppError && error.code === "git_failed";
@@ -169,7 +167,6 @@ async function fetchMissing(
 }
 
 interface WriteTreeOptions extends GitPlace {
-  /** The folder to write the commit's files to. */
   root: string;
   /** Records the folder's content, so that the next call only writes differences. */
   indexFile: string;
@@ -178,9 +175,7 @@ interface WriteTreeOptions extends GitPlace {
   settled: boolean;
 }
 
-/**
- * Writes a commit's files to a folder: no `.git`, no symlink, no submodule, nothing executed. Overwrites files in the way.
- */
+/** Writes a commit's files to a folder: no `.git`, no symlink, no submodule, nothing executed. Overwrites files in the way. */
 export async function writeTree(options: WriteTreeOptions): Promise<void> {
   const overwrite = () => readTree(options, ["--reset", "-u"]);
   if (!options.settled) return await overwrite();
@@ -205,11 +200,8 @@ async function readTree(options: WriteTreeOptions, mode: readonly string[]): Pro
 }
 
 interface CheckoutLimits {
-  /** Maximum files of the head's tree. */
   maxFiles: number;
-  /** Maximum size of all files together. */
   maxBytes: number;
-  /** Maximum size of one file. */
   maxFileBytes: number;
 }
 

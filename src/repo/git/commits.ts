@@ -8,7 +8,6 @@ import { parseTreeEntry } from "./object-listing.ts";
 import { type GitPlace, requireObjectNames, runGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
 
-/** A file of a new commit. */
 interface CommittedFile {
   /** A key, as everywhere in this folder. */
   path: string;
@@ -26,10 +25,7 @@ interface CommitFiles extends GitPlace {
   at: number;
 }
 
-/**
- * Creates a commit that differs from its parent only in these files, without a working tree or a ref, and resolves to its name. The same
- * files at the same time give the same commit.
- */
+/** Creates a commit that differs from its parent only in these files. The same files at the same time give the same commit. */
 export async function commitFiles(options: CommitFiles): Promise<string> {
   const { git, gitDir, parent, files, message, author, at, signal } = options;
   requireObjectNames(parent);
@@ -121,7 +117,6 @@ export async function changedPaths({
 }
 
 interface FilesAt extends GitPlace {
-  /** Full object name. */
   commit: string;
   /** Keys, as everywhere in this folder. */
   paths: readonly string[];

@@ -43,10 +43,7 @@ const FILE_BYTES = 4096;
 export const checkoutBytes = ({ files, bytes }: { files: number; bytes: number }) =>
   bytes + files * FILE_BYTES;
 
-/**
- * Everything that may be evicted. Reads only a few small files for each entry, whatever its size: the size of a checkout is known before it
- * is written, and a mirror is measured after use.
- */
+/** Everything that may be evicted. Reads only a few small files for each entry. */
 export async function listKept(dataFolder: string): Promise<CacheEntry[]> {
   const kept: CacheEntry[] = [];
   for (const repository of await repositoriesIn(dataFolder)) {
@@ -123,7 +120,6 @@ export interface DiskOptions {
   freeSpace?: (folder: string) => Promise<FreeSpace>;
 }
 
-/** The part of a logger that this file needs. */
 interface DiskLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -159,10 +155,7 @@ export class Disk {
     this.#options = { now: Date.now, freeSpace, ...options };
   }
 
-  /**
-   * Ends processes that killed processes left running, which must finish before the first job. Their leftovers on the disk are then removed
-   * in parallel with the jobs, and again every hour.
-   */
+  /** Ends what killed processes left running, before the first job. Their leftovers on the disk are removed beside the jobs, and again every hour. */
   async start(): Promise<void> {
     await endOrphans();
     void this.clean();
@@ -192,10 +185,7 @@ export class Disk {
     await this.#running;
   }
 
-  /**
-   * Like `keep`, but for use after each job. A pass reads every entry, so with thousands of repositories it only runs if the limit may be
-   * exceeded, or so rarely that it takes a hundredth of the time.
-   */
+  /** Like `keep`, for after each job: with thousands of repositories, only if the limit may be exceeded, or in a hundredth of the time. */
   async keepNowAndThen(): Promise<void> {
     const { limitBytes, now } = this.#options;
     if (this.#estimate > limitBytes || now() >= this.#restsUntil || (await this.#isLow())) await this.keep();
@@ -256,10 +246,7 @@ export class Disk {
     );
   }
 
-  /**
-   * Deletes mirrors and checkouts, the least recently used first, until they are within the limit, none is long unused, and there is room
-   * on the disk. Never deletes one that a live process uses.
-   */
+  /** Deletes the least recently used entries that no live process uses, until all are within the limit, none is long unused, and there is room. */
   async #evict(hasRoom: () => Promise<boolean>): Promise<void> {
     const { dataFolder, limitBytes, now, log } = this.#options;
     const begin = now();
@@ -325,10 +312,7 @@ async function discard(dataFolder: string, { kind, repository, folder }: CacheEn
   });
 }
 
-/**
- * Removes what killed processes left on the disk: locks, drafts, unfinished packs and checkouts, temporary folders. Keeps everything that a
- * live process uses and everything complete. Stops when the signal fires.
- */
+/** Removes what killed processes left on the disk. Keeps everything that a live process uses and everything complete. */
 export async function sweep(dataFolder: string, signal?: AbortSignal): Promise<void> {
   await removeAbandoned(tmpdir());
   for (const repository of await repositoriesIn(dataFolder)) {

@@ -11,7 +11,6 @@ export interface Git {
   emptyHome: string;
 }
 
-/** The network settings of a fetch. */
 export interface Network {
   /** Plain http is refused unless the operator asked for it. */
   allowHttp?: boolean;
@@ -22,10 +21,7 @@ export interface Network {
   caFile?: string | undefined;
 }
 
-/**
- * Configuration that overrides a repository's own. Each line stops an attack that was reproduced, or keeps the bytes on the disk equal to
- * the blob.
- */
+/** Overrides a repository's own configuration. Each line stops an attack that was reproduced, or keeps the bytes on the disk equal to the blob. */
 const hardened: readonly (readonly [string, string])[] = [
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
@@ -195,10 +191,7 @@ interface GitProgram {
   version: string;
 }
 
-/**
- * Finds git on a PATH (or uses `program`, an absolute path) and checks its version. Rejects with `git_missing` or `git_too_old`, with what
- * was found and the remedy.
- */
+/** Finds git on a PATH (or uses `program`, an absolute path) and checks its version. Rejects with `git_missing` or `git_too_old`. */
 export async function requireGit(options: { searchPath?: string | undefined; program?: string | undefined }) {
   const path = options.program ?? (await findOnPath("git", options.searchPath ?? ""));
   if (path === undefined) {

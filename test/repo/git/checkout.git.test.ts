@@ -140,7 +140,7 @@ describe("a checkout", () => {
       [path, "first line\nsecond\n"],
     ]);
     const { place, release } = await open();
-    expect(place.files.kind).toBe("objects");
+    expect(place.isCheckedOut).toBe(false);
     await using workspace = openWorkspace(place);
     expect(await workspace.headStart(path, 5)).toMatchObject({ text: "first" });
     expect((await readAll(place)).patches.join("")).toContain("+first line");

@@ -17,7 +17,7 @@ describe("the reviewed files", () => {
     const attributes = "* ident eol=crlf text=auto working-tree-encoding=UTF-16\n*.bin binary\n";
     const files = { "a.c": "$Id$\r\nneedle\n", "b.txt": "needle\n", "c.bin": "needle\n" };
     await everyWay(sentinel, {}, { ".gitattributes": attributes, ...files }, async (place) => {
-      if (place.files.kind === "checkout")
+      if (place.isCheckedOut)
         for (const [path, text] of Object.entries(files))
           expect(readFileSync(join(place.root, path), "utf8")).toBe(text);
       const seen = await review(place);
@@ -56,7 +56,7 @@ describe("the reviewed files", () => {
       needle: { mode: "120000", data: "needle" },
     } as const;
     await everyWay(sentinel, {}, { ...links, "real.txt": "needle\n" }, async (place) => {
-      if (place.files.kind === "checkout")
+      if (place.isCheckedOut)
         for (const name of Object.keys(links)) expect(lstatSync(join(place.root, name)).isFile()).toBe(true);
       const seen = await review(place);
       expect(seen.found).toEqual(["real.txt"]);

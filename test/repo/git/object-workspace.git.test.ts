@@ -2,9 +2,8 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AppError } from "../../../src/core/errors.ts";
-import { CatFile } from "../../../src/repo/git/cat-file.ts";
 import { MAX_BLOB_BYTES, openWorkspace } from "../../../src/repo/git/object-workspace.ts";
-import { Patches } from "../../../src/repo/git/patches.ts";
+import { patchOf, readChange } from "../../../src/repo/git/patches.ts";
 import { type LocalRange, openLocalRange } from "../../../src/repo/git/range.ts";
 import type { TreeEntry, Workspace } from "../../../src/repo/git/workspace.ts";
 import { type Content, GitRepo, gitPath } from "../../support/git-repo.ts";
@@ -77,26 +76,16 @@ describe("a patch", () => {
     }
   });
 
-  it("is the same when the whole does not fit into memory and files are read one by one", async () => {
-    const changes = await workspace.changes();
-    await using blobs = new CatFile(range.place, range.place.gitDir, 1e8);
-    for (const keptBytes of [0, 300, 1200]) {
-      const thrifty = new Patches(range.place, (oid) => blobs.read(oid), { keptBytes });
-      for (const change of changes) {
-        for (const width of [3, 0, 7])
-          expect(await thrifty.patch(change, width)).toBe(await workspace.patch(change, width));
-      }
-    }
-  });
-
   it("is refused behind those that could be read, which are whole", async () => {
     const changes = await workspace.changes();
-    await using blobs = new CatFile(range.place, range.place.gitDir, 1e8);
-    for (const limits of [{ readBytes: 400 }, { hunks: 4 }]) {
-      const cut = new Patches(range.place, (oid) => blobs.read(oid), limits);
+    for (const limits of [
+      { bytes: 400, hunks: 100 },
+      { bytes: 10_000, hunks: 4 },
+    ]) {
+      const cut = await readChange(range.place, AbortSignal.timeout(60_000), limits);
       const read: string[] = [];
       for (const change of changes) {
-        const patch = await cut.patch(change, 3).catch((error: AppError) => error.code);
+        const patch = await patchOf(range.place, cut, change, 3).catch((error: AppError) => error.code);
         if (patch === "too_large") continue;
         expect(patch).toBe(await workspace.patch(change, 3));
         read.push(change.path);
