@@ -7,9 +7,10 @@ import { BINARY_PROBE_BYTES, looksBinary, splitRecords } from "../../core/text/d
 import { SUBMODULE_EDITED } from "../diff/filter.ts";
 import { fileStart } from "./confined-file.ts";
 import { decodeName } from "./names.ts";
+import { blobSizes } from "./object-listing.ts";
 import { MAX_BLOB_BYTES } from "./object-workspace.ts";
 import { discoverRepository, findCommits, type LocalRepository } from "./repository.ts";
-import type { Git } from "./run-git.ts";
+import { type Git, runGit } from "./run-git.ts";
 import {
   type CopiedIndex,
   copyIndex,
@@ -32,9 +33,7 @@ export interface Capture {
   tree: string;
   /** HEAD, or an empty commit if there is none. */
   parent: string;
-  /** Whether there is no commit yet. */
   isFirst: boolean;
-  /** Whether the tree is that of the parent. */
   isClean: boolean;
   /** Files of the tree that no model may see. */
   withheld: PathReason[];
@@ -242,8 +241,15 @@ export async function captureChanges(place: ForCapture, options: CaptureOptions)
     await write(index, ["--force-remove", "--stdin"], removed, { indexFile: "index", signal });
   const failed = await update(index, ["--info-only"], found.stored, { indexFile: "index", signal });
   const changes = await changesOf(place, "index", signal);
-  const absent = await absentFrom(index, changes, signal);
-  const missing = found.stored.filter((name) => absent.has(changes.get(name.toString("latin1"))?.oid ?? ""));
+  const blobs = new Map([...changes].filter(([, entry]) => entry && entry.mode !== SUBMODULE));
+  const present = await blobSizes(
+    { git: index.git, gitDir: index.indexDir, signal },
+    [...blobs.values()].flatMap((entry) => entry?.oid ?? []),
+  );
+  const missing = found.stored.filter((name) => {
+    const blob = blobs.get(name.toString("latin1"));
+    return blob && !present.has(blob.oid);
+  });
   if (missing.length > 0) {
     failed.push(...(await update(index, [], missing, { indexFile: BEFORE, signal })));
     const written = await changesOf(place, BEFORE, signal);
@@ -467,24 +473,6 @@ export const emptyTree = {
   sha256: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 } as const;
 
-/** The blobs of these entries that are not stored anywhere. */
-async function absentFrom(
-  index: CopiedIndex,
-  changes: ReadonlyMap<string, Entered>,
-  signal: AbortSignal | undefined,
-): Promise<Set<string>> {
-  const blobs = [...changes.values()].flatMap((entry) =>
-    entry && entry.mode !== SUBMODULE ? [entry.oid] : [],
-  );
-  const input = Buffer.from([...new Set(blobs)].map((oid) => `${oid}\n`).join(""));
-  if (input.length === 0) return new Set();
-  const args = ["cat-file", "--batch-check=%(objectname)", "--buffer"];
-  const answers = (await onIndex(index, "look for objects", args, { input, signal })).toString("latin1");
-  return new Set([...answers.matchAll(/^([0-9a-f]+) missing$/gm)].map(([, oid = ""]) => oid));
-}
-
-type Scratch = Pick<CopiedIndex, "git" | "indexDir">;
-
 interface ImportedCommit {
   /** Null for a commit on top of an empty one. */
   parent: string | null;
@@ -496,46 +484,37 @@ interface ImportedCommit {
 
 /** Writes a commit and its trees. `fast-import` reads no other trees than those of the changes, and sets the time of no known object. */
 async function importCommit(
-  scratch: Scratch,
-  { parent, changes, at, signal }: ImportedCommit,
+  index: CopiedIndex,
+  { parent: given, changes, at, signal }: ImportedCommit,
 ): Promise<Pick<Capture, "commit" | "tree" | "parent">> {
   const message = "Uncommitted changes\n";
   const person = `committer Uncommitted <> ${Math.floor(at / 1000)} +0000`;
-  const before = parent === null ? EMPTY_COMMIT : "";
+  const parent = given ?? (await emptyCommit(index, index.source.objectFormat, signal));
   const lines = [...changes].map(([name, entry]) =>
     entry === null ? `D ${quoted(name)}\n` : `M ${entry.mode} ${entry.oid} ${quoted(name)}\n`,
   );
-  // A file may have become a folder, and a folder a file.
-  const sorted = [
-    ...lines.filter((line) => line.startsWith("D")),
-    ...lines.filter((line) => line.startsWith("M")),
-  ];
+  // A file may have become a folder, and a folder a file: deletions come first.
   const head = `commit refs/heads/captured\nmark :1\n${person}\ndata ${message.length}\n${message}`;
-  const asks = `get-mark :1\nls :1 \n${parent === null ? "get-mark :2\n" : ""}`;
-  const script = `${before}${head}from ${parent ?? ":2"}\n${sorted.join("")}\n${asks}`;
-  const [commit = "", root = "", empty = ""] = await fastImport(scratch, script, signal);
-  // "040000 tree OID<tab>"
-  return { commit, tree: root.slice("040000 tree ".length).trim(), parent: parent ?? empty };
-}
-
-const EMPTY_COMMIT = "commit refs/heads/empty\nmark :2\ncommitter Nobody <> 0 +0000\ndata 0\n\n";
-
-/** A commit without files and without a parent, to compare a first commit with. */
-export async function emptyCommit(scratch: Scratch, signal?: AbortSignal): Promise<string> {
-  const [commit = ""] = await fastImport(scratch, `${EMPTY_COMMIT}get-mark :2\n`, signal);
-  return commit;
-}
-
-async function fastImport(
-  scratch: Scratch,
-  script: string,
-  signal: AbortSignal | undefined,
-): Promise<string[]> {
+  const script = `${head}from ${parent}\n${lines.sort().join("")}\nget-mark :1\nls :1 \n`;
   const asked = { input: Buffer.from(script, "latin1"), signal };
   const args = ["fast-import", "--quiet", "--force"];
-  return (await onIndex({ ...scratch, config: ours }, "store the working tree", args, asked))
-    .toString("latin1")
-    .split("\n");
+  const printed = await onIndex({ ...index, config: ours }, "store the working tree", args, asked);
+  const [commit = "", root = ""] = printed.toString("latin1").split("\n");
+  // "040000 tree OID<tab>"
+  return { commit, tree: root.slice("040000 tree ".length).trim(), parent };
+}
+
+/** A commit without files and without a parent, to compare a first commit with. */
+export async function emptyCommit(
+  { git, indexDir }: Pick<CopiedIndex, "git" | "indexDir">,
+  format: keyof typeof emptyTree,
+  signal?: AbortSignal,
+): Promise<string> {
+  const nobody = "Nobody <> 0 +0000";
+  const input = `tree ${emptyTree[format]}\nauthor ${nobody}\ncommitter ${nobody}\n\n`;
+  const args = ["hash-object", "-t", "commit", "-w", "--stdin"];
+  const { stdout } = await runGit({ git, gitDir: indexDir, what: "store a commit", args, input, signal });
+  return stdout.toString("latin1").trim();
 }
 
 /** A name (as Latin-1) in the quoting that `fast-import` reads. */

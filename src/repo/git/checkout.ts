@@ -3,16 +3,7 @@ import { requireComparable } from "./compare-trees.ts";
 import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
 import { diskError, isDiskFull, isLocked } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
-import { decodeName, isWritable } from "./names.ts";
-import {
-  blobSizes,
-  listBlobs,
-  listDifference,
-  listOldSide,
-  listTree,
-  MAX_ENTRIES,
-  tooManyEntries,
-} from "./object-listing.ts";
+import { blobSizes, listBlobs, listDifference, MAX_ENTRIES, tooManyEntries } from "./object-listing.ts";
 import { endOrphans } from "./owner.ts";
 import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
@@ -80,17 +71,16 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
   await mirror.fetchCommits([options.head, options.base], held ? "small_files" : "no_files", options);
   const limits = { ...defaultLimits, ...options.limits };
   const listing = { git, gitDir, signal };
+  /** The blobs that a comparison of an older commit with the head reads and that the head does not have. */
+  const oldSide = async (older: string) =>
+    (await listDifference(listing, older, head)).flatMap(({ from }) => from ?? []);
   const [found] = await Promise.all([
     findMergeBase({ ...listing, base, head }),
     requireComparable(listing, [[held?.sha ?? head, head]]),
   ]);
-  const [plan, sinceBase] = await Promise.all([
-    planCheckout(listing, held, head, limits),
-    listOldSide(listing, base, head),
-  ]);
+  const [plan, sinceBase] = await Promise.all([planCheckout(listing, held, head, limits), oldSide(base)]);
   const ancestor = found.mergeBase;
-  const oldSides =
-    ancestor === base ? sinceBase : [...sinceBase, ...(await listOldSide(listing, ancestor, head))];
+  const oldSides = ancestor === base ? sinceBase : [...sinceBase, ...(await oldSide(ancestor))];
   const needed = new Set([...plan.come, ...plan.gone, ...oldSides]);
   const sizes = await fetchMissing(options, needed);
   const bytes = plannedBytes(plan, sizes, limits);
@@ -111,25 +101,12 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
       await write(false);
     });
   } catch (error) {
-    // With a single name that no disk takes, git writes nothing at all.
-    if (!isGitFailure(error) || (await hasOnlyWritableNames(listing, head))) throw error;
+    // Such as a name that no disk takes.
+    if (!(error instanceof AppError) || error.code !== "git_failed") throw error;
     return objects;
   }
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
   return { ...objects, isCheckedOut: true };
-}
-
-const isGitFailure = (error: unknown) => error instanceof AppError && error.code === "git_failed";
-
-const TAB = 9;
-
-async function hasOnlyWritableNames(listing: GitPlace, sha: string): Promise<boolean> {
-  let isFine = true;
-  await listTree(listing, sha, (record) => {
-    isFine = isWritable(decodeName(record.subarray(record.indexOf(TAB) + 1)));
-    return isFine ? undefined : "stop";
-  });
-  return isFine;
 }
 
 async function requireRoom(

@@ -25,7 +25,6 @@ import {
 } from "./places.ts";
 import { removeAbandoned } from "./scratch.ts";
 
-/** A mirror or a checkout, and its size on the disk. */
 interface CacheEntry {
   kind: "mirror" | "checkout";
   /** `<host>/<owner>/<name>` */
@@ -125,7 +124,6 @@ interface DiskLog {
   warn(fields: object, message: string): void;
 }
 
-/** The disk space that a checkout needs. */
 export interface DiskNeed {
   /** Includes its mirror after creation. */
   totalBytes: number;
@@ -143,12 +141,9 @@ const UNUSED_MS = 30 * 24 * HOUR_MS;
 export class Disk {
   readonly #options: Required<DiskOptions>;
   readonly #ending = new AbortController();
-  #running: Promise<void> | undefined;
-  #isWanted = false;
+  #running: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
   #isSweepWanted = false;
-  /** Total size after the last pass, plus everything written here since. */
-  #estimate = Number.POSITIVE_INFINITY;
-  #restsUntil = 0;
   #rhythm: NodeJS.Timeout | undefined;
 
   constructor(options: DiskOptions) {
@@ -176,19 +171,15 @@ export class Disk {
   }
 
   /** Evicts entries beyond the limit. Calls during a pass share one further pass. Never rejects. */
-  async keep(): Promise<void> {
-    if (this.#ending.signal.aborted) return;
-    this.#isWanted = true;
-    this.#running ??= this.#keepWhileWanted().finally(() => {
-      this.#running = undefined;
+  keep(): Promise<void> {
+    this.#next ??= this.#running.then(async () => {
+      this.#next = undefined;
+      if (this.#ending.signal.aborted) return;
+      if (this.#isSweepWanted) await this.#sweep();
+      await this.#evict(async () => !(await this.#isLow()));
     });
-    await this.#running;
-  }
-
-  /** Like `keep`, for after each job: with thousands of repositories, only if the limit may be exceeded, or in a hundredth of the time. */
-  async keepNowAndThen(): Promise<void> {
-    const { limitBytes, now } = this.#options;
-    if (this.#estimate > limitBytes || now() >= this.#restsUntil || (await this.#isLow())) await this.keep();
+    this.#running = this.#next;
+    return this.#next;
   }
 
   /** Runs a fetch or a checkout; if the disk is full, evicts entries to make room for the next attempt. */
@@ -198,7 +189,8 @@ export class Disk {
       return await work();
     } catch (error) {
       // Also if the system does not report the remaining space, as with quotas: at least one entry is evicted.
-      if (isDiskFull(error)) await this.#evict(firstNo(async () => !(await this.#isLow())));
+      let evictions = 0;
+      if (isDiskFull(error)) await this.#evict(async () => evictions++ > 0 && !(await this.#isLow()));
       throw error;
     }
   }
@@ -206,7 +198,6 @@ export class Disk {
   /** Makes room for a checkout. Rejects with `too_large` if it can never fit within the limit, with `disk_full` if it does not fit now. */
   async require({ totalBytes, newBytes }: DiskNeed): Promise<void> {
     this.requireFits(totalBytes, "with one checkout");
-    this.#estimate += totalBytes;
     const hasRoom = async () => (await this.#free()).freeBytes >= newBytes;
     if (await hasRoom()) return;
     await this.#evict(hasRoom);
@@ -228,14 +219,6 @@ export class Disk {
     const message = `The repository needs ${inWords(bytes)} ${what}, but all repositories together may use only ${inWords(limitBytes)}`;
     const remedy = `Raise HUNKWISE_DISK_LIMIT_GB, which is now ${limitBytes / 1e9}`;
     throw new OverLimit("too_large", message, { remedy });
-  }
-
-  async #keepWhileWanted(): Promise<void> {
-    while (this.#isWanted && !this.#ending.signal.aborted) {
-      this.#isWanted = false;
-      if (this.#isSweepWanted) await this.#sweep();
-      await this.#evict(async () => !(await this.#isLow()));
-    }
   }
 
   async #sweep(): Promise<void> {
@@ -262,11 +245,8 @@ export class Disk {
         total -= bytes;
         log.info({ kind, repository, bytes }, `Deleted a ${kind} of ${repository} to free disk space`);
       }
-      this.#estimate = total;
     } catch (err) {
       log.warn({ err }, "Disk space could not be freed");
-    } finally {
-      this.#restsUntil = now() + (now() - begin) * 100;
     }
   }
 
@@ -279,16 +259,6 @@ export class Disk {
     const unknown = { freeBytes: Number.POSITIVE_INFINITY, isLow: false };
     return await this.#options.freeSpace(this.#options.dataFolder).catch(() => unknown);
   }
-}
-
-/** Returns false the first time, without calling `ask`. */
-function firstNo(ask: () => Promise<boolean>): () => Promise<boolean> {
-  let isFirst = true;
-  return async () => {
-    const was = isFirst;
-    isFirst = false;
-    return !was && (await ask());
-  };
 }
 
 function inWords(bytes: number): string {

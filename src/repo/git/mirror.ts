@@ -45,7 +45,6 @@ const MAX_PACKS = 100;
 export class Mirror {
   readonly git: Git;
   readonly gitDir: string;
-  /** The folder of this repository's checkouts. */
   readonly checkouts: string;
   /** Changes if the mirror is recreated, so that no checkout relies on objects of an earlier one. */
   readonly id: string;

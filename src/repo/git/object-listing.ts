@@ -25,7 +25,7 @@ export const MAX_ENTRIES = 500_000;
 const lsTree = (sha: string) => ["ls-tree", "-r", "-z", "--full-tree", sha];
 
 /** Lists every entry of a commit's tree. Rejects with `too_large` beyond `maxEntries`, because a small tree may list ten billion files. */
-export async function listTree(
+async function listTree(
   place: GitPlace,
   sha: string,
   onEntry: (record: Buffer) => "stop" | undefined,
@@ -136,12 +136,6 @@ export async function blobSizes(place: GitPlace, oids: Iterable<string>): Promis
     if (space > 0 && Number.isInteger(size)) sizes.set(line.slice(0, space), size);
   }
   return sizes;
-}
-
-/** The blobs that a comparison of an older commit with the head reads and that the head does not have. */
-export async function listOldSide(place: GitPlace, older: string, head: string): Promise<string[]> {
-  const changes = await listDifference(place, older, head);
-  return changes.flatMap(({ from }) => from ?? []);
 }
 
 interface NamedQuery {

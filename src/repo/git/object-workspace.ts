@@ -5,6 +5,7 @@ import { AppError } from "../../core/errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../../core/text/decode.ts";
 import { attributeValue, type LinguistAttributes } from "../diff/origin.ts";
 import { CatFile } from "./cat-file.ts";
+import { readLog } from "./commits.ts";
 import { fileStart } from "./confined-file.ts";
 import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
 import { blobSizes, listEntries, MAX_LISTING_BYTES } from "./object-listing.ts";
@@ -106,7 +107,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     this.#blobs = blobs;
   }
 
-  /** Other revisions of the same repository, read by the same process. This workspace must be disposed of as well. */
+  /** Other revisions of the same repository, read by the same process. */
   at(shas: Shas): ObjectWorkspace {
     return new ObjectWorkspace({ ...this.#place, root: this.root, shas }, this.#blobs);
   }
@@ -186,28 +187,14 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   }
 
   async commits(max: number): Promise<readonly Commit[]> {
-    const format = "--format=tformat:%H%x00%an%x00%aI%x00%B";
-    const range = `${this.shas.mergeBase}..${lastCommit(this.shas)}`;
-    const count = `--max-count=${wholeNumber(max)}`;
-    const args = [
-      "log",
-      "-z",
-      format,
-      count,
-      "--encoding=UTF-8",
-      "--no-show-signature",
-      "--no-color",
-      range,
-      "--",
-    ];
-    const listed = await twice(() => this.#run("list commits", args));
-    const fields = splitNul(listed, (field) => decodeText(field).text);
-    const commits: Commit[] = [];
-    for (let at = 0; at + 3 < fields.length; at += 4) {
-      const [sha = "", author = "", date = "", message = ""] = fields.slice(at, at + 4);
-      commits.push({ sha, author, date, message: message.replace(/\n+$/, "") });
-    }
-    return commits;
+    const request = {
+      range: `${this.shas.mergeBase}..${lastCommit(this.shas)}`,
+      max: wholeNumber(max),
+      maxPaths: 0,
+      maxBytes: MAX_LISTING_BYTES,
+    };
+    const found = await twice(() => readLog({ git: this.#place, gitDir: this.#place.gitDir }, request));
+    return found.map(({ paths: _, ...commit }) => commit);
   }
 
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
@@ -258,11 +245,6 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     this.#disposed.abort();
     await this.#blobs[Symbol.asyncDispose]();
     for (const folder of this.#scratch) await removeFolder(folder);
-  }
-
-  async #run(what: string, args: readonly string[]): Promise<Buffer> {
-    const command = { git: this.#place, gitDir: this.#place.gitDir, what, args, maxBytes: MAX_LISTING_BYTES };
-    return (await runGit(command)).stdout;
   }
 }
 

@@ -57,8 +57,6 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   readonly #once = memo();
   /** The edits as a commit, and their files on the disk: created on request, and discarded with each edit. */
   #onceAState = memo();
-  #copies: string | undefined;
-  #latest: ObjectWorkspace | undefined;
   readonly #cleanUps: (() => Promise<void>)[] = [];
 
   constructor(below: Workspace, place: Omit<ObjectPlace, "shas">) {
@@ -167,7 +165,6 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#latest?.[Symbol.asyncDispose]();
     for (const cleanUp of this.#cleanUps.toReversed()) await cleanUp();
   }
 
@@ -249,8 +246,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
       at: 0,
       author: { name: "Hunkwise", email: "hunkwise@localhost" },
     });
-    this.#latest = reader.at({ ...this.shas, head });
-    return this.#latest;
+    return reader.at({ ...this.shas, head });
   }
 
   async #createRepository(): Promise<ScratchRepository> {
@@ -269,10 +265,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
 
   /** Copies of the edited files in a folder that only this process writes to, so no link can be on the way to one of them. */
   async #writeFiles(): Promise<string> {
-    // Copies of an earlier state are no longer searched.
-    if (this.#copies !== undefined) await removeFolder(this.#copies);
     const root = await this.#newFolder();
-    this.#copies = root;
     const below = (key: string) => Buffer.concat([Buffer.from(`${root}/`), nameBytes(key)]);
     for (const [path, written] of [...this.#written]) {
       if (written === null) continue;

@@ -89,7 +89,6 @@ function isUnfinishedPack(name: string, present: ReadonlySet<string>): boolean {
   return pack !== undefined && !present.has(`${pack}.idx`);
 }
 
-/** The folders of one repository in the data folder. */
 export interface RepositoryPlaces {
   gitDir: string;
   /** Contains a folder for each checkout: `0`, `1` ... */
@@ -168,7 +167,6 @@ export async function removeRepository(dataFolder: string, repository: HostedRep
   return removed;
 }
 
-/** Whether a repository has a mirror. */
 export async function isMirrored(dataFolder: string, repository: HostedRepository): Promise<boolean> {
   return (await mirrorIdOf(placesOf(dataFolder, repository).gitDir)) !== undefined;
 }
@@ -232,7 +230,6 @@ export async function emptyTrash(dataFolder: string, signal?: AbortSignal): Prom
   }
 }
 
-/** A place for one checkout, held by one job. */
 export class Slot {
   readonly root: string;
   readonly indexFile: string;

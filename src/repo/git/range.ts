@@ -22,7 +22,6 @@ import {
   namesOf,
   noBase,
   type Revision,
-  resolveEnds,
   SHALLOW_REMEDY,
   unknownRevision,
 } from "./repository.ts";
@@ -67,15 +66,12 @@ export async function findMergeBase(
 }
 
 /**
- * What of a repository is read.
- *
+ * What of a repository is read:
  * - `commits`: the commits from the merge base to the head
  * - `commit`: the head alone, against its parent
  * - `work_tree`: the commits and the uncommitted changes, if there are any; without a base to choose from, only the latter
  * - `uncommitted`: from HEAD to the work tree
  * - `staged`: from HEAD to the index
- *
- * The last three concern what is checked out: `head` is HEAD.
  */
 export type Scope = "commits" | "commit" | "work_tree" | "uncommitted" | "staged";
 
@@ -99,7 +95,6 @@ export interface LocalRangeOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Uncommitted changes that are part of a range. */
 export interface Uncommitted extends Pick<Capture, "isClean" | "left"> {
   /** Whether commits since the base are part of the range as well. */
   hasCommits: boolean;
@@ -178,15 +173,19 @@ interface Opening extends GitPlace {
 
 async function openCommits(place: Opening, options: LocalRangeOptions, isDirty: typeof hasChanges) {
   const { git, source, gitDir, signal } = place;
-  const { base, head, checkedOut } = await resolveEnds(git, source, options);
-  await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
-  const ends = { head: head.sha, base: base.sha };
+  const [head, checkedOut = null] = await findCommits(git, source, [options.head, "HEAD"]);
+  if (!head) throw await unknownRevision(git, source, options.head);
+  const base = await chosenBase(git, source, options.base);
+  if (base instanceof AppError) throw base;
+  const [headName = options.head] = await namesOf(git, source, [options.head]);
+  await createScratchRepository(gitDir, source, { headSha: head, attributes: true });
+  const ends = { head, base: base.sha };
   const ancestor = await findMergeBase({ git, gitDir, signal, ...ends, shallow: source.shallow });
   const [dirty, parent] = await Promise.all([
     isDirty(place, checkedOut),
-    base.sha === head.sha ? parentOf(git, source, head.sha) : ("present" as const),
+    base.sha === head ? parentOf(git, source, head) : ("present" as const),
   ]);
-  const names = { base: base.name, head: head.name };
+  const names = { base: base.name, head: headName };
   return await opened(place, { shas: { ...ends, ...ancestor }, dirty, parent, names });
 }
 
@@ -199,7 +198,7 @@ async function openCommit(place: Opening, asked: string) {
   const [before] = await findCommits(git, source, [`${head}~1`]);
   if (!before && source.shallow)
     throw new AppError("revision_unknown", `The parent of '${asked}' is missing`, { remedy: SHALLOW_REMEDY });
-  const base = before ?? (await emptyCommit({ git, indexDir: gitDir }, place.signal));
+  const base = before ?? (await emptyCommit({ git, indexDir: gitDir }, source.objectFormat, place.signal));
   await requireComparable({ git, gitDir, signal: place.signal }, [[base, head]]);
   const names = { base: before ? `${asked}~1` : "nothing", head: asked };
   return await opened(place, {
@@ -271,7 +270,10 @@ async function openCapture(
   const { git, source, gitDir, signal } = place;
   // A first commit shares nothing with a branch that happens to be there.
   const hasBase = options.scope === "work_tree" && !(capture.isFirst && typeof options.base !== "string");
-  const base = hasBase ? await chosenBase(git, source, options.base) : null;
+  const found = hasBase ? await chosenBase(git, source, options.base) : null;
+  if (found instanceof AppError && typeof options.base !== "string" && options.base.isCertain) throw found;
+  // Without a base, there is only HEAD to compare with.
+  const base = found instanceof AppError ? null : found;
   const head = capture.commit;
   await createScratchRepository(
     gitDir,
@@ -304,18 +306,16 @@ async function openCapture(
   });
 }
 
-/** Null if no base was named, and none of the usual ones exists: then there is only HEAD to compare with. */
+/** The named base, or the first of the usual ones; the error if none of those exists. */
 async function chosenBase(
   git: Git,
   source: LocalRepository,
   base: string | BaseChoice,
-): Promise<Revision | null> {
-  const names = typeof base === "string" ? [base] : base.names;
-  const found = await firstCommit(git, source, names);
+): Promise<Revision | AppError> {
+  const found = await firstCommit(git, source, typeof base === "string" ? [base] : base.names);
   if (found) return { ...found, name: (await namesOf(git, source, [found.name]))[0] ?? found.name };
   if (typeof base === "string") throw await unknownRevision(git, source, base);
-  if (base.isCertain) throw noBase(base, source);
-  return null;
+  return noBase(base, source);
 }
 
 interface Opened {

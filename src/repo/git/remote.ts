@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setInterval } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
 import { mirrorBytes } from "./disk.ts";
 import { gitError } from "./git-error.ts";
@@ -14,7 +14,6 @@ import {
 } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
 
-/** The credentials and limits of one fetch. */
 export interface FetchAccess {
   /** Value of the Authorization header; null for a public repository. A function is called before each fetch: fetches may outlive a token. */
   authorization: string | null | (() => Promise<string>);
@@ -77,33 +76,20 @@ export async function fetchObjects(request: FetchRequest): Promise<void> {
 
 const LOOK_MS = 100;
 
-interface Growth extends AsyncDisposable {
-  /** Fires when the fetch must end. */
-  signal: AbortSignal | undefined;
-  /** Why the mirror may not grow further. */
-  fault(): unknown;
-}
-
-function watchGrowth({ gitDir, requireFits, signal }: FetchRequest): Growth {
+/** Its `signal` ends the fetch if the mirror may not grow further; `fault` is the reason. */
+function watchGrowth({ gitDir, requireFits, signal }: FetchRequest) {
   if (!requireFits) return { signal, fault: () => undefined, async [Symbol.asyncDispose]() {} };
   const [over, done] = [new AbortController(), new AbortController()];
-  let fault: unknown;
   const watch = async () => {
-    while (!done.signal.aborted) {
-      try {
-        requireFits(await mirrorBytes(gitDir));
-      } catch (error) {
-        fault = error;
-        over.abort();
-        return;
-      }
-      await delay(LOOK_MS, undefined, { signal: done.signal }).catch(() => {});
-    }
+    for await (const _ of setInterval(LOOK_MS, undefined, { signal: done.signal }))
+      requireFits(await mirrorBytes(gitDir));
   };
-  const watching = watch();
+  const watching = watch().catch((error: unknown) => {
+    if (!done.signal.aborted) over.abort(error);
+  });
   return {
     signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal,
-    fault: () => fault,
+    fault: () => over.signal.reason,
     async [Symbol.asyncDispose]() {
       done.abort();
       await watching;

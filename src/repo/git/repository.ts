@@ -157,40 +157,6 @@ export const SHALLOW_REMEDY =
 
 const FETCH_REMEDY = "Fetch it, or name the target branch with --base";
 
-interface RangeEnds {
-  base: Revision;
-  head: Revision;
-  /** The commit of HEAD; null if there is none. */
-  checkedOut: string | null;
-}
-
-/** Resolves both ends of a range; each may be anything that git resolves to a commit. Rejects with `revision_unknown`; the head goes first. */
-export async function resolveEnds(
-  git: Git,
-  repository: LocalRepository,
-  ends: { base: string | BaseChoice; head: string },
-): Promise<RangeEnds> {
-  const bases = typeof ends.base === "string" ? [ends.base] : ends.base.names;
-  const [head, checkedOut = null, ...found] = await findCommits(git, repository, [
-    ends.head,
-    "HEAD",
-    ...bases,
-  ]);
-  if (!head) throw await unknownRevision(git, repository, ends.head);
-  const chosen = found.findIndex((sha) => sha !== null);
-  const [base, asked] = [found[chosen], bases[chosen]];
-  if (base && asked !== undefined) {
-    const names = await namesOf(git, repository, [asked, ends.head]);
-    return {
-      base: { sha: base, name: names[0] ?? asked },
-      head: { sha: head, name: names[1] ?? ends.head },
-      checkedOut,
-    };
-  }
-  if (typeof ends.base === "string") throw await unknownRevision(git, repository, ends.base);
-  throw noBase(ends.base, repository);
-}
-
 export const noBase = ({ complaint, remedy = FETCH_REMEDY }: BaseChoice, { shallow }: LocalRepository) =>
   new AppError("revision_unknown", complaint, { remedy: shallow ? SHALLOW_REMEDY : remedy });
 
@@ -346,7 +312,6 @@ function nearest(text: string, names: readonly string[]): string[] {
     .map(({ name }) => name);
 }
 
-/** Where git looks for the hooks of a repository. */
 export interface HooksPlace {
   /** Absolute. It may not exist yet. All worktrees of a repository share it. */
   folder: string;

@@ -49,7 +49,6 @@ const hardened: readonly (readonly [string, string])[] = [
   ["maintenance.auto", "false"],
 ];
 
-/** The hardened configuration as pairs of key and value. */
 export function hardenedConfig(network: Network = {}): (readonly [string, string])[] {
   return network.allowHttp ? [...hardened, ["protocol.http.allow", "always"]] : [...hardened];
 }
@@ -184,13 +183,6 @@ export async function runGit(command: GitCommand): Promise<{ stdout: Buffer; exi
 export const OLDEST_GIT = "2.39.5";
 const INSTALL = `Install git ${OLDEST_GIT} or newer`;
 
-interface GitProgram {
-  /** Absolute path. */
-  path: string;
-  /** "2.39.5" */
-  version: string;
-}
-
 /** Finds git on a PATH (or uses `program`, an absolute path) and checks its version. Rejects with `git_missing` or `git_too_old`. */
 export async function requireGit(options: { searchPath?: string | undefined; program?: string | undefined }) {
   const path = options.program ?? (await findOnPath("git", options.searchPath ?? ""));
@@ -203,7 +195,7 @@ export async function requireGit(options: { searchPath?: string | undefined; pro
       remedy: INSTALL,
     });
   }
-  return { path, version } satisfies GitProgram;
+  return { path, version };
 }
 
 async function versionOf(path: string): Promise<string> {

@@ -194,7 +194,7 @@ const pathThenLine = { ends: [NUL, NEWLINE] };
 
 /** Records are `PATH NUL LINE:TEXT newline` for a match, and `PATH NUL LINE-TEXT newline` for a line near it. */
 async function searchLines(query: SearchQuery, run: SearchRun): Promise<SearchHits> {
-  const collector = new MatchCollector({ ...query, wants: run.wants });
+  const collector = new MatchCollector(query, run.wants);
   const pieces = new LineSplitter(
     (piece, end) => (end === NUL ? collector.takePath(piece) : collector.takeLine(piece)),
     pathThenLine,
@@ -271,94 +271,62 @@ function printedLine(record: Buffer): PrintedLine {
   return { line: Number(line), isMatch: sign === ":", bytes: record.subarray(head.length) };
 }
 
-/** Collects the matches of one file, each with its context, in the order of lines. */
-class FileMatches {
-  readonly path: string;
-  readonly matches: LineMatch[] = [];
-  readonly #contextLines: number;
-  readonly #recent: { line: number; text: string; isLatin1: boolean }[] = [];
-
-  constructor(path: string, contextLines: number) {
-    this.path = path;
-    this.#contextLines = contextLines;
-  }
-
-  /** Adds a line; as a match only if it is one and `wanted`, always as context of its neighbours. */
-  add({ line, isMatch, bytes }: PrintedLine, wanted: boolean): void {
-    // Decoded as everywhere: UTF-8 or Latin-1.
-    const isLatin1 = !isUtf8(bytes);
-    const text = cutLine(bytes.toString(isLatin1 ? "latin1" : "utf8"));
-    for (let index = this.matches.length - 1; index >= 0; index--) {
-      const match = this.matches[index];
-      if (!match || line - match.line > this.#contextLines) break;
-      match.after.push({ line, text });
-      match.hasLatin1 ||= isLatin1;
-    }
-    if (isMatch && wanted) {
-      const near = this.#recent.filter((one) => line - one.line <= this.#contextLines);
-      const before = near.map((one) => ({ line: one.line, text: one.text }));
-      const hasLatin1 = isLatin1 || near.some((one) => one.isLatin1);
-      this.matches.push({ path: this.path, line, text, before, after: [], hasLatin1 });
-    }
-    this.#recent.push({ line, text, isLatin1 });
-    if (this.#recent.length > this.#contextLines) this.#recent.shift();
-  }
-
-  /** Whether the last match already has all of its following lines that a stream at `line` can still add. */
-  isCompleteAt(line: number): boolean {
-    const last = this.matches.at(-1);
-    return last === undefined || line >= last.line + this.#contextLines;
-  }
-}
-
-interface CollectorOptions {
-  contextLines: number;
-  maxResults: number;
-  wants: (path: string) => boolean;
-}
-
-/** Converts ripgrep's output into matches and reports when there are enough. */
+/** Collects matches, each with its context, in the order of files and lines, and reports when there are enough. */
 class MatchCollector {
-  readonly #matches: LineMatch[] = [];
-  readonly #options: CollectorOptions;
+  readonly matches: LineMatch[] = [];
+  readonly #query: SearchQuery;
+  readonly #wants: (path: string) => boolean;
+  /** The path of the last record. */
   #name = Buffer.alloc(0);
   /** Null if it does not count. */
-  #file: FileMatches | null = null;
+  #path: string | null = null;
+  /** The last lines of the file. */
+  #recent: { line: number; text: string; isLatin1: boolean }[] = [];
 
-  constructor(options: CollectorOptions) {
-    this.#options = options;
+  constructor(query: SearchQuery, wants: (path: string) => boolean) {
+    this.#query = query;
+    this.#wants = wants;
   }
 
   takePath(name: Buffer): "stop" | undefined {
     if (name.equals(this.#name)) return undefined;
-    this.#endFile();
     if (this.#isFull()) return "stop";
     this.#name = Buffer.from(name);
     const path = keyOf(name);
-    this.#file = this.#options.wants(path) ? new FileMatches(path, this.#options.contextLines) : null;
+    this.#path = this.#wants(path) ? path : null;
+    this.#recent = [];
     return undefined;
   }
 
-  takeLine(line: Buffer): "stop" | undefined {
-    if (this.#file === null) return undefined;
-    const printed = printedLine(line);
-    this.#file.add(printed, !this.#isFull());
-    return this.#isFull() && this.#file.isCompleteAt(printed.line) ? "stop" : undefined;
-  }
-
-  /** All matches found, including those of the file in which the stream was stopped. */
-  get matches(): LineMatch[] {
-    this.#endFile();
-    return this.#matches;
-  }
-
-  #endFile(): void {
-    for (const match of this.#file?.matches ?? []) this.#matches.push(match);
-    this.#file = null;
+  takeLine(record: Buffer): "stop" | undefined {
+    if (this.#path === null) return undefined;
+    const { line, isMatch, bytes } = printedLine(record);
+    const { contextLines } = this.#query;
+    // Decoded as everywhere: UTF-8 or Latin-1.
+    const isLatin1 = !isUtf8(bytes);
+    const text = cutLine(bytes.toString(isLatin1 ? "latin1" : "utf8"));
+    for (let at = this.matches.length - 1; at >= 0; at--) {
+      const match = this.matches[at];
+      if (match?.path !== this.#path || line - match.line > contextLines) break;
+      match.after.push({ line, text });
+      match.hasLatin1 ||= isLatin1;
+    }
+    if (isMatch && !this.#isFull()) {
+      const near = this.#recent.filter((one) => line - one.line <= contextLines);
+      const before = near.map((one) => ({ line: one.line, text: one.text }));
+      const hasLatin1 = isLatin1 || near.some((one) => one.isLatin1);
+      this.matches.push({ path: this.#path, line, text, before, after: [], hasLatin1 });
+    }
+    this.#recent.push({ line, text, isLatin1 });
+    if (this.#recent.length > contextLines) this.#recent.shift();
+    const last = this.matches.at(-1);
+    // The last match may lack following lines.
+    const isComplete = last?.path !== this.#path || line >= last.line + contextLines;
+    return this.#isFull() && isComplete ? "stop" : undefined;
   }
 
   #isFull(): boolean {
-    return this.#matches.length + (this.#file?.matches.length ?? 0) >= this.#options.maxResults;
+    return this.matches.length >= this.#query.maxResults;
   }
 }
 

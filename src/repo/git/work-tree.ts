@@ -57,8 +57,6 @@ export async function copyIndex(
 
 /** Keys that decide how files are compared; and those that name a file, which decides what is ignored and which bytes are stored. */
 const [comparing, naming] = ["filemode|autocrlf|eol|ignorecase", "excludesfile|attributesfile"];
-/** Whether a configuration may contain one of them with a value that is not git's default. */
-const mayMatter = /autocrlf|eol|ignorecase|excludesfile|attributesfile|include|filemode(?!\s*=\s*true\s*$)/im;
 
 /** The settings of a repository that cannot run anything, from the weakest to the strongest file; for a capture also the user's. */
 async function harmlessConfig(
@@ -83,9 +81,7 @@ async function harmlessConfig(
     });
     return splitRecords(stdout);
   };
-  const records = texts.some((text) => mayMatter.test(text))
-    ? (await Promise.all(files.map(read))).flat()
-    : [];
+  const records = (await Promise.all(files.map(read))).flat();
   const config: [string, string][] = user
     ? [
         ["core.excludesfile", join(user.configHome, "git", "ignore")],
