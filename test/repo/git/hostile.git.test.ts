@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => sentinel[Symbol.dispose]());
 
 describe("the reviewed files", () => {
-  it("are the blobs byte for byte, whatever attributes ask for", async () => {
+  it("The reviewed files are the blobs byte for byte, whatever attributes ask for", async () => {
     const attributes = "* ident eol=crlf text=auto working-tree-encoding=UTF-16\n*.bin binary\n";
     const files = { "a.c": "$Id$\r\nneedle\n", "b.txt": "needle\n", "c.bin": "needle\n" };
     await everyWay(sentinel, {}, { ".gitattributes": attributes, ...files }, async (place) => {
@@ -26,7 +26,7 @@ describe("the reviewed files", () => {
     });
   });
 
-  it("cannot be hidden by attributes and ignore files", async () => {
+  it("Attributes and ignore files hide no reviewed file", async () => {
     const hiding = {
       ".gitattributes": "* -diff binary linguist-generated\n",
       ".ignore": "*\n",
@@ -46,7 +46,7 @@ describe("the reviewed files", () => {
     );
   });
 
-  it("do not lead out of the tree", async () => {
+  it("The reviewed files do not lead out of the tree", async () => {
     const secret = join(sentinel.folder.path, "secret.txt");
     writeFileSync(secret, "needle\n");
     const links = {
@@ -64,7 +64,7 @@ describe("the reviewed files", () => {
     });
   });
 
-  it("may be named like options and like git's magic", async () => {
+  it("The reviewed files may be named like options and like git's magic", async () => {
     const names = [
       "--output=executed",
       "-O",
@@ -93,7 +93,7 @@ describe("the reviewed files", () => {
 });
 
 describe("the repository under review", () => {
-  it("is not written to", async () => {
+  it("The repository under review is not written to", async () => {
     using repo = GitRepo.create();
     repo.commit("base", { "a.txt": "a\n" });
     repo.branch("topic");
