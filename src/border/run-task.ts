@@ -78,7 +78,7 @@ const GRACE_MS = 60_000;
 async function converse(start: Start, milliseconds: number, options: TaskOptions): Promise<unknown> {
   const { place, graphIndex } = options;
   // Only ripgrep reads a user's work tree, which also holds files that git does not track.
-  const readable = place.files.kind === "checkout" && { checkout: place.root };
+  const readable = place.isCheckedOut && { checkout: place.root };
   using started = options.started ?? startReviewProcess({ ...readable, graphIndex });
   const { child, ended, stderrTail } = started;
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();

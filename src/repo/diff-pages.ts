@@ -90,10 +90,7 @@ function isShown(line: DiffLine, shown: ShownLines): boolean {
   return line.kind === "removed" ? shown.removed.has(line.oldLine) : shown.present.has(line.newLine);
 }
 
-/**
- * Records that the model was shown these hunks, or parts of hunks, of any context width, and reports to the sink every counted hunk
- * whose last missing line was among them.
- */
+/** Records that the model was shown these hunks, of any context width, and reports every counted hunk that is now shown completely. */
 export function noteShown(sink: CoverageSink, counted: FileDiff, hunks: readonly Hunk[]): void {
   const shown = shownLines(sink, counted.path);
   for (const line of hunks.flatMap((hunk) => hunk.lines)) {

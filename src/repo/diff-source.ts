@@ -19,7 +19,7 @@ import {
   createFilter,
   createPrivacy,
   effectWithoutLines,
-  isToldInALine,
+  isOneLineChange,
   LINK,
   LINK_OUT,
   lastMode,
@@ -40,7 +40,7 @@ import {
 import { isPlainSnapshot, isWholeImage } from "./diff/known-formats.ts";
 import { compareLocks, type LockFault, type LockReading, UNREADABLE_LOCK } from "./diff/locks/compare.ts";
 import {
-  type BaseWord,
+  type BaseFacts,
   HEADER_BYTES,
   type LinguistAttributes,
   PROBED_BYTES,
@@ -53,7 +53,7 @@ import { count, showPath } from "./show.ts";
 
 /**
  * How a model reads a changed file: its hunks; `whole`, because it now takes effect, or no longer does; or `line`, because one line tells all
- * of the change: a plain rename, another mode, the end of a file without lines. The last two count as one hunk.
+ * of the change: a plain rename, another mode. The last two count as one hunk.
  */
 export type Reading = "hunks" | "whole" | "line";
 
@@ -73,13 +73,12 @@ export interface ChangedFile {
   account: Account | null;
 }
 
-/** The diff of a changed file at a given context width. */
 export interface DiffSource {
   /** All changed files in git's order, including private ones, which are marked. */
   files(): Promise<readonly ChangedFile[]>;
   /** Parsed diff; with `contextLines` 3, GitHub's diff. Rejects with `too_large` beyond MAX_DIFF_LINES. */
   fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
-  /** The hunks that a review of the file counts: of GitHub's diff, or one with all lines of the file; none for a file told in a line. */
+  /** The hunks that a review of the file counts: of GitHub's diff, or one with all lines of the file; none for a one-line change. */
   shownDiff(file: ChangedFile): Promise<FileDiff>;
   /** The faults of a lock file that programs can read; none if they cannot. */
   lockFaults(change: Change): Promise<readonly LockFault[]>;
@@ -88,17 +87,14 @@ export interface DiffSource {
 }
 
 /** The base branch's information about changed files; for a renamed one, at either path. */
-interface BaseWords {
-  of(change: Change, path: string): BaseWord;
+interface AllBaseFacts {
+  of(change: Change, path: string): BaseFacts;
   /** Warnings for people: attributes that could not be read. */
   warnings: readonly string[];
 }
 
-/**
- * Reads the base's information about a change. If its attributes cannot be read, the review continues without them and with a warning: it
- * is better to review a generated file than to skip one that the base wants reviewed.
- */
-async function askBase(workspace: Workspace, changes: readonly Change[]): Promise<BaseWords> {
+/** What the base says about a change. If its attributes cannot be read, the review continues without them: more is read, with a warning. */
+async function askBase(workspace: Workspace, changes: readonly Change[]): Promise<AllBaseFacts> {
   const warnings: string[] = [];
   const attributes = await workspace
     .linguistAttributes(changes.flatMap(({ path, oldPath }) => (oldPath === null ? [path] : [path, oldPath])))
@@ -119,9 +115,8 @@ async function askBase(workspace: Workspace, changes: readonly Change[]): Promis
 }
 
 /**
- * Whether a file's header marks it as generated both at head and at the base's tip. With the head only, the pull request could mark its own
- * file; with the base only, people have started to edit the file. The head is checked first: its files are on the disk, so few blobs must
- * be read. An unreadable file is reviewed.
+ * Whether a file's header marks it as generated both at head and at the base's tip: the pull request could mark its own file, and people may
+ * have started to edit one that the base marks. An unreadable file is reviewed.
  */
 async function headerSaysGenerated(
   workspace: Workspace,
@@ -138,36 +133,34 @@ async function headerSaysGenerated(
   }
 }
 
-const isTooLarge = (error: unknown) => error instanceof AppError && error.code === "too_large";
+/** What was read, or something else if it is too large. */
+async function unlessTooLarge<Value, Other>(
+  reading: Promise<Value>,
+  other: () => Other,
+): Promise<Value | Other> {
+  return await reading.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "too_large") return other();
+    throw error;
+  });
+}
 
-/**
- * A patch that is small enough to parse. Rejects with `too_large` and a suggestion if it has more than MAX_DIFF_LINES lines or was too
- * large to read.
- *
- * @param what describes the owner of the patch
- */
+/** A patch that is small enough to parse; `what` it is of. Rejects with `too_large` beyond MAX_DIFF_LINES, or if it was too large to read. */
 export async function boundedPatch(
   what: string,
   contextLines: number,
   reading: Promise<string>,
 ): Promise<string> {
-  const refusal = () =>
-    new AppError(
-      "too_large",
-      `The diff of ${what} with ${count(contextLines, "line")} of context has more than ${count(MAX_DIFF_LINES, "line")}`,
-      { remedy: "Ask for fewer context_lines, or read the file in parts with read_file_part" },
-    );
-  const patch = await reading.catch((error: unknown) => {
-    throw isTooLarge(error) ? refusal() : error;
-  });
-  if (countLines(patch) > MAX_DIFF_LINES) throw refusal();
-  return patch;
+  const patch = await unlessTooLarge(reading, () => null);
+  if (patch !== null && countLines(patch) <= MAX_DIFF_LINES) return patch;
+  throw new AppError(
+    "too_large",
+    `The diff of ${what} with ${count(contextLines, "line")} of context has more than ${count(MAX_DIFF_LINES, "line")}`,
+    { remedy: "Ask for fewer context_lines, or read the file in parts with read_file_part" },
+  );
 }
 
-/** The context width of GitHub's diff. */
 export const GITHUB_CONTEXT = 3;
 
-/** Patches read at the same time when all files are surveyed. */
 const CONCURRENCY = 4;
 
 /** Lines of parsed diffs in the cache; the least recently used diff is parsed again on request. */
@@ -194,14 +187,15 @@ async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Chang
   if (start === null || !readsAsText(path, start)) return null;
   if (start.text.includes("\0")) return TEXT_AS_BINARY;
   // The file may also have been binary before.
-  return workspace.readBlob(newOid).then(
-    () => TEXT_AS_BINARY,
-    (error) => (isTooLarge(error) ? TOO_LARGE_FOR_DIFF : TEXT_AS_BINARY),
-  );
+  const file = await unlessTooLarge(workspace.readBlob(newOid), () => null).catch(() => undefined);
+  return file === null ? TOO_LARGE_FOR_DIFF : TEXT_AS_BINARY;
 }
 
 /** Both states of a lock file are read completely, because a single line is enough for an attack. */
-async function readLock(workspace: Workspace, change: Change): Promise<LockReading | null> {
+const readLock = (workspace: Workspace, change: Change): Promise<LockReading | null> =>
+  unlessTooLarge(readBothLocks(workspace, change), () => ({ kind: "unread", reason: UNREADABLE_LOCK }));
+
+async function readBothLocks(workspace: Workspace, change: Change): Promise<LockReading | null> {
   const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
   const textOf = async (mode: string, oid: string) =>
     mode.startsWith("100") ? (await workspace.readBlob(oid)).text : null;
@@ -210,49 +204,39 @@ async function readLock(workspace: Workspace, change: Change): Promise<LockReadi
     const entry = (await workspace.tree(ref)).get(manifestPath);
     return (entry && (await textOf(entry.mode, entry.oid))) ?? "";
   };
-  try {
-    const after = await textOf(newMode, newOid);
-    if (after === null) return null;
-    const isSameKind = posix.basename(oldPath ?? path) === posix.basename(path);
-    const before = isSameKind ? await textOf(oldMode, oldOid) : null;
-    const changes = await workspace.changes();
-    const isChanged = changes.some((one) => one.path === manifestPath || one.oldPath === manifestPath);
-    const now = await manifest("head");
-    const manifests = [isChanged ? await manifest("merge_base") : now, now] as const;
-    const reading = compareLocks(path, before, after, manifests);
-    if (oldPath === null || reading.kind === "unread") return reading;
-    // What was in use at another path is not in use here.
-    const fresh = compareLocks(path, null, after, manifests);
-    return fresh.kind === "unread" || reading.neutral !== null
-      ? reading
-      : { ...reading, neutral: fresh.neutral };
-  } catch (error) {
-    if (isTooLarge(error)) return { kind: "unread", reason: UNREADABLE_LOCK };
-    throw error;
-  }
+  const after = await textOf(newMode, newOid);
+  if (after === null) return null;
+  const isSameKind = posix.basename(oldPath ?? path) === posix.basename(path);
+  const before = isSameKind ? await textOf(oldMode, oldOid) : null;
+  const changes = await workspace.changes();
+  const isChanged = changes.some((one) => one.path === manifestPath || one.oldPath === manifestPath);
+  const now = await manifest("head");
+  const manifests = [isChanged ? await manifest("merge_base") : now, now] as const;
+  const reading = compareLocks(path, before, after, manifests);
+  if (oldPath === null || reading.kind === "unread") return reading;
+  // What was in use at another path is not in use here.
+  const fresh = compareLocks(path, null, after, manifests);
+  return fresh.kind === "unread" || reading.neutral !== null
+    ? reading
+    : { ...reading, neutral: fresh.neutral };
 }
 
-/** Names of files that a program of ours may read whole. */
 const formats = /\.(?:png|jpe?g|gif|webp|avif|ico|snap)$/i;
 
 /** The format by which a program of ours has read all of a file that cannot be run, and all that was there before; null if there is none. */
 async function knownFormat(workspace: Workspace, change: Change): Promise<string | null> {
   const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
   if (newMode !== "100644" || !formats.test(path)) return null;
-  const format = await formatOf(workspace, path, newOid);
+  const formatAt = (at: string, oid: string) => unlessTooLarge(formatOf(workspace, at, oid), () => null);
+  const format = await formatAt(path, newOid);
   const isNew = !oldMode.startsWith("100");
-  return isNew || format === (await formatOf(workspace, oldPath ?? path, oldOid)) ? format : null;
+  return isNew || format === (await formatAt(oldPath ?? path, oldOid)) ? format : null;
 }
 
 async function formatOf(workspace: Workspace, path: string, oid: string): Promise<string | null> {
-  try {
-    if (!path.endsWith(".snap")) return isWholeImage(path, await workspace.readBytes(oid)) ? "image" : null;
-    const { binary, encoding, text } = await workspace.readBlob(oid);
-    return !binary && encoding === "utf8" && isPlainSnapshot(text) ? "snapshot" : null;
-  } catch (error) {
-    if (isTooLarge(error)) return null;
-    throw error;
-  }
+  if (!path.endsWith(".snap")) return isWholeImage(path, await workspace.readBytes(oid)) ? "image" : null;
+  const { binary, encoding, text } = await workspace.readBlob(oid);
+  return !binary && encoding === "utf8" && isPlainSnapshot(text) ? "snapshot" : null;
 }
 
 /** The target of an unreadable link is unknown. */
@@ -278,12 +262,8 @@ async function wholePatch(workspace: Workspace, change: Change): Promise<string>
   return `${patch}@@ -${range} +${range} @@\n${lines.map((line) => ` ${line}\n`).join("")}${end}`;
 }
 
-/** Why a file cannot be read whole; null if it can. */
 async function hinderedWhole(workspace: Workspace, { newOid }: Change): Promise<string | null> {
-  const file = await workspace.readBlob(newOid).catch((error: unknown) => {
-    if (isTooLarge(error)) return null;
-    throw error;
-  });
+  const file = await unlessTooLarge(workspace.readBlob(newOid), () => null);
   if (file === null || countLines(file.text) > MAX_REVIEWABLE_LINES) return TOO_LARGE;
   if (file.binary) return MOVED_BINARY;
   return file.text.split("\n").some(isOverlong) ? OVERLONG_LINES : null;
@@ -301,30 +281,30 @@ const emptyDiff = (change: Change): FileDiff => ({
 
 /** Parses each diff once, even for concurrent requests. A failure is retried at the next call. */
 function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["fileDiff"] {
-  const kept = new LRUCache<string, FileDiff>({ maxSize: keptLines });
-  const reading = new Map<string, Promise<FileDiff>>();
-
-  async function read(change: Change, contextLines: number, key: string): Promise<FileDiff> {
-    if (!isTextual(change)) return emptyDiff(change);
-    if (changesTooMuch(change)) throw changedTooMuch(change);
-    const reading =
-      contextLines === WHOLE ? wholePatch(workspace, change) : textualPatch(workspace, change, contextLines);
-    const patch = await boundedPatch(`'${change.path}'`, contextLines, reading);
-    const diff = parseFilePatch(patch, change.path, change.oldPath);
-    const lines = Math.max(countLines(patch), patch.length / CHARACTERS_A_LINE);
-    kept.set(key, diff, { size: Math.max(1, Math.ceil(lines)) });
-    return diff;
-  }
-
-  return async (change, contextLines) => {
+  const cache = new LRUCache<string, FileDiff, { change: Change; contextLines: number }>({
+    maxSize: keptLines,
+    sizeCalculation: sizeOfDiff,
+    fetchMethod: (_key, _stale, { context: { change, contextLines } }) =>
+      readDiff(workspace, change, contextLines),
+  });
+  return async (change, contextLines) =>
     // A file that is edited meanwhile has different diffs before and after.
-    const key = JSON.stringify([contextLines, change]);
-    const known = kept.get(key) ?? reading.get(key);
-    if (known !== undefined) return known;
-    const diff = read(change, contextLines, key).finally(() => reading.delete(key));
-    reading.set(key, diff);
-    return diff;
-  };
+    await cache.forceFetch(JSON.stringify([contextLines, change]), { context: { change, contextLines } });
+}
+
+async function readDiff(workspace: Workspace, change: Change, contextLines: number): Promise<FileDiff> {
+  if (!isTextual(change)) return emptyDiff(change);
+  if (changesTooMuch(change)) throw changedTooMuch(change);
+  const reading =
+    contextLines === WHOLE ? wholePatch(workspace, change) : textualPatch(workspace, change, contextLines);
+  const patch = await boundedPatch(`'${change.path}'`, contextLines, reading);
+  return parseFilePatch(patch, change.path, change.oldPath);
+}
+
+function sizeOfDiff({ hunks }: FileDiff): number {
+  const lines = hunks.flatMap((hunk) => hunk.lines);
+  const characters = lines.reduce((sum, { text }) => sum + text.length, 0);
+  return Math.ceil(Math.max(1, lines.length, characters / CHARACTERS_A_LINE));
 }
 
 const changesTooMuch = ({ additions, deletions }: Change) =>
@@ -351,30 +331,26 @@ function isReadWhole({ path, oldPath, oldMode, newMode }: Change): boolean {
 
 function readingOf(change: Change): Reading {
   if (isReadWhole(change)) return "whole";
-  return isToldInALine(change) ? "line" : "hunks";
+  return isOneLineChange(change) ? "line" : "hunks";
 }
 
-/** Facts about the patch of a change without parsing it. */
 interface Survey {
   hunks: number;
-  /** Bytes of the hunks as the model sees them. */
   bytes: number;
   /** Digests of its changes, by hunk. */
   changes: ChangedFile["changes"];
-  /** Why it cannot be read; null if it can. */
   unreadable: string | null;
 }
 
 const unseen: Survey = { hunks: 0, bytes: 0, changes: [], unreadable: null };
 /** The lists of files tell it, so it takes no room of the diff. The hash of a file covers its paths, modes and content. */
-const toldInALine: Survey = { hunks: 1, bytes: 0, changes: [[""]], unreadable: null };
+const oneLine: Survey = { hunks: 1, bytes: 0, changes: [[""]], unreadable: null };
 
 const reviewable = { reviewable: true, skipReason: null, account: null };
 /** In a broken tree: only one of them would be shown. */
 const TWICE = "path that the tree names twice";
 const NOTHING_TO_SHOW = "no line to show";
 
-/** A file with why it may not be reviewable. */
 interface Described {
   file: ChangedFile;
   skip: Skip<Account | "named"> | null;
@@ -385,10 +361,7 @@ const NAMED_LINES = 400;
 
 const linesOf = ({ change: { additions, deletions } }: ChangedFile) => (additions ?? 0) + (deletions ?? 0);
 
-/**
- * Names and headers are chosen by the pull request. So files that they call generated, vendored or snapshots are read like others while there
- * are few changed lines in them, the smallest first.
- */
+/** The pull request chooses names and headers, so files that they call generated are read like others while few lines change, smallest first. */
 function withNamed(all: readonly Described[]): ChangedFile[] {
   const times = Map.groupBy(all, ({ file }) => file.change.path);
   const [named, others] = [true, false].map((is) =>
@@ -445,20 +418,15 @@ export function createDiffSource(
   async function survey(change: Change, reading: Reading): Promise<Survey> {
     if ([change.path, change.oldPath].some((path) => path !== null && isPrivate(path))) return unseen;
     if (changesTooMuch(change)) return { ...unseen, unreadable: TOO_LARGE };
-    if (reading === "line") return toldInALine;
+    if (reading === "line") return oneLine;
     const hindered = reading === "whole" ? await hinderedWhole(workspace, change) : null;
     if (hindered !== null) return { ...unseen, unreadable: hindered };
-    return await (reading === "whole" ? wholePatch(workspace, change) : patchOf(change)).then(
-      (patch) => {
-        const { hunks, overlongChange, shownBytes: bytes, changes } = surveyPatch(patch);
-        const digests = reading === "whole" ? changes.map(() => [""]) : changes;
-        return { hunks, bytes, changes: digests, unreadable: overlongChange ? OVERLONG_LINES : null };
-      },
-      (error: unknown) => {
-        if (!isTooLarge(error)) throw error;
-        return { ...unseen, unreadable: TOO_LARGE };
-      },
-    );
+    const reads = reading === "whole" ? wholePatch(workspace, change) : patchOf(change);
+    const patch = await unlessTooLarge(reads, () => null);
+    if (patch === null) return { ...unseen, unreadable: TOO_LARGE };
+    const { hunks, overlongChange, shownBytes: bytes, changes } = surveyPatch(patch);
+    const digests = reading === "whole" ? changes.map(() => [""]) : changes;
+    return { hunks, bytes, changes: digests, unreadable: overlongChange ? OVERLONG_LINES : null };
   }
 
   const patchOf = async (change: Change) =>
@@ -468,15 +436,15 @@ export function createDiffSource(
     change: Change,
     reading: Reading,
     { hunks, bytes, changes, unreadable }: Survey,
-    base: BaseWords,
+    base: AllBaseFacts,
   ): Promise<Described> {
-    const word = (path: string) => base.of(change, path);
+    const baseFacts = (path: string) => base.of(change, path);
     const unseen = {
       hiddenText: () => hiddenText(workspace, change),
       lock: () => lockOf(change),
       knownFormat: () => knownFormat(workspace, change),
     };
-    const filtered = await skipReason(change, word, unseen);
+    const filtered = await skipReason(change, baseFacts, unseen);
     const isDecided = filtered?.reason === NOT_SELECTED || filtered?.reason === WITHHELD;
     const withheld = isDecided ? undefined : workspace.withheld.get(change.path);
     const hindered = unreadable ?? (hunks === 0 ? NOTHING_TO_SHOW : null);
@@ -500,7 +468,7 @@ export function createDiffSource(
     return format === null ? effectWithoutLines({ ...change, additions: null }) : parsed(format);
   }
 
-  async function lookAtAll(changes: readonly Change[]): Promise<ChangedFile[]> {
+  async function describeAll(changes: readonly Change[]): Promise<ChangedFile[]> {
     const readings = changes.map(readingOf);
     // git reads the patches while the base's attributes are requested.
     const [base, surveys] = await Promise.all([
@@ -526,7 +494,7 @@ export function createDiffSource(
     },
     async files() {
       const changes = await workspace.changes();
-      if (all?.of !== changes) all = { of: changes, files: lookAtAll(changes) };
+      if (all?.of !== changes) all = { of: changes, files: describeAll(changes) };
       const mine = all;
       mine.files.catch(() => {
         if (all === mine) all = undefined;

@@ -9,7 +9,6 @@ const KEPT_DEFINITIONS = 100_000;
 
 const keptByWorkspace = new WeakMap<Workspace, LRUCache<string, readonly Definition[]>>();
 
-/** A file and its definitions. */
 interface ParsedFile {
   file: FileText;
   definitions: readonly Definition[];

@@ -21,7 +21,6 @@ export const kindRank = (path: string): number => fileKinds.indexOf(fileKindOf(p
 const lineRoles = ["defines", "writes", "other"] as const;
 export type LineRole = (typeof lineRoles)[number];
 
-/** Maximum names of one pattern. */
 const MAX_NAMES = 8;
 const keywords: ReadonlySet<string> = new Set([...definers.split("|"), "return", "import", "from", "new"]);
 /** Parts of a regular expression that are not searched as they are: escapes, classes, the heads of groups. */
@@ -29,17 +28,12 @@ const notLiteral = /\\[pPxuU]\{[^}]*\}|\\[\p{L}]|\[\^?\]?[^\]]*\]|\(\?[^):]*[):]
 
 const word = /[\p{L}_$][\p{L}\p{N}_$]{2,}/gu;
 
-/** The names that a pattern contains. */
 export function namesIn(pattern: string, isLiteral: boolean): string[] {
   const text = isLiteral ? pattern : pattern.replace(notLiteral, " ");
   return [...new Set(text.match(word))].filter((word) => !keywords.has(word)).slice(0, MAX_NAMES);
 }
 
-/**
- * What a line does with one of the names.
- *
- * @param definitions those of its file; undefined if they are unknown
- */
+/** What a line does with one of the names; `definitions` are those of its file, if they are known. */
 export function roleOf(
   { line, text }: { line: number; text: string },
   names: readonly string[],
@@ -57,18 +51,12 @@ export function roleOf(
   return named.some((name) => writesLikely(text, name)) ? "writes" : "other";
 }
 
-/** A match whose role is known. */
 interface RankedMatch {
   path: string;
   role: LineRole;
 }
 
-/**
- * Matches in the order in which they are worth showing: in rounds, each with the next best match of every file; product files come
- * first, and among them those that define a searched name, then those that write it.
- *
- * @param matches in order of their files and lines
- */
+/** Matches, given in order, as they are worth showing: in rounds, each with the next best match of every file, product files first. */
 export function inRounds<Match extends RankedMatch>(matches: readonly Match[]): Match[] {
   const byFile = [...Map.groupBy(matches, ({ path }) => path)].map(([path, all]) => {
     const best = all.toSorted((a, b) => lineRoles.indexOf(a.role) - lineRoles.indexOf(b.role));

@@ -8,8 +8,8 @@ export const MAX_RENDERED_BYTES = 32 * 1024;
 const blank = /[\s\u115f\u1160\u2800\u3164\uffa0]/;
 
 /**
- * A path as the model reads and repeats it. One with white space is quoted as a JSON string, which the path tools accept: renderings do not
- * escape line feeds and tabs, and a name that its author wrote as a sentence must not read like one of ours.
+ * A path as the model reads and repeats it. One with white space is quoted as a JSON string, which the path tools accept: a name that its
+ * author wrote as a sentence must not read like one of ours.
  */
 export function showPath(path: string): string {
   return blank.test(path) || path.startsWith('"') ? JSON.stringify(path) : path;
@@ -48,10 +48,7 @@ export interface LineRange {
 /** A line feed ends a line; it does not begin one. */
 export const totalLines = (text: string) => countLines(text) + (text === "" || text.endsWith("\n") ? 0 : 1);
 
-/**
- * The lines of a range as `12|text`, as many as fit into `maxBytes` after rendering, but at least one. Only these are created: a file may
- * have more lines than fit into memory one by one.
- */
+/** The lines of a range as `12|text`, as many as fit into `maxBytes`, but at least one. Only these are created. */
 export function takeLines(text: string, { start, end }: LineRange, maxBytes: number): string[] {
   let at = 0;
   for (let line = 1; line < start; line += 1) at = text.indexOf("\n", at) + 1;

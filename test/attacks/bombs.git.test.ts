@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { checkout } from "../../src/repo/git/checkout.ts";
 import { openWorkspace } from "../../src/repo/git/object-workspace.ts";
-import { Patches } from "../../src/repo/git/patches.ts";
+import { patchOf, readChange } from "../../src/repo/git/patches.ts";
 import { openLocalRange } from "../../src/repo/git/range.ts";
 import { query } from "../support/every-way.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
@@ -87,12 +87,12 @@ describe("a small object that expands", () => {
   it("bombs: the first files of a diff beyond the limits are read and the others are named", async () => {
     using repo = bombOfFiles(readableFiles(60, 200_000));
     await using range = await open(repo);
-    const readBlob = () => Promise.reject(new Error("nothing is read twice"));
-    const patches = new Patches(range.place, readBlob, { readBytes: 5_000_000 });
+    const signal = AbortSignal.timeout(60_000);
+    const read = await readChange(range.place, signal, { bytes: 5_000_000, hunks: 200_000 });
     const ends: string[] = [];
-    for (const change of await patches.changes())
+    for (const change of read.changes)
       ends.push(
-        await patches.patch(change, 3).then(
+        await patchOf(range.place, read, change, 3).then(
           () => "read",
           ({ code }) => code,
         ),

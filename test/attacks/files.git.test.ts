@@ -309,22 +309,15 @@ describe("a search in files into which links, pipes and strangers were put", () 
       await expect(search({ path })).rejects.toThrow(/no file or folder/);
   });
 
-  it.each([
-    ["before", ["swapped.txt", "folder/plain.txt", "piped.txt"]],
-    ["after", []],
-  ] as const)(
-    "symlinks: finds the head's files in a user's work tree, replaced %s it was opened",
-    async (when, differing) => {
+  it.each(["before", "after"])(
+    "symlinks: finds the head's files of a user's work tree, replaced %s it was opened",
+    async (when) => {
       using repo = GitRepo.create();
       using outside = new TempFolder("outside");
       writeFileSync(join(outside.path, "plain.txt"), `needle ${SECRET}`);
       repo.commit("all", Object.fromEntries(replaced.map((path) => [path, "needle here\n"])));
       if (when === "before") replace(repo.dir, outside.path);
       await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "main", gitPath });
-      expect(range.place.files).toMatchObject({ kind: "work_tree" });
-      expect(range.place.files.kind === "work_tree" && new Set(range.place.files.differing)).toEqual(
-        new Set(differing),
-      );
       await using workspace = openWorkspace(range.place);
       if (when === "after") replace(repo.dir, outside.path);
       const search = (more: object) => workspace.search({ ...needle, ...more }, AbortSignal.timeout(30_000));

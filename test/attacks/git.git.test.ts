@@ -146,7 +146,7 @@ describe("an address of another protocol", () => {
       const seen = await review(place);
       expect(seen.patches[".gitmodules"]).toContain(`+\turl = ext::${command}`);
       expect(seen.patches["a.bin"]).toContain("+oid sha256:");
-      if (place.files.kind !== "checkout") return;
+      if (!place.isCheckedOut) return;
       expect(readFileSync(join(place.root, "a.bin"), "utf8")).toBe(files["a.bin"]);
       for (const at of urls.keys()) expect(readdirSync(join(place.root, `s${at}`))).toEqual([]);
     });
@@ -241,7 +241,7 @@ describe("what git would run", () => {
         expect(seen.patches.s).toContain(
           `-Subproject commit ${"1".repeat(40)}\n+Subproject commit ${"2".repeat(40)}`,
         );
-        if (place.files.kind === "checkout") expect(readdirSync(join(place.root, "s"))).toEqual([]);
+        if (place.isCheckedOut) expect(readdirSync(join(place.root, "s"))).toEqual([]);
       },
     );
   });
@@ -291,7 +291,7 @@ describe("what git would run", () => {
       const seen = await review(place);
       expect(seen.patches[path]).toContain(`+Subproject commit ${"1".repeat(40)}`);
       expect(existsSync(join(place.gitDir, "modules"))).toBe(false);
-      if (place.files.kind !== "checkout") return;
+      if (!place.isCheckedOut) return;
       const names = readdirSync(place.root, { recursive: true, encoding: "utf8" });
       expect(names.filter((name) => /(^|\/)\.git(\/|$)/i.test(name))).toEqual([]);
       for (const name of names) expect(lstatSync(join(place.root, name)).isSymbolicLink()).toBe(false);

@@ -68,7 +68,7 @@ function asJson(value: unknown): string {
 
 describe("the repair of arguments", () => {
   it(
-    "reads a value or none from any text, in proportion to its length",
+    "The repair of arguments reads any text in time proportional to its length",
     () => {
       fuzz({
         values: writtenJson,
@@ -87,7 +87,7 @@ describe("the repair of arguments", () => {
   );
 
   it(
-    "finds calls in any answer of a model, in proportion to its length",
+    "The repair of arguments searches any model answer in time proportional to its length",
     () => {
       fuzz({
         values: writtenJson,
@@ -110,7 +110,7 @@ describe("the repair of arguments", () => {
   );
 
   it(
-    "takes what a tool is sent, or says in words what is wrong with it",
+    "A tool accepts its arguments or explains in words what is wrong with them",
     () => {
       fuzz({
         values: called,

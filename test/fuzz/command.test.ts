@@ -47,7 +47,7 @@ const names = new Set(["ask", "describe", "remember", "review", "resolve", "paus
 
 describe("the command parser", () => {
   it(
-    "understands any comment as a command or as none, in proportion to its length",
+    "The command parser reads any comment in time proportional to its length",
     () => {
       fuzz({
         values: comments,

@@ -8,7 +8,7 @@ import {
   renderHunks,
   surveyPatch,
 } from "../../src/repo/diff/file-diff.ts";
-import { defaultPatchLimits, PatchSplitter } from "../../src/repo/git/patches.ts";
+import { splitPatches } from "../../src/repo/git/patches.ts";
 import { randomHunk } from "../repo/diff/random-hunk.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 
@@ -34,7 +34,7 @@ const damaged = fc
     return text.slice(0, place) + noise + text.slice(place + cut);
   });
 
-/** Patches of several files as git sends them, one after the other; every other time something is put in. */
+/** Patches of several files, one after the other; every other time something is put in. */
 const section = fc
   .array(randomHunk, { minLength: 1, maxLength: 3 })
   .map((hunks) => printDiff({ header: ["diff --git a/file b/file", "--- a/file", "+++ b/file"], hunks }));
@@ -48,7 +48,7 @@ const stream = fc
 
 describe("the diff parser", () => {
   it(
-    "makes lines of any patch, in proportion to its length, and none twice",
+    "The parser makes lines of any patch, in proportion to its length, and none twice",
     () => {
       fuzz({
         values: fc.oneof(anything, damaged),
@@ -71,18 +71,17 @@ describe("the diff parser", () => {
   );
 
   it(
-    "divides any stream into files or says what is wrong with it, wherever it comes in pieces",
+    "Any output is divided into files without a gap, or the error says what is wrong with it",
     () => {
       fuzz({
-        values: fc.tuple(fc.oneof(stream, damaged, anything), fc.integer({ min: 1, max: 5_000 })),
+        values: fc.oneof(stream, damaged, anything),
         share: 0.4,
-        sizeOf: ([patch]) => patch.length,
+        sizeOf: (patch) => patch.length,
         mayThrow: (error) => error instanceof AppError && error.code === "git_failed",
-        run: ([patch, length]) => [split(patch, length), split(patch, patch.length)],
-        reaches: ([files]) => (files?.length ?? 0) > 1,
-        check([inPieces, atOnce], [patch]) {
-          expect(inPieces).toEqual(atOnce);
-          expect(atOnce?.join("")).toBe(Buffer.from(patch).toString("latin1"));
+        run: split,
+        reaches: (files) => files.length > 1,
+        check(files, patch) {
+          expect(Buffer.concat(files)).toEqual(Buffer.from(patch));
         },
       });
     },
@@ -90,10 +89,9 @@ describe("the diff parser", () => {
   );
 });
 
-/** The files of a stream that comes in pieces of so many bytes. */
-function split(patch: string, length: number): string[] {
-  const bytes = Buffer.from(patch);
-  const splitter = new PatchSplitter(defaultPatchLimits);
-  for (let at = 0; at < bytes.length; at += length) splitter.push(bytes.subarray(at, at + length));
-  return splitter.end(false).map(({ header, hunks }) => header + (hunks?.toString("latin1") ?? ""));
+/** The output for each file. */
+function split(patch: string): Buffer[] {
+  const everything = { bytes: Number.POSITIVE_INFINITY, hunks: Number.POSITIVE_INFINITY, isCut: false };
+  const { sections } = splitPatches(Buffer.from(patch), everything);
+  return sections.map(({ header, hunks }) => Buffer.concat([header, hunks]));
 }

@@ -7,12 +7,12 @@ import { fuzz, textOf } from "../support/fuzz.ts";
 const brief = { values: textOf(["a", "b", "boom"]), sizeOf: (text: string) => text.length, share: 0.03 };
 const harmless = (text: string) => text.length;
 
-describe("trying values", () => {
-  it("lets pass what does as it should", () => {
+describe("the fuzzer", () => {
+  it("The fuzzer accepts code that keeps its claims", () => {
     expect(() => fuzz({ ...brief, run: harmless })).not.toThrow();
   });
 
-  it("fails by the smallest value that throws what is not declared, and says how to bring it back", () => {
+  it("The fuzzer reports the smallest value with an undeclared error, and how to repeat it", () => {
     const run = (text: string) => {
       if (text.includes("boom")) throw new RangeError("out of range");
     };
@@ -23,12 +23,12 @@ describe("trying values", () => {
     expect(() => fuzz({ ...brief, run, mayThrow: (error) => error instanceof RangeError })).not.toThrow();
   });
 
-  it("fails by an output that is not what it should be", () => {
+  it("The fuzzer rejects code with a wrong output", () => {
     const check = (length: number) => expect(length).toBeLessThan(30);
     expect(() => fuzz({ ...brief, run: harmless, check })).toThrow(/HUNKWISE_SEED/);
   });
 
-  it("fails by what takes the square of its length", () => {
+  it("The fuzzer rejects code that takes quadratic time", () => {
     const run = (text: string) => {
       let steps = 0;
       for (let one = 0; one < text.length; one++)
@@ -44,7 +44,7 @@ describe("trying values", () => {
     expect(() => fuzz({ ...long, run })).toThrow(/takes as long as \d+ walks/);
   });
 
-  it("fails where no value comes to what is to be looked at", () => {
+  it("The fuzzer fails if no value reaches the checked code", () => {
     const refuse = () => {
       throw new RangeError("always");
     };

@@ -13,7 +13,7 @@ const isRead = (markdown: string) => markdown.length <= mostRead;
 
 describe("the Markdown renderer", () => {
   it(
-    "leaves nothing live in any text, in proportion to its length, and changes nothing a second time",
+    "The Markdown renderer leaves nothing live in any text, in linear time, and is idempotent",
     () => {
       fuzz({
         ...{ values, sizeOf, share: 0.5 },
@@ -28,7 +28,7 @@ describe("the Markdown renderer", () => {
   );
 
   it(
-    "keeps a phrase within its line, whatever is cut off",
+    "The Markdown renderer keeps a phrase on one line, wherever it is cut",
     () => {
       fuzz({
         ...{ values, sizeOf, share: 0.3 },
@@ -45,7 +45,7 @@ describe("the Markdown renderer", () => {
   );
 
   it(
-    "shows data as code with no end before its end",
+    "The Markdown renderer shows data as code that ends where the data ends",
     () => {
       fuzz({
         ...{ values, sizeOf, share: 0.2 },

@@ -81,7 +81,7 @@ const isWhole = (one: Marker) => parseMarker(formatMarker(one));
 
 describe("the marker parser", () => {
   it(
-    "reads what stands, or nothing, of any text, in proportion to its length",
+    "The marker parser reads a whole marker or none, in time proportional to the text",
     () => {
       fuzz({
         values: fc.oneof(pieces, broken),

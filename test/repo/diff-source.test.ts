@@ -53,7 +53,7 @@ function workspaceOf(
 }
 
 describe("createDiffSource", () => {
-  it("looks at all files once, also when asked at the same time", async () => {
+  it("createDiffSource surveys all files once, also for concurrent callers", async () => {
     const { asked, source } = workspaceOf([change("a.ts"), change("b.ts")]);
     const diffs = source();
     const [first, again] = await Promise.all([diffs.files(), diffs.files()]);
@@ -61,7 +61,7 @@ describe("createDiffSource", () => {
     expect(asked.toSorted()).toEqual(["a.ts 3", "b.ts 3"]);
   });
 
-  it("parses each diff once, also when asked at the same time", async () => {
+  it("createDiffSource parses each diff once, also for concurrent callers", async () => {
     const { asked, source } = workspaceOf([change("a.ts")]);
     const diffs = source();
     const [one, two] = await Promise.all([1, 2].map(() => diffs.fileDiff(change("a.ts"), 3)));
@@ -70,7 +70,7 @@ describe("createDiffSource", () => {
     expect(asked).toEqual(["a.ts 3"]);
   });
 
-  it("tells the changes of each hunk of what is reviewed, and of nothing else", async () => {
+  it("createDiffSource has digests for the hunks of reviewed files alone", async () => {
     const two = `${patch}@@ -9,3 +9,3 @@\n+c\n d\n-e\n`;
     const changes = [change("a.ts"), change("private.ts"), change("b.ts", { oldPath: "private.ts" })];
     const { source } = workspaceOf(
@@ -84,7 +84,7 @@ describe("createDiffSource", () => {
     expect(others).toEqual([[], [], [], []]);
   });
 
-  it("says what a file's diff takes in front of the model, its heading included", async () => {
+  it("createDiffSource counts the bytes of a file's diff with its heading", async () => {
     const { source } = workspaceOf([
       change("a.ts"),
       change("tab\there.ts"),
@@ -99,16 +99,16 @@ describe("createDiffSource", () => {
     ]);
   });
 
-  it("keeps widths apart", async () => {
+  it("createDiffSource caches each context width", async () => {
     const { asked, source } = workspaceOf([change("a.ts")]);
     const diffs = source();
     for (const width of [3, 10, 3, 10]) await diffs.fileDiff(change("a.ts"), width);
     expect(asked).toEqual(["a.ts 3", "a.ts 10"]);
   });
 
-  it("keeps diffs up to a number of lines, those used last", async () => {
+  it("createDiffSource caches the last used diffs, up to a number of lines", async () => {
     const { asked, source } = workspaceOf([]);
-    const diffs = source({}, 3 * 6);
+    const diffs = source({}, 3 * 2);
     for (const width of [1, 2, 3, 1, 4]) await diffs.fileDiff(change("a.ts"), width);
     expect(asked).toEqual(["a.ts 1", "a.ts 2", "a.ts 3", "a.ts 4"]);
     for (const width of [1, 3, 4]) await diffs.fileDiff(change("a.ts"), width);
@@ -117,14 +117,14 @@ describe("createDiffSource", () => {
     expect(asked).toHaveLength(5);
   });
 
-  it("keeps fewer diffs of long lines", async () => {
+  it("createDiffSource caches fewer diffs with long lines", async () => {
     const { asked, source } = workspaceOf([], async () => patch.replace("+b", `+${"b".repeat(2_000)}`));
     const diffs = source({}, 30);
     for (const width of [1, 2, 1, 2]) await diffs.fileDiff(change("a.ts"), width);
     expect(asked).toHaveLength(4);
   });
 
-  it("never reads the diff of a file with more changed lines than a diff may have", async () => {
+  it("createDiffSource never reads the diff of a file with more changed lines than a diff may have", async () => {
     const large = change("a.ts", { additions: MAX_DIFF_LINES, deletions: 1 });
     const { asked, source } = workspaceOf([large]);
     const diffs = source();
@@ -138,7 +138,7 @@ describe("createDiffSource", () => {
     expect(asked).toEqual([]);
   });
 
-  it("parses no diff that its context makes too long", async () => {
+  it("createDiffSource parses no diff that its context makes too long", async () => {
     const { source } = workspaceOf([], async () => patch + " \n".repeat(MAX_DIFF_LINES));
     await expect(source().fileDiff(change("a.ts"), 1_000)).rejects.toMatchObject({
       code: "too_large",
@@ -146,7 +146,7 @@ describe("createDiffSource", () => {
     });
   });
 
-  it("tries again what failed", async () => {
+  it("createDiffSource reads a diff again after a failure", async () => {
     let fails = true;
     const { source } = workspaceOf([change("a.ts")], async () => {
       if (fails) throw new AppError("git_timeout", "git took too long");
@@ -158,7 +158,7 @@ describe("createDiffSource", () => {
     expect(await diffs.files()).toMatchObject([{ totalHunks: 1, reviewable: true }]);
   });
 
-  it("compares a lock file again if it could not be read", async () => {
+  it("createDiffSource compares a lock file again if it could not be read", async () => {
     const lock = change("go.sum");
     const { source, workspace } = workspaceOf([lock]);
     const { readBlob } = workspace;
@@ -170,7 +170,7 @@ describe("createDiffSource", () => {
     expect(await diffs.lockFaults(lock)).toEqual([]);
   });
 
-  it("skips a file whose diff is too large to be read, and reviews the others", async () => {
+  it("createDiffSource skips a file whose diff is too large to be read, and reviews the others", async () => {
     let first = true;
     const { source } = workspaceOf([change("a.ts"), change("b.ts")], async () => {
       if (!first) return patch;
@@ -184,7 +184,7 @@ describe("createDiffSource", () => {
     ]);
   });
 
-  it("never reads the diff of a private file", async () => {
+  it("createDiffSource never reads the diff of a private file", async () => {
     const { asked, source } = workspaceOf([
       change("secrets/a.ts"),
       change("b.ts", { oldPath: "secrets/b.ts" }),
@@ -197,7 +197,7 @@ describe("createDiffSource", () => {
     expect(asked).toEqual([]);
   });
 
-  it("takes the text of links and submodules for no code", async () => {
+  it("createDiffSource shows no text of links and submodules", async () => {
     const { asked, source } = workspaceOf([
       change("link", { newMode: "120000" }),
       change("sub", { newMode: "160000", newOid: "2" }),

@@ -14,16 +14,16 @@ describe("the names in a pattern", () => {
     ["\\p{Lu}name\\x{41}", ["name"]],
     ["^$", []],
     [".", []],
-  ])("are its words, without those of the syntax: %s", (pattern, names) =>
+  ])("The names in a pattern are its words, without those of the syntax: %s", (pattern, names) =>
     expect(namesIn(pattern, false)).toEqual(names),
   );
 
-  it("are all of its words if it is literal", () => {
+  it("The names in a pattern are all of its words if it is literal", () => {
     expect(namesIn("\\bold[abc]", true)).toEqual(["bold", "abc"]);
   });
 });
 
-describe("what a line does with a name", () => {
+describe("roleOf", () => {
   const definition: Definition = {
     ...{ name: "parse", kind: "function", container: null, exported: true },
     ...{ start: 3, docStart: 2, signatureEnd: 3, end: 5 },
@@ -36,7 +36,7 @@ describe("what a line does with a name", () => {
     ["is to write it", 4, "  parse = other;", [definition], "writes"],
     ["is nothing special", 4, "  parse(other);", [definition], "other"],
     ["is nothing if it has a longer name", 3, "  parseAll(text) {", [definition], "other"],
-  ])("%s", (_, line, text, definitions, role) => {
+  ])("What a line does with a name: %s", (_, line, text, definitions, role) => {
     expect(roleOf({ line, text }, ["parse"], definitions)).toBe(role);
   });
 });
@@ -48,7 +48,7 @@ describe("rounds of matches", () => {
     .map((all) => all.toSorted((a, b) => (a.path < b.path ? -1 : Number(a.path > b.path))))
     .map((all) => all.map((one, line) => ({ ...one, line })));
 
-  it("hold each match once, and the first one the best match of every file, product code first", () => {
+  it("Rounds have each match once, the best of every file first, product code first", () => {
     fc.assert(
       fc.property(matches, (all) => {
         const ordered = inRounds(all);

@@ -13,5 +13,5 @@ export async function checkedOut(place: RevisionPlace): Promise<RevisionPlace> {
     ...{ git: place, gitDir, root, sha: shas.head },
     ...{ indexFile: join(folder, "head-index"), settled: false },
   });
-  return { ...place, root, files: { kind: "checkout" } };
+  return { ...place, root, isCheckedOut: true };
 }

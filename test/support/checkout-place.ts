@@ -20,7 +20,7 @@ export async function placeOf(
       gitPath,
       gitDir: join(repo.dir, ".git"),
       root: repo.dir,
-      files: { kind: "checkout" },
+      isCheckedOut: true,
       emptyHome,
       shas: { ...shas, mergeBase },
     },

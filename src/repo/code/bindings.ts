@@ -9,14 +9,9 @@ const goKinds = ["import_spec"];
 const MAX_STATEMENT = 20_000;
 const MAX_MEMBERS = 500;
 
-/** Maximum bindings of a file; only generated files have more. */
 const MAX_BINDINGS = 5_000;
 
-/**
- * The imports and exports of JavaScript, Python and Go by their names.
- *
- * @param definitions those on the top level: an object of names offers what the names mean
- */
+/** The imports and exports of JavaScript, Python and Go by their names; `definitions` are those on the top level. */
 export function bindingsOf(tree: Tree, definitions: readonly Definition[]): Binding[] {
   const isIn = { python: isPython(tree.path), go: isGo(tree.path) };
   const kinds = isIn.python ? pythonKinds : isIn.go ? goKinds : scriptKindsIn(tree.text);
@@ -34,7 +29,6 @@ export function bindingsOf(tree: Tree, definitions: readonly Definition[]): Bind
   return [...found, ...objects].slice(0, MAX_BINDINGS);
 }
 
-/** The kinds of nodes that may bind names in this text. */
 const scriptKindsIn = (text: string): string[] => [
   "import_statement",
   "export_statement",
@@ -86,13 +80,11 @@ function scriptImports(statement: string, line: number): Binding[] {
   return bindPairs(taken.length > 0 ? taken : [["", ""]], { specifier, line, reexport: false });
 }
 
-/** A binding for each pair of the name in the other module and the name in this file. */
 const bindPairs = (
   pairs: readonly (readonly [string, string])[],
   rest: Pick<Binding, "specifier" | "line" | "reexport">,
 ): Binding[] => pairs.map(([imported, local]) => ({ imported, local, ...rest }));
 
-/** Longest item of a list of names that is read. */
 const MAX_ITEM = 300;
 
 /** Pairs of the name in the other module and the name in this file, of the list `a, b as c` or `a, b: c`. */
@@ -187,7 +179,6 @@ function members(value: string, prefix: string, line: number): Binding[] {
   });
 }
 
-/** A value that is a name or a loaded module. */
 function offeredValue(value: string, local: string, line: number): Binding[] {
   const loaded = loadedBy(value);
   if (loaded) return [{ ...loaded, local, line, reexport: true }];

@@ -15,7 +15,6 @@ export interface CodeFile extends TextFile {
   imports: ReadonlySet<string>;
 }
 
-/** A definition in its file. */
 export interface DefinitionSite {
   file: CodeFile;
   definition: Definition;
@@ -27,11 +26,7 @@ export interface ParsedFile {
   source: Source;
 }
 
-/**
- * Null for text that is not code, and for code that is too large or generated.
- *
- * @param isNeededAgain whether the tree is kept for the next use of the same text
- */
+/** Null for text that is not code, or too large or generated. `isNeededAgain`: the tree is kept for the next use of the same text. */
 export async function parseFile(
   file: TextFile | null,
   modules: Modules,
@@ -56,7 +51,6 @@ export const isProse = (path: string): boolean => prose.test(path) || proseName.
 const runKinds: ReadonlySet<string> = new Set(["function", "method", "macro"]);
 const typeKinds: ReadonlySet<string> = new Set(["class", "interface", "type", "extension"]);
 
-/** Whether it has a body that runs. */
 export const isRun = ({ kind }: Definition): boolean => runKinds.has(kind);
 export const isType = ({ kind }: { kind: string }): boolean => typeKinds.has(kind);
 
@@ -86,16 +80,12 @@ export function isPrivate({ file, definition }: DefinitionSite): boolean {
   return /\bprivate\b/.test(before) || (/\.c$/.test(file.path) && /^\s*static\b/.test(before));
 }
 
-/** Maximum characters of a head that are checked. */
 const MAX_HEAD = 400;
 
 /** Functions up to this length are read whole; otherwise a closure in them is. */
 const READABLE = 150;
 
-/**
- * The definition that a line is read with: the outermost function of readable length around it, or else the innermost function, test,
- * constant, field or type.
- */
+/** The definition that a line is read with: the outermost function of readable length, or else the innermost definition that is no module. */
 export function definitionAt({ definitions }: CodeFile, line: number): Definition | null {
   const around = definitionsAt(definitions, line);
   const runs = around.filter(isRun);
@@ -125,7 +115,6 @@ export function fullName({ name, container }: Pick<Definition, "name" | "contain
 
 /** A requested definition. */
 export interface WantedName {
-  /** The word to search for. */
   word: string;
   /** The type that it is a member of; null if none was given. */
   container: string | null;

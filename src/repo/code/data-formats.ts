@@ -97,7 +97,6 @@ async function yamlError(text: string): Promise<DataError | null> {
   return { line: lineCounter.linePos(offset).line, message };
 }
 
-/** The index of the first duplicate key. */
 function firstRepeatedKey(yaml: typeof Yaml, documents: readonly Yaml.Document.Parsed[]): number | null {
   let first: number | null = null;
   const inMapping = (_: unknown, { items }: Yaml.YAMLMap) => {
@@ -140,10 +139,7 @@ function isTooDeep(text: string): boolean {
 /** Whether {@link faultInData} supports a path. */
 export const isData = (path: string) => dataFormatOf(path) !== null;
 
-/**
- * Why a JSON, YAML or TOML file cannot be read as intended: its first error, or a duplicate key; null if it can. A file that is too large
- * or too deep has a fault, because it cannot be checked.
- */
+/** Why a JSON, YAML or TOML file cannot be read as intended: its first error, a duplicate key, or that it cannot be checked; null if it can. */
 export async function faultInData(path: string, text: string): Promise<string | null> {
   const format = dataFormatOf(path);
   const reading = format && (await readData(format, path, text));

@@ -1,15 +1,11 @@
 import type { Definition } from "./source.ts";
 
-/*
- * The types that the text of a file declares: of variables, fields and results, and of the base of a type. Nothing is inferred from the flow
- * of values.
- */
+/* The types that the text of a file declares. Nothing is inferred from the flow of values. */
 
 /** Characters of a written type that are read, and levels of wrappers in it. */
 const MAX_WRITTEN = 200;
 const MAX_WRAPPERS = 4;
 const MAX_CHARACTERS = 300;
-/** Maximum lines of a function that are searched. */
 const MAX_SEARCHED = 300;
 
 const builtin =
@@ -24,7 +20,6 @@ export const notTypes =
 export const isTypeName = (word: string): boolean =>
   !vague.test(word) && (builtin.test(word) || /^[A-Z][a-z]/.test(word));
 
-/** The lines of a file, and those of them that are searched. */
 interface SearchedLines {
   path: string;
   lines: readonly string[];
@@ -64,10 +59,7 @@ const nothing = /^(?:null|undefined|None|nil)$/;
 const beforeName = /^(?:[\s:(&*?"'!]|->|(?:const|mut|dyn|struct|readonly)\s)+/;
 const typeName = /^[\p{L}_$][\p{L}\p{N}_$]*(?:(?:\.|::)[\p{L}_$][\p{L}\p{N}_$]*)*/u;
 
-/**
- * The name of a written type: `Store` for `: Promise<Store | null>`, for `-> Optional["Store"]` and for `(*Store, error)`. Null for what has no
- * name of its own: lists, maps, functions, and unions of several types.
- */
+/** The name of a written type: `Store` for `: Promise<Store | null>` and `(*Store, error)`. Null for lists, maps, functions and unions. */
 export function typeNameOf(written: string): string | null {
   let rest = written.slice(0, MAX_WRITTEN);
   if (rest.includes("=>")) return null;
@@ -165,7 +157,6 @@ export function unlistedFields(
   return [...fields.values()];
 }
 
-/** The fields that one method declares. */
 function fieldsIn({ name, kind, container, start, end, signatureEnd }: Definition, lines: readonly string[]) {
   const fields: UnlistedField[] = [];
   if (kind !== "method" || container === null) return fields;

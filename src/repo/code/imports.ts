@@ -43,7 +43,6 @@ export const isGo = (path: string): boolean => extensionOf(path) === "go";
 /** The folder that contains a path; "." for the root. */
 export const folderOf = (path: string): string => posix.dirname(path);
 
-/** Maximum imports of one file; only generated files have more. */
 const MAX_IMPORTS = 500;
 
 /** Each group of a pattern is a specifier. */
@@ -66,10 +65,7 @@ const patterns: Record<Family, RegExp> = {
 const anyImport =
   /^[ \t]*(?:(?:from|import|use|using|require|include|source|alias)\b|\.[ \t])[ \t]*[("'<]*([\w@./:\\-]{1,300})/gm;
 
-/**
- * Finds the imports of a file by line patterns. A parser would distinguish an import from a comment that looks like one, but takes a
- * hundred times as long, and a specifier without a file leads nowhere. All patterns are linear.
- */
+/** Finds imports by line patterns, all linear. A parser takes a hundred times as long, and an import in a comment leads nowhere. */
 export function importsOf(path: string, text: string): Import[] {
   const family = familyByExtension.get(extensionOf(path));
   const head = family === "go" ? text.slice(0, goDeclaration.exec(text)?.index) : text;
@@ -111,15 +107,12 @@ export interface Package {
   folder: string;
 }
 
-/** Maximum files with the same name that are compared. */
 const MAX_ALIKE = 256;
 
-/** Resolves imports to files of the repository. */
 export class Modules {
   readonly #files: ReadonlySet<string>;
   readonly #folders: ReadonlyMap<string, readonly string[]>;
   readonly #byStem: ReadonlyMap<string, readonly string[]>;
-  /** Folders by the last part of their names. */
   readonly #byFolderName: ReadonlyMap<string, readonly string[]>;
   readonly #packages: readonly Package[];
   readonly #known = new Map<string, readonly string[]>();
@@ -132,7 +125,6 @@ export class Modules {
     this.#byFolderName = Map.groupBy(this.#folders.keys(), (folder) => posix.basename(folder));
   }
 
-  /** Files directly in a folder. */
   filesIn(folder: string): readonly string[] {
     return this.#folders.get(folder) ?? [];
   }
@@ -281,10 +273,7 @@ export class Modules {
     return this.#folderLike(specifier.split("/"), isHosted ? 1 : 2).filter(isSource);
   }
 
-  /**
-   * The files of the folder whose path shares the most final segments: at least two, or at least `least` if they are the folder's whole
-   * path.
-   */
+  /** The files of the folder whose path shares the most final segments: at least two, or `least` if they are its whole path. */
   #folderLike(segments: readonly string[], least: number): readonly string[] {
     let best: string | null = null;
     let most = 0;

@@ -51,7 +51,6 @@ export const registeredDialects: readonly string[] = allGrammars
   .map(({ dialect }) => dialect)
   .filter((dialect) => !builtIn.includes(dialect));
 
-/** The grammars that this machine can parse. */
 const grammars = once(() =>
   allGrammars.filter(({ dialect }) => builtIn.includes(dialect) || parsers().has(dialect)),
 );
@@ -104,10 +103,7 @@ export function languagesWithoutParser(): Language[] {
 
 type Parser = AstGrep.DynamicLangRegistrations[string];
 
-/**
- * The parsers for this machine, by dialect: in the built program those that the build put beside the code, from source those of the
- * packages. A library that cannot be loaded is left out, because ast-grep would abort the process.
- */
+/** The parsers for this machine, by dialect. A library that cannot be loaded is left out, because ast-grep would abort the process. */
 const parsers = once((): ReadonlyMap<string, Parser> => {
   const parserOf = shippedParsers() ?? parserOfPackage;
   const found = new Map<string, Parser>();
@@ -159,10 +155,7 @@ function canLoad(library: string): boolean {
 
 let engine: Promise<typeof AstGrep> | undefined;
 
-/**
- * ast-grep with all grammars of this machine. It uses only the first registration of grammars and ignores later ones silently, so all are
- * registered at once; a grammar's library is a memory-mapped file that costs nothing until it parses.
- */
+/** ast-grep with all grammars of this machine: it ignores all but the first registration of grammars. */
 export function loadAstGrep(): Promise<typeof AstGrep> {
   engine ??= (async () => {
     const astGrep = await import("@ast-grep/napi");

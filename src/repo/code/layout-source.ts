@@ -15,7 +15,6 @@ import {
 } from "./source.ts";
 import { docStartOf } from "./tree.ts";
 
-/** Maximum characters of a line that are checked: no head of a definition is longer. */
 const longestHead = 400;
 
 const modifiers =
@@ -54,7 +53,6 @@ const kinds: Readonly<Record<string, DefinitionKind>> = {
   impl: "extension",
 };
 
-/** The beginning of a comment line, for languages without a grammar here. */
 const commentLine = /^(\/\/|#(?!\[)|--|;|%|"""|\*|\/\*)/;
 
 interface Open {
@@ -62,10 +60,7 @@ interface Open {
   indent: number;
 }
 
-/**
- * Guesses the definitions of a text from words and indentation: a definition includes the lines that are indented deeper than its head, and
- * the line that closes it.
- */
+/** Guesses the definitions of a text: each has the lines that are indented deeper than its head, and the line that closes it. */
 export function outlineByLayout(text: string): Definition[] {
   const lines = text.split("\n");
   const definitions: Definition[] = [];
@@ -164,26 +159,20 @@ const prose = new Set([
   ),
 ]);
 
-/** The start of a comment that continues to the end of the line; both `//` and `#` for unknown languages. */
-const comments: Readonly<Record<string, RegExp>> = {
-  lua: /--.*$/,
-  sql: /--.*$/,
-  hs: /--.*$/,
-  elm: /--.*$/,
-  swift: /\/\/.*$/,
-  scala: /\/\/.*$/,
-  dart: /\/\/.*$/,
-  zig: /\/\/.*$/,
-  groovy: /\/\/.*$/,
-  vue: /(?<!:)\/\/.*$/,
-  svelte: /(?<!:)\/\/.*$/,
-  clj: /;.*$/,
-  el: /;.*$/,
-  erl: /%.*$/,
-};
+/** The comment at the end of a line, by extension; both `//` and `#` for unknown languages. */
+const comments = new Map(
+  (
+    [
+      ["lua sql hs elm", /--.*$/],
+      ["swift scala dart zig groovy", /\/\/.*$/],
+      ["vue svelte", /(?<!:)\/\/.*$/],
+      ["clj el", /;.*$/],
+      ["erl", /%.*$/],
+    ] as const
+  ).flatMap(([extensions, comment]) => extensions.split(" ").map((one) => [one, comment] as const)),
+);
 const anyComment = /(^|\s)(#|\/\/).*$/;
 
-/** Maximum characters of a line that are checked. */
 const longestLine = 1_000;
 
 const strings = /"([^"\n]{0,200})"|'([^'\n]{0,200})'/g;
@@ -244,7 +233,7 @@ interface CodeLine {
 }
 
 function readLines(text: string, extension: string): CodeLine[] {
-  const comment = comments[extension] ?? anyComment;
+  const comment = comments.get(extension) ?? anyComment;
   return text.split("\n").map((row, at) => {
     const whole = row.slice(0, longestLine);
     const literals: string[] = [];

@@ -8,16 +8,12 @@ const refersBefore =
   /\b(?:return|await|throw|yield|new|if|while|else|case|in|not|and|or|import|from|extends|implements)\b/;
 /** The text allowed before the name of a C function, a method or an assignment: types and modifiers, a class in C++. */
 const plainHead = /^[^()=.+"'`/%|?!;-]*(?:::|->)?$/;
-/** No definition has a longer head. */
 const LONGEST_HEAD = 400;
 
 /** From this score on, a line almost certainly defines the word. */
 export const SURE = 3;
 
-/**
- * How much a line looks like a definition of the word: 3 after a word such as `def`, 2 if it begins like a method or an assignment, 1 if a
- * call may look the same, else 0. Only parsing confirms a definition.
- */
+/** How much a line looks like a definition of the word: 3 after a word such as `def`, 2 like a method or an assignment, 1 maybe a call, else 0. */
 export function definesLikely(text: string, word: string): number {
   const line = text.slice(0, LONGEST_HEAD);
   let likely = 0;

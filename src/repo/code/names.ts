@@ -4,11 +4,10 @@ import { familyOf, folderOf } from "./imports.ts";
 import { type Definition, definitionsAt, type Reference } from "./source.ts";
 
 /*
- * Resolves what a name means at a place. The same rule answers both questions: which definition a call or a member means, and which places
- * use a definition. It uses the code before the name, the types that the code around declares, and the imports.
+ * Resolves what a name means at a place, by the code before it, the declared types and the imports. The same rule tells which definition a
+ * name means, and which places use a definition.
  */
 
-/** A name in code that refers to a definition somewhere. */
 interface NameUse {
   file: CodeFile;
   /** The text before the name: `this`, `client`, `new Parser()`; null if there is none. */
@@ -17,7 +16,6 @@ interface NameUse {
   around: Definition | null;
 }
 
-/** A definition that a name may refer to. */
 interface NameTarget {
   file: CodeFile;
   definition: Pick<Definition, "name" | "kind" | "container" | "start">;
@@ -154,11 +152,7 @@ const FEW = 3;
 /** The only definition of a name, at any distance. */
 export const UNIQUE = 0.74;
 
-/**
- * The targets that a use may mean, best first; none if the name says too little.
- *
- * @param few maximum number of targets that fit equally well
- */
+/** The targets that a use may mean, best first, at most `few` that fit equally well; none if the name says too little. */
 export function bestTargets<Target>(
   name: string,
   rated: readonly (Target & { fit: number })[],
@@ -190,7 +184,6 @@ export function typeHead(file: CodeFile, type: string, line: number): string[] {
   return wordsIn(file, around.start, Math.min(around.signatureEnd, around.start + MAX_HEAD_LINES - 1));
 }
 
-/** Maximum lines of a definition that are searched. */
 const MAX_SEARCHED = 300;
 const knownWords = new WeakMap<Definition, ReadonlySet<string>>();
 
@@ -232,7 +225,6 @@ const common = new Set(
   ).split(" "),
 );
 
-/** Whether a name is too common to identify a definition. */
 export const isCommonName = (name: string): boolean => common.has(name);
 
 /** The last word before a member's name on a line; null if there is none. */
@@ -269,7 +261,6 @@ export function isMember(text: string, name: string): boolean {
   return false;
 }
 
-/** The names of an object's type in the code, and whether they are certain. */
 interface ReceiverType {
   names: ReadonlySet<string>;
   isCertain: boolean;

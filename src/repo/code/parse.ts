@@ -17,16 +17,10 @@ export function isWorthParsing(text: string): boolean {
   return text.length <= maximumCharacters && text.length / text.split("\n").length <= maximumAverageLine;
 }
 
-/**
- * Maximum levels of a syntax tree; a chain of 190 `else if` has about that many. Rules check what is around and inside a node, in native
- * code and without a pause, and on a chain of thousands that takes minutes.
- */
+/** Maximum levels of a syntax tree: rules search around and inside a node without a pause, on a chain of thousands for minutes. */
 const maximumDepth = 400;
 
-/**
- * Whether brackets are nested deeper than a tree may be, including those in strings and comments. A parser spends seconds on thousands of
- * unclosed brackets, and its result is one flat error.
- */
+/** Whether brackets, also in strings and comments, are nested too deep: a parser spends seconds on thousands of unclosed ones. */
 export function isNestedTooDeep(text: string): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -44,22 +38,16 @@ const nesting = Int8Array.from({ length: 128 }, (_, code) => {
   return "([{".includes(character) ? 1 : ")]}".includes(character) ? -1 : 0;
 });
 
-/**
- * Maximum levels per token. Of 39,000 units of up to five tokens that were tried in the grammars, each repeated 40 times, the densest had
- * two levels for each token (`a b c` is two calls in Ruby) and a few around the innermost one.
- */
+/** Maximum levels per token: the densest of 39,000 units tried in the grammars had two (`a b c` is two calls in Ruby). */
 const levelsOfToken = 2;
 const innermostLevels = 8;
 
 /** Whether the tree of a text has more levels than can be searched. */
 export const isTooDeep = (root: SgNode, text: string): boolean => isDeep(new CachedNode(root), text);
 
-/**
- * Each query of the tree costs as much as parsing a line, so only nodes with enough tokens to be that deep are queried.
- */
+/** Queries only nodes with enough tokens to be that deep: each query costs as much as parsing a line. */
 function isDeep(root: CachedNode, text: string): boolean {
   const tokens = tokensBefore(text);
-  /** The maximum number of levels that a node may have, including itself. */
   const levelsIn = ({ extent: { from, to } }: CachedNode) =>
     levelsOfToken * ((tokens[to] ?? 0) - (tokens[from] ?? 0)) + innermostLevels;
   if (levelsIn(root) <= maximumDepth) return false;
@@ -97,8 +85,8 @@ const classes = Uint8Array.from({ length: 128 }, (_, code) => {
 });
 
 /**
- * The contents of a source file. If there is no grammar for its path, or if it is nested too deeply to be searched, the result is guessed
- * from the layout. Null for texts that are generated or too large ({@link isWorthParsing}), and for binaries.
+ * The contents of a source file, guessed from the layout without a grammar or if it is nested too deep. Null for binaries and texts that are
+ * not {@link isWorthParsing}.
  */
 export async function parseSource(path: string, text: string): Promise<Source | null> {
   return (await parseText(path, text))?.source ?? null;
@@ -126,10 +114,7 @@ const bytesOfToken = 120;
 const bytesOfCharacter = 2;
 const keptBytes = 40_000_000;
 
-/**
- * The most recently parsed texts, by their estimated bytes. The context of a change, the rounds before it and its findings read the same
- * files, one after the other.
- */
+/** The most recently parsed texts, by their estimated bytes: the parts of a review read the same files, one after the other. */
 const recent = new LRUCache<string, Promise<ParsedText | null>>({ maxSize: keptBytes });
 
 /** Like {@link parseSource}, but also returns the tree. */

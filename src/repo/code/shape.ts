@@ -11,12 +11,7 @@ export interface FoundDefinition {
   container?: string;
 }
 
-/**
- * Reads the definitions of a node of one kind; empty if it defines nothing that is worth a name.
- *
- * @param isLocal whether a function is the nearest definition around it: its declarations are local then, and the code around the node is
- *   not queried, which costs more than everything else
- */
+/** Reads the definitions of a node of one kind. `isLocal`: the nearest definition around it is a function, so its declarations are local. */
 export type Finder = (node: SgNode, isLocal: boolean) => readonly FoundDefinition[];
 
 /**
@@ -43,7 +38,6 @@ export type Slot =
   | "path"
   | "specifier";
 
-/** The facts that decide whether other files see a definition. */
 interface Visibility {
   name: string;
   /** The text from the definition's beginning to its name. */
@@ -72,13 +66,9 @@ export interface Shape {
   /** The beginning of a line that is a comment. */
   lineComment: RegExp;
   isExported(definition: Visibility): boolean;
-  /** Names in the file's export list. */
   exportList?(text: string): Set<string>;
   identifiers: readonly string[];
-  /**
-   * The role of a name by its position: `parent.field`, `parent.#0` (first named child), `parent.#last`, `parent>kind` (a child of that
-   * kind) or `parent.*`. The names of `named` nodes are definitions.
-   */
+  /** The role of a name by its position: `parent.field`, `parent.#0` (first named child), `parent.#last`, `parent>kind` or `parent.*`. */
   slots: Readonly<Record<string, Slot>>;
   /** The kind of a macro's arguments. */
   tokenTree?: string;
@@ -122,7 +112,7 @@ export function stringText(node: SgNode | null | undefined): string | null {
 }
 
 /** Goes up through nodes of `passing` kinds. Whether the node around them is one of `wanted`. */
-export function standsIn(node: SgNode, passing: readonly string[], wanted: readonly string[]): boolean {
+export function isInside(node: SgNode, passing: readonly string[], wanted: readonly string[]): boolean {
   for (let around = node.parent(); around; around = around.parent()) {
     const kind = String(around.kind());
     if (wanted.includes(kind)) return true;

@@ -72,10 +72,7 @@ export interface Binding {
   specifier: string;
   /** The name in that module: "*" for the whole module, "default", "" if no name is taken. */
   imported: string;
-  /**
-   * The name in this file. For what is offered also `export=` for a module that is one value (CommonJS), and `object.name` or `object.*` for
-   * members of an object of this file.
-   */
+  /** The name in this file; for what is offered also `export=` for a module that is one value (CommonJS), and `object.name` or `object.*`. */
   local: string;
   line: number;
   /** Whether it is only offered to others: the name means nothing in this file. */
@@ -144,7 +141,6 @@ export class Nesting {
     }
   }
 
-  /** The innermost one around a line. */
   at(line: number): Definition | null {
     return this.#innermost[line] ?? null;
   }
@@ -160,7 +156,6 @@ export function tellingLiterals(texts: readonly string[]): string[] {
   return [...trimmed].filter((text) => text.length >= 3 && text.length <= 60 && /\p{L}/u.test(text));
 }
 
-/** Maximum length of a name. */
 const maximumName = 120;
 
 /** Code on one line, cut if it is too long for a name. */

@@ -46,11 +46,9 @@ interface Candidate {
   /** Start and end index of the node itself. */
   at: number;
   to: number;
-  /** The name of the type that it declares. */
   type: string | null;
 }
 
-/** The definitions in nodes of the right kinds, each after the one around it. */
 function findDefinitions(nodes: readonly Located[], index: LineIndex, shape: Shape): Definition[] {
   const candidates = candidatesOf(nodes, index, shape);
   candidates.sort((a, b) => a.at - b.at || b.to - a.to);
@@ -75,7 +73,6 @@ interface File {
   listed: ReadonlySet<string>;
 }
 
-/** Longest head that is searched for words such as `public`. */
 const longestHead = 500;
 
 function define(one: Candidate, found: FoundDefinition, outer: Definition | null, file: File): Definition {
@@ -159,7 +156,6 @@ function lastInk(text: string, from: number, to: number): number {
   return Math.max(from, at);
 }
 
-/** Maximum attributes of a definition, and levels around it. */
 const maximumAround = 100;
 
 /** The extent of a definition, with the nodes around and before it that belong to it. */
@@ -200,7 +196,6 @@ interface Entry {
   slot: Slot;
 }
 
-/** The slots of a language by the kind of the node around. */
 type SlotTable = ReadonlyMap<string, readonly Entry[]>;
 
 const tables = new WeakMap<Shape, SlotTable>();
@@ -222,13 +217,10 @@ function slotTableOf(shape: Shape): SlotTable {
   return table;
 }
 
-/** Maximum levels through which a name is passed. */
 const maximumLevels = 40;
 
-/** The role of a name in the code around it. */
 interface NameRole {
   slot: Exclude<Slot, "through" | "member">;
-  /** Whether it is the name of an object's member. */
   isMember: boolean;
   /** The largest node that this name represents: `a.b` for the `b` in it. */
   node: CachedNode;
@@ -262,8 +254,7 @@ function isAt(around: CachedNode, node: CachedNode, where: string): boolean {
   if (where === "*") return true;
   if (where.startsWith(">")) return node.kind === where.slice(1);
   if (where.startsWith("#")) return childAt(around.node, where)?.id() === node.id;
-  // If several nodes have the field, this is the first: tables name such nodes by kind, because otherwise each of them would be searched
-  // among thousands.
+  // If several nodes have the field, this is the first: tables name such nodes by kind.
   return around.node.field(where)?.id() === node.id;
 }
 
@@ -282,17 +273,13 @@ const stringKinds =
 /** The facts that a syntax tree contains about its file. Those of some lines are read from the nodes on these lines. */
 export const createTreeSource = (tree: Tree): Source => new TreeSource(tree);
 
-/**
- * A class, because V8 keeps the getters of an object literal, and with them all nodes of the tree, until its next full collection: that
- * is three times the memory for the index of a repository.
- */
+/** A class, because V8 keeps the getters of an object literal, and with them all nodes, until its next full collection. */
 class TreeSource implements Source {
   readonly isParsed = true;
   readonly #tree: Tree;
   readonly #table: SlotTable;
   readonly #definitions: () => Definition[];
   readonly #imports: () => Import[];
-  /** The functions, methods and tests around lines. */
   readonly #scopes: () => Nesting;
   readonly #bindings: () => Binding[];
 
@@ -369,7 +356,6 @@ function callsOn(tree: Tree, lines: LineRange, table: SlotTable): Call[] {
   return shape.tokenTree ? [...written, ...callsInTokens(tree, shape.tokenTree, lines)] : written;
 }
 
-/** Longest receiver that is read. */
 const longestReceiver = 400;
 
 function receiverOf(text: string, from: number, to: number): string | null {
@@ -391,7 +377,6 @@ function callsInTokens(tree: Tree, kind: string, lines: LineRange): Call[] {
   );
 }
 
-/** Maximum references read in one file; only generated files have more. */
 const maximumReferences = 3_000;
 
 function referencesOf(
@@ -412,7 +397,6 @@ function referencesOf(
   });
 }
 
-/** The text before a called name. */
 function receiverOfCall({ text }: Tree, name: CachedNode, { slot, node }: NameRole): string | null {
   const callee = slot === "method" ? (node.parent ?? node) : node;
   return receiverOf(text, callee.extent.from, name.extent.from);
@@ -449,7 +433,6 @@ function isGiven({ extent: { to } }: CachedNode, text: string): boolean {
   return /^\??\s*(:[^=,()\n]*)?=(?![=>])/.test(text.slice(to, to + 200));
 }
 
-/** Maximum levels of a path such as `a::b::c` or `a.b.c`. */
 const longestPath = 12;
 
 function isImported(node: CachedNode): boolean {
@@ -486,13 +469,11 @@ function readNames(
 const keys: readonly Slot[] = ["key", "keyword"];
 const isVariable = ({ slot, isMember }: NameRole) => !isMember && !keys.includes(slot);
 
-/** Whether variables are known only within it. */
 const isScope = ({ kind }: Definition) => runs.includes(kind) || kind === "macro";
 
 /** Variables of one name that hide a definition or an import in a part of a file; more of them hide nothing. */
 const maximumHiding = 200;
 
-/** Nodes within which a variable is known. */
 const blocks =
   /block$|function|method|func_literal|lambda|closure|^for_|^if_|switch|case$|^catch|comprehension|^generator_expression$/;
 const functions = /function|method|lambda|comprehension|^generator_expression$/;
@@ -581,11 +562,9 @@ class Variables {
   }
 }
 
-/** Lines of a head on which the name of a definition may be. */
 const longestHeadLines = 20;
 /** Maximum names of a file whose uses are read: each one is asked for the nodes around it. */
 const maximumNames = 60_000;
-/** Kinds of names that belong to an object. */
 const members = /^(?:private_)?(?:property|field)_identifier$/;
 /** `{ name } = …` declares a variable and reads a member of an object that is not followed. */
 const shorthand = "shorthand_property_identifier_pattern";
@@ -623,7 +602,6 @@ interface NameAt {
   place: () => NameRole;
 }
 
-/** Whether a member, an element or a result of what a name means follows. */
 const hasMember = ({ node }: NameAt, { text }: Tree): boolean =>
   /^(?:[.!([]|\?\.)/.test(text.slice(node.extent.to, node.extent.to + 2));
 

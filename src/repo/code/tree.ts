@@ -7,25 +7,18 @@ export interface Extent {
   to: number;
 }
 
-/**
- * The position of a node in its text. This is the cheapest query for it: a range also counts the lines and columns of both ends, and
- * returns three objects instead of one.
- */
+/** The position of a node in its text, by the cheapest query for it: a range also counts lines and columns. */
 export function extentOf(node: SgNode): Extent {
   const { startPos, endPos } = node.replace("");
   return { from: startPos, to: endPos };
 }
 
-/** A node with the facts that were queried once. */
 export interface Located extends Extent {
   node: SgNode;
   kind: string;
 }
 
-/**
- * A node that asks each question only once: a query costs as much as a hundred characters of a loop over the text, and one that returns
- * nodes five times as much for each of them.
- */
+/** A node that asks each question only once, because queries of the parser are expensive. */
 export class CachedNode {
   readonly node: SgNode;
   #parent: CachedNode | null | undefined;
@@ -69,13 +62,11 @@ export class CachedNode {
   }
 }
 
-/** A syntax tree and what is needed to read it. */
 export interface Tree {
   path: string;
   text: string;
   root: CachedNode;
   shape: Shape;
-  /** The lines of the text. */
   index: LineIndex;
   /** Whether the tree's dialect has nodes of a kind; a search for others is an error. */
   hasKind(kind: string): boolean;
@@ -85,10 +76,7 @@ export const locate = (node: SgNode): Located => ({ node, kind: String(node.kind
 
 const selectorOf = (kinds: Iterable<string>) => ({ rule: { kind: [...kinds].join(",") } });
 
-/**
- * The nodes that may be definitions, in text order. Kinds with an expression for their beginning must match it. All others form one
- * selector: to read a separate rule for each of them takes the parser longer than the search.
- */
+/** The nodes that may be definitions, in text order. Kinds without a head form one selector, which the parser reads faster than many rules. */
 export function findDefining({ root, shape, text, hasKind }: Tree): SgNode[] {
   const heads = Object.entries(shape.heads ?? {}).filter(([kind]) => hasKind(kind));
   const defining = [...Object.keys(shape.named), ...Object.keys(shape.definitions)];
@@ -100,7 +88,6 @@ export function findDefining({ root, shape, text, hasKind }: Tree): SgNode[] {
   return any.length > 0 ? root.node.findAll({ rule: { any } }) : [];
 }
 
-/** Nodes that lie on some lines. */
 interface Part {
   node: CachedNode;
   /** Whether all nodes within it lie on the lines as well; otherwise those that do are parts of their own. */
@@ -135,12 +122,7 @@ function partsOn({ root, index }: Tree, { start, end }: LineRange): Part[] {
   return parts;
 }
 
-/**
- * The nodes of these kinds that begin, end or lie on the lines, in text order, each before those within it. A tree has at most some hundred
- * levels.
- *
- * @param names only nodes with one of these texts
- */
+/** The nodes of these kinds that begin, end or lie on the lines, in text order; with `names`, only those with one of these texts. */
 export function findOn(
   tree: Tree,
   kinds: readonly string[],
@@ -169,7 +151,6 @@ export function findOn(
 /** More names than this are searched one by one, because one expression with all of them would be too large. */
 const maximumAlternatives = 200;
 
-/** The names that the text contains and that can be those of a node. */
 const namesIn = (text: string, names: ReadonlySet<string>): string[] =>
   [...names].filter((name) => /^\S{1,200}$/.test(name) && text.includes(name));
 
@@ -217,10 +198,7 @@ export function indexLines(text: string): LineIndex {
 /** Maximum lines of a comment in which its beginning is searched. */
 const longestComment = 200;
 
-/**
- * The start of the comment directly above a line; the line itself if there is none. `lineComment` matches the beginning of a line that is a
- * comment as a whole.
- */
+/** The start of the comment directly above a line, or the line itself. `lineComment` matches the beginning of a line of comment. */
 export function docStartOf(lines: readonly string[], start: number, lineComment: RegExp): number {
   let first = start;
   while (first > 1 && start - first < longestComment) {

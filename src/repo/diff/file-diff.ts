@@ -21,7 +21,6 @@ export interface Hunk {
   lines: DiffLine[];
 }
 
-/** Numbers of the lines that hunks add, in order. */
 export const addedLinesOf = (hunks: readonly Hunk[]): number[] =>
   hunks.flatMap(({ lines }) => lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])));
 
@@ -36,12 +35,11 @@ export interface FileDiff {
 }
 
 /**
- * parse-diff decodes paths in its own way and counts a `\ No newline` line as one more line of the file. So it gets neither: a made-up
- * header, and a copy of the hunks without those lines, which are put back afterwards.
+ * parse-diff decodes paths in its own way and counts a `\ No newline` line as a line of the file. So it gets a made-up header, and hunks without
+ * those lines.
  */
 const NEUTRAL_HEADER = "diff --git a/file b/file\n--- a/file\n+++ b/file\n";
 
-/** The text after the second `@@` of `@@ -1,2 +3,4 @@ section`. */
 const sectionOf = (header: string) => /^@@ [^@]*@@ ?(.*)$/s.exec(header)?.[1] ?? "";
 
 interface Body {
@@ -86,10 +84,7 @@ function parseHunks(lines: readonly string[]): Hunk[] {
   });
 }
 
-/**
- * Parses the patch of one file as git prints it. Paths are given, not read from the patch, because git quotes them there. A patch without
- * hunks (binary, mode only, pure rename) gives only the header.
- */
+/** Parses the patch of one file. Paths are given, because git quotes them there. Without hunks, it has only the header. */
 export function parseFilePatch(patch: string, path: string, oldPath: string | null): FileDiff {
   const lines = patch.split("\n");
   if (lines.at(-1) === "") lines.pop();
@@ -98,7 +93,6 @@ export function parseFilePatch(patch: string, path: string, oldPath: string | nu
   return { path, oldPath, header: lines.slice(0, first), hunks: parseHunks(lines.slice(first)) };
 }
 
-/** The numbers of the next lines in both files. */
 interface Cursor {
   old: number;
   new: number;
@@ -134,10 +128,7 @@ function fitting(sizes: readonly number[], start: number, maxSize: number): numb
   return Math.max(end, start + 1);
 }
 
-/**
- * The best place to cut in `(start, limit]`: next to an unchanged line, as late as possible, with changes on both sides. If there is none,
- * the cut is inside the change.
- */
+/** The best place to cut in `(start, limit]`: next to an unchanged line, late, with changes on both sides; else inside the change. */
 function cutPlace(lines: readonly DiffLine[], start: number, limit: number, lastChange: number): number {
   const latest = lastChange > start ? Math.min(limit, lastChange) : limit;
   let firstChange = start;
@@ -148,12 +139,7 @@ function cutPlace(lines: readonly DiffLine[], start: number, limit: number, last
   return latest;
 }
 
-/**
- * Divides a hunk into consecutive valid hunks of at most `maxSize`; joined they equal the hunk. A hunk that fits is returned unchanged.
- * Only a part with a single line can be larger than `maxSize`.
- *
- * @param sizeOf size of a line in the unit of `maxSize`
- */
+/** Divides a hunk into valid hunks of at most `maxSize`, in the unit of `sizeOf`. Only a part with a single line can be larger. */
 export function divideHunk(hunk: Hunk, maxSize: number, sizeOf: (line: DiffLine) => number): Hunk[] {
   const sizes = hunk.lines.map(sizeOf);
   if (fitting(sizes, 0, maxSize) >= hunk.lines.length) return [hunk];
@@ -169,7 +155,6 @@ export function divideHunk(hunk: Hunk, maxSize: number, sizeOf: (line: DiffLine)
   return parts;
 }
 
-/** The position of a file's line in its diff. */
 interface DiffPlace {
   /** 1-indexed. */
   hunk: number;
@@ -228,17 +213,13 @@ export function shorten(text: string): string {
   return isOverlong(text) ? cutLine(text, MAX_LINE_BYTES / WORST_ESCAPE) : text;
 }
 
-/**
- * One line for the model: the number for a comment, then the sign, then the text. Context and added lines have their number at head,
- * removed ones (`-`) their number at the merge base. Invisible characters are not escaped here.
- */
+/** One line for the model: the number for a comment (removed lines have that of the merge base), the sign, the text, which is not escaped here. */
 export function renderLine(line: DiffLine): string {
   const number = line.kind === "removed" ? line.oldLine : line.newLine;
   const text = `${number} ${signs[line.kind]}${shorten(line.text)}`;
   return line.noNewline ? `${text}\n${NO_NEWLINE}` : text;
 }
 
-/** A hunk for the model under its `@@` line. */
 export function renderHunk(hunk: Hunk): string {
   return [hunkHeader(hunk), ...hunk.lines.map(renderLine)].join("\n");
 }
@@ -293,24 +274,17 @@ export function printDiff(diff: Pick<FileDiff, "header" | "hunks">): string {
 }
 
 /**
- * GitHub shows no diff of a file beyond these limits, and answers 422 "path diff too large" to comments on its lines.
- *
- * The limits: https://docs.github.com/repositories/creating-and-managing-repositories/repository-limits#diff-limits. The answer:
- * https://github.com/octokit/octokit.rb/pull/1324, https://github.com/ReviewNB/support/issues/29. It is not documented whether context
- * lines count and how large a kilobyte is; we use the strictest reading, so that a file reported as hidden is hidden.
- *
- * A file that may be accepted is not reported as hidden; GitHub's answer to the review decides: files beyond the limits of a whole pull
- * request (20,000 lines, 1 MB, 300 files), which GitHub counts for the view and not for one file's comments; files that `.gitattributes`
- * marks as binary or without diff, for which people report both results; files that Linguist marks as generated, which are only folded.
+ * GitHub shows no diff of a file beyond these limits, and answers 422 "path diff too large" to comments on its lines. Whether context lines
+ * count is not documented, so we use the strictest reading: a file reported as hidden is hidden.
+ * https://docs.github.com/repositories/creating-and-managing-repositories/repository-limits#diff-limits
+ * https://github.com/octokit/octokit.rb/pull/1324, https://github.com/ReviewNB/support/issues/29
  */
 const GITHUB_FILE_LINES = 20_000;
 const GITHUB_FILE_BYTES = 500 * 1024;
 
 /**
- * Whether GitHub shows none of the `-U3` diff of a file because of its size.
- *
- * @param encoding how the file was decoded. A Latin-1 line had fewer bytes than its text has in UTF-8, and it is no longer known which
- *   lines these were, so in such a file every character counts as one byte: never more than there were
+ * Whether GitHub shows none of the `-U3` diff of a file because of its size. In a Latin-1 file every character counts as one byte: never more
+ * than there were.
  */
 export function isHiddenForSize(diff: FileDiff, encoding: "utf8" | "latin1"): boolean {
   const bytesOf = encoding === "utf8" ? byteLength : (text: string) => text.length;
@@ -326,7 +300,6 @@ export function isHiddenForSize(diff: FileDiff, encoding: "utf8" | "latin1"): bo
   return lines > GITHUB_FILE_LINES || bytes > GITHUB_FILE_BYTES;
 }
 
-/** Facts about a patch that need no parsing. */
 interface PatchSurvey {
   hunks: number;
   /** Whether an added or removed line is too long to show whole. */
@@ -349,10 +322,7 @@ export function countLines(text: string): number {
 
 const [AT, PLUS, MINUS, BACKSLASH] = ["@", "+", "-", "\\"].map((sign) => sign.charCodeAt(0));
 
-/**
- * Reads one file's patch line by line. For an overview of a thousand files: many times faster than parsing them. A line of the file always
- * has a sign before it, so after the header only a hunk's own line begins with `@`.
- */
+/** Reads one file's patch without parsing it. After the header, only a hunk's own line begins with `@`: other lines have a sign. */
 export function surveyPatch(patch: string): PatchSurvey {
   const survey: PatchSurvey = { hunks: 0, overlongChange: false, shownBytes: 0, changes: [] };
   const body = hunksOf(patch);

@@ -1,16 +1,15 @@
 import { posix } from "node:path";
 import { type LockReading, NO_PARSER } from "./locks/compare.ts";
-import { type BaseWord, type Origin, saidByBase, skipByOrigin } from "./origin.ts";
+import { type BaseFacts, type Origin, reasonByAttributes, skipByOrigin } from "./origin.ts";
 import { createPathMatcher, isPathTooLong } from "./paths.ts";
 import { hasLockName } from "./skipped-names.ts";
 import { isFoundByPath, takesEffect } from "./takes-effect.ts";
 
 /**
- * What accounts for a changed file that no model reads.
- *
+ * What accounts for a changed file that no model reads:
  * - `left_out`: the base branch, or the person who asked for the review, leaves it out.
  * - `parsed`: a program of ours that knows its format has read all of it.
- * - `neutral`: nobody has read it. The check is not green, and never red because of it: such changes are frequent, and no model can read them.
+ * - `neutral`: nobody has read it. The check is not green, and never red because of it: such changes are frequent.
  * - `unread`: nobody has read it, and it counts as a limit.
  */
 export const accounts = ["left_out", "parsed", "neutral", "unread"] as const;
@@ -66,7 +65,6 @@ export interface FilteredChange {
   deletions: number | null;
 }
 
-/** `paths` of the repository configuration. */
 export interface PathPatterns {
   ignore: readonly string[];
   private: readonly string[];
@@ -93,7 +91,7 @@ const emptyBlobs = new Set([
 ]);
 
 /** Whether a change has no line, and one line tells all of it: a file is moved, gets another mode, or is gone. */
-export function isToldInALine(change: FilteredChange): boolean {
+export function isOneLineChange(change: FilteredChange): boolean {
   const { oldMode, newMode, oldOid, newOid, additions, deletions } = change;
   // An empty file that nothing finds by its path.
   if (oldMode === ABSENT)
@@ -124,26 +122,21 @@ interface Unseen {
   knownFormat(): Promise<string | null>;
 }
 
-/**
- * Why no model reads a changed file; null if one is to. `named`: its name or its header says that no person wrote it, which the pull request
- * chooses. `base` contains the base's information about one of its paths.
- */
+/** Why no model reads a changed file; null if one is to. `named`: only its name or its header says so, which the pull request chooses. */
 type Filter = (
   change: FilteredChange,
-  base: (path: string) => BaseWord,
+  base: (path: string) => BaseFacts,
   unseen: Unseen,
 ) => Promise<Skip<Account | "named"> | null>;
 
 const EMPTY = "empty file";
 const NEW_LOCK = "renamed to the name of a lock file";
 
-/** Empty files whose name says why they are empty. */
 const emptyOnPurpose = /(?:^|\/)(?:\.gitkeep|\.keep|py\.typed|__init__\.py)$/;
 
 /**
- * The first reason counts: not selected, private, ignored, no line to read, attributes at base, format, name, header, size. A negative pattern in
- * `paths.ignore` takes back a file that its attributes, its name or its header would skip. Both paths of a renamed file must be skipped: code
- * that is moved to a skipped folder is still code.
+ * The first reason counts: not selected, private, ignored, no line to read, attributes at base, format, name, header, size. A negative pattern
+ * in `paths.ignore` takes back all but the first three. Both paths of a renamed file must be skipped: moved code is still code.
  */
 export function createFilter(patterns: PathPatterns): Filter {
   const byName = createPrivacy(patterns.private);
@@ -163,7 +156,9 @@ export function createFilter(patterns: PathPatterns): Filter {
     if (configured.every(({ matched }) => matched)) return leftOut("ignored by configuration");
     const isBack = (at: number) => configured[at]?.takenBack === true;
     if (!hasLines(change)) {
-      const isLeftOut = paths.every((path, at) => !isBack(at) && saidByBase(path, base(path)) !== null);
+      const isLeftOut = paths.every(
+        (path, at) => !isBack(at) && reasonByAttributes(path, base(path)) !== null,
+      );
       return withoutLines(change, unseen, isLeftOut);
     }
     const skips = paths.map((path, at) => (isBack(at) ? null : skipByOrigin(path, base(path))));
@@ -181,7 +176,6 @@ function lockSkip(reading: LockReading | null): Skip {
   return neutral === null ? parsed("lock file") : { reason: neutral, account: "neutral" };
 }
 
-/** Whether it is a lock file before and after the change, and no program. */
 const isLock = ({ path, oldPath, newMode }: FilteredChange) =>
   hasLockName(path) && (oldPath === null || hasLockName(oldPath)) && newMode !== EXECUTABLE;
 
@@ -209,11 +203,7 @@ function skipOf(skips: readonly (Origin | null)[]): Origin | null {
 const hasLines = ({ additions, deletions, ...modes }: FilteredChange) =>
   lastMode(modes).startsWith("100") && additions !== null && deletions !== null && additions + deletions > 0;
 
-/**
- * A change of which git shows no line.
- *
- * @param isLeftOut whether the base's attributes leave it out
- */
+/** A change of which git shows no line. `isLeftOut`: the base's attributes leave it out. */
 async function withoutLines(
   change: FilteredChange,
   unseen: Unseen,
@@ -223,7 +213,7 @@ async function withoutLines(
   if ([path, oldPath ?? ""].some(isPathTooLong)) return unread(PATH_TOO_LONG);
   const isOnPurpose = oldPath === null && newMode !== EXECUTABLE && emptyOnPurpose.test(path);
   if (isOnPurpose && emptyBlobs.has(newOid)) return parsed(EMPTY);
-  if (isToldInALine(change))
+  if (isOneLineChange(change))
     return oldPath === null || !hasLockName(path) ? null : await movedLock(change, unseen);
   if (!newMode.startsWith("100")) return effectWithoutLines(change);
   if (additions === null) return binary(change, unseen, isLeftOut);
@@ -256,9 +246,8 @@ function leftOutBy(only: PathPatterns["only"]): (path: string) => boolean {
 }
 
 /**
- * Whether a path, relative to the repository root, is withheld from every model. A comment (`# ...`) among the patterns starts a new list:
- * a path is withheld if any list withholds it, and an exception only counts in its own list. A path is withheld in every spelling that some
- * file system may treat as the same.
+ * Whether a path is withheld from every model. A comment (`# ...`) among the patterns starts a new list, and an exception only counts in its
+ * own. A path is withheld in every spelling that some file system may treat as the same.
  */
 export function createPrivacy(patterns: readonly string[]): (path: string) => boolean {
   const asWritten = matcherOf(patterns);
@@ -279,25 +268,8 @@ function fold(text: string): string {
 
 function matcherOf(patterns: readonly string[]): (path: string) => boolean {
   // A path that cannot be matched is withheld: a path that is built to be slow must not bypass the patterns.
-  const lists = listsOf(patterns).map((list) => ({
-    start: commonStart(list),
-    match: createPathMatcher(list, true),
-  }));
-  return (path) => {
-    const bound = `/${path}`;
-    return lists.some(({ start, match }) => bound.startsWith(start) && match(path).matched);
-  };
-}
-
-/** The common beginning, after a slash, of the paths that the patterns can match: patterns for a folder concern few paths. */
-function commonStart(patterns: readonly string[]): string {
-  // A pattern without an anchor at the root matches anywhere; an anchored one has a fixed beginning up to its first special character.
-  const starts = patterns.map((pattern) => /^!?(\/[^*?[\\]*\/)/.exec(pattern)?.[1] ?? "/");
-  return starts.reduce((common, start) => {
-    let end = 0;
-    while (end < common.length && common[end] === start[end]) end += 1;
-    return common.slice(0, end);
-  });
+  const matchers = listsOf(patterns).map((list) => createPathMatcher(list, true));
+  return (path) => matchers.some((match) => match(path).matched);
 }
 
 function listsOf(patterns: readonly string[]): string[][] {
@@ -309,9 +281,7 @@ function listsOf(patterns: readonly string[]): string[][] {
   return lists.filter((list) => list.length > 0);
 }
 
-/*
- * Changes that no diff shows as lines but that take effect. Their reasons are text for people.
- */
+/* Changes that no diff shows as lines but that take effect. Their reasons are text for people. */
 
 /** A link that is new or has a new target. */
 export const LINK = "symbolic link to another place";
@@ -323,14 +293,10 @@ export const SUBMODULE_EDITED = "submodule with uncommitted changes";
 const BINARY = "binary data";
 const BINARY_THAT_RUNS = "binary that runs";
 
-/**
- * Files that are loaded, run or installed unchanged. Data archives are not included; npm's packages are the `.tgz` files that a lock file
- * may name.
- */
+/** Files that are loaded, run or installed unchanged; npm's packages are the `.tgz` files that a lock file may name. */
 const runnable =
   /\.(?:jar|war|ear|aar|class|dex|apk|aab|exe|dll|com|scr|msi|sys|so(?:\.[\d.]+)?|dylib|ko|a|lib|o|elf|node|wasm|py[cdo]|whl|egg|gem|crate|tgz|nupkg|phar|deb|rpm|pkg|dmg|appimage|vsix|crx|xpi)$/i;
 
-/** git's mode of an executable file. */
 export const EXECUTABLE = "100755";
 
 /** What a link, a submodule or binary data does that no diff shows, and whether it is dangerous; null for anything else. */

@@ -1,12 +1,9 @@
 import { crc32, inflateSync } from "node:zlib";
 
 /**
- * Whether `bytes` are a picture of the format that the extension of `path` names, followed from the first to the last byte without an
- * unknown structure, a gap or an appendix. Never throws; takes linear time. Refuses files of more than 20 MB.
- *
- * - Decoded is PNG, also in ICO: checksums match, and the pixels inflate to exactly their size and to 64 MB at most. Animations are refused.
- * - Only walked are GIF, JPEG, WebP, AVIF and bitmaps in ICO: their blocks, segments, chunks or boxes. What those hold is not decoded.
- *
+ * Whether `bytes` are a picture of the format that the extension of `path` names, from the first to the last byte. Linear, never throws.
+ * - Decoded is PNG, also in ICO: checksums match, and the pixels inflate to exactly their size and to 64 MB at most. No animations.
+ * - Only walked are GIF, JPEG, WebP, AVIF and bitmaps in ICO: their blocks, segments, chunks or boxes.
  * Metadata is bounded, but may be anything, as pixels may: a script, an archive, or text for people.
  */
 export function isWholeImage(path: string, bytes: Uint8Array): boolean {
@@ -31,7 +28,6 @@ function need(isMet: boolean): asserts isMet {
 /** Reads bytes in order, and counts those that are metadata. To read past the end is an error. */
 function inputOf(bytes: Buffer) {
   let at = 0;
-  /** Where the next bytes start. */
   const advance = (length: number) => {
     need(length >= 0 && length <= bytes.length - at);
     at += length;
@@ -257,18 +253,15 @@ function bitmap(input: Input): void {
 
 const readers = new Map(Object.entries({ png, jpg: jpeg, jpeg, gif, webp, avif, ico }));
 
-/*
- * Snapshots of Jest and Vitest. They are JavaScript that a test runner executes, but an ordinary one only assigns strings.
- */
+/* Snapshots of Jest and Vitest. They are JavaScript that a test runner executes, but an ordinary one only assigns strings. */
 
 const SPACE = /\s+/y;
 // A carriage return, U+2028 and U+2029 also end a comment: what follows one of them on the same visible line would run.
 const COMMENT = /\/\/[^\n\r\u2028\u2029]*(?:\r?\n|$)/y;
 
 /**
- * Whether a `.snap` file is nothing but comment lines, white space, and statements "exports[`name`] = `value`;" whose templates hold no
- * substitution: then to run it can only assign strings, or fail. The contents of comments and strings are not judged. Never throws;
- * takes linear time.
+ * Whether a `.snap` file is nothing but comment lines, white space, and statements "exports[`name`] = `value`;" without a substitution: to run
+ * it can only assign strings, or fail. Never throws; takes linear time.
  */
 export function isPlainSnapshot(text: string): boolean {
   let at = 0;

@@ -13,7 +13,7 @@ const origins = ["generated", "vendored", "snapshot"];
 export const isOrigin = (reason: string): boolean => origins.includes(reason);
 
 /** The base branch's information about a path of a changed file. The pull request's own information could be used to hide code. */
-export interface BaseWord {
+export interface BaseFacts {
   /** Null if git could not read them. The base may have taken the file back, so its name is not enough to skip it. */
   attributes: LinguistAttributes | null;
   /** Whether the file's header marks it as generated, both at base at that path and at head. Called if nothing else decides. */
@@ -21,36 +21,29 @@ export interface BaseWord {
 }
 
 /**
- * Why a file is not handwritten, and whether the base says so or its name or header; null if it may be. The base's attributes take precedence over names and headers: `-linguist-generated` and
- * `-linguist-vendored` both take back a file that its name would skip (github-linguist, docs/overrides.md), because its lists and ours
- * divide the names differently; the former also takes back a file that its header would skip.
- *
- * They skip no workflow, package file or hook: tools mark the ones that they generate, but a manual edit runs as well.
+ * Why a file is not handwritten, and whether the base says so or its name or header; null if it may be. The base's attributes go first:
+ * `-linguist-generated` and `-linguist-vendored` both take back a file that its name would skip (github-linguist, docs/overrides.md), the former
+ * also one that its header would skip. They skip no workflow, package file or hook.
  */
-export async function skipByOrigin(path: string, base: BaseWord): Promise<Origin | null> {
-  const said = base.attributes;
-  const byBase = saidByBase(path, base);
+export async function skipByOrigin(path: string, base: BaseFacts): Promise<Origin | null> {
+  const { attributes } = base;
+  const byBase = reasonByAttributes(path, base);
   if (byBase !== null) return { reason: byBase, account: "left_out" };
-  const isTakenBack = said === null || said.generated === false || said.vendored === false;
+  const isTakenBack = attributes === null || attributes.generated === false || attributes.vendored === false;
   const named = isTakenBack ? null : reasonByName(path);
   if (named !== null) return { reason: named, account: "named" };
-  if (isReadAnyway(path) || said?.generated === false) return null;
+  if (isReadAnyway(path) || attributes?.generated === false) return null;
   return (await base.headerSaysGenerated()) ? { reason: "generated", account: "named" } : null;
 }
 
 const isReadAnyway = (path: string) => takesEffect(path) && !hasLockName(path);
 
-/** What the base's attributes alone say. */
-export function saidByBase(path: string, { attributes }: BaseWord): "generated" | "vendored" | null {
+export function reasonByAttributes(path: string, { attributes }: BaseFacts): "generated" | "vendored" | null {
   if (isReadAnyway(path)) return null;
   return attributes?.generated ? "generated" : attributes?.vendored ? "vendored" : null;
 }
 
-/**
- * The `.gitattributes` of one path that GitHub's linguist reads (`linguist-generated`, `linguist-vendored`); null if there are none.
- * Maintainers mark files with them, and take back what linguist concludes from a name (github-linguist, docs/overrides.md); any value
- * except `false` means yes there and here.
- */
+/** The attributes of one path that GitHub's linguist reads (github-linguist, docs/overrides.md); null if there are none. */
 export interface LinguistAttributes {
   generated: boolean | null;
   vendored: boolean | null;
@@ -71,10 +64,7 @@ const mark =
   /^\W{0,40}(?:@generated\b(?! not\b|-)|<auto-?generated)|\b(?:auto(?:matically)?|machine)[- ]?generated\b/im;
 const untouched = /\b(?:do not|don't|not intended|never)\b.{0,30}\b(?:edit|modif|manual)/i;
 
-/**
- * Whether the beginning of a file says that it is generated. A guess: such a file is read all the same while it is small, and what is not read
- * makes no check green.
- */
+/** Whether the beginning of a file says that it is generated. A guess: what is not read because of it makes no check green. */
 export function saysGenerated(text: string): boolean {
   const header = text.slice(0, HEADER_BYTES).split("\n", HEADER_LINES).join("\n");
   return mark.test(header) || (/\bgenerated\b/i.test(header) && untouched.test(header));
@@ -86,15 +76,11 @@ export const PROBED_BYTES = 8_000;
 /** Compressed data, images and machine code are well below this share, sources well above. */
 const READABLE_SHARE = 0.95;
 
-/** Tab, line feed, form feed, carriage return. */
 const whiteSpace = new Set([0x09, 0x0a, 0x0c, 0x0d]);
 
 const isReadable = (code: number) => (code >= 0x20 && code < 0x7f) || whiteSpace.has(code) || code >= 0x100;
 
-/**
- * Code and configuration that runs code, even with NUL bytes in its comments: languages accept such files. A name without an extension may
- * be that of a script.
- */
+/** Code and configuration that runs code: languages accept NUL bytes in comments. Without an extension, it may be a script. */
 const named =
   /(?:^|\/)\.?[^./]+$|\.(?:[cm]?[jt]sx?|vue|svelte|astro|pyi?|rb|rake|gemspec|php|phtml|pl|pm|lua|r|jl|sh|bash|zsh|fish|ksh|awk|ps[dm]?1|bat|cmd|vbs|wsf|applescript|c|cc|cpp|cxx|h|hh|hpp|hxx|ipp|inl|cu|m|mm|s|asm|go|rs|swift|zig|d|nim|v|java|kts?|scala|sc|sbt|groovy|gradle|clj[cs]?|exs?|erl|hrl|hs|lhs|ml|mli|fsx?|fsi|cs|csx|vb|dart|sol|sql|graphql|proto|html?|xhtml|xml|xsl|svg|css|s[ac]ss|less|ya?ml|jsonc?|json5|toml|ini|cfg|conf|properties|env|tf|tfvars|hcl|nix|bzl|cmake|mk|make|dockerfile|csproj|fsproj|vbproj|props|targets|service|rst|mdx?|adoc|txt|ipynb|j2|erb|ejs|hbs|tmpl|tpl)$/i;
 
@@ -106,9 +92,8 @@ interface FileStart {
 }
 
 /**
- * Whether a file that git considers binary is text: a single NUL in a comment is enough to hide a script from every diff, and UTF-16 has
- * one in every other byte. A file with the name of a text, or with valid UTF-8, is text; any other file is text if it reads as text without
- * its NULs.
+ * Whether a file that git considers binary is text: a single NUL in a comment hides a script from every diff. A file with the name of a text,
+ * or with valid UTF-8, is text; any other file is text if it reads as text without its NULs.
  */
 export function readsAsText(path: string, { text, encoding }: FileStart): boolean {
   let [characters, readable] = [0, 0];

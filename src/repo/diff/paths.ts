@@ -7,16 +7,12 @@ const gitFolder = /^(?:\.git|git~\d)[. ]*(?::.*)?$/is;
 /** The separator here, and the one on other systems. */
 const separators = /[/\\]/;
 
-/** Why a repository cannot contain a file with this path. */
 type PathFault = "empty" | "nul" | "absolute" | "upwards" | "git";
 
 /** Whether some file system treats this name as `.git`, in upper or lower case. */
 const isGitFolder = (name: string) => gitFolder.test(name.replace(ignoredInNames, ""));
 
-/**
- * What is wrong with a path below a repository's root, by its text only; undefined if it leads neither out of the repository nor into
- * `.git`, on any system.
- */
+/** What is wrong with a path, by its text; undefined if it leads neither out of the repository nor into `.git`, on any system. */
 export function pathFault(path: string): PathFault | undefined {
   if (path === "") return "empty";
   if (path.includes("\0")) return "nul";
@@ -26,10 +22,7 @@ export function pathFault(path: string): PathFault | undefined {
   return names.some(isGitFolder) ? "git" : undefined;
 }
 
-/**
- * Maximum length of a path, in bytes as a model reads it: quoted, with invisible characters escaped. No file system accepts longer ones,
- * but a tree may contain them, and they would fill an answer.
- */
+/** Maximum bytes of a path as a model reads it, quoted and escaped. No file system accepts longer ones, but a tree may contain them. */
 export const MAX_PATH_BYTES = 4_096;
 
 /** Escaping and quoting turn one UTF-16 unit into at most this many bytes. */
@@ -41,15 +34,11 @@ export function isPathTooLong(path: string): boolean {
 }
 
 /*
- * Patterns of gitignore, matched in at most as many steps as the product of the lengths of pattern and path. The tests compare this with
- * the package `ignore`, which uses regular expressions. It cannot be used here: patterns and paths come from untrusted sources (a
- * configuration, a model, a `.gitignore` of the change), and four stars next to a class such as `[+-9]` take it many seconds.
+ * Patterns of gitignore, matched in at most as many steps as the product of the lengths of pattern and path. The package `ignore` uses regular
+ * expressions, which take many seconds for hostile patterns, such as four stars next to `[+-9]`: it is only the oracle of the tests.
  */
 
-/**
- * Maximum characters of a path. No file system accepts longer ones, and the number of steps is the product of the lengths of path and
- * patterns.
- */
+/** Maximum characters of a path. No file system accepts longer ones. */
 const MAX_PATH = 4_096;
 
 interface PathMatch {
@@ -73,7 +62,6 @@ interface Candidate {
   parts: readonly number[];
 }
 
-/** A folder on the way down a path. */
 interface Folder {
   name: string;
   matched: boolean;
@@ -82,10 +70,8 @@ interface Folder {
 }
 
 /**
- * Tests a path, relative to the repository root, against gitignore patterns, as git does; case matters. A trailing slash marks a folder.
- * Patterns and paths may be hostile, so there is no backtracking.
- *
- * @param overlong the answer for paths of more than 4,096 characters
+ * Tests a path against gitignore patterns, as git does; case matters. A trailing slash marks a folder. `overlong` answers for paths that are
+ * too long to match.
  */
 export function createPathMatcher(
   patterns: readonly string[],
@@ -128,9 +114,7 @@ const ESCAPED = "*?[]\\#! {}";
 const absolute = /^(?:[A-Za-z]:|~)[\\/]|^\/(?:home|Users|Volumes)\/[^/*]+\//;
 
 /**
- * Why a pattern can match no path as git writes them, or only one that nobody means: `./src`, `C:\src`, `a//b`. Null if it can, and for
- * comments (`# keys`).
- *
+ * Why a pattern can match no path as git writes them: `./src`, `C:\src`, `a//b`. Null if it can, and for comments (`# keys`).
  * @param isPrivate whether also an escaped star counts, which ends a name on no usual system and a folder on Windows (`keys\*`)
  */
 export function patternFault(pattern: string, isPrivate: boolean): string | null {
@@ -235,30 +219,25 @@ function reachable(glob: Glob, part: number): readonly number[] {
 }
 
 /** Matches any number of names of a path: `**` between slashes. */
-const ANY_NAMES = Symbol("**");
+const ANY_NAMES = Symbol("**/");
 
-/** A pattern for one character: itself, any character, or one of a class. */
-type Sign = string | typeof ANY_CHARACTER | CharacterClass;
-const ANY_CHARACTER = Symbol("?");
+/** Whether a pattern for one character, as `?` or `[a-z]`, matches one; characters are code points. */
+type CharacterClass = (code: number) => boolean;
+const ANY_CHARACTER: CharacterClass = () => true;
+const NO_CHARACTER: CharacterClass = () => false;
 const STAR = Symbol("*");
 const STARS = Symbol("**");
 const SLASH = Symbol("/");
 
-/** A part between two stars; a string if it is plain text. */
-type Piece = string | readonly Sign[];
+type Written = string | CharacterClass | typeof STAR | typeof STARS;
 
-/** The pattern for one name of a path: a text, or pieces with any text between them. */
-type NamePattern = string | readonly Piece[];
+/** A pattern for one name of a path: plain text, or signs. */
+type NamePattern = string | readonly Written[];
 
 /** A glob in parts, one for each name of a path. */
 type Glob = readonly (NamePattern | typeof ANY_NAMES)[];
 
-type Written = Sign | typeof STAR | typeof STARS;
-
-/**
- * Parses a pattern of gitignore without its `!` and the slashes at its ends. Null for a pattern that matches nothing: with an unclosed
- * class, or a backslash at its end. https://git-scm.com/docs/gitignore, wildmatch.c
- */
+/** Parses a pattern without its `!` and the slashes at its ends. Null if it matches nothing. https://git-scm.com/docs/gitignore, wildmatch.c */
 function readGlob(pattern: string): Glob | null {
   const parts: Glob[number][] = [];
   let signs: Written[] = [];
@@ -308,92 +287,42 @@ const characterAt = (text: string, at: number) => {
 
 /** Two stars between slashes match any names, and repeating them changes nothing; within a name they count as one star. */
 function addPart(parts: Glob[number][], signs: readonly Written[]): void {
-  if (signs.length !== 1 || signs[0] !== STARS) parts.push(namePattern(signs));
-  else if (parts.at(-1) !== ANY_NAMES) parts.push(ANY_NAMES);
-}
-
-function namePattern(written: readonly Written[]): NamePattern {
-  const pieces: Sign[][] = [[]];
-  for (const sign of written) {
-    if (sign === STAR || sign === STARS) pieces.push([]);
-    else pieces.at(-1)?.push(sign);
-  }
-  const joined = pieces.map((signs) =>
-    signs.every((sign) => typeof sign === "string") ? signs.join("") : signs,
-  );
-  const [only] = joined;
-  return joined.length === 1 && typeof only === "string" ? only : joined;
+  if (signs.length === 1 && signs[0] === STARS) {
+    if (parts.at(-1) !== ANY_NAMES) parts.push(ANY_NAMES);
+  } else parts.push(signs.every((sign) => typeof sign === "string") ? signs.join("") : signs);
 }
 
 /**
- * Whether the pattern matches a name of a path. Takes at most as many steps as the product of both lengths: each piece is matched at the
- * first place where it fits, because a later place never helps the pieces before it, so there is no backtracking.
+ * Whether the pattern matches a name, in at most as many steps as the product of both lengths: where the signs after a star do not fit, that
+ * star takes one more character, and no earlier star is tried again, because that never helps.
  */
 function matchesName(pattern: NamePattern, name: string): boolean {
   if (typeof pattern === "string") return pattern === name;
-  const [first = "", ...others] = pattern;
-  const last = others.pop();
-  let at = endOf(first, name, 0);
-  if (last === undefined) return at === name.length;
-  for (const piece of others) {
-    if (at < 0) return false;
-    at = endOfFirst(piece, name, at);
+  const characters = [...name];
+  let [sign, at] = [0, 0];
+  let star: { sign: number; at: number } | null = null;
+  while (at < characters.length) {
+    const now = pattern[sign];
+    if (now === STAR || now === STARS) {
+      sign += 1;
+      star = { sign, at };
+    } else if (now !== undefined && isSign(now, characters[at] ?? "")) {
+      sign += 1;
+      at += 1;
+    } else if (star === null) return false;
+    else {
+      star.at += 1;
+      ({ sign, at } = star);
+    }
   }
-  return at >= 0 && endsWith(last, name, at);
+  return pattern.slice(sign).every((one) => one === STAR || one === STARS);
 }
 
-/** The end of the piece that starts at `start`; -1 if it does not match there. */
-function endOf(piece: Piece, name: string, start: number): number {
-  if (typeof piece === "string") return name.startsWith(piece, start) ? start + piece.length : -1;
-  let at = start;
-  for (const sign of piece) {
-    const length = at < name.length ? lengthOf(sign, name, at) : 0;
-    if (length === 0) return -1;
-    at += length;
-  }
-  return at;
-}
-
-/** The same for the first matching place from there on. */
-function endOfFirst(piece: Piece, name: string, from: number): number {
-  if (typeof piece === "string") {
-    const start = name.indexOf(piece, from);
-    return start < 0 ? -1 : start + piece.length;
-  }
-  for (let start = from; start <= name.length; start++) {
-    const end = endOf(piece, name, start);
-    if (end >= 0) return end;
-  }
-  return -1;
-}
-
-/** Whether the piece matches the end of the name. */
-function endsWith(piece: Piece, name: string, from: number): boolean {
-  if (typeof piece === "string") return from + piece.length <= name.length && name.endsWith(piece);
-  // A sign takes one or two units.
-  const earliest = Math.max(from, name.length - 2 * piece.length);
-  for (let start = earliest; start <= name.length - piece.length; start++) {
-    if (endOf(piece, name, start) === name.length) return true;
-  }
-  return false;
-}
-
-/** How many UTF-16 units the sign matches at that place; 0 if it does not match. */
-function lengthOf(sign: Sign, name: string, at: number): number {
-  if (typeof sign === "string") return name.startsWith(sign, at) ? sign.length : 0;
-  const code = name.codePointAt(at) ?? 0;
-  const length = code > 0xffff ? 2 : 1;
-  return sign === ANY_CHARACTER || sign(code) ? length : 0;
-}
-
-/** Whether a class, as in `[a-z]`, holds a character; characters are code points. */
-type CharacterClass = (code: number) => boolean;
-
-const NO_CHARACTER: CharacterClass = () => false;
+const isSign = (sign: string | CharacterClass, character: string) =>
+  typeof sign === "string" ? sign === character : sign(character.codePointAt(0) ?? 0);
 
 interface ReadClass {
   matches: CharacterClass;
-  /** The index after it. */
   end: number;
 }
 
@@ -418,10 +347,7 @@ const named: Readonly<Record<string, CharacterClass>> = {
   xdigit: madeOf(/^[0-9A-Fa-f]/),
 };
 
-/**
- * Parses the class whose opening bracket is before `start`, up to and including its closing one. Null if it has none, or names a character
- * class that git does not know: then nothing matches.
- */
+/** Parses the class after its opening bracket. Null if it does not end, or names a class that git does not know: then nothing matches. */
 function readClass(pattern: string, start: number): ReadClass | null {
   const isNegated = pattern[start] === "!" || pattern[start] === "^";
   const members: CharacterClass[] = [];
@@ -449,7 +375,6 @@ function readKind(pattern: string, at: number): ReadClass | "nothing" | undefine
   return matches ? { matches, end: end + 1 } : "nothing";
 }
 
-/** One character of a class, or a range. */
 function readRange(pattern: string, at: number): ReadClass | "nothing" {
   const low = readMember(pattern, at);
   if (low === null) return "nothing";
@@ -461,7 +386,6 @@ function readRange(pattern: string, at: number): ReadClass | "nothing" {
   return { matches: (code) => code >= low.code && code <= high.code, end: high.end };
 }
 
-/** A character, optionally after a backslash. */
 function readMember(pattern: string, at: number): { code: number; end: number } | null {
   const place = at + Number(pattern[at] === "\\");
   const code = pattern.codePointAt(place);

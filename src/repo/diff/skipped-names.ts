@@ -1,12 +1,8 @@
 import { posix } from "node:path";
 
 /**
- * Names of files that are not reviewed line by line, with the reason for people. Tables, because every path of a change is looked up.
- *
- * The pull request chooses its names, so the tables only contain names that belong to a tool. They leave out folders that may also contain
- * the project's code (`build/`, `out/`, `target/`, `bin/`, `lib/`, `deps/`, `external/`, `*.gen.ts`), and scripts that are short enough to
- * read and that every build runs (`gradlew`, `mvnw`). github-linguist (`generated.rb`, `vendor.yml`) knows more names, because it counts
- * languages; here the base's attributes and the files' headers decide the rest.
+ * Names of files that are not reviewed line by line, with the reason for people. The pull request chooses its names, so there are only names that
+ * belong to a tool: no folders that may contain the project's code (`build/`, `out/`, `lib/`), no scripts that every build runs (`gradlew`).
  */
 
 const lockFiles = new Set([
@@ -29,20 +25,18 @@ export const isLockFile = (name: string): boolean => foldedLockFiles.has(name);
 /** Whether the last part of a path is the name of a lock file, in any case. */
 export const hasLockName = (path: string): boolean => isLockFile(posix.basename(path).toLowerCase());
 
-const folders = new Map([
-  ...["node_modules", "bower_components", "jspm_packages", "elm-stuff"].map(
-    (name) => [name, "vendored"] as const,
-  ),
-  ...["vendor", "third_party", "third-party", "thirdparty", "3rdparty", "3rd_party", "3rd-party"].map(
-    (name) => [name, "vendored"] as const,
-  ),
-  ...["site-packages", ".venv", ".eggs", "Pods", "Godeps", ".terraform"].map(
-    (name) => [name, "vendored"] as const,
-  ),
-  ...["__generated__", "htmlcov"].map((name) => [name, "generated"] as const),
-  ...[".next", ".nuxt", ".svelte-kit", ".dart_tool", ".sqlx"].map((name) => [name, "generated"] as const),
-  ...["__snapshots__", "vcr_cassettes"].map((name) => [name, "snapshot"] as const),
-]);
+const folders = {
+  vendored: [
+    ...["node_modules", "bower_components", "jspm_packages", "elm-stuff", "site-packages", ".venv", ".eggs"],
+    ...["vendor", "third_party", "third-party", "thirdparty", "3rdparty", "3rd_party", "3rd-party"],
+    ...["Pods", "Godeps", ".terraform"],
+  ],
+  generated: ["__generated__", "htmlcov", ".next", ".nuxt", ".svelte-kit", ".dart_tool", ".sqlx"],
+  snapshot: ["__snapshots__", "vcr_cassettes"],
+};
+const reasonByFolder = new Map(
+  Object.entries(folders).flatMap(([reason, names]) => names.map((name) => [name, reason] as const)),
+);
 
 /** What builds for browsers and Node leave in `dist/`: code of other languages there, and below written code, is written by hand. */
 const built =
@@ -77,7 +71,7 @@ export function reasonByName(path: string): string | null {
   const name = segments.pop() ?? "";
   if (lockFiles.has(name)) return "lock file";
   for (const segment of segments) {
-    const reason = folders.get(segment);
+    const reason = reasonByFolder.get(segment);
     if (reason !== undefined) return reason;
   }
   if (built.test(path)) return "generated";

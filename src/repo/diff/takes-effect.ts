@@ -1,9 +1,6 @@
 import { posix } from "node:path";
 
-/*
- * Paths that programs find by themselves: one table for what is read whole when it moves, for what no fix may change, and for what the
- * base's attributes cannot skip.
- */
+/* Paths that programs find by themselves: what is read whole when it moves, what no fix may change, and what attributes cannot skip. */
 
 const APPROVAL = "it decides who must approve changes";
 const GITHUB = "it configures the repository on GitHub";
@@ -14,8 +11,8 @@ const SOURCES = "it decides where packages come from, and what they may run";
 const INSTALLED = "it decides what is fetched and run when packages are installed";
 const PEOPLE = "it controls programs of people who open the repository";
 
-/** Names of files, in lower case. Null: a fix may edit the file, because people read its lines before they merge them. */
-const names: readonly (readonly [reason: string | null, name: RegExp])[] = [
+/** Names of files, in lower case, that only a person may change, with the reason. */
+const names: readonly (readonly [reason: string, name: RegExp])[] = [
   [APPROVAL, /^codeowners$/],
   [GIT, /^\.(?:gitattributes|gitmodules|gitconfig|lfsconfig)$/],
   [
@@ -23,16 +20,8 @@ const names: readonly (readonly [reason: string | null, name: RegExp])[] = [
     /^(?:jenkinsfile(?:\..*)?|.*\.jenkinsfile|\.?(?:gitlab-ci|travis|appveyor|cirrus|drone|wercker|codefresh|semaphore)\.(?:ya?ml|star|jsonnet)|(?:azure-pipelines|bitbucket-pipelines|cloudbuild|buildspec)[^/]*\.ya?ml)$/,
   ],
   [
-    null,
-    /^(?:action\.ya?ml|dangerfile(?:\..*)?|(?:renovate|netlify|vercel|wrangler|fly|dependabot)\.(?:json[5c]?|toml|ya?ml))$/,
-  ],
-  [
     HOOKS,
     /^(?:\.pre-commit-(?:config|hooks)\.ya?ml|\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?)|\.?(?:lintstagedrc|lint-staged|simple-git-hooks|huskyrc|captainhook)(?:\..*)?|lint-staged\.config\..*|\.overcommit\.yml)$/,
-  ],
-  [
-    null,
-    /^(?:(?:pre|post)-(?:commit|merge-commit|push|merge|rebase|checkout|rewrite|receive|update|applypatch)|(?:prepare-)?commit-msg|applypatch-msg)$/,
   ],
   [
     SOURCES,
@@ -46,33 +35,23 @@ const names: readonly (readonly [reason: string | null, name: RegExp])[] = [
     PEOPLE,
     /^(?:agents?\.md|agents\.override\.md|claude(?:\.local)?\.md|gemini\.md|copilot-instructions\.md|\.?mcp\.json|opencode\.jsonc?|\.(?:cursor|windsurf|cline|roo)rules.*|\.goosehints|\.aider.*|\.envrc|\.?mise(?:\..*)?\.toml|\.tool-versions|.*\.code-workspace|\.devcontainer\.json|devfile\.ya?ml|\.gitpod\..*|\.replit|\.dir-locals\.el|\.n?vimrc|\.exrc|\.nvim\.lua|\.(?:gdb|lldb)init)$/,
   ],
-  [null, /^(?:review\.md|skill\.md|.*\.(?:prompt|instructions|chatmode)\.md|\.?hunkwise\.ya?ml)$/],
-  // Builds, tests and containers.
-  [
-    null,
-    /^(?:(?:gnu)?makefile|.*\.mk|cmakelists\.txt|meson\.build|configure(?:\.ac)?|build(?:\.bazel)?|workspace(?:\.bazel)?|.*\.bzl)$/,
-  ],
-  [
-    null,
-    /^(?:package\.json|.*\.gradle(?:\.kts)?|gradlew(?:\.bat)?|mvnw(?:\.cmd)?|build\.(?:rs|sbt|zig)|.*\.pth)$/,
-  ],
-  [
-    null,
-    /^(?:.*\.(?:cs|vb|fs|vcx)proj|directory\.(?:build|packages)\.(?:props|targets)|.*\.targets|binding\.gyp)$/,
-  ],
-  [
-    null,
-    /^(?:(?:.*\.)?(?:docker|container)file(?:\..*)?|(?:docker-)?compose[^/]*\.ya?ml|procfile|vagrantfile)$/,
-  ],
-  [
-    null,
-    /^(?:rakefile|justfile|taskfile\.ya?ml|fastfile|gulpfile\..*|gruntfile\..*|[\w.-]+\.config\.[cm]?[jt]s|\.[\w-]+rc\.[cm]?js|tsconfig[\w.-]*\.json)$/,
-  ],
-  [null, /^(?:conftest\.py|noxfile\.py|tox\.ini|pytest\.ini|sitecustomize\.py|usercustomize\.py)$/],
+];
+
+/** Names of files, in lower case, that a fix may edit, because people read its lines before they merge them. */
+const editableNames: readonly RegExp[] = [
+  /^(?:action\.ya?ml|dangerfile(?:\..*)?|(?:renovate|netlify|vercel|wrangler|fly|dependabot)\.(?:json[5c]?|toml|ya?ml))$/,
+  /^(?:(?:pre|post)-(?:commit|merge-commit|push|merge|rebase|checkout|rewrite|receive|update|applypatch)|(?:prepare-)?commit-msg|applypatch-msg)$/,
+  /^(?:review\.md|skill\.md|.*\.(?:prompt|instructions|chatmode)\.md|\.?hunkwise\.ya?ml)$/,
+  /^(?:(?:gnu)?makefile|.*\.mk|cmakelists\.txt|meson\.build|configure(?:\.ac)?|build(?:\.bazel)?|workspace(?:\.bazel)?|.*\.bzl)$/,
+  /^(?:package\.json|.*\.gradle(?:\.kts)?|gradlew(?:\.bat)?|mvnw(?:\.cmd)?|build\.(?:rs|sbt|zig)|.*\.pth)$/,
+  /^(?:.*\.(?:cs|vb|fs|vcx)proj|directory\.(?:build|packages)\.(?:props|targets)|.*\.targets|binding\.gyp)$/,
+  /^(?:(?:.*\.)?(?:docker|container)file(?:\..*)?|(?:docker-)?compose[^/]*\.ya?ml|procfile|vagrantfile)$/,
+  /^(?:rakefile|justfile|taskfile\.ya?ml|fastfile|gulpfile\..*|gruntfile\..*|[\w.-]+\.config\.[cm]?[jt]s|\.[\w-]+rc\.[cm]?js|tsconfig[\w.-]*\.json)$/,
+  /^(?:conftest\.py|noxfile\.py|tox\.ini|pytest\.ini|sitecustomize\.py|usercustomize\.py)$/,
 ];
 
 /** The same for folders with everything in them; paths in lower case. */
-const folders: readonly (readonly [reason: string | null, path: RegExp])[] = [
+const folders: readonly (readonly [reason: string, path: RegExp])[] = [
   [CI, /^\.(?:github|gitea|forgejo)\/(?:workflows|actions)\//],
   [GITHUB, /^\.github\/[^/]+\.ya?ml$/],
   [
@@ -109,24 +88,22 @@ const folded = (path: string) => path.normalize("NFKC").toUpperCase().toLowerCas
 export function takesEffect(path: string): boolean {
   const whole = folded(path);
   const name = posix.basename(whole);
-  return names.some(([, one]) => one.test(name)) || folders.some(([, one]) => one.test(whole));
+  const isNamed = names.some(([, one]) => one.test(name)) || editableNames.some((one) => one.test(name));
+  return isNamed || folders.some(([, one]) => one.test(whole));
 }
 
 /** Whether it takes effect, or a framework finds it, at this path: what moves there or away, or gets another mode, is read whole. */
 export const isFoundByPath = (path: string): boolean =>
   takesEffect(path) || registered.some((one) => one.test(folded(path)));
 
-/**
- * Why only a person may change a file at this path; null if a fix may. Each folder's name is checked as well, because a folder of that name
- * would replace the file.
- */
+/** Why only a person may change a file at this path; null if a fix may. A folder of such a name would replace the file. */
 export function whyOnlyPeople(path: string): string | null {
   const whole = folded(path);
-  const isNamed = (name: string) => names.find(([reason, one]) => reason !== null && one.test(name));
+  const isNamed = (name: string) => names.find(([, one]) => one.test(name));
   const named = whole
     .split("/")
     .map(isNamed)
     .find((row) => row !== undefined);
-  const inFolder = () => folders.find(([reason, one]) => reason !== null && one.test(whole))?.[0];
+  const inFolder = () => folders.find(([, one]) => one.test(whole))?.[0];
   return named?.[0] ?? inFolder() ?? (whole.startsWith(".github/") ? GITHUB : null);
 }

@@ -1,5 +1,4 @@
-import { constants } from "node:fs";
-import { access, appendFile, copyFile, lstat, realpath, stat, utimes } from "node:fs/promises";
+import { appendFile, copyFile, lstat, realpath, stat, utimes } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import pMap from "p-map";
 import { AppError } from "../../core/errors.ts";
@@ -8,9 +7,10 @@ import { BINARY_PROBE_BYTES, looksBinary, splitRecords } from "../../core/text/d
 import { SUBMODULE_EDITED } from "../diff/filter.ts";
 import { fileStart } from "./confined-file.ts";
 import { decodeName } from "./names.ts";
+import { blobSizes } from "./object-listing.ts";
 import { MAX_BLOB_BYTES } from "./object-workspace.ts";
 import { discoverRepository, findCommits, type LocalRepository } from "./repository.ts";
-import type { Git } from "./run-git.ts";
+import { type Git, runGit } from "./run-git.ts";
 import {
   type CopiedIndex,
   copyIndex,
@@ -33,9 +33,7 @@ export interface Capture {
   tree: string;
   /** HEAD, or an empty commit if there is none. */
   parent: string;
-  /** Whether there is no commit yet. */
   isFirst: boolean;
-  /** Whether the tree is that of the parent. */
   isClean: boolean;
   /** Files of the tree that no model may see. */
   withheld: PathReason[];
@@ -53,10 +51,7 @@ const MAX_UNTRACKED = 10_000;
 /** An untracked file beyond this size is data. */
 const MAX_UNTRACKED_BYTES = 1024 * 1024;
 
-/**
- * A copy of the index of a work tree for a capture: like `copyIndex`, but git may lack an index or a commit, and compares and ignores files
- * as the user's own git does. Of the user's configuration only settings count that cannot run anything.
- */
+/** Like `copyIndex`, but git may lack an index or a commit, and compares and ignores files as the user's own git does. */
 export async function openForCapture(
   git: Git,
   source: LocalRepository,
@@ -114,7 +109,6 @@ interface Entry {
   isStaged: boolean;
   /** Whether the work tree differs from the index. */
   isUnstaged: boolean;
-  /** Whether the work tree lacks the file. */
   isGone: boolean;
   isSubmodule: boolean;
 }
@@ -189,10 +183,7 @@ function entryOf(record: Buffer): Entry[] {
 const pathOf = ({ workTree }: CopiedIndex, name: Buffer) =>
   Buffer.concat([Buffer.from(`${workTree}/`), name]);
 
-/**
- * A text that changes with every edit of a work tree or its index; null if they are as in HEAD, or if there is no work tree. Writes only to
- * `folder`, and runs nothing from the repository's configuration. It costs about as much as `git status`.
- */
+/** A text that changes with every edit of a work tree or its index; null if they are as in HEAD, or without a work tree. Writes only to `folder`. */
 export async function uncommittedStamp(
   git: Git,
   source: LocalRepository,
@@ -232,12 +223,8 @@ interface CaptureOptions {
 
 /**
  * Stores the state of a work tree, or of its index, as a commit in the folder of the copied index. Null if it is that of HEAD, and
- * `evenIfClean` is not set.
- *
- * Bytes are stored as `git add` would store them, without the filters of attributes: converted line ends and encodings are undone, because
- * the change would otherwise have every line of a file, but no program runs. Links are stored as links. A submodule is the commit that it
- * has checked out. Files in conflict count as they are in the work tree. The objects of the user are not even touched: git sets the time of
- * an object that it would write again, so only objects are written that the user does not have.
+ * `evenIfClean` is not set. Bytes are stored as `git add` would store them, but no filter of attributes runs. A submodule is the commit that it
+ * has checked out. git would set the time of an object of the user that it writes again, so only missing objects are written.
  */
 export async function captureChanges(place: ForCapture, options: CaptureOptions): Promise<Capture | null> {
   const { onlyStaged, signal } = options;
@@ -254,8 +241,15 @@ export async function captureChanges(place: ForCapture, options: CaptureOptions)
     await write(index, ["--force-remove", "--stdin"], removed, { indexFile: "index", signal });
   const failed = await update(index, ["--info-only"], found.stored, { indexFile: "index", signal });
   const changes = await changesOf(place, "index", signal);
-  const absent = await absentFrom(index, changes, signal);
-  const missing = found.stored.filter((name) => absent.has(changes.get(name.toString("latin1"))?.oid ?? ""));
+  const blobs = new Map([...changes].filter(([, entry]) => entry && entry.mode !== SUBMODULE));
+  const present = await blobSizes(
+    { git: index.git, gitDir: index.indexDir, signal },
+    [...blobs.values()].flatMap((entry) => entry?.oid ?? []),
+  );
+  const missing = found.stored.filter((name) => {
+    const blob = blobs.get(name.toString("latin1"));
+    return blob && !present.has(blob.oid);
+  });
   if (missing.length > 0) {
     failed.push(...(await update(index, [], missing, { indexFile: BEFORE, signal })));
     const written = await changesOf(place, BEFORE, signal);
@@ -291,9 +285,7 @@ async function keepIndex({ indexDir }: CopiedIndex): Promise<void> {
 }
 
 interface Found {
-  /** Names that are stored. */
   stored: Buffer[];
-  /** Names of files that no longer exist. */
   gone: Buffer[];
   withheld: PathReason[];
   left: PathReason[];
@@ -334,13 +326,9 @@ const tooMuch = {
 function requireFew(entries: readonly Entry[]): void {
   const untracked = entries.filter(({ kind }) => kind === "untracked");
   if (untracked.length <= MAX_UNTRACKED) return;
-  const topOf = ({ name }: Entry) => decodeName(name).replace(/(?<=^[^/]*\/).*$/s, "");
-  const [[top, files] = ["", []]] = [...Map.groupBy(untracked, topOf)].sort(
-    ([, a], [, b]) => b.length - a.length,
-  );
   throw new AppError(
     "too_large",
-    `There are ${untracked.length} untracked files, more than ${MAX_UNTRACKED}; ${files.length} of them in '${top}'`,
+    `There are ${untracked.length} untracked files, more than ${MAX_UNTRACKED}`,
     tooMuch,
   );
 }
@@ -370,11 +358,6 @@ async function lookAtFile(
   if (!stats.isFile()) return { kind: "left", reason: "neither a file nor a link" };
   if (isSubmodule && !isNew) return { kind: "stored", bytes: stats.size, withheld: null };
   if (stats.size > MAX_BLOB_BYTES) return { kind: "left", reason: "more than 20 MB" };
-  const isReadable = await access(path, constants.R_OK).then(
-    () => true,
-    () => false,
-  );
-  if (!isReadable) return { kind: "left", reason: "not readable" };
   const filter = filterOf.get(name.toString("latin1"));
   const converted =
     filter === undefined
@@ -406,10 +389,7 @@ function startOf({ workTree }: CopiedIndex, name: Buffer): Buffer {
 /** What git reports for a file without a filter. */
 const noFilter: ReadonlySet<string> = new Set(["unspecified", "unset", "set"]);
 
-/**
- * By name: the filters that attributes name for files. A model must not see what such a filter encrypts, for instance. Whether the user's git
- * has a filter of that name is not asked: too many places can define it.
- */
+/** By name: the filters that attributes name for files. A model must not see what such a filter encrypts, for instance. */
 async function filtersOf({ index }: ForCapture, entries: readonly Entry[]): Promise<Map<string, string>> {
   if (entries.length === 0) return new Map();
   const input = Buffer.concat(entries.flatMap(({ name }) => [name, NUL]));
@@ -456,7 +436,6 @@ async function update(
 /** Codes of errors that one file may cause: the second is that of a denied access. */
 const ofOneFile: ReadonlySet<string> = new Set(["git_failed", "data_folder_unusable"]);
 
-/** An entry of a tree; null if it is deleted. */
 type Entered = { mode: string; oid: string } | null;
 
 /** The differences of an index from HEAD by name (as Latin-1). */
@@ -494,24 +473,6 @@ export const emptyTree = {
   sha256: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 } as const;
 
-/** The blobs of these entries that are not stored anywhere. */
-async function absentFrom(
-  index: CopiedIndex,
-  changes: ReadonlyMap<string, Entered>,
-  signal: AbortSignal | undefined,
-): Promise<Set<string>> {
-  const blobs = [...changes.values()].flatMap((entry) =>
-    entry && entry.mode !== SUBMODULE ? [entry.oid] : [],
-  );
-  const input = Buffer.from([...new Set(blobs)].map((oid) => `${oid}\n`).join(""));
-  if (input.length === 0) return new Set();
-  const args = ["cat-file", "--batch-check=%(objectname)", "--buffer"];
-  const answers = (await onIndex(index, "look for objects", args, { input, signal })).toString("latin1");
-  return new Set([...answers.matchAll(/^([0-9a-f]+) missing$/gm)].map(([, oid = ""]) => oid));
-}
-
-type Scratch = Pick<CopiedIndex, "git" | "indexDir">;
-
 interface ImportedCommit {
   /** Null for a commit on top of an empty one. */
   parent: string | null;
@@ -523,46 +484,37 @@ interface ImportedCommit {
 
 /** Writes a commit and its trees. `fast-import` reads no other trees than those of the changes, and sets the time of no known object. */
 async function importCommit(
-  scratch: Scratch,
-  { parent, changes, at, signal }: ImportedCommit,
+  index: CopiedIndex,
+  { parent: given, changes, at, signal }: ImportedCommit,
 ): Promise<Pick<Capture, "commit" | "tree" | "parent">> {
   const message = "Uncommitted changes\n";
   const person = `committer Uncommitted <> ${Math.floor(at / 1000)} +0000`;
-  const before = parent === null ? EMPTY_COMMIT : "";
+  const parent = given ?? (await emptyCommit(index, index.source.objectFormat, signal));
   const lines = [...changes].map(([name, entry]) =>
     entry === null ? `D ${quoted(name)}\n` : `M ${entry.mode} ${entry.oid} ${quoted(name)}\n`,
   );
-  // A file may have become a folder, and a folder a file.
-  const sorted = [
-    ...lines.filter((line) => line.startsWith("D")),
-    ...lines.filter((line) => line.startsWith("M")),
-  ];
+  // A file may have become a folder, and a folder a file: deletions come first.
   const head = `commit refs/heads/captured\nmark :1\n${person}\ndata ${message.length}\n${message}`;
-  const asks = `get-mark :1\nls :1 \n${parent === null ? "get-mark :2\n" : ""}`;
-  const script = `${before}${head}from ${parent ?? ":2"}\n${sorted.join("")}\n${asks}`;
-  const [commit = "", root = "", empty = ""] = await fastImport(scratch, script, signal);
-  // "040000 tree OID<tab>"
-  return { commit, tree: root.slice("040000 tree ".length).trim(), parent: parent ?? empty };
-}
-
-const EMPTY_COMMIT = "commit refs/heads/empty\nmark :2\ncommitter Nobody <> 0 +0000\ndata 0\n\n";
-
-/** A commit without files and without a parent, to compare a first commit with. */
-export async function emptyCommit(scratch: Scratch, signal?: AbortSignal): Promise<string> {
-  const [commit = ""] = await fastImport(scratch, `${EMPTY_COMMIT}get-mark :2\n`, signal);
-  return commit;
-}
-
-async function fastImport(
-  scratch: Scratch,
-  script: string,
-  signal: AbortSignal | undefined,
-): Promise<string[]> {
+  const script = `${head}from ${parent}\n${lines.sort().join("")}\nget-mark :1\nls :1 \n`;
   const asked = { input: Buffer.from(script, "latin1"), signal };
   const args = ["fast-import", "--quiet", "--force"];
-  return (await onIndex({ ...scratch, config: ours }, "store the working tree", args, asked))
-    .toString("latin1")
-    .split("\n");
+  const printed = await onIndex({ ...index, config: ours }, "store the working tree", args, asked);
+  const [commit = "", root = ""] = printed.toString("latin1").split("\n");
+  // "040000 tree OID<tab>"
+  return { commit, tree: root.slice("040000 tree ".length).trim(), parent };
+}
+
+/** A commit without files and without a parent, to compare a first commit with. */
+export async function emptyCommit(
+  { git, indexDir }: Pick<CopiedIndex, "git" | "indexDir">,
+  format: keyof typeof emptyTree,
+  signal?: AbortSignal,
+): Promise<string> {
+  const nobody = "Nobody <> 0 +0000";
+  const input = `tree ${emptyTree[format]}\nauthor ${nobody}\ncommitter ${nobody}\n\n`;
+  const args = ["hash-object", "-t", "commit", "-w", "--stdin"];
+  const { stdout } = await runGit({ git, gitDir: indexDir, what: "store a commit", args, input, signal });
+  return stdout.toString("latin1").trim();
 }
 
 /** A name (as Latin-1) in the quoting that `fast-import` reads. */

@@ -3,16 +3,7 @@ import { requireComparable } from "./compare-trees.ts";
 import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
 import { diskError, isDiskFull, isLocked } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
-import { decodeName, isWritable } from "./names.ts";
-import {
-  blobSizes,
-  listBlobs,
-  listDifference,
-  listOldSide,
-  listTree,
-  MAX_ENTRIES,
-  tooManyEntries,
-} from "./object-listing.ts";
+import { blobSizes, listBlobs, listDifference, MAX_ENTRIES, tooManyEntries } from "./object-listing.ts";
 import { endOrphans } from "./owner.ts";
 import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
@@ -41,9 +32,7 @@ export interface Checkout {
 
 /**
  * Fetches both commits and every blob needed to read them, and checks the head out into a slot of the mirror's pool. Afterwards no process
- * needs the authorization or the network.
- *
- * Rejects with `revision_unknown` (no such commit, no common ancestor), `too_large` (before a file is written), `disk_full`,
+ * needs the authorization or the network. Rejects with `revision_unknown`, `too_large` (before a file is written), `disk_full`,
  * `repository_unavailable`, `git_failed`, `git_timeout`, `aborted`.
  */
 export async function checkout(options: CheckoutOptions): Promise<Checkout> {
@@ -82,23 +71,22 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
   await mirror.fetchCommits([options.head, options.base], held ? "small_files" : "no_files", options);
   const limits = { ...defaultLimits, ...options.limits };
   const listing = { git, gitDir, signal };
+  /** The blobs that a comparison of an older commit with the head reads and that the head does not have. */
+  const oldSide = async (older: string) =>
+    (await listDifference(listing, older, head)).flatMap(({ from }) => from ?? []);
   const [found] = await Promise.all([
     findMergeBase({ ...listing, base, head }),
     requireComparable(listing, [[held?.sha ?? head, head]]),
   ]);
-  const [plan, sinceBase] = await Promise.all([
-    planCheckout(listing, held, head, limits),
-    listOldSide(listing, base, head),
-  ]);
+  const [plan, sinceBase] = await Promise.all([planCheckout(listing, held, head, limits), oldSide(base)]);
   const ancestor = found.mergeBase;
-  const oldSides =
-    ancestor === base ? sinceBase : [...sinceBase, ...(await listOldSide(listing, ancestor, head))];
+  const oldSides = ancestor === base ? sinceBase : [...sinceBase, ...(await oldSide(ancestor))];
   const needed = new Set([...plan.come, ...plan.gone, ...oldSides]);
   const sizes = await fetchMissing(options, needed);
   const bytes = plannedBytes(plan, sizes, limits);
   await requireRoom(options, { files: plan.files, bytes }, held);
   const shas = { head, base, ...found };
-  const objects: RevisionPlace = { ...git, gitDir, root: slot.root, files: { kind: "objects" }, shas };
+  const objects: RevisionPlace = { ...git, gitDir, root: slot.root, isCheckedOut: false, shas };
   if (options.onlyObjects) return objects;
 
   if (held?.sha !== head) await slot.unsettle({ files: plan.files, bytes });
@@ -113,25 +101,12 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
       await write(false);
     });
   } catch (error) {
-    // With a single name that no disk takes, git writes nothing at all.
-    if (!isGitFailure(error) || (await hasOnlyWritableNames(listing, head))) throw error;
+    // Such as a name that no disk takes.
+    if (!(error instanceof AppError) || error.code !== "git_failed") throw error;
     return objects;
   }
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
-  return { ...objects, files: { kind: "checkout" } };
-}
-
-const isGitFailure = (error: unknown) => error instanceof AppError && error.code === "git_failed";
-
-const TAB = 9;
-
-async function hasOnlyWritableNames(listing: GitPlace, sha: string): Promise<boolean> {
-  let isFine = true;
-  await listTree(listing, sha, (record) => {
-    isFine = isWritable(decodeName(record.subarray(record.indexOf(TAB) + 1)));
-    return isFine ? undefined : "stop";
-  });
-  return isFine;
+  return { ...objects, isCheckedOut: true };
 }
 
 async function requireRoom(
@@ -169,7 +144,6 @@ async function fetchMissing(
 }
 
 interface WriteTreeOptions extends GitPlace {
-  /** The folder to write the commit's files to. */
   root: string;
   /** Records the folder's content, so that the next call only writes differences. */
   indexFile: string;
@@ -178,9 +152,7 @@ interface WriteTreeOptions extends GitPlace {
   settled: boolean;
 }
 
-/**
- * Writes a commit's files to a folder: no `.git`, no symlink, no submodule, nothing executed. Overwrites files in the way.
- */
+/** Writes a commit's files to a folder: no `.git`, no symlink, no submodule, nothing executed. Overwrites files in the way. */
 export async function writeTree(options: WriteTreeOptions): Promise<void> {
   const overwrite = () => readTree(options, ["--reset", "-u"]);
   if (!options.settled) return await overwrite();
@@ -205,11 +177,8 @@ async function readTree(options: WriteTreeOptions, mode: readonly string[]): Pro
 }
 
 interface CheckoutLimits {
-  /** Maximum files of the head's tree. */
   maxFiles: number;
-  /** Maximum size of all files together. */
   maxBytes: number;
-  /** Maximum size of one file. */
   maxFileBytes: number;
 }
 

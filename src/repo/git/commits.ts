@@ -1,14 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../../core/errors.ts";
-import { splitNul } from "../../core/text/decode.ts";
+import { decodeText, splitNul } from "../../core/text/decode.ts";
 import { pathFault } from "../diff/paths.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { parseTreeEntry } from "./object-listing.ts";
 import { type GitPlace, requireObjectNames, runGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
+import type { Commit } from "./workspace.ts";
 
-/** A file of a new commit. */
 interface CommittedFile {
   /** A key, as everywhere in this folder. */
   path: string;
@@ -26,10 +27,7 @@ interface CommitFiles extends GitPlace {
   at: number;
 }
 
-/**
- * Creates a commit that differs from its parent only in these files, without a working tree or a ref, and resolves to its name. The same
- * files at the same time give the same commit.
- */
+/** Creates a commit that differs from its parent only in these files. The same files at the same time give the same commit. */
 export async function commitFiles(options: CommitFiles): Promise<string> {
   const { git, gitDir, parent, files, message, author, at, signal } = options;
   requireObjectNames(parent);
@@ -121,7 +119,6 @@ export async function changedPaths({
 }
 
 interface FilesAt extends GitPlace {
-  /** Full object name. */
   commit: string;
   /** Keys, as everywhere in this folder. */
   paths: readonly string[];
@@ -151,4 +148,48 @@ export async function filesAt(request: FilesAt): Promise<Map<string, FileAt>> {
     found.set(path, { mode: entry.mode, bytes });
   }
   return found;
+}
+
+interface LogRequest {
+  /** A commit, or `FROM..TO`. */
+  range: string;
+  max: number;
+  /** Maximum paths of one commit; 0 reads none. */
+  maxPaths: number;
+  maxBytes: number;
+  timeoutMs?: number;
+}
+
+/** Commits, newest first, each with the paths that it changed. Merges have no paths. */
+export async function readLog(
+  place: GitPlace,
+  { range, max, maxPaths, ...limits }: LogRequest,
+): Promise<(Commit & { paths: string[] })[]> {
+  // Starts each commit in the output. It is random, so no file can have this name.
+  const mark = randomUUID();
+  const args = [
+    "log",
+    "-z",
+    ...(maxPaths > 0 ? ["--name-only", "--no-renames"] : []),
+    `--max-count=${max}`,
+    "--encoding=UTF-8",
+    "--no-show-signature",
+    "--no-color",
+    `--format=tformat:${mark}%x00%H%x00%an%x00%aI%x00%B%x00`,
+    range,
+    "--",
+  ];
+  const { stdout } = await runGit({ ...place, ...limits, what: "list commits", args });
+  const commits: (Commit & { paths: string[] })[] = [];
+  const fields = splitNul(stdout, (field) => decodeText(field).text);
+  for (let at = 0; at < fields.length; at++) {
+    const field = (fields[at] ?? "").replace(/^\n/, "");
+    const paths = commits.at(-1)?.paths;
+    if (field === mark) {
+      const [sha = "", author = "", date = "", message = ""] = fields.slice(at + 1, at + 5);
+      commits.push({ sha, author, date, message: message.replace(/\n+$/, ""), paths: [] });
+      at += 4;
+    } else if (field !== "" && paths && paths.length < maxPaths) paths.push(field);
+  }
+  return commits;
 }

@@ -21,11 +21,8 @@ interface Compared extends Sides {
 }
 
 /**
- * Rejects with `too_large` if between two of the commits git would find too many different files, or look into too many folders. A tree of a
- * few hundred bytes may have ten billion. git keeps all differences, 200 MB more each second, until it prints the first; here they are only
- * counted, and the same two folders are compared once for each depth. Costs little where commits have most folders in common.
- *
- * Resolves if an object is missing: git says so when it compares the commits.
+ * Rejects with `too_large` if between two of the commits git would find too many different files or folders: a tree of a few hundred bytes may
+ * have ten billion, and git keeps all differences in memory. The same two folders are compared once for each depth.
  */
 export async function requireComparable(
   { git, gitDir, signal }: GitPlace,
@@ -41,7 +38,6 @@ export async function requireComparable(
   }
 }
 
-/** The tree of a commit; undefined if it cannot be read. */
 async function treeOf(objects: CatFile, commit: string): Promise<string | undefined> {
   const text = await objects.read(commit, "commit").catch(unlessMissing);
   return /^tree ([0-9a-f]+)\n/.exec(text?.toString("latin1", 0, 80) ?? "")?.[1];

@@ -25,12 +25,8 @@ interface ConfinedOptions {
 
 /**
  * Opens a file of a checkout for reading only. Reads no byte from elsewhere, even if the path is or becomes a link at any depth, a pipe, a
- * device or a folder. Checks the opened file, not its name. The caller closes the descriptor.
- *
- * Throws `not_allowed` if it is not such a file, and the operating system's error if it does not exist.
- *
+ * device or a folder. Checks the opened file, not its name. Throws `not_allowed`, or the operating system's error if it does not exist.
  * @param root absolute path of the checkout, which may contain links
- *
  * @param key of the file in the tree, as `decodeName` returns it
  */
 export function openConfined(root: string, key: string, options: ConfinedOptions = {}): number {
@@ -76,13 +72,8 @@ function outside(key: string, why: string): AppError {
 }
 
 /**
- * The first bytes of a file of a checkout, fewer if the file is shorter; they equal those of its blob (`HARDENED_ATTRIBUTES`). Our own code
- * reads a checkout only in this way. Throws the same errors as {@link openConfined}.
- *
- * Synchronous, because an asynchronous read takes several times as long as the 20 µs for a recently written file, and a change may have
- * thousands of files. For the review process, which serves nothing else meanwhile.
- *
- * @param key of a regular file in the head's tree
+ * The first bytes of a file of a checkout, which equal those of its blob. Throws the same errors as {@link openConfined}. Synchronous, because
+ * an asynchronous read takes several times as long. For the review process, which serves nothing else meanwhile.
  */
 export function fileStart(root: string, key: string, maxBytes: number): Buffer {
   const file = openConfined(root, key);

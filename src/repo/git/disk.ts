@@ -25,7 +25,6 @@ import {
 } from "./places.ts";
 import { removeAbandoned } from "./scratch.ts";
 
-/** A mirror or a checkout, and its size on the disk. */
 interface CacheEntry {
   kind: "mirror" | "checkout";
   /** `<host>/<owner>/<name>` */
@@ -43,10 +42,7 @@ const FILE_BYTES = 4096;
 export const checkoutBytes = ({ files, bytes }: { files: number; bytes: number }) =>
   bytes + files * FILE_BYTES;
 
-/**
- * Everything that may be evicted. Reads only a few small files for each entry, whatever its size: the size of a checkout is known before it
- * is written, and a mirror is measured after use.
- */
+/** Everything that may be evicted. Reads only a few small files for each entry. */
 export async function listKept(dataFolder: string): Promise<CacheEntry[]> {
   const kept: CacheEntry[] = [];
   for (const repository of await repositoriesIn(dataFolder)) {
@@ -123,13 +119,11 @@ export interface DiskOptions {
   freeSpace?: (folder: string) => Promise<FreeSpace>;
 }
 
-/** The part of a logger that this file needs. */
 interface DiskLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** The disk space that a checkout needs. */
 export interface DiskNeed {
   /** Includes its mirror after creation. */
   totalBytes: number;
@@ -147,22 +141,16 @@ const UNUSED_MS = 30 * 24 * HOUR_MS;
 export class Disk {
   readonly #options: Required<DiskOptions>;
   readonly #ending = new AbortController();
-  #running: Promise<void> | undefined;
-  #isWanted = false;
+  #running: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
   #isSweepWanted = false;
-  /** Total size after the last pass, plus everything written here since. */
-  #estimate = Number.POSITIVE_INFINITY;
-  #restsUntil = 0;
   #rhythm: NodeJS.Timeout | undefined;
 
   constructor(options: DiskOptions) {
     this.#options = { now: Date.now, freeSpace, ...options };
   }
 
-  /**
-   * Ends processes that killed processes left running, which must finish before the first job. Their leftovers on the disk are then removed
-   * in parallel with the jobs, and again every hour.
-   */
+  /** Ends what killed processes left running, before the first job. Their leftovers on the disk are removed beside the jobs, and again every hour. */
   async start(): Promise<void> {
     await endOrphans();
     void this.clean();
@@ -183,22 +171,15 @@ export class Disk {
   }
 
   /** Evicts entries beyond the limit. Calls during a pass share one further pass. Never rejects. */
-  async keep(): Promise<void> {
-    if (this.#ending.signal.aborted) return;
-    this.#isWanted = true;
-    this.#running ??= this.#keepWhileWanted().finally(() => {
-      this.#running = undefined;
+  keep(): Promise<void> {
+    this.#next ??= this.#running.then(async () => {
+      this.#next = undefined;
+      if (this.#ending.signal.aborted) return;
+      if (this.#isSweepWanted) await this.#sweep();
+      await this.#evict(async () => !(await this.#isLow()));
     });
-    await this.#running;
-  }
-
-  /**
-   * Like `keep`, but for use after each job. A pass reads every entry, so with thousands of repositories it only runs if the limit may be
-   * exceeded, or so rarely that it takes a hundredth of the time.
-   */
-  async keepNowAndThen(): Promise<void> {
-    const { limitBytes, now } = this.#options;
-    if (this.#estimate > limitBytes || now() >= this.#restsUntil || (await this.#isLow())) await this.keep();
+    this.#running = this.#next;
+    return this.#next;
   }
 
   /** Runs a fetch or a checkout; if the disk is full, evicts entries to make room for the next attempt. */
@@ -208,7 +189,8 @@ export class Disk {
       return await work();
     } catch (error) {
       // Also if the system does not report the remaining space, as with quotas: at least one entry is evicted.
-      if (isDiskFull(error)) await this.#evict(firstNo(async () => !(await this.#isLow())));
+      let evictions = 0;
+      if (isDiskFull(error)) await this.#evict(async () => evictions++ > 0 && !(await this.#isLow()));
       throw error;
     }
   }
@@ -216,7 +198,6 @@ export class Disk {
   /** Makes room for a checkout. Rejects with `too_large` if it can never fit within the limit, with `disk_full` if it does not fit now. */
   async require({ totalBytes, newBytes }: DiskNeed): Promise<void> {
     this.requireFits(totalBytes, "with one checkout");
-    this.#estimate += totalBytes;
     const hasRoom = async () => (await this.#free()).freeBytes >= newBytes;
     if (await hasRoom()) return;
     await this.#evict(hasRoom);
@@ -240,14 +221,6 @@ export class Disk {
     throw new OverLimit("too_large", message, { remedy });
   }
 
-  async #keepWhileWanted(): Promise<void> {
-    while (this.#isWanted && !this.#ending.signal.aborted) {
-      this.#isWanted = false;
-      if (this.#isSweepWanted) await this.#sweep();
-      await this.#evict(async () => !(await this.#isLow()));
-    }
-  }
-
   async #sweep(): Promise<void> {
     this.#isSweepWanted = false;
     const { dataFolder, log } = this.#options;
@@ -256,10 +229,7 @@ export class Disk {
     );
   }
 
-  /**
-   * Deletes mirrors and checkouts, the least recently used first, until they are within the limit, none is long unused, and there is room
-   * on the disk. Never deletes one that a live process uses.
-   */
+  /** Deletes the least recently used entries that no live process uses, until all are within the limit, none is long unused, and there is room. */
   async #evict(hasRoom: () => Promise<boolean>): Promise<void> {
     const { dataFolder, limitBytes, now, log } = this.#options;
     const begin = now();
@@ -275,11 +245,8 @@ export class Disk {
         total -= bytes;
         log.info({ kind, repository, bytes }, `Deleted a ${kind} of ${repository} to free disk space`);
       }
-      this.#estimate = total;
     } catch (err) {
       log.warn({ err }, "Disk space could not be freed");
-    } finally {
-      this.#restsUntil = now() + (now() - begin) * 100;
     }
   }
 
@@ -292,16 +259,6 @@ export class Disk {
     const unknown = { freeBytes: Number.POSITIVE_INFINITY, isLow: false };
     return await this.#options.freeSpace(this.#options.dataFolder).catch(() => unknown);
   }
-}
-
-/** Returns false the first time, without calling `ask`. */
-function firstNo(ask: () => Promise<boolean>): () => Promise<boolean> {
-  let isFirst = true;
-  return async () => {
-    const was = isFirst;
-    isFirst = false;
-    return !was && (await ask());
-  };
 }
 
 function inWords(bytes: number): string {
@@ -325,10 +282,7 @@ async function discard(dataFolder: string, { kind, repository, folder }: CacheEn
   });
 }
 
-/**
- * Removes what killed processes left on the disk: locks, drafts, unfinished packs and checkouts, temporary folders. Keeps everything that a
- * live process uses and everything complete. Stops when the signal fires.
- */
+/** Removes what killed processes left on the disk. Keeps everything that a live process uses and everything complete. */
 export async function sweep(dataFolder: string, signal?: AbortSignal): Promise<void> {
   await removeAbandoned(tmpdir());
   for (const repository of await repositoriesIn(dataFolder)) {

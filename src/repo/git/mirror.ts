@@ -19,7 +19,6 @@ import { type FetchAccess, type FetchRequest, fetchObjects, partialClone } from 
 import { type Git, isObjectName, type Network, runGit } from "./run-git.ts";
 
 export interface MirrorOptions {
-  /** Absolute path of git. */
   gitPath: string;
   /** Contains everything that this folder's code stores: `mirrors`, `checkouts` and an empty HOME. */
   dataFolder: string;
@@ -36,23 +35,16 @@ export interface WantedCommit {
   ref: string;
 }
 
-/**
- * Object filters for fetches of commits. The first fetch would include every past content of every file, so it only includes trees. Later
- * fetches include small files too: these have changed since, and asking for them later is another round trip.
- */
+/** Filters for fetches of commits: the first one gets only trees, because it would include every past content; later ones also small files. */
 const filters = { no_files: "blob:none", small_files: "blob:limit=1m" };
 /** Maximum blobs in one request, which keeps it below three megabytes. */
 const BLOBS_A_FETCH = 50_000;
 const MAX_PACKS = 100;
 
-/**
- * A bare repository that mirrors one repository of a server. It has all commits and trees, and of the contents only what was requested (a
- * partial clone); a server without filters sends everything.
- */
+/** A bare repository that mirrors one of a server: all commits and trees, and of the contents what was requested, or all without filters. */
 export class Mirror {
   readonly git: Git;
   readonly gitDir: string;
-  /** The folder of this repository's checkouts. */
   readonly checkouts: string;
   /** Changes if the mirror is recreated, so that no checkout relies on objects of an earlier one. */
   readonly id: string;
@@ -89,10 +81,7 @@ export class Mirror {
     return isHere ? this : await Mirror.open(this.options, signal);
   }
 
-  /**
-   * Fetches the commits with their histories and trees if they are missing: by ref first, and by name if the ref has moved on. Rejects with
-   * `revision_unknown` if the server no longer has the commit.
-   */
+  /** Fetches missing commits: by ref first, and by name if the ref has moved on. Rejects with `revision_unknown` if the server has lost one. */
   async fetchCommits(
     commits: readonly WantedCommit[],
     along: keyof typeof filters,
@@ -129,10 +118,7 @@ export class Mirror {
     });
   }
 
-  /**
-   * Every fetch adds a pack, and every lookup searches all of them, so this occasionally joins them into one. Does nothing while another
-   * process writes to the mirror, and never fails, because the mirror is correct without it.
-   */
+  /** Joins packs, of which every fetch adds one. Does nothing while another process writes to the mirror, and never fails. */
   async tidy(signal?: AbortSignal, maxPacks = MAX_PACKS): Promise<void> {
     const packs = await readdir(join(this.gitDir, "objects", "pack")).catch(() => []);
     if (packs.filter((name) => name.endsWith(".pack")).length <= maxPacks) return;
@@ -175,7 +161,6 @@ function unlessUnknown(error: unknown): void {
   if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
 }
 
-/** The id of the mirror in this folder. */
 async function openFolder(
   { dataFolder, url }: MirrorOptions,
   gitDir: string,

@@ -11,11 +11,8 @@ const octal = (character: string) => `\\${character.charCodeAt(0).toString(8)}`;
 
 /**
  * The key of a name in git, which is bytes without an encoding. A UTF-8 name is its own key. In any other name, each byte that is not part
- * of a character is written in the key as `\351`, as git writes it; a backslash of the name before text that reads as such an escape is
- * `\134`. So every name has a unique key in the same folders, and {@link nameBytes} returns the name. All code that compares or shows paths
- * uses keys.
- *
- * @param bytes a name, or a record of git that contains one
+ * of a character is written as `\351`; a backslash before text that reads as such an escape is `\134`. So every name has a unique key in the
+ * same folders, and {@link nameBytes} returns the name. All code that compares or shows paths uses keys.
  */
 export function decodeName(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString("utf8").replace(lookalikes, "\\134");
@@ -74,10 +71,7 @@ function spellOut(found: string): string {
   return `\\${letter ?? found.charCodeAt(0).toString(8).padStart(3, "0")}`;
 }
 
-/**
- * The name with this key as git writes it into a patch with `core.quotePath=false`: quoted only if it contains characters that must be
- * escaped. Bytes that are not UTF-8 are escaped as well; git prints them raw, but reads both.
- */
+/** The name with this key as git writes it into a patch with `core.quotePath=false`, but with bytes that are not UTF-8 escaped as well. */
 export function quotePath(key: string): string {
   return special.test(key) ? `"${key.replace(allSpecial, spellOut)}"` : key;
 }

@@ -24,11 +24,8 @@ export const MAX_ENTRIES = 500_000;
 
 const lsTree = (sha: string) => ["ls-tree", "-r", "-z", "--full-tree", sha];
 
-/**
- * Lists every entry of a commit's tree, as `ls-tree` prints it, without storing any. Rejects with `too_large` beyond `maxEntries`, before the
- * listing is complete: a tree of a few hundred bytes may list ten billion files.
- */
-export async function listTree(
+/** Lists every entry of a commit's tree. Rejects with `too_large` beyond `maxEntries`, because a small tree may list ten billion files. */
+async function listTree(
   place: GitPlace,
   sha: string,
   onEntry: (record: Buffer) => "stop" | undefined,
@@ -78,11 +75,7 @@ export async function listDifference(place: GitPlace, from: string, to: string):
   return changes;
 }
 
-/**
- * The entries of a commit's tree by path, in git's order. Rejects with `too_large`.
- *
- * @param known entries of another commit; those that are the same are the same objects
- */
+/** The entries of a commit's tree by path, in git's order; entries that are the same in `known` are the same objects. Rejects with `too_large`. */
 export async function listEntries(
   place: GitPlace,
   sha: string,
@@ -145,26 +138,14 @@ export async function blobSizes(place: GitPlace, oids: Iterable<string>): Promis
   return sizes;
 }
 
-/** The blobs that a comparison of an older commit with the head reads and that the head does not have. */
-export async function listOldSide(place: GitPlace, older: string, head: string): Promise<string[]> {
-  const changes = await listDifference(place, older, head);
-  return changes.flatMap(({ from }) => from ?? []);
-}
-
-/** A search in the tree of a commit. */
 interface NamedQuery {
-  /** Full object name. */
   commit: string;
   /** Whether a path counts; gets its bytes as Latin-1. */
   isWanted(path: string): boolean;
-  /** Maximum number of entries. */
   max: number;
 }
 
-/**
- * Some entries of a commit's tree, by path and in git's order. The listing is processed in pieces, so a
- * large repository neither fills the memory nor blocks other work.
- */
+/** Some entries of a commit's tree, by path and in git's order. */
 export async function listNamed(
   place: RevisionPlace,
   { commit, isWanted, max }: NamedQuery,

@@ -1,24 +1,22 @@
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pMap from "p-map";
 import { AppError } from "../../core/errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../../core/text/decode.ts";
 import { attributeValue, type LinguistAttributes } from "../diff/origin.ts";
 import { CatFile } from "./cat-file.ts";
+import { readLog } from "./commits.ts";
 import { fileStart } from "./confined-file.ts";
 import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
 import { blobSizes, listEntries, MAX_LISTING_BYTES } from "./object-listing.ts";
-import { blobHunks, Patches } from "./patches.ts";
-import { type GitPlace, isObjectName, runGit, streamGit } from "./run-git.ts";
+import { blobHunks, patchOf, type ReadChange, readChange } from "./patches.ts";
+import { isObjectName, runGit, streamGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
-import { MAX_SEARCHED_BYTES, mergeHits, pathsOf, searchTarget, searchTree, startsBinary } from "./search.ts";
-import { differingFiles } from "./work-tree.ts";
+import { MAX_SEARCHED_BYTES, searchTree, startsBinary } from "./search.ts";
 import {
   type Change,
   type Commit,
   type FileText,
-  type LentWorkTree,
   lastCommit,
   type ObjectPlace,
   type Ref,
@@ -30,128 +28,45 @@ import {
   type Workspace,
 } from "./workspace.ts";
 
-const FILE = ".gitattributes";
-const ATTRIBUTES = ["linguist-generated", "linguist-vendored"];
 const NUL = Buffer.from([0]);
-const NEWLINE = 10;
-const MISSING = " missing\n";
 
-/**
- * git's matching time grows with a path's depth to the power of the number of `**` in a pattern (measured: seven of them and 60 folders
- * take 20 s), and the pull request chooses its paths. Real code is never that deep.
- */
+/** git's matching time grows with a path's depth to the power of the number of `**`, and the pull request chooses its paths. */
 export const MAX_ATTRIBUTES_DEPTH = 50;
 /** Ends matching that is still slow at that depth. A thousand paths and usual patterns take some hundredths of a second. */
 const TIME_LIMIT_MS = 10_000;
 
-/** The folders above a path and its name, up to the maximum depth. */
-const segmentsOf = (path: string) => path.split("/", MAX_ATTRIBUTES_DEPTH + 2);
-const isTooDeep = (path: string) => segmentsOf(path).length > MAX_ATTRIBUTES_DEPTH + 1;
+const isTooDeep = (path: string) =>
+  path.split("/", MAX_ATTRIBUTES_DEPTH + 2).length > MAX_ATTRIBUTES_DEPTH + 1;
 
 /**
- * What the `.gitattributes` files of the base's tip say about paths; the head's are ignored. If there are any, paths that are too deep to
- * match in reasonable time are left out. Rejects with `git_timeout` if patterns and paths are still too slow, as an attacker may build
- * them.
- *
- * `git check-attr` supports `--source` from 2.40 on, and we support git from 2.39 on, so it reads an index that contains only the
- * `.gitattributes` files. A symbolic link with that name is read as its target's path, which is not a rule.
+ * What the `.gitattributes` files of the base's tip say about paths, except those that are too deep. Rejects with `git_timeout`. Reads an
+ * index of the base, because `git check-attr` has no `--source` before 2.40.
  */
 export async function baseAttributes(
   place: ObjectPlace,
   paths: readonly string[],
   timeoutMs = TIME_LIMIT_MS,
 ): Promise<Map<string, LinguistAttributes>> {
-  const records = await attributeFiles(place, paths, timeoutMs);
-  if (records.length === 0) return new Map(paths.map((path) => [path, { generated: null, vendored: null }]));
+  const matched = paths.filter((path) => !isTooDeep(path));
   const folder = await makeTempFolder(tmpdir());
   try {
-    const indexFile = join(folder, "index");
-    const command = { git: place, gitDir: place.gitDir, indexFile, timeoutMs };
-    const input = Buffer.concat(records);
-    await runGit({
+    const command = { git: place, gitDir: place.gitDir, indexFile: join(folder, "index"), timeoutMs };
+    await runGit({ ...command, what: "index the base", args: ["read-tree", place.shas.base] });
+    const { stdout } = await runGit({
       ...command,
-      what: "index attributes",
-      args: ["update-index", "-z", "--index-info"],
-      input,
+      what: "check-attr",
+      args: ["check-attr", "--cached", "--stdin", "-z", "linguist-generated", "linguist-vendored"],
+      input: Buffer.concat(matched.flatMap((path) => [nameBytes(path), NUL])),
     });
-    return await checkAttributes(
-      command,
-      paths.filter((path) => !isTooDeep(path)),
+    // Three fields for each attribute of each path: the path, the attribute's name, its state.
+    const fields = splitNul(stdout, (field) => field.toString("latin1"));
+    const valueAt = (at: number) => attributeValue(fields[at] ?? "unspecified");
+    return new Map(
+      matched.map((path, at) => [path, { generated: valueAt(6 * at + 2), vendored: valueAt(6 * at + 5) }]),
     );
   } finally {
     await removeFolder(folder);
   }
-}
-
-/** The base's `.gitattributes` files in all folders above the paths, as records for `update-index --index-info`. */
-async function attributeFiles(
-  place: ObjectPlace,
-  paths: readonly string[],
-  timeoutMs: number,
-): Promise<Buffer[]> {
-  const names = [...foldersAbove(paths)].map((folder) => nameBytes(`${folder}${FILE}`));
-  const objects = names.map((name) => Buffer.concat([Buffer.from(`${place.shas.base}:`), name]));
-  const { stdout } = await runGit({
-    git: place,
-    gitDir: place.gitDir,
-    what: "cat-file",
-    args: ["cat-file", "--batch-check=%(objectname) %(objecttype)", "-z", "--buffer"],
-    input: Buffer.concat(objects.flatMap((object) => [object, NUL])),
-    timeoutMs,
-  });
-  const records: Buffer[] = [];
-  let at = 0;
-  for (const [index, object] of objects.entries()) {
-    // For a missing object, git repeats the name, including line feeds.
-    if (stdout.subarray(at, at + object.length).equals(object)) {
-      at += object.length + MISSING.length;
-      continue;
-    }
-    const end = stdout.indexOf(NEWLINE, at);
-    const [oid, type] = stdout.toString("latin1", at, end).split(" ");
-    at = end + 1;
-    const name = names[index] ?? NUL;
-    if (type === "blob") records.push(Buffer.from(`100644 ${oid}\t`), name, NUL);
-  }
-  return records;
-}
-
-/** Each with a trailing slash; the root is "". */
-function foldersAbove(paths: readonly string[]): Set<string> {
-  const folders = new Set([""]);
-  for (const path of paths) {
-    let folder = "";
-    for (const segment of segmentsOf(path).slice(0, -1)) {
-      folder += `${segment}/`;
-      folders.add(folder);
-    }
-  }
-  return folders;
-}
-
-interface IndexCommand extends GitPlace {
-  indexFile: string;
-  timeoutMs: number;
-}
-
-async function checkAttributes(
-  command: IndexCommand,
-  paths: readonly string[],
-): Promise<Map<string, LinguistAttributes>> {
-  const { stdout } = await runGit({
-    ...command,
-    what: "check-attr",
-    args: ["check-attr", "--cached", "--stdin", "-z", ...ATTRIBUTES],
-    input: Buffer.concat(paths.flatMap((path) => [nameBytes(path), NUL])),
-  });
-  // Three fields for each attribute of each path: the path, the attribute's name, its state.
-  const fields = splitNul(stdout, (field) => field.toString("latin1"));
-  return new Map(
-    paths.map((path, at) => {
-      const [generated = "", vendored = ""] = [fields[6 * at + 2], fields[6 * at + 5]];
-      return [path, { generated: attributeValue(generated), vendored: attributeValue(vendored) }];
-    }),
-  );
 }
 
 /** Files beyond this size are not read: 20 MB. */
@@ -160,10 +75,7 @@ export const MAX_BLOB_BYTES = 20 * 1024 * 1024;
 const MAX_SCRATCH_BYTES = 2 * 1024 ** 3;
 const CHECKOUT_MS = 600_000;
 
-/**
- * Opens revisions for reading without a checkout. Dispose of it: it keeps one git process for reading blobs and, after a search, the head's
- * files in a temporary folder.
- */
+/** Opens revisions without a checkout. Dispose of it: it keeps a git process and, after a search, the head's files in a temporary folder. */
 export function openObjects(place: ObjectPlace): Workspace & AsyncDisposable {
   return new ObjectWorkspace(place);
 }
@@ -175,11 +87,12 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly withheld: ReadonlyMap<string, string>;
   readonly #place: ObjectPlace;
   readonly #blobs: CatFile;
-  readonly #patches: Patches;
+  readonly #disposed = new AbortController();
   readonly #once = memo();
   /** The tree that was listed first. */
   #listed: Promise<ReadonlyMap<string, TreeEntry>> | undefined;
   readonly #scratch: string[] = [];
+  readonly #isBinary = new Map<string, boolean>();
 
   /** @param blobs reads the blobs of this repository; if omitted, the workspace has a reader of its own */
   constructor(place: ObjectPlace, blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES)) {
@@ -192,16 +105,19 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     this.withheld = new Map(place.withheld);
     this.#place = place;
     this.#blobs = blobs;
-    this.#patches = new Patches(place, (oid) => this.#blobs.read(oid));
   }
 
-  /** Other revisions of the same repository, read by the same process. This workspace must be disposed of as well. */
+  /** Other revisions of the same repository, read by the same process. */
   at(shas: Shas): ObjectWorkspace {
     return new ObjectWorkspace({ ...this.#place, root: this.root, shas }, this.#blobs);
   }
 
-  changes(): Promise<readonly Change[]> {
-    return twice(() => this.#patches.changes());
+  async changes(): Promise<readonly Change[]> {
+    return (await twice(() => this.#change())).changes;
+  }
+
+  #change(): Promise<ReadChange> {
+    return this.#once("change", () => readChange(this.#place, this.#disposed.signal));
   }
 
   tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>> {
@@ -256,7 +172,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   }
 
   async patch(change: Change, contextLines: number): Promise<string> {
-    return await twice(() => this.#patches.patch(change, wholeNumber(contextLines)));
+    const width = wholeNumber(contextLines);
+    return await twice(async () => patchOf(this.#place, await this.#change(), change, width));
   }
 
   async diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string> {
@@ -270,43 +187,32 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   }
 
   async commits(max: number): Promise<readonly Commit[]> {
-    const format = "--format=tformat:%H%x00%an%x00%aI%x00%B";
-    const range = `${this.shas.mergeBase}..${lastCommit(this.shas)}`;
-    const count = `--max-count=${wholeNumber(max)}`;
-    const args = [
-      "log",
-      "-z",
-      format,
-      count,
-      "--encoding=UTF-8",
-      "--no-show-signature",
-      "--no-color",
-      range,
-      "--",
-    ];
-    const listed = await twice(() => this.#run("list commits", args));
-    const fields = splitNul(listed, (field) => decodeText(field).text);
-    const commits: Commit[] = [];
-    for (let at = 0; at + 3 < fields.length; at += 4) {
-      const [sha = "", author = "", date = "", message = ""] = fields.slice(at, at + 4);
-      commits.push({ sha, author, date, message: message.replace(/\n+$/, "") });
-    }
-    return commits;
+    const request = {
+      range: `${this.shas.mergeBase}..${lastCommit(this.shas)}`,
+      max: wholeNumber(max),
+      maxPaths: 0,
+      maxBytes: MAX_LISTING_BYTES,
+    };
+    const found = await twice(() => readLog({ git: this.#place, gitDir: this.#place.gitDir }, request));
+    return found.map(({ paths: _, ...commit }) => commit);
   }
 
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     const tree = await this.tree("head");
-    const root = await twice(() => this.#once("search", () => this.writeFiles(tree.values())));
-    return await twice(() => searchTree({ root, tree }, query, signal));
+    const root = await twice(() => this.#once("search", () => this.searchedFolder(tree)));
+    // Every search asks for the same files.
+    const isBinary = (path: string) => {
+      const known = this.#isBinary.get(path) ?? startsBinary(root, path);
+      this.#isBinary.set(path, known);
+      return known;
+    };
+    return await twice(() => searchTree({ root, tree, isBinary }, query, signal));
   }
 
-  /**
-   * Writes the searchable ones of these files to a new temporary folder: only regular files, so it contains no link, and no names that a
-   * disk or a search would misinterpret. Rejects with `too_large` before a file is written.
-   */
-  protected async writeFiles(entries: Iterable<TreeEntry>): Promise<string> {
+  /** Writes the regular files to a temporary folder, without names that a disk or a search misreads. Rejects with `too_large` before it writes. */
+  protected async searchedFolder(tree: ReadonlyMap<string, TreeEntry>): Promise<string> {
     const { gitDir } = this.#place;
-    const regular = [...entries].filter(({ path, mode }) => mode.startsWith("100") && isWritable(path));
+    const regular = [...tree.values()].filter(({ path, mode }) => mode.startsWith("100") && isWritable(path));
     const sizes = await blobSizes(
       { git: this.#place, gitDir },
       regular.map(({ oid }) => oid),
@@ -335,21 +241,14 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#patches[Symbol.dispose]();
+    // Ends a process that is still printing patches.
+    this.#disposed.abort();
     await this.#blobs[Symbol.asyncDispose]();
     for (const folder of this.#scratch) await removeFolder(folder);
   }
-
-  async #run(what: string, args: readonly string[]): Promise<Buffer> {
-    const command = { git: this.#place, gitDir: this.#place.gitDir, what, args, maxBytes: MAX_LISTING_BYTES };
-    return (await runGit(command)).stdout;
-  }
 }
 
-/**
- * Repeats a read once if its program was killed or ended for an unknown reason. Otherwise the review would continue with incomplete data,
- * and look like any other.
- */
+/** Repeats a read once if its program was killed: otherwise the review would continue with incomplete data, and look like any other. */
 async function twice<Value>(read: () => Promise<Value>): Promise<Value> {
   try {
     return await read();
@@ -378,131 +277,16 @@ export function memo() {
 
 /** Opens a range for reading. Dispose of it: it keeps one git process for reading blobs, and maybe files in a temporary folder. */
 export function openWorkspace(place: RevisionPlace): Workspace & AsyncDisposable {
-  const { files } = place;
-  switch (files.kind) {
-    case "checkout":
-      return new CheckoutWorkspace(place);
-    case "work_tree":
-      return new WorkTreeWorkspace(place, files);
-    case "objects":
-      return new ObjectWorkspace(place);
-  }
+  return place.isCheckedOut ? new CheckoutWorkspace(place) : new ObjectWorkspace(place);
 }
 
 /** Reads files from the disk, which costs less than git. */
 class CheckoutWorkspace extends ObjectWorkspace {
-  /** Every search asks for the same files. */
-  readonly #isBinary = new Map<string, boolean>();
-
   override async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
     return decodeStart(fileStart(this.root, path, maxBytes), maxBytes);
   }
 
-  override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
-    const isBinary = (path: string) => {
-      const known = this.#isBinary.get(path) ?? startsBinary(this.root, path);
-      this.#isBinary.set(path, known);
-      return known;
-    };
-    const place = { root: this.root, tree: await this.tree("head"), isBinary };
-    return await twice(() => searchTree(place, query, signal));
+  protected override async searchedFolder(): Promise<string> {
+    return this.root;
   }
 }
-
-/**
- * Searches a user's work tree, and copies of those files of the head that it does not have. What is found there counts only if git confirms
- * afterwards that the files were the head's, because the user may go on working.
- */
-class WorkTreeWorkspace extends ObjectWorkspace {
-  readonly #place: RevisionPlace;
-  readonly #lent: LentWorkTree;
-  readonly #copies = memo();
-  /** By path, not by blob: a file that was edited meanwhile is never searched here again. */
-  readonly #isBinary = new Map<string, boolean>();
-  /** Grows with what the user edits. */
-  #differing: ReadonlySet<string>;
-
-  constructor(place: RevisionPlace, lent: LentWorkTree) {
-    super(place);
-    this.#place = place;
-    this.#lent = lent;
-    this.#differing = new Set(lent.differing);
-  }
-
-  override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
-    const tree = await this.tree("head");
-    const { covers } = searchTarget(tree, query);
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const differing = this.#differing;
-      const hasCopies = [...differing].some((path) => tree.has(path) && covers(path));
-      const copies = hasCopies ? await this.#searchCopies(tree, differing, query, signal) : null;
-      // ripgrep waits for a pipe, and follows a link, where a search begins.
-      if (copies && ![...tree.keys()].some((path) => covers(path) && !differing.has(path))) return copies;
-      const found = await this.#searchLent(tree, differing, query, signal);
-      // Places that are cut off claim nothing about other files, and the files at them are read again from the head.
-      const isPassing = query.onlyPlaces === true && found.limited;
-      const [hasBinary, now] = await Promise.all([
-        this.#findBinary(tree, pathsOf(found)),
-        isPassing ? [] : twice(() => differingFiles(this.#place, this.#lent, this.shas.head, signal)),
-      ]);
-      const more = now.filter((path) => !differing.has(path));
-      if (more.length === 0 && !hasBinary) return copies ? mergeHits(found, copies, query) : found;
-      this.#differing = new Set([...this.#differing, ...more]);
-      if (!hasBinary) continue;
-      // The maximum must count only files that are text, so all files with a match are checked.
-      const files = { mode: "files_with_matches", maxResults: Number.POSITIVE_INFINITY } as const;
-      const all = await this.#searchLent(tree, this.#differing, { ...query, ...files }, signal);
-      await this.#findBinary(tree, pathsOf(all));
-    }
-    return await super.search(query, signal);
-  }
-
-  /** Without the differing files, and those that are known to be binary. */
-  async #searchLent(
-    tree: ReadonlyMap<string, TreeEntry>,
-    differing: ReadonlySet<string>,
-    query: SearchQuery,
-    signal: AbortSignal,
-  ): Promise<SearchHits> {
-    const { root, ignoreFile } = this.#lent;
-    const isBinary = (path: string) => this.#isBinary.get(path) ?? false;
-    const { wants: allows = () => true } = query;
-    const wants = (path: string) => !differing.has(path) && allows(path);
-    return await twice(() => searchTree({ root, tree, ignoreFile, isBinary }, { ...query, wants }, signal));
-  }
-
-  /** Whether one of these files turned out to be binary. */
-  async #findBinary(tree: ReadonlyMap<string, TreeEntry>, paths: readonly string[]): Promise<boolean> {
-    const unknown = paths.filter((path) => !this.#isBinary.has(path));
-    const isBinary = async (path: string) => await this.#startsBinary(tree.get(path)?.oid ?? "");
-    const found = await pMap(unknown, isBinary, { concurrency: 16 });
-    for (const [at, path] of unknown.entries()) this.#isBinary.set(path, found[at] === true);
-    return found.includes(true);
-  }
-
-  /** A blob that is missing or too large counts as binary. */
-  async #startsBinary(oid: string): Promise<boolean> {
-    try {
-      return looksBinary(await this.readBytes(oid));
-    } catch (error) {
-      if (error instanceof AppError && ["revision_unknown", "too_large"].includes(error.code)) return true;
-      throw error;
-    }
-  }
-
-  /** The matches in the head's versions of the differing files. */
-  async #searchCopies(
-    tree: ReadonlyMap<string, TreeEntry>,
-    differing: ReadonlySet<string>,
-    query: SearchQuery,
-    signal: AbortSignal,
-  ): Promise<SearchHits> {
-    const entries = [...differing].flatMap((path) => tree.get(path) ?? []);
-    const root = await twice(() => this.#copies(String(differing.size), () => this.writeFiles(entries)));
-    const copied = new Map(entries.map((entry) => [entry.path, entry]));
-    return await twice(() => searchTree({ root, tree: copied }, query, signal));
-  }
-}
-
-/** After that, someone edits files faster than we search. The first attempt may only find binary files. */
-const MOST_ATTEMPTS = 4;

@@ -32,15 +32,11 @@ const MAX_OVERLAY_BYTES = 64 * 1024 * 1024;
 /** The new content of a file; null if it was deleted. */
 type Written = { mode: "100644" | "100755"; bytes: Buffer } | null;
 
-/** Files that git stores at the same time. */
 const CONCURRENCY = 4;
 
 /**
  * Edits on top of any workspace, kept in memory. If a request concerns them, git commits them to a scratch repository that borrows the
- * objects of `place`, and ripgrep searches copies of the edited files; both are in a temporary folder, and neither the repository nor the
- * checkout is written to. Dispose of it. The workspace below is disposed of separately.
- *
- * @param place the objects of the workspace below
+ * objects of `place`, and ripgrep searches copies of the edited files, both in a temporary folder. The workspace below is disposed of separately.
  */
 export function openOverlay(
   below: Workspace,
@@ -58,12 +54,9 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   readonly #written = new Map<string, Written>();
   /** The state of the files that a change belongs to: the files may be edited again before its patch is requested. */
   readonly #stateOf = new WeakMap<Change, Workspace>();
-  readonly #oids = new WeakMap<Buffer, string>();
   readonly #once = memo();
   /** The edits as a commit, and their files on the disk: created on request, and discarded with each edit. */
   #onceAState = memo();
-  #copies: string | undefined;
-  #latest: ObjectWorkspace | undefined;
   readonly #cleanUps: (() => Promise<void>)[] = [];
 
   constructor(below: Workspace, place: Omit<ObjectPlace, "shas">) {
@@ -133,7 +126,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
       tree: new Map(edited.map((entry) => [entry.path, entry])),
     };
     const found = await searchTree(place, query, signal);
-    return below ? mergeHits(below, found, query) : found;
+    return below ? mergeHits([below, found], query) : found;
   }
 
   async read(path: string): Promise<Buffer> {
@@ -148,19 +141,17 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     const below = await this.#below.tree("head");
     const before = below.get(path);
     const [copy, isSame] = [Buffer.from(bytes), before && (await this.#hasBytes(before, bytes))];
-    const standing = this.#modeAt(path, below);
+    const current = this.#modeAt(path, below);
     this.#requireWritable(path, copy, below);
-    const mode = options.mode ?? (standing === "100755" ? "100755" : "100644");
+    const mode = options.mode ?? (current === "100755" ? "100755" : "100644");
     // A file that is unchanged is not an edit.
-    if (isSame && before?.mode === mode) this.#forget(path);
-    else this.#put(path, { mode, bytes: copy });
+    this.#put(path, isSame && before?.mode === mode ? undefined : { mode, bytes: copy });
   }
 
   async remove(path: string): Promise<void> {
     const below = await this.#below.tree("head");
     if (!this.#modeAt(path, below)?.startsWith("100")) throw noFile(path);
-    if (below.has(path)) this.#put(path, null);
-    else this.#forget(path);
+    this.#put(path, below.has(path) ? null : undefined);
   }
 
   async edits(): Promise<readonly Edit[]> {
@@ -174,11 +165,9 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#latest?.[Symbol.asyncDispose]();
     for (const cleanUp of this.#cleanUps.toReversed()) await cleanUp();
   }
 
-  /** The current mode of the entry at a path. */
   #modeAt(path: string, below: ReadonlyMap<string, TreeEntry>): string | undefined {
     const written = this.#written.get(path);
     return written === undefined ? below.get(path)?.mode : written?.mode;
@@ -194,17 +183,10 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     }
   }
 
-  #put(path: string, written: Written): void {
-    this.#written.set(path, written);
-    this.#editedAgain();
-  }
-
-  #forget(path: string): void {
-    this.#written.delete(path);
-    this.#editedAgain();
-  }
-
-  #editedAgain(): void {
+  /** @param written undefined if the file is as it was */
+  #put(path: string, written: Written | undefined): void {
+    if (written === undefined) this.#written.delete(path);
+    else this.#written.set(path, written);
     this.#onceAState = memo();
   }
 
@@ -229,9 +211,9 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   /** A file and a folder cannot have the same name. */
   #requireRoom(path: string, below: ReadonlyMap<string, TreeEntry>): void {
     const isThere = (at: string) => this.#modeAt(at, below) !== undefined;
-    const standing = this.#modeAt(path, below);
-    if (standing?.startsWith("100")) return;
-    if (standing !== undefined) throw inTheWay(path, path);
+    const current = this.#modeAt(path, below);
+    if (current?.startsWith("100")) return;
+    if (current !== undefined) throw inTheWay(path, path);
     for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
       const folder = path.slice(0, slash);
       if (isThere(folder)) throw inTheWay(path, folder);
@@ -249,13 +231,14 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   async #commit(): Promise<Workspace> {
     const written = [...this.#written];
     const { gitDir, reader } = await this.#once("repository", () => this.#createRepository());
+    const git = this.#place;
     const stored = async ([path, after]: [string, Written]) => ({
       path,
-      after: after && { mode: after.mode, oid: await this.#store(gitDir, after.bytes) },
+      after: after && { mode: after.mode, oid: await storeFile({ git, gitDir, bytes: after.bytes }) },
     });
     const files = await pMap(written, stored, { concurrency: CONCURRENCY });
     const head = await commitFiles({
-      git: this.#place,
+      git,
       gitDir,
       parent: this.shas.head,
       files,
@@ -263,15 +246,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
       at: 0,
       author: { name: "Hunkwise", email: "hunkwise@localhost" },
     });
-    this.#latest = reader.at({ ...this.shas, head });
-    return this.#latest;
-  }
-
-  /** Stores each content once: most edits stay the same while others are made. */
-  async #store(gitDir: string, bytes: Buffer): Promise<string> {
-    const oid = this.#oids.get(bytes) ?? (await storeFile({ git: this.#place, gitDir, bytes }));
-    this.#oids.set(bytes, oid);
-    return oid;
+    return reader.at({ ...this.shas, head });
   }
 
   async #createRepository(): Promise<ScratchRepository> {
@@ -290,10 +265,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
 
   /** Copies of the edited files in a folder that only this process writes to, so no link can be on the way to one of them. */
   async #writeFiles(): Promise<string> {
-    // Copies of an earlier state are no longer searched.
-    if (this.#copies !== undefined) await removeFolder(this.#copies);
     const root = await this.#newFolder();
-    this.#copies = root;
     const below = (key: string) => Buffer.concat([Buffer.from(`${root}/`), nameBytes(key)]);
     for (const [path, written] of [...this.#written]) {
       if (written === null) continue;
@@ -303,7 +275,6 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     return root;
   }
 
-  /** An empty folder that is removed with this workspace. */
   async #newFolder(): Promise<string> {
     const scratch = await this.#once("folder", async () => {
       const made = await makeTempFolder(tmpdir());

@@ -6,10 +6,7 @@ import { livenessOf, ownIdentity } from "../../core/process-identity.ts";
 
 const scope = createHash("sha256").update(ownIdentity.scope).digest("base64url").slice(0, 12);
 
-/**
- * Identifies this process in about thirty characters without a space. It is stored so that a later process can find out whether the one
- * that started some work is still alive.
- */
+/** Identifies this process in about thirty characters without a space, so that a later process can find out whether this one is alive. */
 export const ownTag = [ownIdentity.pid, ownIdentity.started, scope].join(".");
 
 /** Whether the process with this tag runs; "unknown" if its pid is from another scope, or if this is not a tag. */
@@ -27,11 +24,7 @@ export const ownerVariable: Readonly<Record<string, string>> = { [NAME]: ownTag 
 const PATIENCE_MS = 5_000;
 const POLL_MS = 20;
 
-/**
- * Ends the programs of killed processes and the children of these programs: their output is no longer read, but they may still write to a
- * mirror or a checkout. Resolves when they have ended. Works only if the system shows the environment of processes in /proc; elsewhere they
- * end by themselves when they write output.
- */
+/** Ends the programs of killed processes, which may still write to a mirror or a checkout. Only where /proc shows the environment of processes. */
 export async function endOrphans(): Promise<void> {
   for (let waited = 0; waited < PATIENCE_MS; waited += POLL_MS) {
     const orphans = await listOrphans();
@@ -75,10 +68,7 @@ export interface PidLock {
 }
 
 interface LockOptions {
-  /**
-   * Also takes the lock from a live process that shows no activity because it was stopped: for work that two processes may safely do at the
-   * same time, and that must not be blocked.
-   */
+  /** Also takes the lock from a stopped process: for work that two processes may safely do at the same time. */
   evenFrozen?: boolean;
 }
 
@@ -88,9 +78,8 @@ const SILENCE_MS = 20_000;
 const LOCK_POLL_MS = 25;
 
 /**
- * Takes a lock unless a live process holds it; in this case undefined. Works between processes and within one. A lock is a symbolic link
- * without a target that names its holder. It is created atomically, and so short that it needs no disk space, so a full disk can be cleaned
- * up.
+ * Takes a lock unless a live process holds it. A lock is a symbolic link without a target that names its holder: created atomically, and
+ * without disk space, so a full disk can be cleaned up.
  */
 export async function tryLock(path: string, options: LockOptions = {}): Promise<PidLock | undefined> {
   const taken = await take(path, options);
@@ -145,8 +134,8 @@ async function linked(holder: string, path: string): Promise<boolean> {
 }
 
 /**
- * Replaces a dead holder. The right to do so is itself a lock, named after the ended holding, and becomes the lock: so two processes that
- * find the holder dead cannot both get it. The holder of the right checks again, because another process may have finished this already.
+ * Replaces a dead holder. The right to do so is itself a lock, named after the ended holding, and becomes the lock: so two processes cannot
+ * both get it.
  */
 async function takeOver(path: string, dead: string, options: LockOptions): Promise<Taken | undefined> {
   const heir = `${path}.heir-of-${dead.split(".").at(-1)}`;

@@ -50,10 +50,7 @@ function ownFiles(url: string): [string, string][] {
   ];
 }
 
-/**
- * The file does not say that this is a partial clone; only a fetch knows, through its environment. For every other process a missing object
- * is just missing, so none can fetch it.
- */
+/** Does not say that this is a partial clone: only a fetch knows, so no other process can fetch missing objects. */
 function configFile(url: string): string {
   const core = "[core]\n\trepositoryFormatVersion = 0\n\tbare = true";
   return `${core}\n[remote "origin"]\n\turl = ${JSON.stringify(url)}\n`;
@@ -65,10 +62,7 @@ async function replaceFile(path: string, content: string): Promise<void> {
   await rename(draft, path);
 }
 
-/**
- * Removes files that a killed or failed git leaves behind and that block or fill the mirror: lock files, drafts, and unfinished packs. Only
- * for the holder of the mirror's lock.
- */
+/** Removes lock files, drafts and unfinished packs of a killed or failed git. Only for the holder of the mirror's lock. */
 export async function removeLeftovers(gitDir: string): Promise<void> {
   const names = (
     await Promise.all(["", "info", "refs", "objects"].map((name) => namesBelow(gitDir, name)))
@@ -95,9 +89,7 @@ function isUnfinishedPack(name: string, present: ReadonlySet<string>): boolean {
   return pack !== undefined && !present.has(`${pack}.idx`);
 }
 
-/** The folders of one repository in the data folder. */
 export interface RepositoryPlaces {
-  /** The bare repository. */
   gitDir: string;
   /** Contains a folder for each checkout: `0`, `1` ... */
   checkouts: string;
@@ -116,7 +108,6 @@ export function placesAt(dataFolder: string, path: string): RepositoryPlaces {
 
 /** Contains the index of the repository's graph, and is removed with its mirror. */
 export const graphFolder = (gitDir: string) => join(gitDir, "hunkwise-graph");
-/** The index in it. */
 export const graphIndex = (gitDir: string) => join(graphFolder(gitDir), "index.db");
 
 /** Held while writing to a mirror. */
@@ -153,10 +144,7 @@ async function threeDeep(root: string): Promise<string[]> {
   return paths;
 }
 
-/**
- * Runs `work` while no other code, in this process or another, takes or removes a place for a checkout: a free place then stays free. For
- * milliseconds of work; large folders are set aside and deleted afterwards.
- */
+/** Runs `work`, of milliseconds, while no other code, in this process or another, takes or removes a place for a checkout. */
 export async function arranging<Result>(
   dataFolder: string,
   work: () => Promise<Result>,
@@ -171,10 +159,7 @@ export async function arranging<Result>(
   }
 }
 
-/**
- * Deletes the mirror and the checkouts of one repository. Returns false and changes nothing while a live process uses one of them: try
- * again later.
- */
+/** Deletes the mirror and the checkouts of one repository. False, and nothing is changed, while a live process uses one of them. */
 export async function removeRepository(dataFolder: string, repository: HostedRepository): Promise<boolean> {
   const folder = resolve(dataFolder);
   const removed = await setRepositoryAside(folder, placesOf(folder, repository));
@@ -182,7 +167,6 @@ export async function removeRepository(dataFolder: string, repository: HostedRep
   return removed;
 }
 
-/** Whether a repository has a mirror. */
 export async function isMirrored(dataFolder: string, repository: HostedRepository): Promise<boolean> {
   return (await mirrorIdOf(placesOf(dataFolder, repository).gitDir)) !== undefined;
 }
@@ -246,7 +230,6 @@ export async function emptyTrash(dataFolder: string, signal?: AbortSignal): Prom
   }
 }
 
-/** A place for one checkout, held by one job. */
 export class Slot {
   readonly root: string;
   readonly indexFile: string;
@@ -315,10 +298,7 @@ export class Slot {
   }
 }
 
-/**
- * The content of a slot's folder. `mirror` is the id of the mirror whose objects were written, and empty while the content is uncertain;
- * files and bytes are then the planned ones.
- */
+/** The content of a slot's folder. `mirror` is the id of the mirror, empty while the content is uncertain and the numbers are planned ones. */
 const SlotState = z.object({ mirror: z.string(), sha: z.string(), files: z.number(), bytes: z.number() });
 type SlotState = z.infer<typeof SlotState>;
 

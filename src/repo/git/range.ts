@@ -22,13 +22,12 @@ import {
   namesOf,
   noBase,
   type Revision,
-  resolveEnds,
   SHALLOW_REMEDY,
   unknownRevision,
 } from "./repository.ts";
 import { type Git, type GitPlace, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, openTempGit, type TempGit } from "./scratch.ts";
-import { type CopiedIndex, copyIndex, isDirty, lendWorkTree, type UserHome } from "./work-tree.ts";
+import { copyIndex, isDirty, type UserHome } from "./work-tree.ts";
 import type { RevisionPlace, Shas } from "./workspace.ts";
 
 interface MergeBaseOptions extends GitPlace {
@@ -39,9 +38,8 @@ interface MergeBaseOptions extends GitPlace {
 }
 
 /**
- * The commit that a pull request is compared with, and the number of alternatives. Branches that were merged into each other crosswise have
- * several merge bases. git picks one, and an author can make it pick one since which nothing changed. Rejects with `revision_unknown` if
- * the histories share no commit, and with `too_large` if git could not compare the three commits in bounded memory.
+ * The commit that a pull request is compared with, and the number of alternatives: git picks one of several merge bases, and an author can make
+ * it pick one since which nothing changed. Rejects with `revision_unknown` without a common commit, with `too_large` if git could not compare.
  */
 export async function findMergeBase(
   options: MergeBaseOptions,
@@ -68,15 +66,12 @@ export async function findMergeBase(
 }
 
 /**
- * What of a repository is read.
- *
+ * What of a repository is read:
  * - `commits`: the commits from the merge base to the head
  * - `commit`: the head alone, against its parent
  * - `work_tree`: the commits and the uncommitted changes, if there are any; without a base to choose from, only the latter
  * - `uncommitted`: from HEAD to the work tree
  * - `staged`: from HEAD to the index
- *
- * The last three concern what is checked out: `head` is HEAD.
  */
 export type Scope = "commits" | "commit" | "work_tree" | "uncommitted" | "staged";
 
@@ -94,14 +89,12 @@ export interface LocalRangeOptions {
   indexFile?: string | undefined;
   /** Files that count as ignored: reports of this program. */
   reports?: readonly string[] | undefined;
-  /** Absolute path of git. */
   gitPath: string;
   /** The parent of the temporary folder; default: the system's. */
   tempDir?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Uncommitted changes that are part of a range. */
 export interface Uncommitted extends Pick<Capture, "isClean" | "left"> {
   /** Whether commits since the base are part of the range as well. */
   hasCommits: boolean;
@@ -129,16 +122,12 @@ export interface LocalRange extends AsyncDisposable {
   readonly behind: number;
   /** Whether the commit before the head is present; only checked if both ends are one commit. */
   readonly parent: ParentState;
-  /** Removes the temporary folder. */
   dispose(): Promise<void>;
 }
 
 /**
  * Opens commits of a repository on this machine for reading. Writes nothing to that repository and runs nothing from its configuration: a
- * scratch repository borrows its objects. Nothing is checked out: files are read from the objects, and searched in the work tree as far as
- * it has the head's files.
- *
- * Rejects with `repository_unavailable` (no repository, or missing objects), `revision_unknown` (no such commit, no common ancestor).
+ * scratch repository borrows its objects. Rejects with `repository_unavailable`, also for missing objects, and `revision_unknown`.
  */
 export async function openLocalRange(options: LocalRangeOptions): Promise<LocalRange> {
   const temp = await openTempGit(options.gitPath, options.tempDir && resolve(options.tempDir));
@@ -165,12 +154,13 @@ async function open(options: LocalRangeOptions, { git, folder }: TempGit) {
 async function openScope(place: Opening, options: LocalRangeOptions & { scope: Scope }) {
   const { scope, head } = options;
   if (scope === "commit") return await openCommit(place, head);
-  if (scope === "commits") return await openCommits(place, options, null);
-  if (place.source.workTree === null && scope === "work_tree") return await openCommits(place, options, null);
-  const { index, capture } = await captureStill(place, { ...options, scope });
-  return capture === null
-    ? await openCommits(place, options, index)
-    : await openCapture(place, { ...options, scope }, { index, capture });
+  const isBare = place.source.workTree === null;
+  if (scope === "commits" || (isBare && scope === "work_tree"))
+    return await openCommits(place, options, hasChanges);
+  const captured = await captureStill(place, { ...options, scope });
+  return captured === null
+    ? await openCommits(place, options, async () => false)
+    : await openCapture(place, { ...options, scope }, captured);
 }
 
 /** A repository to read, and the folder for all that is written. */
@@ -181,37 +171,38 @@ interface Opening extends GitPlace {
   folder: string;
 }
 
-/** @param known a copy of the index, if it is known that nothing is uncommitted */
-async function openCommits(place: Opening, options: LocalRangeOptions, known: CopiedIndex | null) {
+async function openCommits(place: Opening, options: LocalRangeOptions, isDirty: typeof hasChanges) {
   const { git, source, gitDir, signal } = place;
-  const { base, head, checkedOut } = await resolveEnds(git, source, options);
-  await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
-  const ends = { head: head.sha, base: base.sha };
+  const [head, checkedOut = null] = await findCommits(git, source, [options.head, "HEAD"]);
+  if (!head) throw await unknownRevision(git, source, options.head);
+  const base = await chosenBase(git, source, options.base);
+  if (base instanceof AppError) throw base;
+  const [headName = options.head] = await namesOf(git, source, [options.head]);
+  await createScratchRepository(gitDir, source, { headSha: head, attributes: true });
+  const ends = { head, base: base.sha };
   const ancestor = await findMergeBase({ git, gitDir, signal, ...ends, shallow: source.shallow });
-  const [{ dirty, files }, parent] = await Promise.all([
-    headFiles(place, { checkedOut, headSha: head.sha, known }),
-    base.sha === head.sha ? parentOf(git, source, head.sha) : ("present" as const),
+  const [dirty, parent] = await Promise.all([
+    isDirty(place, checkedOut),
+    base.sha === head ? parentOf(git, source, head) : ("present" as const),
   ]);
-  const names = { base: base.name, head: head.name };
-  return await opened(place, { shas: { ...ends, ...ancestor }, files, dirty, parent, names });
+  const names = { base: base.name, head: headName };
+  return await opened(place, { shas: { ...ends, ...ancestor }, dirty, parent, names });
 }
 
 /** A commit against its first parent, or against nothing if it is the first. */
 async function openCommit(place: Opening, asked: string) {
   const { git, source, gitDir } = place;
-  const [head, checkedOut = null] = await findCommits(git, source, [asked, "HEAD"]);
+  const [head] = await findCommits(git, source, [asked]);
   if (!head) throw await unknownRevision(git, source, asked);
   await createScratchRepository(gitDir, source, { headSha: head, attributes: true });
   const [before] = await findCommits(git, source, [`${head}~1`]);
   if (!before && source.shallow)
     throw new AppError("revision_unknown", `The parent of '${asked}' is missing`, { remedy: SHALLOW_REMEDY });
-  const base = before ?? (await emptyCommit({ git, indexDir: gitDir }, place.signal));
+  const base = before ?? (await emptyCommit({ git, indexDir: gitDir }, source.objectFormat, place.signal));
   await requireComparable({ git, gitDir, signal: place.signal }, [[base, head]]);
-  const { files } = await headFiles(place, { checkedOut, headSha: head, known: null });
   const names = { base: before ? `${asked}~1` : "nothing", head: asked };
   return await opened(place, {
     shas: { head, base, mergeBase: base, ...(before ? {} : { baseTree: emptyTree[source.objectFormat] }) },
-    files,
     // Who names a commit means that commit.
     dirty: false,
     parent: "present",
@@ -224,13 +215,11 @@ type UncommittedScope = Exclude<Scope, "commits" | "commit">;
 /** How often the state of a work tree is captured anew because something wrote to the repository meanwhile. */
 const MOST_CAPTURES = 3;
 
-/**
- * Captures what is uncommitted while HEAD and the index stay as they are. Without a capture there is nothing uncommitted.
- */
+/** Captures what is uncommitted while HEAD and the index stay as they are. Null if there is nothing uncommitted. */
 async function captureStill(
   { git, source, folder, signal }: Opening,
   { scope, user = null, reports }: LocalRangeOptions & { scope: UncommittedScope },
-): Promise<{ index: CopiedIndex; capture: Capture | null }> {
+): Promise<Captured | null> {
   const options = {
     onlyStaged: scope === "staged",
     evenIfClean: scope !== "work_tree",
@@ -244,13 +233,15 @@ async function captureStill(
   for (let attempt = 1; attempt <= MOST_CAPTURES; attempt++) {
     const before = await stateNow();
     const indexDir = join(folder, `index-${attempt}.git`);
-    const captured = await (async () => {
-      const open = await openForCapture(git, source, { indexDir, headSha: before.head, user, reports });
-      return { index: open.index, capture: await captureChanges(open, options) };
-    })().catch((error: unknown) => ({ error }));
+    const captured = await openForCapture(git, source, { indexDir, headSha: before.head, user, reports })
+      .then((open) => captureChanges(open, options))
+      .then(
+        (capture) => capture && { indexDir, capture },
+        (error: unknown) => ({ error }),
+      );
     const after = await stateNow();
     const isStill = before.head === after.head && before.index === after.index;
-    if ("error" in captured) {
+    if (captured !== null && "error" in captured) {
       // What changed meanwhile may be the reason.
       if (isStill || signal?.aborted) throw captured.error;
     } else if (isStill) return captured;
@@ -265,36 +256,41 @@ async function captureStill(
   );
 }
 
+/** A capture, and the repository with its objects. */
+interface Captured {
+  indexDir: string;
+  capture: Capture;
+}
+
 async function openCapture(
   place: Opening,
   options: LocalRangeOptions & { scope: UncommittedScope },
-  { index, capture }: { index: CopiedIndex; capture: Capture },
+  { indexDir, capture }: Captured,
 ) {
   const { git, source, gitDir, signal } = place;
   // A first commit shares nothing with a branch that happens to be there.
   const hasBase = options.scope === "work_tree" && !(capture.isFirst && typeof options.base !== "string");
-  const base = hasBase ? await chosenBase(git, source, options.base) : null;
+  const found = hasBase ? await chosenBase(git, source, options.base) : null;
+  if (found instanceof AppError && typeof options.base !== "string" && options.base.isCertain) throw found;
+  // Without a base, there is only HEAD to compare with.
+  const base = found instanceof AppError ? null : found;
   const head = capture.commit;
   await createScratchRepository(
     gitDir,
-    { ...source, commonDir: index.indexDir },
+    { ...source, commonDir: indexDir },
     { headSha: head, attributes: true },
   );
   const onlyStaged = options.scope === "staged";
-  // What was not captured differs from the tree.
-  const isHead = async () => !onlyStaged && capture.left.length === 0;
-  const [ancestor, lent, [branch = "HEAD"]] = await Promise.all([
+  const [ancestor, [branch = "HEAD"]] = await Promise.all([
     base === null
       ? { mergeBase: capture.parent }
       : findMergeBase({ git, gitDir, signal, base: base.sha, head, shallow: source.shallow }),
-    lendWorkTree(index, head, isHead, signal),
     namesOf(git, source, ["HEAD"]),
   ]);
   const named = base === null && capture.isFirst ? { baseTree: emptyTree[source.objectFormat] } : {};
   const shas = { head, base: base?.sha ?? capture.parent, ...ancestor, headTree: capture.tree, ...named };
   return await opened(place, {
     shas,
-    files: lent === null ? { kind: "objects" } : { kind: "work_tree", ...lent },
     dirty: false,
     parent: "present",
     names: { base: base?.name ?? "HEAD", head: onlyStaged ? "index" : "working tree" },
@@ -310,23 +306,20 @@ async function openCapture(
   });
 }
 
-/** Null if no base was named, and none of the usual ones exists: then there is only HEAD to compare with. */
+/** The named base, or the first of the usual ones; the error if none of those exists. */
 async function chosenBase(
   git: Git,
   source: LocalRepository,
   base: string | BaseChoice,
-): Promise<Revision | null> {
-  const names = typeof base === "string" ? [base] : base.names;
-  const found = await firstCommit(git, source, names);
+): Promise<Revision | AppError> {
+  const found = await firstCommit(git, source, typeof base === "string" ? [base] : base.names);
   if (found) return { ...found, name: (await namesOf(git, source, [found.name]))[0] ?? found.name };
   if (typeof base === "string") throw await unknownRevision(git, source, base);
-  if (base.isCertain) throw noBase(base, source);
-  return null;
+  return noBase(base, source);
 }
 
 interface Opened {
   shas: Shas;
-  files: RevisionPlace["files"];
   dirty: boolean;
   parent: ParentState;
   names: { base: string; head: string };
@@ -336,13 +329,13 @@ interface Opened {
 
 async function opened(
   opening: Opening,
-  { shas, files, withheld: captured = [], uncommitted = undefined, ...rest }: Opened,
+  { shas, withheld: captured = [], uncommitted = undefined, ...rest }: Opened,
 ) {
   const { git, gitDir, source, signal } = opening;
   await requireWhole(opening, shas);
   const root = source.workTree ?? source.gitDir;
   const withheld = [...(await namedLikeSecrets(opening, shas)), ...captured];
-  const place: RevisionPlace = { ...git, gitDir, root, files, shas, withheld };
+  const place: RevisionPlace = { ...git, gitDir, root, isCheckedOut: false, shas, withheld };
   const behind = await commitsBehind(place, signal);
   return { ...rest, place, behind, workTree: source.workTree, uncommitted: uncommitted ?? null };
 }
@@ -359,34 +352,11 @@ async function namedLikeSecrets(
   return paths.map((path): [string, string] => [path, NAMED_LIKE_SECRET]);
 }
 
-/**
- * Where the files of the head can be searched, and whether there are changes without a commit.
- *
- * @param options `known` is a copy of the index without a change
- */
-async function headFiles(
-  { git, source, folder, signal }: Opening,
-  options: { checkedOut: string | null; headSha: string; known: CopiedIndex | null },
-): Promise<{ dirty: boolean; files: RevisionPlace["files"] }> {
-  const { checkedOut, headSha, known } = options;
-  const copy = async () =>
-    checkedOut === null
-      ? null
-      : await copyIndex(git, source, { indexDir: join(folder, "index.git"), headSha: checkedOut });
-  const index = known ?? (await copy());
-  if (checkedOut === null || index === null) return { dirty: false, files: { kind: "objects" } };
-  const compared = { git, gitDir: index.indexDir, signal };
-  const mayCompare = await requireComparable(compared, [[checkedOut, headSha]]).then(
-    () => true,
-    () => false,
-  );
-  const dirty = known === null ? isDirty(index) : Promise.resolve(false);
-  const isHead = async () => checkedOut === headSha && !(await dirty);
-  const lent = mayCompare ? await lendWorkTree(index, headSha, isHead, signal) : null;
-  return {
-    dirty: await dirty,
-    files: lent === null ? { kind: "objects" } : { kind: "work_tree", ...lent },
-  };
+/** Whether tracked files of the work tree differ from HEAD; false without a work tree. */
+async function hasChanges({ git, source, folder }: Opening, checkedOut: string | null): Promise<boolean> {
+  if (checkedOut === null) return false;
+  const index = await copyIndex(git, source, { indexDir: join(folder, "index.git"), headSha: checkedOut });
+  return index !== null && (await isDirty(index));
 }
 
 async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<ParentState> {

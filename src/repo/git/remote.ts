@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setInterval } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
 import { mirrorBytes } from "./disk.ts";
 import { gitError } from "./git-error.ts";
@@ -14,12 +14,8 @@ import {
 } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
 
-/** The credentials and limits of one fetch. */
 export interface FetchAccess {
-  /**
-   * Value of the Authorization header; null for a public repository. Passed to git only through its environment. A function is called
-   * before each fetch, because the fetches of a repository may outlive a token.
-   */
+  /** Value of the Authorization header; null for a public repository. A function is called before each fetch: fetches may outlive a token. */
   authorization: string | null | (() => Promise<string>);
   signal?: AbortSignal | undefined;
   /** Default 10 minutes for each fetch. */
@@ -80,33 +76,20 @@ export async function fetchObjects(request: FetchRequest): Promise<void> {
 
 const LOOK_MS = 100;
 
-interface Growth extends AsyncDisposable {
-  /** Fires when the fetch must end. */
-  signal: AbortSignal | undefined;
-  /** Why the mirror may not grow further. */
-  fault(): unknown;
-}
-
-function watchGrowth({ gitDir, requireFits, signal }: FetchRequest): Growth {
+/** Its `signal` ends the fetch if the mirror may not grow further; `fault` is the reason. */
+function watchGrowth({ gitDir, requireFits, signal }: FetchRequest) {
   if (!requireFits) return { signal, fault: () => undefined, async [Symbol.asyncDispose]() {} };
   const [over, done] = [new AbortController(), new AbortController()];
-  let fault: unknown;
   const watch = async () => {
-    while (!done.signal.aborted) {
-      try {
-        requireFits(await mirrorBytes(gitDir));
-      } catch (error) {
-        fault = error;
-        over.abort();
-        return;
-      }
-      await delay(LOOK_MS, undefined, { signal: done.signal }).catch(() => {});
-    }
+    for await (const _ of setInterval(LOOK_MS, undefined, { signal: done.signal }))
+      requireFits(await mirrorBytes(gitDir));
   };
-  const watching = watch();
+  const watching = watch().catch((error: unknown) => {
+    if (!done.signal.aborted) over.abort(error);
+  });
   return {
     signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal,
-    fault: () => fault,
+    fault: () => over.signal.reason,
     async [Symbol.asyncDispose]() {
       done.abort();
       await watching;
@@ -149,9 +132,8 @@ export type PushEnd = { kind: "pushed" } | { kind: "moved" } | { kind: "refused"
 const DEFAULT_PUSH_MS = 120_000;
 
 /**
- * Moves a branch from one commit to another, or does nothing: the server compares the branch's position when it receives the push
- * (https://git-scm.com/docs/git-push#Documentation/git-push.txt---force-with-leaseltrefnamegtltexpectgt). A branch that is already there
- * counts as pushed, so a push may be repeated after a failure. Rejects if the server cannot be reached.
+ * Moves a branch from one commit to another, or does nothing: the server compares the branch's position. A branch that is already there counts
+ * as pushed, so a push may be repeated. Rejects if the server cannot be reached. https://git-scm.com/docs/git-push (`--force-with-lease`)
  */
 export async function pushCommit(request: PushRequest): Promise<PushEnd> {
   const { url, authorization, from, to } = request;
@@ -182,9 +164,7 @@ export async function pushCommit(request: PushRequest): Promise<PushEnd> {
   return refusal;
 }
 
-/**
- * The lease only checks the branch's position, so its commits must be checked separately. Rejects with `usage` if `to` is not a descendant.
- */
+/** The lease only checks the branch's position. Rejects with `usage` if `to` is not a descendant. */
 async function requireDescendant({ git, gitDir, from, to, signal }: PushRequest): Promise<void> {
   const args = ["merge-base", "--is-ancestor", from, to];
   const { exitCode } = await runGit({
@@ -211,9 +191,9 @@ function refusalIn(report: string, ref: string): PushEnd | undefined {
     .split("\n")
     .find((one) => one.startsWith("!") && one.split("\t")[1]?.endsWith(`:${ref}`));
   if (line === undefined) return undefined;
-  const said = line.split("\t")[2] ?? "";
-  if (elsewhere.test(said)) return { kind: "moved" };
-  return { kind: "refused", reason: /\((.+)\)\s*$/.exec(said)?.[1] ?? "the server gave no reason" };
+  const summary = line.split("\t")[2] ?? "";
+  if (elsewhere.test(summary)) return { kind: "moved" };
+  return { kind: "refused", reason: /\((.+)\)\s*$/.exec(summary)?.[1] ?? "the server gave no reason" };
 }
 
 /** The full name of the branch; git cannot misread it as an option or a refspec. */
@@ -255,11 +235,7 @@ const httpConfig = [
   ["http.lowSpeedTime", "60"],
 ] as const;
 
-/**
- * The configuration that makes git send a header to the server of a URL, and to no other.
- *
- * @param authorization value of the Authorization header; null sends none
- */
+/** The configuration that makes git send a header, if there is one, to the server of a URL and to no other. */
 function authorizationConfig(url: string, authorization: string | null): (readonly [string, string])[] {
   if (authorization === null) return [];
   if (/[\r\n]/.test(authorization)) throw new AppError("usage", "An Authorization header must be one line");

@@ -59,7 +59,6 @@ async function looksBare(folder: string): Promise<boolean> {
   return Boolean(parts[0]?.isFile() && parts[1]?.isDirectory() && parts[2]?.isDirectory());
 }
 
-/** The error for a folder without a repository. */
 export function noRepository(message: string): AppError {
   return new AppError("repository_unavailable", message, {
     remedy: "Name a folder inside a git repository with --repo",
@@ -75,16 +74,12 @@ interface CreateGitOptions {
   timeoutMs?: number | undefined;
 }
 
-/**
- * Keys that prevent git from starting a program. simple-git refuses each of them with any value, and its commands here do not need them:
- * they look up names, run no hooks, filters or monitors, and fetch nothing (`GIT_NO_LAZY_FETCH`).
- */
+/** Keys that prevent git from starting a program. simple-git refuses each of them with any value; the lookups here start none. */
 const guarded = /^(?:core\.(?:hooksPath|fsmonitor|askPass)|credential\.|filter\.|protocol\.)/;
 
 /**
- * The only constructor of simple-git, for lookups of names: repositories, revisions, refs, settings. Content is read with `runGit`, which
- * preserves bytes; fetches have a function of their own, which also ends git's children. simple-git's guards stay active except the one
- * against program paths with unusual characters: ours is an absolute path that `requireGit` has tried.
+ * The only constructor of simple-git, for lookups of names. Its guards stay active except the one against program paths with unusual
+ * characters: ours is an absolute path that `requireGit` has tried.
  */
 export function createGit({ git, baseDir, gitDir, timeoutMs = 60_000 }: CreateGitOptions): SimpleGit {
   // HOME is empty, so there is no global configuration; simple-git also refuses the variable that sets this.
@@ -111,10 +106,7 @@ interface WorkingFiles {
   paths: string[];
 }
 
-/**
- * The files of the repository of a folder: tracked, or neither tracked nor ignored. Runs nothing from the repository's configuration.
- * Rejects with `repository_unavailable` if there is no repository, or no work tree.
- */
+/** The files of a folder's repository that are tracked or not ignored. Rejects with `repository_unavailable`, also without a work tree. */
 export async function listWorkingFiles(
   folder: string,
   { gitPath, signal }: { gitPath: string; signal: AbortSignal },
@@ -165,54 +157,13 @@ export const SHALLOW_REMEDY =
 
 const FETCH_REMEDY = "Fetch it, or name the target branch with --base";
 
-/** The two ends of a range. */
-interface RangeEnds {
-  base: Revision;
-  head: Revision;
-  /** The commit of HEAD; null if there is none. */
-  checkedOut: string | null;
-}
-
-/**
- * Resolves both ends of a range; each may be anything that git resolves to a commit. Rejects with `revision_unknown` and the reason:
- * branches with a similar name, a range, shallow history, no commits at all. An unknown head is reported first.
- */
-export async function resolveEnds(
-  git: Git,
-  repository: LocalRepository,
-  ends: { base: string | BaseChoice; head: string },
-): Promise<RangeEnds> {
-  const bases = typeof ends.base === "string" ? [ends.base] : ends.base.names;
-  const [head, checkedOut = null, ...found] = await findCommits(git, repository, [
-    ends.head,
-    "HEAD",
-    ...bases,
-  ]);
-  if (!head) throw await unknownRevision(git, repository, ends.head);
-  const chosen = found.findIndex((sha) => sha !== null);
-  const [base, asked] = [found[chosen], bases[chosen]];
-  if (base && asked !== undefined) {
-    const names = await namesOf(git, repository, [asked, ends.head]);
-    return {
-      base: { sha: base, name: names[0] ?? asked },
-      head: { sha: head, name: names[1] ?? ends.head },
-      checkedOut,
-    };
-  }
-  if (typeof ends.base === "string") throw await unknownRevision(git, repository, ends.base);
-  throw noBase(ends.base, repository);
-}
-
 export const noBase = ({ complaint, remedy = FETCH_REMEDY }: BaseChoice, { shallow }: LocalRepository) =>
   new AppError("revision_unknown", complaint, { remedy: shallow ? SHALLOW_REMEDY : remedy });
 
 /** "OID TYPE", the requested format of `cat-file`. For a missing object it repeats the text, with "missing". */
 const foundObject = /^([0-9a-f]{40}|[0-9a-f]{64}) (commit|tag)$/;
 
-/**
- * The commits of the texts; null for a text that names none. git reads the texts from its input, so they are only data. A branch goes before
- * a tag of the same name.
- */
+/** The commits of the texts, which are only data for git; null for a text that names none. A branch goes before a tag of the same name. */
 export async function findCommits(
   git: Git,
   repository: LocalRepository,
@@ -327,38 +278,19 @@ export async function unknownRevision(
   repository: LocalRepository,
   text: string,
 ): Promise<AppError> {
-  const [message, remedy] = await whyUnknown(git, repository, text);
-  return new AppError("revision_unknown", message, { remedy });
-}
-
-/** The message for a missing revision, with its remedy. */
-async function whyUnknown(
-  git: Git,
-  repository: LocalRepository,
-  text: string,
-): Promise<[message: string, remedy: string]> {
-  const isThere = async (one: string) => (await findCommits(git, repository, [one]))[0] !== null;
+  if (text === "HEAD")
+    return new AppError("revision_unknown", "The checked-out branch has no commits yet", {
+      remedy: "Commit something first, or name a --head",
+    });
   const refs = await clientOf(git, repository)
     .raw(["for-each-ref", "--format=%(refname:short)", "--count=5000"])
     .catch(() => "");
-  if (refs === "" && !(await isThere("HEAD"))) {
-    return ["This repository has no commits yet", "Commit something first"];
-  }
-  if (text === "HEAD") {
-    return ["The checked-out branch has no commits yet", "Commit something first, or name a --head"];
-  }
-  const message = `There is no commit '${text}' in this repository`;
-  const near = nearest(text, refs.split("\n").filter(Boolean));
-  const descendant = /^([^~^]+)[~^]/.exec(text)?.[1];
-  const isBeyond = descendant !== undefined && (await isThere(descendant));
-  // A correct name is similar to itself.
-  const isMisspelt = !isBeyond && near.length > 0;
+  const near = /[~^]/.test(text) ? [] : nearest(text, refs.split("\n").filter(Boolean));
   const remedy =
     rangeRemedy(text) ??
-    (isMisspelt ? `Did you mean ${near.map((name) => `'${name}'`).join(" or ")}?` : null) ??
-    (repository.shallow ? SHALLOW_REMEDY : null) ??
-    (isBeyond ? `The history of '${descendant}' does not go back that far` : "Fetch it first");
-  return [message, remedy];
+    (near.length > 0 ? `Did you mean ${near.map((name) => `'${name}'`).join(" or ")}?` : null) ??
+    (repository.shallow ? SHALLOW_REMEDY : "Fetch it first");
+  return new AppError("revision_unknown", `There is no commit '${text}' in this repository`, { remedy });
 }
 
 /** For `main..feature`, which git commands accept: here its ends are two options. */
@@ -380,7 +312,6 @@ function nearest(text: string, names: readonly string[]): string[] {
     .map(({ name }) => name);
 }
 
-/** Where git looks for the hooks of a repository. */
 export interface HooksPlace {
   /** Absolute. It may not exist yet. All worktrees of a repository share it. */
   folder: string;

@@ -11,7 +11,6 @@ export interface Git {
   emptyHome: string;
 }
 
-/** The network settings of a fetch. */
 export interface Network {
   /** Plain http is refused unless the operator asked for it. */
   allowHttp?: boolean;
@@ -22,10 +21,7 @@ export interface Network {
   caFile?: string | undefined;
 }
 
-/**
- * Configuration that overrides a repository's own. Each line stops an attack that was reproduced, or keeps the bytes on the disk equal to
- * the blob.
- */
+/** Overrides a repository's own configuration. Each line stops an attack that was reproduced, or keeps the bytes on the disk equal to the blob. */
 const hardened: readonly (readonly [string, string])[] = [
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
@@ -53,7 +49,6 @@ const hardened: readonly (readonly [string, string])[] = [
   ["maintenance.auto", "false"],
 ];
 
-/** The hardened configuration as pairs of key and value. */
 export function hardenedConfig(network: Network = {}): (readonly [string, string])[] {
   return network.allowHttp ? [...hardened, ["protocol.http.allow", "always"]] : [...hardened];
 }
@@ -188,17 +183,7 @@ export async function runGit(command: GitCommand): Promise<{ stdout: Buffer; exi
 export const OLDEST_GIT = "2.39.5";
 const INSTALL = `Install git ${OLDEST_GIT} or newer`;
 
-interface GitProgram {
-  /** Absolute path. */
-  path: string;
-  /** "2.39.5" */
-  version: string;
-}
-
-/**
- * Finds git on a PATH (or uses `program`, an absolute path) and checks its version. Rejects with `git_missing` or `git_too_old`, with what
- * was found and the remedy.
- */
+/** Finds git on a PATH (or uses `program`, an absolute path) and checks its version. Rejects with `git_missing` or `git_too_old`. */
 export async function requireGit(options: { searchPath?: string | undefined; program?: string | undefined }) {
   const path = options.program ?? (await findOnPath("git", options.searchPath ?? ""));
   if (path === undefined) {
@@ -210,7 +195,7 @@ export async function requireGit(options: { searchPath?: string | undefined; pro
       remedy: INSTALL,
     });
   }
-  return { path, version } satisfies GitProgram;
+  return { path, version };
 }
 
 async function versionOf(path: string): Promise<string> {

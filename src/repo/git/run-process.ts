@@ -38,10 +38,7 @@ const STDERR_KEPT = 16_384;
 
 let inThisGroup = false;
 
-/**
- * From now on programs run in this process's own group, so that killing the group ends them too. For a process that leads a group created
- * for it.
- */
+/** For a process that leads a group created for it: from now on programs run in that group, so that killing it ends them too. */
 export function keepProgramsInThisGroup(): void {
   inThisGroup = true;
 }
@@ -65,10 +62,7 @@ export function killGroup(leader: Pick<ChildProcess, "pid">, signal: "SIGTERM" |
   }
 }
 
-/**
- * Runs a program without a shell and settles when it has ended. Rejects with `aborted`, `git_timeout`, an error thrown by `onStdout`, or
- * the operating system's error if the program cannot be started.
- */
+/** Runs a program without a shell. Rejects with `aborted`, `git_timeout`, an error thrown by `onStdout`, or the system's if it cannot start. */
 export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   const { signal } = request;
   const chunks: Buffer[] = [];
@@ -173,10 +167,7 @@ interface SplitterOptions {
 /** For git's `-z` output: no record is left out. */
 export const byNul: SplitterOptions = { ends: [0], maxBytes: Number.POSITIVE_INFINITY };
 
-/**
- * Splits a stream into lines as it arrives. A line is a view into its piece: copy any part that is kept, or the whole piece stays in
- * memory.
- */
+/** Splits a stream into lines as it arrives. A line is a view into its piece: copy what is kept, or the whole piece stays in memory. */
 export class LineSplitter {
   readonly #onLine: (line: Buffer, end: number) => "stop" | undefined;
   readonly #ends: readonly number[];

@@ -32,10 +32,7 @@ export async function openTempGit(gitPath: string, parent = tmpdir()): Promise<T
   return { git: { gitPath, emptyHome }, folder, [Symbol.asyncDispose]: () => removeFolder(folder) };
 }
 
-/**
- * Rejects if a git that has outlived its process still writes there. The owner's tag is removed last: whoever finds the rest of an
- * interrupted removal must know that nobody needs it.
- */
+/** Rejects if a git that has outlived its process still writes there. The owner's tag is removed last, so that the rest is found. */
 export async function removeFolder(folder: string): Promise<void> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name !== OWNER);
   for (const name of [...names, "."])
@@ -48,8 +45,7 @@ export async function removeAbandoned(parent: string): Promise<void> {
   const folders = names.map((name) => join(parent, name));
   await Promise.all(
     folders.map(async (folder) => {
-      // Folders of other users cannot be read, and the state of other containers is unknown.
-      // What cannot be removed now is left to the next one.
+      // Folders of other users cannot be read; what cannot be removed now is left to the next one.
       if (await isAbandoned(folder).catch(() => false)) await removeFolder(folder).catch(() => {});
     }),
   );
@@ -69,15 +65,14 @@ async function isOld(folder: string): Promise<boolean> {
 
 /** A repository that lends its objects. */
 export interface ObjectSource {
-  /** The folder with the objects. */
   commonDir: string;
   shallow: boolean;
   objectFormat: "sha1" | "sha256";
 }
 
 /**
- * Creates a bare repository that borrows the objects of another one and nothing else: no configuration, no hooks, no refs. With
- * `attributes: false` the `.gitattributes` files of the work tree apply, but no filter in them is configured.
+ * Creates a bare repository that borrows the objects of another one: no configuration, no hooks, no refs. With `attributes: false` the
+ * `.gitattributes` files of the work tree apply, but no filter in them is configured.
  */
 export async function createScratchRepository(
   gitDir: string,
@@ -104,8 +99,5 @@ export async function createScratchRepository(
   ]);
 }
 
-/**
- * Content of `info/attributes`, which overrides every `.gitattributes` of the repository: no filter runs, bytes on the disk equal the blob,
- * and `-diff` hides no code.
- */
+/** Overrides every `.gitattributes` of the repository: no filter runs, bytes on the disk equal the blob, and `-diff` hides no code. */
 export const HARDENED_ATTRIBUTES = "* !filter !ident !text !eol !working-tree-encoding !diff !merge !crlf\n";

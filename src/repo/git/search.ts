@@ -15,8 +15,6 @@ interface SearchPlace {
   tree: ReadonlyMap<string, TreeEntry>;
   /** Default: {@link startsBinary}. */
   isBinary?: ((path: string) => boolean) | undefined;
-  /** For a user's work tree, which only ripgrep may open: absolute path of a file with patterns of what it leaves out. */
-  ignoreFile?: string | undefined;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -28,23 +26,17 @@ export const MAX_SEARCHED_BYTES = 20 * 1024 * 1024;
 /** Longer lines are cut; minified files have lines of megabytes. */
 const MAX_LINE_CHARS = 2000;
 
-/**
- * Searches the regular files of a tree in a folder. Rejects with `usage` for a path that is not in the tree, and if ripgrep refuses the
- * pattern, the glob or the type.
- */
+/** Searches the regular files of a tree in a folder. Rejects with `usage` for an unknown path, and if ripgrep refuses pattern, glob or type. */
 export async function searchTree(
   place: SearchPlace,
   query: SearchQuery,
   signal: AbortSignal,
 ): Promise<SearchHits> {
-  const { ignoreFile, isBinary = (path: string) => startsBinary(place.root, path) } = place;
+  const { isBinary = (path: string) => startsBinary(place.root, path) } = place;
   const { start, covers, flat } = whereToLook(place.tree, query);
-  if (start !== undefined && ignoreFile === undefined) requireNoLink(place.root, start);
+  if (start !== undefined) requireNoLink(place.root, start);
   const { filePattern, fileType, wants: allows = () => true } = query;
-  const walk = [
-    ...(flat ? ["--max-depth=1"] : []),
-    ...(ignoreFile === undefined ? [] : [`--ignore-file=${ignoreFile}`]),
-  ];
+  const walk = flat ? ["--max-depth=1"] : [];
   // ripgrep ignores the type for a file whose name matches a glob.
   const ofType =
     filePattern === undefined || fileType === undefined
@@ -63,7 +55,7 @@ export async function searchTree(
   if (place.tree.size > MANY_FILES) {
     const found = await search(query, { ...run, args });
     // Otherwise chance decided which matches came before the maximum.
-    if (!found.limited) return inOrderOfPaths(found);
+    if (!found.limited) return mergeHits([found], query);
   }
   return await search(query, { ...run, args: ["--sort=path", ...args] });
 }
@@ -86,7 +78,6 @@ export function startsBinary(root: string, key: string): boolean {
   }
 }
 
-/** The target of a query: a file or a folder of the tree. */
 interface SearchTarget {
   /** The file or folder as a key, "" for the root. */
   key: string;
@@ -113,8 +104,8 @@ export function searchTarget(
 const isRegular = (entry: TreeEntry | undefined) => entry?.mode.startsWith("100") ?? false;
 
 /**
- * The start path for ripgrep (undefined is the root), and the files there that are included. ripgrep applies neither glob nor type to a
- * file given as an argument, so its folder is searched instead, without subfolders (`flat`).
+ * The start path for ripgrep (undefined is the root), and the included files. ripgrep applies neither glob nor type to a file given as an
+ * argument, so its folder is searched instead, without subfolders (`flat`).
  */
 function whereToLook(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery) {
   const { key, isFile, covers } = searchTarget(tree, query);
@@ -149,11 +140,7 @@ const obeysNoFile = [
 
 const target = (path: string | undefined) => (path === undefined ? "./" : `./${path}`);
 
-/**
- * ripgrep's arguments for a query. Values of the query come after `=` or `--`, so none can be an option.
- *
- * @param path of the tree; undefined is the root
- */
+/** ripgrep's arguments for a query. Values of the query come after `=` or `--`, so none can be an option. */
 export function ripgrepArguments(query: SearchQuery, path: string | undefined): string[] {
   const flags = [
     ...obeysNoFile,
@@ -183,7 +170,6 @@ function modeFlags({ mode, contextLines }: SearchQuery): string[] {
   return [...named, "--no-heading", "--line-number", `--context=${contextLines}`, "--no-context-separator"];
 }
 
-/** The files that ripgrep would search in a folder. */
 async function listFiles(root: string, args: readonly string[], signal: AbortSignal): Promise<Set<string>> {
   const paths = new Set<string>();
   const names = new LineSplitter((name) => {
@@ -208,7 +194,7 @@ const pathThenLine = { ends: [NUL, NEWLINE] };
 
 /** Records are `PATH NUL LINE:TEXT newline` for a match, and `PATH NUL LINE-TEXT newline` for a line near it. */
 async function searchLines(query: SearchQuery, run: SearchRun): Promise<SearchHits> {
-  const collector = new MatchCollector({ ...query, wants: run.wants });
+  const collector = new MatchCollector(query, run.wants);
   const pieces = new LineSplitter(
     (piece, end) => (end === NUL ? collector.takePath(piece) : collector.takeLine(piece)),
     pathThenLine,
@@ -270,7 +256,6 @@ function keyOf(path: Buffer): string {
   return key.startsWith("./") ? key.slice(2) : key;
 }
 
-/** A line as ripgrep prints it. */
 interface PrintedLine {
   line: number;
   isMatch: boolean;
@@ -278,109 +263,70 @@ interface PrintedLine {
   bytes: Buffer;
 }
 
-const [COLON, DIGIT_0] = [58, 48];
+/** Digits before the sign after a line number. */
+const MAX_DIGITS = 20;
 
 function printedLine(record: Buffer): PrintedLine {
-  let [at, line] = [0, 0];
-  for (let digit = digitAt(record, at); digit !== null; digit = digitAt(record, ++at))
-    line = 10 * line + digit;
-  return { line, isMatch: record[at] === COLON, bytes: record.subarray(at + 1) };
+  const [head = "", line, sign] = /^(\d+)(.)/.exec(record.toString("latin1", 0, MAX_DIGITS)) ?? [];
+  return { line: Number(line), isMatch: sign === ":", bytes: record.subarray(head.length) };
 }
 
-function digitAt(record: Buffer, at: number): number | null {
-  const digit = (record[at] ?? 0) - DIGIT_0;
-  return digit >= 0 && digit <= 9 ? digit : null;
-}
-
-/** Collects the matches of one file, each with its context, in the order of lines. */
-class FileMatches {
-  readonly path: string;
-  readonly matches: LineMatch[] = [];
-  readonly #contextLines: number;
-  readonly #recent: { line: number; text: string; isLatin1: boolean }[] = [];
-
-  constructor(path: string, contextLines: number) {
-    this.path = path;
-    this.#contextLines = contextLines;
-  }
-
-  /** Adds a line; as a match only if it is one and `wanted`, always as context of its neighbours. */
-  add({ line, isMatch, bytes }: PrintedLine, wanted: boolean): void {
-    // Decoded as everywhere: UTF-8 or Latin-1.
-    const isLatin1 = !isUtf8(bytes);
-    const text = cutLine(bytes.toString(isLatin1 ? "latin1" : "utf8"));
-    for (let index = this.matches.length - 1; index >= 0; index--) {
-      const match = this.matches[index];
-      if (!match || line - match.line > this.#contextLines) break;
-      match.after.push({ line, text });
-      match.hasLatin1 ||= isLatin1;
-    }
-    if (isMatch && wanted) {
-      const near = this.#recent.filter((one) => line - one.line <= this.#contextLines);
-      const before = near.map((one) => ({ line: one.line, text: one.text }));
-      const hasLatin1 = isLatin1 || near.some((one) => one.isLatin1);
-      this.matches.push({ path: this.path, line, text, before, after: [], hasLatin1 });
-    }
-    this.#recent.push({ line, text, isLatin1 });
-    if (this.#recent.length > this.#contextLines) this.#recent.shift();
-  }
-
-  /** Whether the last match already has all of its following lines that a stream at `line` can still add. */
-  isCompleteAt(line: number): boolean {
-    const last = this.matches.at(-1);
-    return last === undefined || line >= last.line + this.#contextLines;
-  }
-}
-
-interface CollectorOptions {
-  contextLines: number;
-  maxResults: number;
-  wants: (path: string) => boolean;
-}
-
-/** Converts ripgrep's output into matches and reports when there are enough. */
+/** Collects matches, each with its context, in the order of files and lines, and reports when there are enough. */
 class MatchCollector {
-  readonly #matches: LineMatch[] = [];
-  readonly #options: CollectorOptions;
+  readonly matches: LineMatch[] = [];
+  readonly #query: SearchQuery;
+  readonly #wants: (path: string) => boolean;
   /** The path of the last record. */
   #name = Buffer.alloc(0);
   /** Null if it does not count. */
-  #file: FileMatches | null = null;
+  #path: string | null = null;
+  /** The last lines of the file. */
+  #recent: { line: number; text: string; isLatin1: boolean }[] = [];
 
-  constructor(options: CollectorOptions) {
-    this.#options = options;
+  constructor(query: SearchQuery, wants: (path: string) => boolean) {
+    this.#query = query;
+    this.#wants = wants;
   }
 
   takePath(name: Buffer): "stop" | undefined {
     if (name.equals(this.#name)) return undefined;
-    this.#endFile();
     if (this.#isFull()) return "stop";
     this.#name = Buffer.from(name);
     const path = keyOf(name);
-    this.#file = this.#options.wants(path) ? new FileMatches(path, this.#options.contextLines) : null;
+    this.#path = this.#wants(path) ? path : null;
+    this.#recent = [];
     return undefined;
   }
 
-  takeLine(line: Buffer): "stop" | undefined {
-    if (this.#file === null) return undefined;
-    const printed = printedLine(line);
-    this.#file.add(printed, !this.#isFull());
-    return this.#isFull() && this.#file.isCompleteAt(printed.line) ? "stop" : undefined;
-  }
-
-  /** All matches found, including those of the file in which the stream was stopped. */
-  get matches(): LineMatch[] {
-    this.#endFile();
-    return this.#matches;
-  }
-
-  #endFile(): void {
-    for (const match of this.#file?.matches ?? []) this.#matches.push(match);
-    this.#file = null;
+  takeLine(record: Buffer): "stop" | undefined {
+    if (this.#path === null) return undefined;
+    const { line, isMatch, bytes } = printedLine(record);
+    const { contextLines } = this.#query;
+    // Decoded as everywhere: UTF-8 or Latin-1.
+    const isLatin1 = !isUtf8(bytes);
+    const text = cutLine(bytes.toString(isLatin1 ? "latin1" : "utf8"));
+    for (let at = this.matches.length - 1; at >= 0; at--) {
+      const match = this.matches[at];
+      if (match?.path !== this.#path || line - match.line > contextLines) break;
+      match.after.push({ line, text });
+      match.hasLatin1 ||= isLatin1;
+    }
+    if (isMatch && !this.#isFull()) {
+      const near = this.#recent.filter((one) => line - one.line <= contextLines);
+      const before = near.map((one) => ({ line: one.line, text: one.text }));
+      const hasLatin1 = isLatin1 || near.some((one) => one.isLatin1);
+      this.matches.push({ path: this.#path, line, text, before, after: [], hasLatin1 });
+    }
+    this.#recent.push({ line, text, isLatin1 });
+    if (this.#recent.length > contextLines) this.#recent.shift();
+    const last = this.matches.at(-1);
+    // The last match may lack following lines.
+    const isComplete = last?.path !== this.#path || line >= last.line + contextLines;
+    return this.#isFull() && isComplete ? "stop" : undefined;
   }
 
   #isFull(): boolean {
-    return this.#matches.length + (this.#file?.matches.length ?? 0) >= this.#options.maxResults;
+    return this.matches.length >= this.#query.maxResults;
   }
 }
 
@@ -389,43 +335,18 @@ function cutLine(text: string): string {
   return `${text.slice(0, MAX_LINE_CHARS)} [... ${text.length - MAX_LINE_CHARS} more characters]`;
 }
 
-/** The files with a match. */
-export function pathsOf(hits: SearchHits): string[] {
-  if (hits.mode === "files_with_matches") return hits.paths;
-  const found: readonly { path: string }[] = hits.mode === "content" ? hits.matches : hits.counts;
-  return [...new Set(found.map(({ path }) => path))];
-}
-
-/** Joins the results of one query for different files. */
-export function mergeHits(one: SearchHits, other: SearchHits, { maxResults }: SearchQuery): SearchHits {
-  const join = <Hit>(a: readonly Hit[], b: readonly Hit[], pathOf: (hit: Hit) => string) =>
-    sortedByPath([...a, ...b], pathOf).slice(0, maxResults);
-  const count = hitsOf(one).length + hitsOf(other).length;
-  const rest = { limited: count >= maxResults, program: one.program };
-  if (one.mode === "content" && other.mode === "content")
-    return { mode: "content", matches: join(one.matches, other.matches, ({ path }) => path), ...rest };
-  if (one.mode === "count" && other.mode === "count")
-    return { mode: "count", counts: join(one.counts, other.counts, ({ path }) => path), ...rest };
-  if (one.mode === "files_with_matches" && other.mode === "files_with_matches")
-    return { mode: "files_with_matches", paths: join(one.paths, other.paths, (path) => path), ...rest };
-  throw new Error("Two answers of one query are of one mode");
-}
-
-function hitsOf(hits: SearchHits): readonly unknown[] {
-  if (hits.mode === "content") return hits.matches;
-  return hits.mode === "count" ? hits.counts : hits.paths;
-}
-
-/** The same hits in the order of `rg --sort=path`. */
-function inOrderOfPaths(hits: SearchHits): SearchHits {
-  switch (hits.mode) {
-    case "content":
-      return { ...hits, matches: sortedByPath(hits.matches, ({ path }) => path) };
-    case "count":
-      return { ...hits, counts: sortedByPath(hits.counts, ({ path }) => path) };
-    case "files_with_matches":
-      return { ...hits, paths: sortedByPath(hits.paths, (path) => path) };
-  }
+/** The results of one query for different files, in the order of `rg --sort=path`. */
+export function mergeHits(all: readonly SearchHits[], { mode, maxResults }: SearchQuery): SearchHits {
+  const matches = all.flatMap((one) => (one.mode === "content" ? one.matches : []));
+  const counts = all.flatMap((one) => (one.mode === "count" ? one.counts : []));
+  const paths = all.flatMap((one) => (one.mode === "files_with_matches" ? one.paths : []));
+  const program = all[0]?.program ?? { command: "rg", returnCode: null, stderr: "" };
+  const rest = { limited: matches.length + counts.length + paths.length >= maxResults, program };
+  const first = <Hit>(hits: readonly Hit[], pathOf: (hit: Hit) => string) =>
+    sortedByPath(hits, pathOf).slice(0, maxResults);
+  if (mode === "content") return { mode, matches: first(matches, ({ path }) => path), ...rest };
+  if (mode === "count") return { mode, counts: first(counts, ({ path }) => path), ...rest };
+  return { mode, paths: first(paths, (path) => path), ...rest };
 }
 
 function sortedByPath<Hit>(hits: readonly Hit[], pathOf: (hit: Hit) => string): Hit[] {

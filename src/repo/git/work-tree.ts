@@ -1,13 +1,9 @@
-import { isUtf8 } from "node:buffer";
-import { copyFile, lstat, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, stat, utimes } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import { splitNul, splitRecords } from "../../core/text/decode.ts";
-import { decodeName } from "./names.ts";
-import { blobSizes } from "./object-listing.ts";
+import { splitRecords } from "../../core/text/decode.ts";
 import type { LocalRepository } from "./repository.ts";
 import { type Git, runGit } from "./run-git.ts";
 import { createScratchRepository } from "./scratch.ts";
-import type { LentWorkTree } from "./workspace.ts";
 
 /** A copy of a work tree's index in a scratch repository, so that git writes nothing to the user's. */
 export interface CopiedIndex {
@@ -61,8 +57,6 @@ export async function copyIndex(
 
 /** Keys that decide how files are compared; and those that name a file, which decides what is ignored and which bytes are stored. */
 const [comparing, naming] = ["filemode|autocrlf|eol|ignorecase", "excludesfile|attributesfile"];
-/** Whether a configuration may contain one of them with a value that is not git's default. */
-const mayMatter = /autocrlf|eol|ignorecase|excludesfile|attributesfile|include|filemode(?!\s*=\s*true\s*$)/im;
 
 /** The settings of a repository that cannot run anything, from the weakest to the strongest file; for a capture also the user's. */
 async function harmlessConfig(
@@ -87,9 +81,7 @@ async function harmlessConfig(
     });
     return splitRecords(stdout);
   };
-  const records = texts.some((text) => mayMatter.test(text))
-    ? (await Promise.all(files.map(read))).flat()
-    : [];
+  const records = (await Promise.all(files.map(read))).flat();
   const config: [string, string][] = user
     ? [
         ["core.excludesfile", join(user.configHome, "git", "ignore")],
@@ -135,153 +127,12 @@ export async function onIndex(
 
 const TIMEOUT_MS = 600_000;
 
-/**
- * The files of a work tree that differ from a commit now: edited, removed, added or of another type, committed or not. git compares sizes
- * and times, and the content only if these leave a doubt.
- */
-export async function differingFiles(
-  git: Git,
-  { root, indexDir, config }: Pick<LentWorkTree, "root" | "indexDir" | "config">,
-  sha: string,
-  signal?: AbortSignal,
-): Promise<string[]> {
-  const args = [
-    "--name-only",
-    "-z",
-    "--no-renames",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--ignore-submodules=all",
-    sha,
-    "--",
-  ];
-  const index = { git, indexDir, config, workTree: root };
-  return splitNul(await onIndex(index, "compare the work tree", ["diff", ...args], { signal }), decodeName);
-}
-
-/** With more differing files, reading everything from git is as fast. */
-const MOST_DIFFERING = 5_000;
-
-/**
- * A work tree for searching a commit, as far as it has the same files. Null if there is a reason why its files may have other bytes than
- * git's objects although git considers them equal: converted line ends, filters, or entries with a flag that stops git from checking them.
- *
- * @param isHead resolves to whether the commit is checked out and nothing was changed since
- */
-export async function lendWorkTree(
-  index: CopiedIndex,
-  sha: string,
-  isHead: () => Promise<boolean>,
-  signal?: AbortSignal,
-): Promise<LentWorkTree | null> {
-  const { git, workTree: root, indexDir, config } = index;
-  if (process.platform === "win32" || convertsByConfig(config)) return null;
-  const [listing, untracked, differing] = await Promise.all([
-    listIndex(index, signal),
-    onIndex(index, "list untracked files", ["ls-files", "-z", "--others", "--directory"], { signal }),
-    isHead().then((is) => (is ? [] : differingFiles(git, { root, indexDir, config }, sha, signal))),
-  ]);
-  if (listing === null || differing.length > MOST_DIFFERING) return null;
-  if (await convertsByAttributes(index, listing, differing)) return null;
-  if (!(await sizesAgree(index, listing, new Set(differing)))) return null;
-  const ignoreFile = join(indexDir, "not-tracked");
-  const folders = entriesOf(listing, submodule).map(({ name }) => name);
-  await writeFile(ignoreFile, ignoreLines([...splitRecords(untracked), ...folders]));
-  return { root, indexDir, ignoreFile, config, differing };
-}
-
-const convertsByConfig = (config: readonly (readonly [string, string])[]) =>
-  config.some(([key, value]) =>
-    key === "core.autocrlf" ? value !== "false" && value !== "input" : key === "core.eol" && value !== "lf",
-  );
-
-interface IndexEntry {
-  oid: string;
-  name: Buffer;
-}
-
-/** Patterns for records "H 100644 OID 0<tab>PATH" of a listing, each after a NUL. A listing may have half a million. */
-const unusual = /\0(?!H \d{6} [0-9a-f]+ 0\t)[^\0]/;
-const submodule = /\0H 160000 (?<oid>[0-9a-f]+) 0\t(?<name>[^\0]+)/g;
-const attributesFile = /\0H \d{6} (?<oid>[0-9a-f]+) 0\t(?<name>(?:[^\0]*\/)?\.gitattributes)(?=\0)/g;
-const regularFile = /\0H 100\d{3} (?<oid>[0-9a-f]+) 0\t(?<name>[^\0]+)/y;
-
-/** The entries of an index, as Latin-1. Null if one has a flag that hides its changes from git, or is in conflict. */
-async function listIndex(index: CopiedIndex, signal?: AbortSignal): Promise<string | null> {
-  const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-v", "--stage"], { signal });
-  const listing = `\0${listed.toString("latin1")}`;
-  return unusual.test(listing) ? null : listing;
-}
+/** A record "H 160000 OID 0<tab>PATH" of a listing, after a NUL. */
+const submodule = /\0H 160000 [0-9a-f]+ 0\t([^\0]+)/g;
 
 /** The names of all submodules of an index. */
 export async function submodulesIn(index: CopiedIndex, signal?: AbortSignal): Promise<Buffer[]> {
   const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-t", "--stage"], { signal });
-  return entriesOf(`\0${listed.toString("latin1")}`, submodule).map(({ name }) => name);
+  const found = `\0${listed.toString("latin1")}`.matchAll(submodule);
+  return [...found].map(([, name = ""]) => Buffer.from(name, "latin1"));
 }
-
-const entryOf = ({ groups }: RegExpExecArray): IndexEntry => ({
-  oid: groups?.oid ?? "",
-  name: Buffer.from(groups?.name ?? "", "latin1"),
-});
-
-const entriesOf = (listing: string, pattern: RegExp) => [...listing.matchAll(pattern)].map(entryOf);
-
-/** An attribute with which git writes other bytes to the disk than it has stored, on systems with LF. */
-const converting = /^[^#\n]*\s(?:crlf|ident|eol=crlf|filter=|working-tree-encoding=)/m;
-
-async function convertsByAttributes(
-  { git, source, indexDir }: CopiedIndex,
-  listing: string,
-  differing: readonly string[],
-): Promise<boolean> {
-  if (differing.some((path) => path.endsWith(".gitattributes"))) return true;
-  const own = await readFile(join(source.commonDir, "info", "attributes"), "latin1").catch(() => "");
-  const oids = entriesOf(listing, attributesFile).map(({ oid }) => oid);
-  const input = [...new Set(oids)].map((oid) => `${oid}\n`).join("");
-  const command = { git, gitDir: indexDir, what: "read attributes", args: ["cat-file", "--batch"] };
-  const stored = input === "" ? "" : (await runGit({ ...command, input })).stdout.toString("latin1");
-  return converting.test(`${own}\n${stored}`);
-}
-
-/** Files whose sizes are compared. */
-const SAMPLE = 64;
-
-/** Whether files have the sizes of their blobs. They have not if the user's own configuration, which we do not read, converts line ends. */
-async function sizesAgree(
-  { git, workTree, indexDir }: CopiedIndex,
-  listing: string,
-  differing: ReadonlySet<string>,
-): Promise<boolean> {
-  const sample = sampleOf(listing).filter(({ name }) => !differing.has(decodeName(name)));
-  const sizes = await blobSizes(
-    { git, gitDir: indexDir },
-    sample.map(({ oid }) => oid),
-  );
-  const agree = await Promise.all(
-    sample.map(async ({ oid, name }) => {
-      const found = await lstat(Buffer.concat([Buffer.from(`${workTree}/`), name])).catch(() => null);
-      return found?.isFile() === true && found.size === sizes.get(oid);
-    }),
-  );
-  return agree.every(Boolean);
-}
-
-/** Regular files from all parts of a listing. */
-function sampleOf(listing: string): IndexEntry[] {
-  const starts = Array.from({ length: SAMPLE }, (_, at) => Math.floor((at * listing.length) / SAMPLE));
-  return [...new Set(starts.map((start) => listing.indexOf("\0", start)))].flatMap((start) => {
-    regularFile.lastIndex = start;
-    const found = regularFile.exec(listing);
-    return found === null ? [] : [entryOf(found)];
-  });
-}
-
-/** Lines of a `.gitignore` that each match exactly one path. A name that no line can contain gets none. */
-function ignoreLines(names: readonly Buffer[]): string {
-  return names
-    .filter((name) => isUtf8(name) && !name.includes("\n"))
-    .map((name) => `/${escapeGlob(name.toString("utf8"))}\n`)
-    .join("");
-}
-
-const escapeGlob = (name: string) => name.replace(/[\\*?[\]{}!# ]/g, "\\$&");

@@ -4,8 +4,7 @@ import type { LinguistAttributes } from "../diff/origin.ts";
 
 /**
  * The read port through which tools, analyzers and the review see a repository. Everything is addressed by path *as a key of a tree
- * listing*, never as a file-system path, so no path can lead out of the tree. A name that is not UTF-8 also has a key (`decodeName`), and
- * no two names share one.
+ * listing* (`decodeName`), never as a file-system path, so no path can lead out of the tree.
  */
 
 /** Which revision is read: the pull request's head, the tip of its target branch, or their merge base. */
@@ -25,10 +24,7 @@ export interface TreeEntry {
   oid: string;
 }
 
-/**
- * A file's text, decoded line by line as UTF-8, or as Latin-1 if a line is not UTF-8. `encoding` is "latin1" if there is such a line;
- * `binary` is true if the file has a NUL near its start.
- */
+/** A file's text, decoded line by line as UTF-8, or as Latin-1, which `encoding` then names; `binary` if it has a NUL near its start. */
 export interface FileText {
   text: string;
   encoding: "utf8" | "latin1";
@@ -122,15 +118,9 @@ export interface Workspace {
   readBytes(oid: string): Promise<Buffer>;
   /** The beginning of a regular file of the head: the text of at most `maxBytes` bytes, of a file of any size. */
   headStart(path: string, maxBytes: number): Promise<Pick<FileText, "text" | "encoding">>;
-  /**
-   * What the `.gitattributes` files of the base say about paths; the head's are ignored. A path that is too deep to match has no entry.
-   * Rejects with `git_timeout` if matching takes too long.
-   */
+  /** What the base's `.gitattributes` say; a path that is too deep has no entry. Rejects with `git_timeout` if matching takes too long. */
   linguistAttributes(paths: readonly string[]): Promise<ReadonlyMap<string, LinguistAttributes>>;
-  /**
-   * One changed file's patch as git prints it (`-M`, `--inter-hunk-context=0`), header included. Its lines are those of
-   * `readBlob`.
-   */
+  /** One changed file's patch as git prints it (`-M`, `--inter-hunk-context=0`), with its header and the lines of `readBlob`. */
   patch(change: Change, contextLines: number): Promise<string>;
   /** Unified diff of two blobs, header included; empty if they are equal. */
   diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string>;
@@ -149,10 +139,7 @@ export interface Edit {
   after: { mode: string; bytes: Buffer } | null;
 }
 
-/**
- * A workspace with a writable head: reads of "head" return what was written. The two other revisions do not change. Paths are keys as
- * everywhere. Only regular files are written, and never `.git`.
- */
+/** A workspace with a writable head: reads of "head" return what was written. Only regular files are written, and never `.git`. */
 export interface EditableWorkspace extends Workspace {
   /** The current bytes of a file. Rejects with `usage` if there is none. */
   read(path: string): Promise<Buffer>;
@@ -163,24 +150,6 @@ export interface EditableWorkspace extends Workspace {
   edits(): Promise<readonly Edit[]>;
 }
 
-/**
- * A user's work tree that can be searched in place of a checkout. Its files are those of the head, byte for byte, except those that
- * `differingFiles` in `work-tree.ts` names. Only ripgrep opens them.
- */
-export const LentWorkTree = z.strictObject({
-  /** Absolute path of the top folder, without links. */
-  root: z.string(),
-  /** A scratch repository with a copy of the index. */
-  indexDir: z.string(),
-  /** Absolute path of a file in the format of `.gitignore`: what git does not track, which can be far more than the repository. */
-  ignoreFile: z.string(),
-  /** Configuration of the user's repository that affects how git compares files. */
-  config: z.array(z.tuple([z.string(), z.string()])),
-  /** Files that are known to differ from the head. */
-  differing: z.array(z.string()),
-});
-export type LentWorkTree = z.infer<typeof LentWorkTree>;
-
 /** Everything needed to read revisions, and nothing to write to them or to reach a remote. */
 export const RevisionPlace = z.strictObject({
   /** Absolute path of the git program. */
@@ -189,15 +158,8 @@ export const RevisionPlace = z.strictObject({
   gitDir: z.string(),
   /** Absolute path of the folder that people know the files by. */
   root: z.string(),
-  /**
-   * What can be searched: `root` as a checkout with exactly the head's files, a user's work tree with most of them, or only git's objects,
-   * whose files are then written to a temporary folder first.
-   */
-  files: z.discriminatedUnion("kind", [
-    z.strictObject({ kind: z.literal("checkout") }),
-    z.strictObject({ kind: z.literal("work_tree"), ...LentWorkTree.shape }),
-    z.strictObject({ kind: z.literal("objects") }),
-  ]),
+  /** Whether `root` is a checkout with exactly the head's files; else they are read from git's objects. */
+  isCheckedOut: z.boolean(),
   /** An empty folder that is the HOME of every git process. */
   emptyHome: z.string(),
   shas: Shas,
@@ -210,4 +172,4 @@ export type RevisionPlace = z.infer<typeof RevisionPlace>;
 export const lastCommit = ({ head, headTree }: Shas): string => (headTree === undefined ? head : `${head}~1`);
 
 /** Everything needed to read git's objects. */
-export type ObjectPlace = Omit<RevisionPlace, "root" | "files"> & { root?: string | undefined };
+export type ObjectPlace = Omit<RevisionPlace, "root" | "isCheckedOut"> & { root?: string | undefined };

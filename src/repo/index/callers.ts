@@ -29,16 +29,13 @@ const MANY = 2_000;
 interface Target {
   /** Keys of the intended definitions. */
   keys: ReadonlySet<string>;
-  /** One of them. */
   of: DefinitionAt;
 }
 
-/** A reference, and how certain it means the target. */
 type Rated = readonly [ReferenceAt, number];
 
 const keyOf = ({ path, seq }: DefinitionAt): string => `${path}\0${seq}`;
 
-/** Finds out which calls mean which definition. */
 export class Callers {
   readonly #head: HeadFacts;
   readonly #names: Names;

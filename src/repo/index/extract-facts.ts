@@ -25,10 +25,7 @@ const pathFor = (kind: string, extension: string) => `file.${layoutKinds.has(kin
 
 const noFacts: BlobFacts = { package: null, definitions: [], references: [], imports: [] };
 
-/**
- * The facts of a text. They only depend on the text and the kind of its path. Null for binaries, generated or too large texts,
- * and kinds that are not read.
- */
+/** The facts of a text, by the text and the kind of its path alone. Null for binaries, generated or too large texts, and other kinds. */
 export async function extractFacts(path: string, text: string): Promise<BlobFacts | null> {
   const kind = kindOf(path);
   if (kind === null || text.includes("\0") || !isWorthParsing(text)) return null;
@@ -67,7 +64,6 @@ function factsOf(path: string, text: string, source: Source): BlobFacts {
   };
 }
 
-/** Adds the fields that only methods declare. */
 function withFields(definitions: readonly Definition[], lines: readonly string[]): Definition[] {
   const added = unlistedFields(definitions, lines).map(({ line, ...field }): Definition => {
     const place = { start: line, end: line, docStart: line, signatureEnd: line };
@@ -86,7 +82,6 @@ function excerptOf({ start, signatureEnd }: Definition, lines: readonly string[]
   return head.join("\n").slice(0, EXCERPT_CHARACTERS);
 }
 
-/** Lines of a definition that are searchable. */
 const TEXT_LINES = 60;
 const withBody: readonly string[] = ["function", "method", "test", "macro"];
 

@@ -1,6 +1,5 @@
 import type { Commit } from "../git/workspace.ts";
 
-/** A regular file of the head. */
 export interface GraphFile {
   path: string;
   /** Identifies its content: two files with one oid have the same text. */
@@ -14,12 +13,10 @@ export interface GraphSource {
   read(oid: string): Promise<string | null>;
 }
 
-/** A commit with the paths that it changed. */
 export interface GraphCommit extends Commit {
   paths: readonly string[];
 }
 
-/** A finding of an earlier review. */
 export interface GraphFinding {
   id: string;
   path: string;
@@ -70,7 +67,6 @@ export interface IndexProgress {
   total: number;
 }
 
-/** What building the index took. */
 export interface IndexReport {
   files: number;
   /** Blobs that were read for this head, and those whose facts were known. */
@@ -120,6 +116,5 @@ export interface Graph extends Disposable {
   callers(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[];
   /** Uses of a symbol other than calls: as a value, as a type, as a base class. The most certain first. */
   uses(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[];
-  /** Every definition of a name at the head. */
   symbols(name: string): readonly SymbolLocation[];
 }

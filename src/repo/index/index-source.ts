@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { dirname, extname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
+import { pMapIterable } from "p-map";
 import { AppError } from "../../core/errors.ts";
 import { extractFacts, kindOf } from "./extract-facts.ts";
 import type { GraphSource, IndexProgress, IndexReport } from "./graph.ts";
@@ -67,6 +68,8 @@ function knownBlobs(database: DatabaseSync, wanted: ReadonlyMap<string, MissingB
 
 /** Texts that are read for one thread at a time: enough that it never waits, few enough to hold in memory. */
 const AHEAD = 4;
+/** Texts whose facts may wait for those of an earlier one, for each that is read. */
+const MAX_WAITING = 50;
 
 /** `take` gets the facts in the order of the blobs, whatever thread is faster: ids order answers that are equally good. */
 async function extractAll(
@@ -77,25 +80,36 @@ async function extractAll(
   if (missing.length === 0) return;
   const total = missing.length;
   onProgress?.({ done: 0, total });
-  await using pool = threads === 0 ? null : new ExtractPool(total, threads, signal);
-  const left = missing.entries();
-  const early = new Map<number, BlobFacts | null>();
-  let [done, taken] = [0, 0];
-  const readAndExtract = async () => {
-    for (const [at, blob] of left) {
-      signal?.throwIfAborted();
-      const text = await source.read(blob.oid);
-      const facts =
-        text === null ? null : await (pool?.extract(blob.path, text) ?? extractFacts(blob.path, text));
-      early.set(at, facts);
-      for (let next = early.get(taken); next !== undefined; next = early.get(taken)) {
-        early.delete(taken);
-        take(missing[taken++] as MissingBlob, next);
-      }
-      onProgress?.({ done: ++done, total });
-    }
+  const most = threads ?? Math.min(MAX_THREADS, availableParallelism());
+  const length = Math.min(most, Math.ceil(total / FILES_PER_THREAD));
+  const pool = Array.from({ length }, () => new ExtractThread());
+  const end = () => Promise.all(pool.map((thread) => thread.end()));
+  signal?.addEventListener("abort", end, { once: true });
+  let done = 0;
+  const extract = async (blob: MissingBlob) => {
+    signal?.throwIfAborted();
+    const text = await source.read(blob.oid);
+    const facts = text === null ? null : await extractOn(pool, { path: blob.path, text });
+    onProgress?.({ done: ++done, total });
+    return { blob, facts };
   };
-  await Promise.all(Array.from({ length: pool ? pool.size * AHEAD : 1 }, readAndExtract));
+  const concurrency = Math.max(1, length * AHEAD);
+  // Others go on while the facts of a slow text are missing.
+  const extracted = pMapIterable(missing, extract, { concurrency, backpressure: concurrency * MAX_WAITING });
+  try {
+    for await (const { blob, facts } of extracted) take(blob, facts);
+  } finally {
+    await end();
+  }
+}
+
+/** On the thread that has the least to do, or on this one. */
+async function extractOn(
+  [first, ...others]: readonly ExtractThread[],
+  request: ExtractRequest,
+): Promise<BlobFacts | null> {
+  if (!first) return await extractFacts(request.path, request.text);
+  return await others.reduce((least, one) => (one.load < least.load ? one : least), first).extract(request);
 }
 
 export interface ExtractRequest {
@@ -110,39 +124,10 @@ const MAX_THREADS = 4;
 /** No file should take this long. It is given up, together with its thread. */
 const FILE_TIMEOUT_MS = 20_000;
 
-/** Threads that extract facts. */
-class ExtractPool implements AsyncDisposable {
-  readonly #threads: ExtractThread[];
-
-  constructor(files: number, threads: number | undefined, signal: AbortSignal | undefined) {
-    const most = threads ?? Math.min(MAX_THREADS, availableParallelism());
-    const length = Math.max(1, Math.min(most, Math.ceil(files / FILES_PER_THREAD)));
-    this.#threads = Array.from({ length }, () => new ExtractThread());
-    signal?.addEventListener("abort", () => void this[Symbol.asyncDispose](), { once: true });
-  }
-
-  get size(): number {
-    return this.#threads.length;
-  }
-
-  /** The facts of a text; null if nothing is known of it or it took too long. */
-  extract(path: string, text: string): Promise<BlobFacts | null> {
-    const idlest = this.#threads.reduce((least, one) => (one.load < least.load ? one : least));
-    return idlest.extract({ path, text });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.end()));
-  }
-}
-
 /** `extract-worker.ts`, or the file that it was compiled to. */
 const script = join(import.meta.dirname, `extract-worker${extname(import.meta.filename)}`);
 
-/**
- * The environment of a thread. It parses hostile texts, so it gets no variable but the folder of the compile cache: without it,
- * compiling takes four times as long as everything else before its first file.
- */
+/** The environment of a thread that parses hostile texts: only the folder of the compile cache, without which compiling takes longest. */
 function environment(): NodeJS.Dict<string> {
   // Node reports the subfolder of its version; the variable names the folder above.
   const folder = nodeModule.getCompileCacheDir?.();

@@ -24,7 +24,6 @@ const isNamed = ({ kind, container }: DefinitionAt) =>
 /** A place in a file: the number of the definition around it, null outside of all. */
 type Place = Pick<ReferenceAt, "path" | "within">;
 
-/** Files through which a name is followed. */
 const MAX_DEPTH = 8;
 
 /** Finds what names mean in a file, from its definitions, its imports and the rules of its language. */
@@ -232,9 +231,7 @@ export type Value =
   | { kind: "foreign" }
   | { kind: "unknown" };
 
-/** Types through which an expression is followed. */
 const MAX_STEPS = 10;
-/** Types whose members are searched for one name. */
 const MAX_SUPERS = 20;
 
 /** If a type and a constant have the same name, the constant is the value. */

@@ -6,15 +6,12 @@ import { folderOf, Modules, type Package } from "../code/imports.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
 import { Callers } from "./callers.ts";
 import type {
-  CallSite,
   Graph,
-  GraphAnswer,
   GraphCommit,
   GraphFinding,
   GraphSource,
   IndexProgress,
   IndexReport,
-  SymbolLocation,
   VectorSearch,
 } from "./graph.ts";
 import { indexSource } from "./index-source.ts";
@@ -34,10 +31,7 @@ export interface GraphOptions {
   /** Absolute path of the index, which is created if missing. Null keeps all of it in memory. */
   file: string | null;
   source: GraphSource;
-  /**
-   * Opens the file for reading only. The facts that this head adds are forgotten with the connection, so a pull request leaves
-   * nothing behind for the review of another one.
-   */
+  /** Opens the file for reading only: a pull request leaves nothing behind for the review of another one. */
   readOnly?: boolean;
   /** History up to the head, newest first. */
   commits?: readonly GraphCommit[];
@@ -56,11 +50,7 @@ export interface GraphOptions {
 /** How long a connection waits for another one on the same file, in milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000;
 
-/**
- * Brings the index up to date with one head and opens it. Only reads blobs that were never indexed before.
- *
- * @throws AppError `data_folder_unusable` if the file cannot be used, `aborted`
- */
+/** Brings the index up to date with one head and opens it. @throws AppError `data_folder_unusable`, `aborted` */
 export async function openGraph(options: GraphOptions): Promise<Graph> {
   const { file, readOnly = false } = options;
   // A process confined by Node's permission model must not ask for extensions: Node refuses such a connection.
@@ -76,8 +66,7 @@ export async function openGraph(options: GraphOptions): Promise<Graph> {
     createViews(database);
     const report: IndexReport = await indexSource(database, options, start);
     if (file !== null && !readOnly) forgetOld(database, options.leastKept);
-    const nearest = options.openNearest?.(database);
-    return new OpenedGraph(database, report, nearest, options);
+    return openedGraph(database, report, options);
   } catch (error) {
     database.close();
     throw error;
@@ -128,48 +117,31 @@ function prepareFile(database: DatabaseSync): void {
 const versionOf = (database: DatabaseSync) =>
   Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);
 
-/** Answers queries from an index that is up to date. */
-class OpenedGraph implements Graph {
-  readonly report: IndexReport;
-  readonly #sources: QuerySources;
-
-  constructor(
-    database: DatabaseSync,
-    report: IndexReport,
-    nearest: VectorSearch | undefined,
-    { commits = [], findings = [] }: GraphOptions,
-  ) {
-    this.report = report;
-    const head = new HeadFacts(database);
-    const modules = new Modules(head.files.keys(), packagesOf(database));
-    const callers = new Callers(head, modules);
-    this.#sources = { database, head, modules, callers, commits, findings, nearest };
-  }
-
-  callers(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[] {
-    const { callers } = this.#sources;
-    return callers.callsOf(callers.definitionsAt(symbol), leastCertainty);
-  }
-
-  uses(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[] {
-    const { callers } = this.#sources;
-    return callers.usesOf(callers.definitionsAt(symbol), leastCertainty);
-  }
-
-  symbols(name: string): readonly SymbolLocation[] {
-    const found = this.#sources.head.named(name).filter(({ kind }) => kind !== "section");
-    return found.map(({ path, signatureEnd }) => ({ path, name, line: signatureEnd }));
-  }
-
-  async query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer> {
-    signal.throwIfAborted();
-    const seeds = await findSeeds(this.#sources, query, k, signal);
-    return expandSeeds(seeds, intentOf(query), this.#sources);
-  }
-
-  [Symbol.dispose](): void {
-    this.#sources.database.close();
-  }
+function openedGraph(
+  database: DatabaseSync,
+  report: IndexReport,
+  { openNearest, commits = [], findings = [] }: GraphOptions,
+): Graph {
+  const nearest = openNearest?.(database);
+  const head = new HeadFacts(database);
+  const modules = new Modules(head.files.keys(), packagesOf(database));
+  const callers = new Callers(head, modules);
+  const sources: QuerySources = { database, head, modules, callers, commits, findings, nearest };
+  return {
+    report,
+    callers: (symbol, least) => callers.callsOf(callers.definitionsAt(symbol), least),
+    uses: (symbol, least) => callers.usesOf(callers.definitionsAt(symbol), least),
+    symbols(name) {
+      const found = head.named(name).filter(({ kind }) => kind !== "section");
+      return found.map(({ path, signatureEnd }) => ({ path, name, line: signatureEnd }));
+    },
+    async query(query, k, signal) {
+      signal.throwIfAborted();
+      const seeds = await findSeeds(sources, query, k, signal);
+      return expandSeeds(seeds, intentOf(query), sources);
+    },
+    [Symbol.dispose]: () => database.close(),
+  };
 }
 
 function packagesOf(database: DatabaseSync): Package[] {
@@ -179,11 +151,7 @@ function packagesOf(database: DatabaseSync): Package[] {
   return rows.map(({ path, package: name }) => ({ name: String(name), folder: folderOf(String(path)) }));
 }
 
-/**
- * The regular files of a revision. Private files are left out: what is not read cannot leak.
- *
- * @param isPrivate true for paths that the configuration withholds
- */
+/** The regular files of a revision, without private ones: what is not read cannot leak. */
 export async function sourceOfWorkspace(
   workspace: Workspace,
   isPrivate: (path: string) => boolean,

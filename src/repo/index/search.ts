@@ -51,10 +51,8 @@ export const intentOf = (query: string): Intent => ({
     ),
 });
 
-/** Maximum characters, and maximum words, of a query that are used. */
 const MAX_QUERY = 2_000;
 const MAX_WORDS = 24;
-/** Maximum candidates of each list. */
 const MAX_LISTED = 40;
 /** Reciprocal rank fusion: a larger offset reduces the advantage of the first places of a list (Cormack et al., 2009). */
 const RANK_OFFSET = 60;
@@ -144,7 +142,6 @@ function byWholePath(head: HeadFacts, query: string): SeedNode[] {
   return found.slice(0, MAX_LISTED).map((path) => ({ kind: "file", path }));
 }
 
-/** Files whose paths have words of the query. */
 function byPath(head: HeadFacts, names: readonly string[], words: readonly string[]): SeedNode[] {
   const wanted = new Set([...words, ...names.flatMap(partsOf)]);
   const hits = new Map<string, number>();
@@ -256,11 +253,8 @@ const FREQUENT = 1_500;
 const MAX_FREQUENT = 4;
 
 /**
- * The FTS5 expression for some words. If none is frequent, it matches every row with any of them. Of frequent words it only matches
- * the rows that rank first: with one of the words in the name and the others anywhere. It becomes wider while fewer than `wanted`
- * rows match.
- *
- * @param count how many rows match an expression, counted up to `most`
+ * The FTS5 expression for some words: every row with any of them, but of frequent words only the rows that rank first, with one in the name and
+ * the others anywhere. It becomes wider while fewer than `wanted` rows match. `count` counts matching rows up to `most`.
  */
 export function expressionFor(
   words: readonly string[],

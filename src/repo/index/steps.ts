@@ -121,7 +121,6 @@ class Expansion {
     }
   }
 
-  /** What a definition calls in this repository. */
   #addCallees(of: DefinitionAt, id: string, score: number): void {
     const { head, callers } = this.#sources;
     const seen = new Set<string>();

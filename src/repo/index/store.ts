@@ -18,7 +18,6 @@ export interface DefinitionFact {
   type: string | null;
   /** Types that it extends, implements or embeds, by their names in this file, separated by commas. */
   supers: string | null;
-  /** The beginning of its signature. */
   excerpt: string;
   /** The words that find it, besides its name. */
   text: string;
@@ -34,7 +33,6 @@ interface ImportFact extends Binding {
   within: number | null;
 }
 
-/** All facts about a blob without other files. */
 export interface BlobFacts {
   /** The package or module that a manifest names: `package.json`, `go.mod`. */
   package: string | null;
@@ -47,8 +45,8 @@ export interface BlobFacts {
 export const EXTRACTOR_VERSION = 4;
 
 /**
- * The facts of a blob only depend on its text and on the kind of its file name, so they are computed once and are valid for each
- * head, path and pull request. What is at a head is not stored: it is `temp.present`, filled from git's tree.
+ * The facts of a blob only depend on its text and on the kind of its file name, so they are valid for each head, path and pull request. What is
+ * at a head is not stored: it is `temp.present`, filled from git's tree.
  */
 const tables = {
   /** `kind` is the grammar's dialect, or another kind of file (`kindOf`). */
@@ -105,10 +103,7 @@ export function dropTables(database: DatabaseSync): void {
   for (const name of [...Object.keys(tables), "words"]) database.exec(`DROP TABLE IF EXISTS main.${name}`);
 }
 
-/**
- * Creates the head as queries see it: `present` (path, oid, blob), and `all_definition`, `all_reference`, `all_import`,
- * `all_blob` over both schemas.
- */
+/** Creates the head as queries see it: `present` (path, oid, blob), and views over both schemas. */
 export function createViews(database: DatabaseSync): void {
   database.exec(
     "CREATE TEMP TABLE present (path TEXT PRIMARY KEY, oid TEXT NOT NULL, blob INTEGER) WITHOUT ROWID",
@@ -242,10 +237,7 @@ export function stemOf(specifier: string): string {
 /** Minimum number of blobs of other heads that are kept. */
 const LEAST_KEPT = 2_000;
 
-/**
- * Deletes the facts of blobs that are not at this head if there are more of them than of those that are: the file grows no
- * larger than twice what its largest head needs. What was indexed first is deleted first.
- */
+/** Deletes the oldest facts of blobs that are not at this head, so the file grows no larger than twice what its largest head needs. */
 export function forgetOld(database: DatabaseSync, leastKept = LEAST_KEPT): void {
   const count = (sql: string) => Number(database.prepare(sql).get()?.count ?? 0);
   const present = count("SELECT count(DISTINCT blob) AS count FROM temp.present");
@@ -271,7 +263,6 @@ export function forgetOld(database: DatabaseSync, leastKept = LEAST_KEPT): void 
   });
 }
 
-/** A definition at the head. */
 export interface DefinitionAt extends Omit<DefinitionFact, "kind" | "supers" | "text"> {
   path: string;
   blob: number;
@@ -335,7 +326,6 @@ export class HeadFacts {
     return this.#inFile(path, this.#statements.referencesOf, referenceOf);
   }
 
-  /** Every definition of a name. */
   readonly named = memo((name: string): readonly DefinitionAt[] =>
     this.#atHead(this.#statements.named.iterate(name), definitionOf),
   );
@@ -357,17 +347,14 @@ export class HeadFacts {
     }));
   }
 
-  /** Paths of the files with a blob. */
   pathsOf(blob: number): readonly string[] {
     return this.#pathsByBlob.get(blob) ?? [];
   }
 
-  /** Paths of the files with a content. */
   pathsWith(oid: string): readonly string[] {
     return this.#pathsByOid.get(oid) ?? [];
   }
 
-  /** The words of a path. */
   readonly pathParts = memo((path: string): readonly string[] => partsOf(path));
 
   /** Paths that have a word, once for each time. */
@@ -402,7 +389,6 @@ export class HeadFacts {
   }
 }
 
-/** Computes each answer once. */
 function memo<Key, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const known = new Map<Key, Value>();
   return (key) => {

@@ -18,7 +18,7 @@ export interface Embedder {
 interface Embedded {
   /** One for each text, in their order, all of one length. */
   vectors: readonly Float32Array[];
-  /** Tokens of the request; estimated if the endpoint does not report them. */
+  /** Estimated if the endpoint does not report them. */
   tokens: number;
 }
 
@@ -33,7 +33,6 @@ export interface VectorOptions {
 }
 
 export interface VectorReport {
-  /** Blobs that got vectors. */
   embedded: number;
   /** Blobs still without vectors: the tokens were used up, or the endpoint failed. */
   left: number;
@@ -50,7 +49,6 @@ export interface Vectors {
 
 /** Chunks of one request. Endpoints take 2,048 texts and some 300,000 tokens. */
 const BATCH = 96;
-/** Characters of a query that are embedded. */
 const MAX_QUERY = 2_000;
 
 export function createVectors(options: VectorOptions): Vectors {
@@ -93,22 +91,38 @@ async function update(
   masks: Masks,
   signal: AbortSignal,
 ): Promise<VectorReport> {
-  const missing = embeddableBlobs(options.source.files).filter((oid) => !store.knows(oid));
-  const batch = new Batch(store, options, signal);
+  const { embedder, source, maxTokens, warn } = options;
+  const missing = embeddableBlobs(source.files).filter((oid) => !store.knows(oid));
+  const report = { embedded: 0, left: missing.length, tokens: 0 };
+  let batch: { oid: string; chunks: readonly Chunk[] }[] = [];
+  const chunksIn = () => batch.flatMap(({ chunks }) => chunks);
+  const send = async () => {
+    const texts = chunksIn().map(({ text }) => text);
+    const { vectors, tokens } = await embedder.embed(texts, signal);
+    const left = vectors.values();
+    const withVector = (chunk: Chunk) => ({ ...chunk, vector: left.next().value as Float32Array });
+    store.add(batch.map(({ oid, chunks }) => ({ oid, chunks: chunks.map(withVector) })));
+    report.tokens += tokens;
+    report.embedded += batch.length;
+    report.left -= batch.length;
+    batch = [];
+  };
   try {
     const secrets = await findSecrets(missing, options, masks, signal);
     for (const oid of missing) {
       signal.throwIfAborted();
-      const text = await options.source.read(oid);
-      const ranges = secrets.get(oid) ?? [];
-      if (!(await batch.take(oid, text === null ? [] : chunksToSend({ text, ranges }, masks)))) break;
+      const text = await source.read(oid);
+      const chunks = text === null ? [] : chunksToSend({ text, ranges: secrets.get(oid) ?? [] }, masks);
+      if (report.tokens + estimateTokens([...chunksIn(), ...chunks]) > maxTokens) break;
+      batch.push({ oid, chunks });
+      if (chunksIn().length >= BATCH) await send();
     }
-    await batch.flush();
+    await send();
   } catch (error) {
     if (signal.aborted || !(error instanceof AppError)) throw error;
-    options.warn(`Some files are only found by words, because they have no vectors: ${errorLine(error)}`);
+    warn(`Some files are only found by words, because they have no vectors: ${errorLine(error)}`);
   }
-  return { embedded: batch.done, left: missing.length - batch.done, tokens: batch.tokens };
+  return report;
 }
 
 /** The ranges of secrets in blobs. Reads all of them before anything is sent: one file may reveal a secret of another one. */
@@ -134,44 +148,6 @@ function embeddableBlobs(files: readonly GraphFile[]): string[] {
   return [...new Set(wanted.map(({ oid }) => oid))];
 }
 
-/** Blobs whose chunks are sent together. */
-class Batch {
-  done = 0;
-  tokens = 0;
-  readonly #store: VectorStore;
-  readonly #options: VectorOptions;
-  readonly #signal: AbortSignal;
-  #pending: { oid: string; chunks: readonly Chunk[] }[] = [];
-
-  constructor(store: VectorStore, options: VectorOptions, signal: AbortSignal) {
-    this.#store = store;
-    this.#options = options;
-    this.#signal = signal;
-  }
-
-  /** False if the tokens are used up. */
-  async take(oid: string, chunks: readonly Chunk[]): Promise<boolean> {
-    const pending = [...this.#pending, { oid, chunks }].flatMap((one) => one.chunks);
-    if (this.tokens + estimateTokens(pending) > this.#options.maxTokens) return false;
-    this.#pending.push({ oid, chunks });
-    if (pending.length >= BATCH) await this.flush();
-    return true;
-  }
-
-  async flush(): Promise<void> {
-    const blobs = this.#pending;
-    this.#pending = [];
-    const texts = blobs.flatMap(({ chunks }) => chunks.map(({ text }) => text));
-    const { vectors, tokens } =
-      texts.length > 0 ? await this.#options.embedder.embed(texts, this.#signal) : { vectors: [], tokens: 0 };
-    this.tokens += tokens;
-    const left = vectors.values();
-    const withVector = (chunk: Chunk) => ({ ...chunk, vector: left.next().value as Float32Array });
-    this.#store.add(blobs.map(({ oid, chunks }) => ({ oid, chunks: chunks.map(withVector) })));
-    this.done += blobs.length;
-  }
-}
-
 /** Code has about three characters a token. */
 const estimateTokens = (chunks: readonly Chunk[]) =>
   Math.ceil(chunks.reduce((sum, { text }) => sum + text.length, 0) / 3);
@@ -190,7 +166,6 @@ const MAX_LINES = 60;
 const ENOUGH = 0.4;
 /** Chunks of one file. The rest is only found by words. */
 const MAX_CHUNKS = 80;
-/** Characters of a line that are sent. */
 const MAX_LINE = 400;
 
 /** The parts of a file that may be sent, without its secrets and without those that another file revealed. */
@@ -235,10 +210,7 @@ function addChunk(chunks: Chunk[], lines: readonly string[], from: number, to: n
   if (/\p{L}{2}/u.test(text)) chunks.push({ startLine: first + 1, endLine: last + 1, text });
 }
 
-/**
- * Loads sqlite-vec into a connection that was opened with `allowExtension`, then disallows extensions again. False if the optional
- * package is not installed or has no build for this machine.
- */
+/** Loads sqlite-vec into a connection that allows it, then disallows extensions. False if the optional package is missing here. */
 function loadVectorExtension(database: DatabaseSync): boolean {
   try {
     const { getLoadablePath } = createRequire(import.meta.url)("sqlite-vec") as typeof import("sqlite-vec");
@@ -268,14 +240,10 @@ export function canFindByMeaning(): boolean {
 
 interface EmbeddedBlob {
   oid: string;
-  /** Lines are 1-indexed and inclusive. */
   chunks: readonly { startLine: number; endLine: number; vector: Float32Array }[];
 }
 
-/**
- * The vectors of an index, by blob and lines. Each number is stored in one byte: floats would take four times the space and time. All
- * vectors at the head are compared, 30,000 of 1,536 numbers in some 0.2 s.
- */
+/** The vectors of an index, by blob and lines. Each number is stored in one byte: floats would take four times the space and time. */
 class VectorStore {
   readonly #database: DatabaseSync;
 
@@ -296,14 +264,13 @@ class VectorStore {
     database.prepare("INSERT INTO embedding_model VALUES (?, NULL)").run(model);
   }
 
-  /** Null as long as there are no vectors. */
-  #dimensions(): number | null {
-    const dimensions = this.#database.prepare("SELECT dimensions FROM embedding_model").get()?.dimensions;
-    return dimensions == null ? null : Number(dimensions);
+  /** 0 as long as there are no vectors. */
+  #dimensions(): number {
+    return Number(this.#database.prepare("SELECT dimensions FROM embedding_model").get()?.dimensions ?? 0);
   }
 
   isFilled(): boolean {
-    return this.#dimensions() !== null;
+    return this.#dimensions() > 0;
   }
 
   knows(oid: string): boolean {
@@ -340,7 +307,6 @@ class VectorStore {
     this.#database.prepare("UPDATE embedding_model SET dimensions = ?").run(dimensions);
   }
 
-  /** The k nearest chunks at the head, the nearest first. */
   nearest(vector: Float32Array, k: number): RankedChunk[] {
     const rows = this.#database
       .prepare(

@@ -10,10 +10,7 @@ const identifier = /[\p{L}\p{N}_$]+/gu;
 /** Longer identifiers are data, not words. */
 const longestWord = 60;
 
-/**
- * The searchable words of a text, in lower case, each once: identifiers whole and split (`parseURLPath` is also parse, url and
- * path).
- */
+/** The searchable words of a text, in lower case, each once: identifiers whole and split (`parseURLPath` is also parse, url, path). */
 export function wordsOf(text: string): string {
   const words = new Set<string>();
   for (const word of text.match(identifier) ?? [])

@@ -55,7 +55,7 @@ export function createCheckoutPull(
     const release = async () => {
       await made.release();
       // Nothing waits for the freed space.
-      void disk.keepNowAndThen();
+      void disk.keep();
     };
     return { ...made, release };
   };

@@ -11,7 +11,7 @@ async function bindingsIn(path: string, text: string): Promise<string[]> {
 }
 
 describe("the names that a file takes and offers", () => {
-  it("are those of its imports and exports in TypeScript", async () => {
+  it("The bindings of a TypeScript file are its imports and exports", async () => {
     const text = `import first, { a, type b as c /* d, */ } from "./x.ts";
 import * as all from "y";
 import "z";
@@ -29,7 +29,7 @@ const api = { a, j: c, ...all };
     ]);
   });
 
-  it("are those that CommonJS loads and sets, and those that a function loads later", async () => {
+  it("The bindings of a CommonJS file are what it loads and sets, also within functions", async () => {
     const text = `const whole = require("./x");
 const { a, b: c } = require("./y");
 exports.d = a;
@@ -45,7 +45,7 @@ const late = async () => {
     ]);
   });
 
-  it("are those of its imports in Python and Go", async () => {
+  it("The bindings of a Python or Go file are its imports", async () => {
     const python =
       "import a.b, c as d\nfrom .e import (f, # g\n  h as i)\nfrom . import j\nfrom k import *\n";
     expect(await bindingsIn("a.py", python)).toEqual([
@@ -58,7 +58,7 @@ const late = async () => {
     ]);
   });
 
-  it("are the last words of its imports in other languages", async () => {
+  it("The bindings of other files are the last words of their imports", async () => {
     expect(await bindingsIn("a.rs", "use crate::scale::weigh;\n")).toEqual([
       "crate::scale::weigh * -> weigh",
     ]);

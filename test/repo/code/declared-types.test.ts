@@ -22,7 +22,7 @@ describe("the name of a written type", () => {
     ["(store: Store) => Other", null],
     ["{ a: Store }", null],
     ["", null],
-  ])("%s is %s", (written, name) => {
+  ])("The name of a written type %s is %s", (written, name) => {
     expect(typeNameOf(written)).toBe(name);
   });
 });
@@ -42,7 +42,7 @@ describe("declared types", () => {
     ["a.rs", "struct A { f: Store }\nimpl A {\n  fn m(&self) -> Result<Store, E> { x }\n}\n"],
     ["A.cs", "class A {\n  Store f { get; }\n  Store M() { return f; }\n}\n"],
     ["a.php", "<?php class A {\n  private Store $f;\n  function m(): Store {}\n}\n"],
-  ])("are those of fields and results: %s", async (path, text) => {
+  ])("Fields and results have declared types: %s", async (path, text) => {
     const { definitions } = await definitionsOf(path, text);
     const typed = definitions.filter(({ kind }) => kind !== "class" && kind !== "extension");
     expect(typed.length).toBeGreaterThanOrEqual(2);
@@ -59,13 +59,13 @@ describe("declared types", () => {
     ["A.cs", "class A : Base, IOne where T : X {\n}\n", ["Base", "IOne"]],
     ["a.rb", "class A < Base\nend\n", ["Base"]],
     ["a.kt", "class A(val x: X) : Base(x), One {\n}\n", ["Base", "One"]],
-  ])("name the bases of a type: %s", async (path, text, bases) => {
+  ])("A type names its bases: %s", async (path, text, bases) => {
     const { definitions, lines } = await definitionsOf(path, text);
     const one = definitions.find(({ name }) => name === "A");
     expect(one && basesOf(one, { path, lines })).toEqual(bases);
   });
 
-  it("name the fields that only methods declare, once each", async () => {
+  it("A field that only methods declare is listed once", async () => {
     const script = await definitionsOf(
       "a.ts",
       "class A {\n  listed = 1;\n  constructor(readonly store: Store, other: Other) {\n    this.made = new Made();\n    this.made = null;\n    this.listed = 2;\n  }\n}\n",

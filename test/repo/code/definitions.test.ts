@@ -14,13 +14,16 @@ const show = (one: Definition) =>
   `${one.kind} ${one.container ? `${one.container}.` : ""}${one.name} ${one.docStart}-${one.end}${one.exported ? " +" : ""}`;
 
 describe("the definitions of a file", () => {
-  it.each(samples.map((sample) => [sample.path, sample] as const))("are found: %s", async (path, sample) => {
-    const source = await sourceOf(path, sample.text);
-    expect(source.isParsed).toBe(true);
-    expect(source.definitions.map(show)).toEqual(sample.defines);
-  });
+  it.each(samples.map((sample) => [sample.path, sample] as const))(
+    "The definitions of a file are found: %s",
+    async (path, sample) => {
+      const source = await sourceOf(path, sample.text);
+      expect(source.isParsed).toBe(true);
+      expect(source.definitions.map(show)).toEqual(sample.defines);
+    },
+  );
 
-  it("end their heads in front of their bodies", async () => {
+  it("The head of a definition ends before its body", async () => {
     const heads = async (path: string) => {
       const sample = samples.find((one) => one.path === path);
       const { definitions } = await sourceOf(path, sample?.text ?? "");
@@ -37,7 +40,7 @@ describe("the definitions of a file", () => {
     expect(await heads("Shop.cs")).toMatchObject({ Open: [17, 17], Shop: [8, 8] });
   });
 
-  it("name the value of a module as it names itself", async () => {
+  it("The value of a module is defined by its own name", async () => {
     const { definitions } = await sourceOf(
       "shop.cjs",
       "module.exports = class Shop {\n  open() {}\n};\nmodule.exports = function () {};\nmodule.exports.close = function () {};\n",
@@ -50,7 +53,7 @@ describe("the definitions of a file", () => {
     ]);
   });
 
-  it("are the same whether a function or nothing stands around them", async () => {
+  it("Definitions are the same within a function and outside of one", async () => {
     const inside = await sourceOf(
       "local.ts",
       'test("all", () => {\n  const size = 1;\n  const run = () => size;\n  class Local {\n    held = () => run;\n  }\n  const kept = memo(() => run);\n});\n',
@@ -73,7 +76,7 @@ describe("the definitions of a file", () => {
     ]);
   });
 
-  it("enclose a line from the outermost to the innermost, and the comment above belongs to them", async () => {
+  it("The definitions around a line are listed outermost first, with their comments", async () => {
     const source = await sourceOf("shop.ts", samples[0]?.text ?? "");
     const names = (line: number) => source.enclosing(line).map((one) => one.name);
     expect([names(2), names(3), names(20), names(24)]).toEqual([
@@ -87,7 +90,7 @@ describe("the definitions of a file", () => {
 
 const pieces = samples.flatMap(({ path, text }) => text.split("\n").map((line) => ({ path, line })));
 
-describe("whatever a file holds", () => {
+describe("the definitions of any text", () => {
   const mixed = fc
     .tuple(
       fc.constantFrom(...samples.map((one) => one.path), "shop.swift", "shop.sh"),
@@ -95,7 +98,7 @@ describe("whatever a file holds", () => {
     )
     .map(([path, some]) => ({ path, text: some.map(({ line }) => line).join("\n") }));
 
-  it("definitions lie in the text, each in what is around it, and every question has an answer", async () => {
+  it("Definitions of any text lie in it and nest, and every question has an answer", async () => {
     await fc.assert(
       fc.asyncProperty(mixed, async ({ path, text }) => {
         const source = await sourceOf(path, text);
@@ -159,14 +162,19 @@ function write(all: readonly Planned[], style: "js" | "py") {
 }
 
 describe("a program that was written from a plan", () => {
-  it.each(["js", "py"] as const)("defines what was planned: %s", async (style) => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(planned(4), { maxLength: 4 }), async (plan) => {
-        const { text, defined } = write(plan, style);
-        const { definitions } = await sourceOf(`plan.${style}`, text);
-        expect(definitions.map((one) => `${one.kind} ${one.name} ${one.start}-${one.end}`)).toEqual(defined);
-      }),
-      { numRuns: 60 },
-    );
-  });
+  it.each(["js", "py"] as const)(
+    "A program that was written from a plan defines what was planned: %s",
+    async (style) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(planned(4), { maxLength: 4 }), async (plan) => {
+          const { text, defined } = write(plan, style);
+          const { definitions } = await sourceOf(`plan.${style}`, text);
+          expect(definitions.map((one) => `${one.kind} ${one.name} ${one.start}-${one.end}`)).toEqual(
+            defined,
+          );
+        }),
+        { numRuns: 60 },
+      );
+    },
+  );
 });

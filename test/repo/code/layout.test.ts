@@ -27,12 +27,12 @@ describe("an outline by layout", () => {
     ["Elixir", "defmodule Shop do\n  defp open(a) do\n    a\n  end\nend\n", "Shop 1-5, open 2-4"],
     ["Perl", "sub open {\n  my $a = 1;\n}\n", "open 1-3"],
     ["braces of their own line", "function f()\n{\n  a();\n}\nb();\n", "f 1-4"],
-  ])("finds blocks: %s", (_, text, expected) => {
+  ])("An outline by layout finds blocks: %s", (_, text, expected) => {
     const found = outlineByLayout(text).map((one) => `${one.name} ${one.docStart}-${one.end}`);
     expect(found.join(", ")).toBe(expected);
   });
 
-  it("names the type that a member belongs to", () => {
+  it("An outline by layout names the type that a member belongs to", () => {
     const found = outlineByLayout("class Shop {\n  func open() {\n  }\n}\n");
     expect(found.map(({ kind, container }) => [kind, container])).toEqual([
       ["class", null],
@@ -42,7 +42,7 @@ describe("an outline by layout", () => {
 });
 
 describe("a file without a grammar", () => {
-  it("has references outside of comments and strings", async () => {
+  it("A file without a grammar has references outside of comments and strings", async () => {
     const source = await parseSource("a.lua", 'local size = 1 -- size\nprint("size", size)\nsize(2)\n');
     expect(source?.references(new Set(["size"])).map(({ line, role }) => `${line} ${role}`)).toEqual([
       "1 write",
@@ -52,7 +52,7 @@ describe("a file without a grammar", () => {
     expect(source?.calls(1, 3).map((one) => one.name)).toEqual(["print", "size"]);
   });
 
-  it("defines nothing where it is prose or data", async () => {
+  it("Prose and data define nothing", async () => {
     for (const path of ["README.md", "a.json", "a.yml", "LICENSE"]) {
       const source = await parseSource(path, "class of things {\n}\nfunction words\n");
       expect(source?.definitions).toEqual([]);

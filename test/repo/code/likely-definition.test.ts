@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { definesLikely, writesLikely } from "../../../src/repo/code/likely-definition.ts";
 
-describe("a line on which a name stands", () => {
+describe("definesLikely", () => {
   it.each([
     "def name(self):",
     "export async function* name() {",
@@ -14,7 +14,7 @@ describe("a line on which a name stands", () => {
     "type name = string;",
     "macro_rules! name {",
     "export const name = (a) => a;",
-  ])("surely looks like its definition: %s", (line) => expect(definesLikely(line, "name")).toBe(3));
+  ])("A line surely defines the name: %s", (line) => expect(definesLikely(line, "name")).toBe(3));
 
   it.each([
     "static int name(struct loop* loop) {",
@@ -25,10 +25,11 @@ describe("a line on which a name stands", () => {
     "NetworkAddress Parser::name(const char* text) {",
     "  name: 'value',",
     "name = 1",
-  ])("may be its definition: %s", (line) => expect(definesLikely(line, "name")).toBe(2));
+  ])("A line may define the name: %s", (line) => expect(definesLikely(line, "name")).toBe(2));
 
-  it.each(["  name(1);", "name(self.value)", "name (void)"])("may be a call as well: %s", (line) =>
-    expect(definesLikely(line, "name")).toBe(1),
+  it.each(["  name(1);", "name(self.value)", "name (void)"])(
+    "A line may define or call the name: %s",
+    (line) => expect(definesLikely(line, "name")).toBe(1),
   );
 
   it.each([
@@ -41,10 +42,10 @@ describe("a line on which a name stands", () => {
     "if (name(1)) {",
     "function other(name) {",
     "// calls name() twice",
-  ])("says nothing of its definition: %s", (line) => expect(definesLikely(line, "name")).toBe(0));
+  ])("A line does not look like a definition: %s", (line) => expect(definesLikely(line, "name")).toBe(0));
 });
 
-describe("a line that has a name", () => {
+describe("writesLikely", () => {
   it.each([
     "  this.name = 1;",
     "name += other",
@@ -61,7 +62,7 @@ describe("a line that has a name", () => {
     "ctx = context.WithValue(ctx, name, 1)",
     "UPDATE orders SET name = 1",
     "call(name=1)",
-  ])("seems to write it: %s", (line) => expect(writesLikely(line, "name")).toBe(true));
+  ])("A line seems to write the name: %s", (line) => expect(writesLikely(line, "name")).toBe(true));
 
   it.each([
     "if (name === other) {",
@@ -80,9 +81,9 @@ describe("a line that has a name", () => {
     "cache.get('name')",
     "const other = name;",
     "name ? a : b",
-  ])("seems not to write it: %s", (line) => expect(writesLikely(line, "name")).toBe(false));
+  ])("A line seems not to write the name: %s", (line) => expect(writesLikely(line, "name")).toBe(false));
 
-  it("is read in no time, whatever it holds", () => {
+  it("A hostile line is checked in linear time", () => {
     for (const part of ["name[", "name ", "set(name", "{", "name:", "WithValue("])
       expect(writesLikely(part.repeat(50_000), "name")).toBeTypeOf("boolean");
   });

@@ -37,13 +37,13 @@ describe("calls", () => {
     ["a.kt", "a.b.c(Foo(1)) { it }", ["a.b c", " Foo"]],
     ["A.cs", "a.B<int>(new Foo(1));", ["a B", " Foo"]],
     ["a.php", "$a->b(new Foo(1)); Bar::baz();", ["$a b", " Foo", "Bar baz"]],
-  ])("have a name and a receiver: %s", async (path, body, expected) => {
+  ])("Calls have a name and a receiver: %s", async (path, body, expected) => {
     const source = await sourceOf(path, codeOf(path, body));
     const found = source.calls(1, 10).map((one) => `${one.receiver ?? ""} ${one.name}`);
     expect([...new Set(found)].sort()).toEqual([...expected].sort());
   });
 
-  it("are those of the lines asked for", async () => {
+  it("Calls on some lines are those of these lines alone", async () => {
     const source = await sourceOf("a.py", "a()\nb()\nc()\n");
     expect(source.calls(2, 2)).toEqual([{ name: "b", line: 2, receiver: null }]);
   });
@@ -72,13 +72,13 @@ describe("references", () => {
     ["a.kt", "f(name = name); o.name = 2; val name = o.name", "write read write definition read"],
     ["A.cs", "f(name: name); o.name = 2; var name = o.name();", "write read write definition call"],
     ["a.php", "f(name: $name); $this->name = 2; $this->name();", "write read write call"],
-  ])("tell what a name is there: %s %s", async (path, body, roles) => {
+  ])("A reference has a role: %s %s", async (path, body, roles) => {
     const source = await sourceOf(path, codeOf(path, body));
     const found = source.references(new Set(["name"])).map((one) => one.role);
     expect(found.join(" ")).toBe(roles);
   });
 
-  it("are found for names that would be special in an expression", async () => {
+  it("References are found for names with signs of regular expressions", async () => {
     const source = await sourceOf("a.ts", "$a.b$(c)");
     expect(source.references(new Set(["$a", "b$", "(c)", "", "x|c"])).map((one) => one.name)).toEqual([
       "$a",
@@ -97,7 +97,7 @@ describe("names that lines rely on", () => {
     ["a.py", "local = options.limit\nrun(local, size=other)", ["limit", "options", "other"]],
     ["a.go", "local := options.limit; run(local, T{size: other})", ["limit", "options", "other"]],
     ["a.c", "int local = options->limit; run(local, other);", ["limit", "options", "other"]],
-  ])("are read and not defined there: %s", async (path, body, expected) => {
+  ])("Lines rely on names that they read and do not define: %s", async (path, body, expected) => {
     const source = await sourceOf(path, codeOf(path, body));
     expect([...source.readNames(1, 10)].sort()).toEqual(expected);
   });
@@ -120,7 +120,7 @@ describe("imports", () => {
     ["A.cs", "using A.B;\nusing static C.D;\nusing E = F.G;", "A.B C.D F.G"],
     ["a.php", "<?php use A\\B as C;\nrequire_once __DIR__ . '/x.php';", "A\\B /x.php"],
     ["a.sh", "source ./lib.sh\n. other.sh\necho import", "./lib.sh other.sh"],
-  ])("are as the file writes them: %s", async (path, text, expected) => {
+  ])("An import is as the file writes it: %s", async (path, text, expected) => {
     const source = await sourceOf(path, text);
     expect(source.imports.map((one) => one.specifier).join(" ")).toBe(expected);
   });
@@ -128,7 +128,7 @@ describe("imports", () => {
 
 describe("literals", () => {
   it.each(["a.ts", "a.py", "a.go", "A.java", "a.c", "a.rs", "a.rb", "a.kt", "A.cs", "a.php", "a.sh"])(
-    "are texts that could be documented: %s",
+    "A literal is a text that documentation may contain: %s",
     async (path) => {
       const source = await sourceOf(path, codeOf(path, `f("--dry-run", "ab", "123", "${"x".repeat(61)}");`));
       expect(source.literals(1, 3)).toEqual(["--dry-run"]);

@@ -6,7 +6,7 @@ const astGrep = await loadAstGrep();
 const languages = Object.keys(shapes) as Language[];
 
 describe("the tables of a language", () => {
-  it.each(languages)("name kinds of nodes that a grammar of it has: %s", (language) => {
+  it.each(languages)("The tables of a language only name kinds that its grammars have: %s", (language) => {
     const shape = shapes[language];
     const users = languages.filter((one) => shapes[one] === shape);
     const dialects = users.flatMap((one) => grammarsOf(one)).map((grammar) => grammar.dialect);

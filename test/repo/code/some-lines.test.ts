@@ -33,20 +33,20 @@ const isOn =
     line >= start && line <= end;
 
 describe.each(samples.map(({ path, text }) => [path, text] as const))("some lines of %s", (path, text) => {
-  it("have the calls that the whole file has on them", async () => {
+  it("Some lines have the calls that the whole file has on them", async () => {
     const { source, ranges, last } = await read(path, text);
     const all = source.calls(1, last);
     for (const range of ranges) expect(source.calls(range.start, range.end)).toEqual(all.filter(isOn(range)));
   });
 
-  it("have the references that the whole file has on them", async () => {
+  it("Some lines have the references that the whole file has on them", async () => {
     const { source, ranges, words } = await read(path, text);
     const names = new Set(words);
     const all = source.references(names);
     for (const range of ranges) expect(source.references(names, range)).toEqual(all.filter(isOn(range)));
   });
 
-  it("read the same names, whether all are asked for or one by one", async () => {
+  it("Some lines read the same names, asked for together or one by one", async () => {
     const { source, ranges, words } = await read(path, text);
     for (const { start, end } of ranges.filter((_, at) => at % 9 === 0)) {
       const all = [...source.readNames(start, end)].sort();
@@ -55,7 +55,7 @@ describe.each(samples.map(({ path, text }) => [path, text] as const))("some line
     }
   });
 
-  it("say of each call what stands before it", async () => {
+  it("Each call on some lines has its receiver", async () => {
     const { source, last, words } = await read(path, text);
     const called = source.calls(1, last).map(({ name, line, receiver }) => `${line} ${name} ${receiver}`);
     const references = source.references(new Set(words)).filter(({ receiver }) => receiver !== undefined);

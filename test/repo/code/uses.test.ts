@@ -11,7 +11,7 @@ async function usesIn(path: string, text: string): Promise<string[]> {
 }
 
 describe("the uses in a file", () => {
-  it("are calls, reads and types of names that no function declares as a variable", async () => {
+  it("Uses are calls, reads and types of names that are no local variables", async () => {
     const text = `import { open, type Box } from "./box.ts";
 const limit = 3;
 export function run(size: Box, { inner }: Box) {
@@ -29,7 +29,7 @@ export function run(size: Box, { inner }: Box) {
     ]);
   });
 
-  it("of an imported name end where a variable of a block hides it, and go on after the block", async () => {
+  it("Uses of an imported name exclude the block whose variable hides it", async () => {
     const text = `import { open } from "./box.ts";
 function run(all) {
   for (const open of all) {
@@ -44,7 +44,7 @@ function run(all) {
     expect(await usesIn("a.py", inPython)).toEqual(["call shut:5"]);
   });
 
-  it("of members have the code before them, and the type that is declared for a variable in it", async () => {
+  it("Uses of members have their receiver, and the declared type of its variable", async () => {
     const text = `import * as box from "./box.ts";
 import { Lid } from "./lid.ts";
 class Shelf {
@@ -72,12 +72,12 @@ class Shelf {
     ]);
   });
 
-  it("include the call of the constructor of a base class", async () => {
+  it("The uses in a file include the call of the constructor of a base class", async () => {
     const text = "class Own extends Base {\n  constructor() {\n    super(1);\n    super.run();\n  }\n}\n";
     expect(await usesIn("a.js", text)).toContain("call super.constructor:3");
   });
 
-  it("include calls of Go's generic functions, and distinguish what a type switch names", async () => {
+  it("Uses include calls of Go's generic functions, and the names of a type switch", async () => {
     const text = `package a
 func run(any interface{}) {
 	pick[Site](nil)
@@ -92,7 +92,7 @@ func run(any interface{}) {
     expect(uses).toContain("call found[].Go:6");
   });
 
-  it("include calls in the arguments of Rust's macros, and name PHP's variables without their sign", async () => {
+  it("Uses include calls in Rust's macros, and name PHP's variables without their sign", async () => {
     expect(await usesIn("a.rs", 'fn f() {\n    println!("{}", weigh(1));\n}\n')).toContain("call weigh:2");
     const php = "<?php\nfunction f(Box $box) {\n  $box->open();\n}\n";
     expect(await usesIn("a.php", php)).toEqual(["type Box:2", "call box[].open:3"]);
@@ -102,7 +102,7 @@ func run(any interface{}) {
     ]);
   });
 
-  it("are only calls where there is no parser", async () => {
+  it("Uses in a file without a parser are calls alone", async () => {
     expect(await usesIn("a.lua", "local size = limit\nbox.open(size)\n")).toEqual(["call box.open:2"]);
   });
 });

@@ -19,16 +19,16 @@ describe("renderLine", () => {
       { kind: "added", text: "d", newLine: 1, noNewline: true },
       "1 +d\n\\ No newline at end of file",
     ],
-  ] as const)("shows %s", (_, line, text) => expect(renderLine(line)).toBe(text));
+  ] as const)("renderLine shows %s", (_, line, text) => expect(renderLine(line)).toBe(text));
 
-  it("shows the beginning of an overlong line and how much is missing", () => {
+  it("renderLine cuts an overlong line and says how much is missing", () => {
     const line = { kind: "added", text: "x".repeat(20_000), newLine: 1 } as const;
     expect(renderLine(line)).toMatch(/^1 \+x{2048}… \[17952 more characters of this line\]$/);
   });
 });
 
 describe("isOverlong", () => {
-  it("counts what a line takes once its hidden characters are spelled out", () => {
+  it("isOverlong counts a line with its hidden characters escaped", () => {
     expect(isOverlong("x".repeat(MAX_LINE_BYTES))).toBe(false);
     expect(isOverlong("x".repeat(MAX_LINE_BYTES + 1))).toBe(true);
     expect(isOverlong("\u001F".repeat(MAX_LINE_BYTES / 6 + 1))).toBe(true);
@@ -37,7 +37,7 @@ describe("isOverlong", () => {
 });
 
 describe("renderHunks", () => {
-  it("takes less than 1.5 times the characters of the plain diff of ordinary code", () => {
+  it("renderHunks takes less than 1.5 times the characters of the plain diff of ordinary code", () => {
     const source = (width: number) =>
       Array.from(
         { length: 400 },

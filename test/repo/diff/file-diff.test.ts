@@ -39,11 +39,11 @@ describe("divideHunk", () => {
     ["keeps the unchanged lines in front with the change", "   +++++", 10, ["   ++", "+++"]],
     ["leaves no part without a change behind", "++++   ", 10, ["+++", "+   "]],
     ["gives a line that is too large a part of its own", "+ +", 1, ["+", " ", "+"]],
-  ])("%s", (_, pattern, max, parts) => {
+  ])("divideHunk: %s", (_, pattern, max, parts) => {
     expect(shape(divideHunk(hunkOf(pattern), max, sizeOf))).toEqual(parts);
   });
 
-  it("numbers parts as git does, a side without lines by the line before", () => {
+  it("divideHunk numbers a side without lines by the line before, as git does", () => {
     const parts = divideHunk(hunkOf("---+++"), 6, sizeOf);
     expect(parts.map((part) => printDiff({ header: [], hunks: [part] }).split("\n")[0])).toEqual([
       "@@ -10,3 +19,0 @@",
@@ -51,7 +51,7 @@ describe("divideHunk", () => {
     ]);
   });
 
-  it("gives consecutive valid hunks that are the hunk when put together", () => {
+  it("divideHunk gives consecutive valid hunks that join to the hunk", () => {
     fc.assert(
       fc.property(randomHunk, fc.integer({ min: 1, max: 40 }), (hunk, max) => {
         const parts = divideHunk(hunk, max, sizeOf);
@@ -66,7 +66,7 @@ describe("divideHunk", () => {
     );
   });
 
-  it("divides a hunk of 50,000 lines", () => {
+  it("divideHunk divides a hunk of 50,000 lines", () => {
     const parts = divideHunk(hunkOf("-+ ".repeat(16_000)), 4_000, sizeOf);
     expect(parts.length).toBeGreaterThan(20);
     expect(parts.flatMap((part) => part.lines)).toHaveLength(48_000);
@@ -89,7 +89,7 @@ const diff = parseFilePatch(patch, "f", null);
 const index = createLineIndex(diff);
 
 describe("createLineIndex", () => {
-  it("finds added and unchanged lines on the right, removed and unchanged ones on the left", () => {
+  it("createLineIndex finds added lines on the right, removed ones on the left, unchanged ones on both", () => {
     const shown = (side: "LEFT" | "RIGHT") =>
       Array.from({ length: 30 }, (_, line) => line).filter((line) => index.at(side, line));
     expect(shown("RIGHT")).toEqual([1, 2, 3, 4, 20, 21, 22, 23]);
@@ -99,7 +99,7 @@ describe("createLineIndex", () => {
     expect(index.at("LEFT", 21)).toMatchObject({ hunk: 2, line: { kind: "context", newLine: 22 } });
   });
 
-  it("finds nothing outside the hunks", () => {
+  it("createLineIndex finds nothing outside the hunks", () => {
     expect(index.at("RIGHT", 5)).toBeUndefined();
     expect(index.at("LEFT", 23)).toBeUndefined();
   });
@@ -114,11 +114,11 @@ describe("lineAtHead", () => {
     [21, 22],
     [22, 23],
     [500, 501],
-  ])("line %i of the merge base is line %i of the head", (old, now) => {
+  ])("lineAtHead maps line %i of the merge base to line %i of the head", (old, now) => {
     expect(lineAtHead(diff.hunks, old)).toBe(now);
   });
 
-  it("changes nothing where there are no hunks", () => {
+  it("lineAtHead changes no line of a file without hunks", () => {
     expect(lineAtHead([], 7)).toBe(7);
   });
 });
@@ -133,8 +133,8 @@ const added = (lines: string[]) =>
 /** Two lines whose patch has so many bytes. */
 const ofBytes = (bytes: number) => added(["x".repeat(bytes - added(["", ""]).length), ""]);
 
-describe("a file's diff is hidden by GitHub", () => {
-  it("beyond 20,000 lines, unchanged ones included", () => {
+describe("isHiddenForSize", () => {
+  it("GitHub hides a diff of more than 20,000 lines, unchanged ones included", () => {
     const context = Array.from({ length: 10_000 }, () => " same\n-old\n").join("");
 
     expect(hidden(added(new Array(20_000).fill("l")))).toBe(false);
@@ -143,7 +143,7 @@ describe("a file's diff is hidden by GitHub", () => {
     expect(hidden(`@@ -1,20000 +1,10001 @@\n${context}+new\n`)).toBe(true);
   });
 
-  it("beyond 500 KB, headers and remarks of hunks included", () => {
+  it("GitHub hides a diff of more than 500 KB, headers and remarks included", () => {
     expect(ofBytes(500 * 1024)).toHaveLength(512_000);
     expect(hidden(ofBytes(500 * 1024))).toBe(false);
     expect(hidden(ofBytes(500 * 1024 + 1))).toBe(true);
@@ -151,12 +151,12 @@ describe("a file's diff is hidden by GitHub", () => {
     expect(hidden(`${ofBytes(500 * 1024 - 27)}\\ No newline at end of file\n`)).toBe(true);
   });
 
-  it("by bytes, not by characters", () => {
+  it("GitHub's limit for a diff counts bytes, not characters", () => {
     expect(hidden(added(["é".repeat(255_000)]))).toBe(false);
     expect(hidden(added(["é".repeat(257_000)]))).toBe(true);
   });
 
-  it("by no more bytes than there were, where lines were not UTF-8", () => {
+  it("A Latin-1 line counts no more bytes than it had", () => {
     expect(hidden(added(["é".repeat(500_000)]), "latin1")).toBe(false);
     expect(hidden(added(["é".repeat(512_000)]), "latin1")).toBe(true);
   });
@@ -192,14 +192,14 @@ function changesOf({ lines }: Hunk): string[][] {
 
 describe("surveyPatch", () => {
   it.each(patches)(
-    "counts the hunks of %s as the parser does, and its bytes as they are rendered",
+    "surveyPatch counts the hunks of %s as the parser does, and its bytes as they are rendered",
     (name) => {
       const patch = readFileSync(join(folder, name), "utf8");
       expect(surveyPatch(patch)).toEqual({ ...rendered(patch), overlongChange: false });
     },
   );
 
-  it("counts the bytes of any hunks as they are rendered", () => {
+  it("surveyPatch counts the bytes of any hunks as they are rendered", () => {
     fc.assert(
       fc.property(fc.array(randomHunk, { maxLength: 5 }), fc.boolean(), (hunks, cut) => {
         const patch = printDiff({ header: ["diff --git a/f b/f", "--- a/f", "+++ b/f"], hunks });
@@ -208,13 +208,13 @@ describe("surveyPatch", () => {
     );
   });
 
-  it("counts what is shown: escapes, characters of several bytes, and no number at a missing line feed", () => {
+  it("surveyPatch counts escapes and characters of several bytes as they are shown", () => {
     const lines = ["-a\u200bb\r", "+a\u{1F600}\\u{41}", "\\ No newline at end of file"];
     const patch = `--- a/f\n+++ b/f\n@@ -9999 +9999 @@ é\n${lines.join("\n")}\n`;
     expect(surveyPatch(patch)).toEqual({ ...rendered(patch), overlongChange: false });
   });
 
-  it("counts hunks whose lines look like hunk headers", () => {
+  it("surveyPatch counts hunks whose lines look like hunk headers", () => {
     fc.assert(
       fc.property(fc.array(randomHunk, { maxLength: 5 }), (hunks) => {
         const header = ["diff --git a/f b/f", "--- a/f", "+++ b/f"];
@@ -227,7 +227,7 @@ describe("surveyPatch", () => {
     ["an added line", "+", true],
     ["a removed line", "-", true],
     ["an unchanged line", " ", false],
-  ])("tells whether %s is overlong", (_, sign, overlong) => {
+  ])("surveyPatch tells whether %s is overlong", (_, sign, overlong) => {
     const patch = `--- a/f\n+++ b/f\n@@ -1 +1 @@\n${sign}${"x".repeat(20_000)}\n`;
     expect(surveyPatch(patch)).toEqual({ ...rendered(patch), overlongChange: overlong });
   });

@@ -10,7 +10,7 @@ import {
   TEXT_AS_BINARY,
 } from "../../../src/repo/diff/filter.ts";
 import { NO_PARSER } from "../../../src/repo/diff/locks/compare.ts";
-import type { BaseWord } from "../../../src/repo/diff/origin.ts";
+import type { BaseFacts } from "../../../src/repo/diff/origin.ts";
 
 const change = (path: string, over: Partial<FilteredChange> = {}): FilteredChange => ({
   path,
@@ -26,7 +26,7 @@ const change = (path: string, over: Partial<FilteredChange> = {}): FilteredChang
 const nothing = { ignore: [], private: [] };
 
 /** A base whose attributes and headers say nothing, but for what is given. */
-const base = (attributes: BaseWord["attributes"] | undefined, header = false): BaseWord => ({
+const base = (attributes: BaseFacts["attributes"] | undefined, header = false): BaseFacts => ({
   attributes: attributes === undefined ? { generated: null, vendored: null } : attributes,
   headerSaysGenerated: async () => header,
 });
@@ -54,7 +54,7 @@ const empty = { oldMode: "000000", oldOid: "0".repeat(40), newOid: emptyBlob, ad
 const gone = { newMode: "000000", newOid: "0".repeat(40) };
 
 describe("createFilter", () => {
-  it("says of a lock file what it does that nobody has read, also if the base calls it generated", async () => {
+  it("createFilter names what a lock file does, also if the base calls it generated", async () => {
     const filter = filterBy(nothing);
     const lock = { kind: "unread", reason: "lock file that cannot be read" } as const;
     const generated = base({ generated: true, vendored: null });
@@ -103,7 +103,7 @@ describe("createFilter", () => {
     ["cmd/dist/main.go"],
     ["dist/setup.py"],
     ["dist/server.ts"],
-  ])("reviews %s", async (path) => expect(await filterBy(nothing)(change(path))).toBeNull());
+  ])("createFilter reviews %s", async (path) => expect(await filterBy(nothing)(change(path))).toBeNull());
 
   it.each([
     ["package-lock.json", "parsed: lock file"],
@@ -133,7 +133,7 @@ describe("createFilter", () => {
     ["src/schema.generated.graphql", "named: generated"],
     ["web/.next/server/page.js", "named: generated"],
     ["spec/vcr_cassettes/login.yml", "named: snapshot"],
-  ])("answers for %s: %s", async (path, reason) =>
+  ])("createFilter answers for %s: %s", async (path, reason) =>
     expect(await filterBy(nothing)(change(path))).toBe(reason),
   );
 
@@ -158,11 +158,11 @@ describe("createFilter", () => {
     [null, { newMode: "100755", ...same }],
     [null, { oldPath: "Makefile", ...same }],
     [null, { oldPath: "b.jar", path: "a.jar", ...binary, newOid: same.newOid }],
-  ])("accounts for a file as %s: %j", async (account, over) => {
+  ])("createFilter accounts for a file as %s: %j", async (account, over) => {
     expect(await filterBy(nothing)(change("a.ts", over))).toBe(account);
   });
 
-  it("counts as read what a program has read whole, unless nobody asked for it or it can be run", async () => {
+  it("createFilter accepts a file of a known format, unless it can be run", async () => {
     const filter = filterBy({ ignore: ["docs/"], private: ["keys/"] });
     const image = { knownFormat: "image" };
     const answer = (path: string, over = {}) => filter(change(path, { ...binary, ...over }), silent, image);
@@ -174,7 +174,7 @@ describe("createFilter", () => {
     expect(await filter(change("a.png", binary), silent, text)).toBe(`unread: ${TEXT_AS_BINARY}`);
   });
 
-  it("tells text that git treats as binary from what is binary, and from what nobody wants read", async () => {
+  it("createFilter distinguishes text with NUL bytes from binary files", async () => {
     const filter = filterBy({ ignore: ["docs/"], private: ["keys/"] });
     const vendored = base({ generated: null, vendored: true });
     const answer = (path: string, word = silent) =>
@@ -186,18 +186,18 @@ describe("createFilter", () => {
     expect(await answer("keys/a.ts")).toBe("left_out: withheld by configuration");
   });
 
-  it("reviews a file up to a path, new or old, of the length that tools take once it is escaped", async () => {
+  it("createFilter skips a file whose old or new path is too long for the tools", async () => {
     const long = "\u0001".repeat(680);
     expect(await filterBy(nothing)(change(long))).toBeNull();
     for (const over of [change(`${long}\u0001\u0001\u0001`), change("a.ts", { oldPath: "x".repeat(4_095) })])
       expect(await filterBy(nothing)(over)).toBe("unread: path too long");
   });
 
-  it("reviews a changed mode together with changed lines", async () => {
+  it("createFilter reviews a changed mode together with changed lines", async () => {
     expect(await filterBy(nothing)(change("run.sh", { newMode: "100755" }))).toBeNull();
   });
 
-  it("honours what the configuration ignores, and what it takes back", async () => {
+  it("createFilter follows paths.ignore and its exceptions", async () => {
     const filter = filterBy({ ignore: ["*.gen.ts", "docs/", "!vendor/ours/**"], private: [] });
     expect(await filter(change("a.gen.ts"))).toBe("left_out: ignored by configuration");
     expect(await filter(change("docs/a.md"))).toBe("left_out: ignored by configuration");
@@ -205,7 +205,7 @@ describe("createFilter", () => {
     expect(await filter(change("vendor/theirs/a.ts"))).toBe("named: vendored");
   });
 
-  it.each<[string, BaseWord["attributes"], string | null]>([
+  it.each<[string, BaseFacts["attributes"], string | null]>([
     ["src/a.ts", { generated: true, vendored: null }, "left_out: generated"],
     ["src/a.ts", { generated: null, vendored: true }, "left_out: vendored"],
     ["src/a.ts", { generated: true, vendored: true }, "left_out: generated"],
@@ -217,11 +217,11 @@ describe("createFilter", () => {
     ["vendor/a.go", { generated: false, vendored: null }, null],
     ["vendor/a.go", { generated: false, vendored: true }, "left_out: vendored"],
     ["dist/a.js", null, null],
-  ])("answers for %s with the attributes %j at base: %j", async (path, attributes, reason) => {
+  ])("createFilter answers for %s with the attributes %j at base: %j", async (path, attributes, reason) => {
     expect(await filterBy(nothing)(change(path), base(attributes))).toBe(reason);
   });
 
-  it("names what its header calls generated, unless the base's attributes deny it", async () => {
+  it("createFilter follows a header that says generated, unless the base's attributes deny it", async () => {
     const filter = filterBy(nothing);
     expect(await filter(change("a.ts"), base(undefined, true))).toBe("named: generated");
     expect(await filter(change("a.ts"), base(null, true))).toBe("named: generated");
@@ -231,7 +231,7 @@ describe("createFilter", () => {
     expect(await filter(change("a.ts"), base({ generated: false, vendored: null }, true))).toBeNull();
   });
 
-  it("reviews what takes effect by itself, also if the base or its header calls it generated", async () => {
+  it("createFilter reviews a file that takes effect, also if it is called generated", async () => {
     const filter = filterBy(nothing);
     const written = base({ generated: true, vendored: true }, true);
     for (const path of [".github/workflows/ci.lock.yml", "package.json", ".yarn/releases/yarn.cjs"])
@@ -240,18 +240,18 @@ describe("createFilter", () => {
       expect(await filter(change(path), written)).not.toBeNull();
   });
 
-  it("takes back what attributes and headers would skip, where the configuration says so", async () => {
+  it("createFilter lets the configuration take back what attributes and headers skip", async () => {
     const filter = filterBy({ ignore: ["!src/ours/**"], private: [] });
     const word = base({ generated: true, vendored: true }, true);
     expect(await filter(change("src/ours/a.ts"), word)).toBeNull();
     expect(await filter(change("src/theirs/a.ts"), word)).toBe("left_out: generated");
   });
 
-  it("calls what nobody wrote generated before too large, and asks no header without need", async () => {
+  it("createFilter decides by origin before size, and reads no header without need", async () => {
     const filter = filterBy({ ignore: ["docs/"], private: ["keys/"] });
     const huge = { additions: MAX_REVIEWABLE_LINES + 1 };
     expect(await filter(change("a.ts", huge), base(undefined, true))).toBe("unread: generated");
-    const unasked: BaseWord = {
+    const unasked: BaseFacts = {
       attributes: { generated: null, vendored: null },
       headerSaysGenerated: () => Promise.reject(new Error("asked for a header")),
     };
@@ -261,7 +261,7 @@ describe("createFilter", () => {
     }
   });
 
-  it("withholds private files and those renamed from one, before any other reason", async () => {
+  it("createFilter withholds private files and those renamed from one first of all", async () => {
     const filter = filterBy({ ignore: ["secrets/**"], private: ["secrets/**", "*.pem"] });
     expect(await filter(change("secrets/a.ts"))).toBe("left_out: withheld by configuration");
     expect(await filter(change("public.ts", { oldPath: "secrets/a.ts" }))).toBe(
@@ -277,7 +277,7 @@ describe("createFilter", () => {
 describe("the files that a run selects", () => {
   const only = (...patterns: string[]) => filterBy({ ...nothing, only: patterns });
 
-  it("are those that match a pattern, under their old name too", async () => {
+  it("A run selects files that match a pattern by their new or old path", async () => {
     const filter = only("/api/**", "*.sql");
     expect(await filter(change("api/a.ts"))).toBeNull();
     expect(await filter(change("web/a.ts"))).toBe("left_out: left out by --only");
@@ -285,13 +285,13 @@ describe("the files that a run selects", () => {
     expect(await filter(change("web/a.ts", { oldPath: "api/a.ts" }))).toBeNull();
   });
 
-  it("are no more than those that would be reviewed", async () => {
+  it("A run selects no file that would not be reviewed", async () => {
     const filter = filterBy({ ignore: ["*.ts"], private: ["*.key"], only: ["/api/"] });
     expect(await filter(change("api/a.ts"))).toBe("left_out: ignored by configuration");
     expect(await filter(change("api/a.key"))).toBe("left_out: withheld by configuration");
   });
 
-  it("are those with a path that cannot be matched, too: it is no way out", async () => {
+  it("A run selects files whose path is too long to be matched", async () => {
     expect(await only("/api/**")(change(`web/${"a/".repeat(3_000)}`))).toBe("unread: path too long");
   });
 });
@@ -308,9 +308,9 @@ describe("createPrivacy", () => {
     ["x/config/prod.yml", false],
     ["SECRETS/a", true],
     ["", false],
-  ])("answers for %j", (path, answer) => expect(isPrivate(path)).toBe(answer));
+  ])("createPrivacy answers for %j", (path, answer) => expect(isPrivate(path)).toBe(answer));
 
-  it("withholds what has too long a path to be matched, whatever the patterns are", async () => {
+  it("createPrivacy withholds a path that is too long to be matched", async () => {
     const deep = "a/".repeat(3_000);
     expect(createPrivacy(["**/a/**/b/**"])(`${deep}x`)).toBe(true);
     expect(createPrivacy(["**/a/**/b/**"])(`${deep.slice(0, 4_000)}x`)).toBe(false);
@@ -344,7 +344,7 @@ describe("a change without lines", () => {
       "unread: binary that runs",
       change("lib/a.jar", { ...binary, oldPath: "docs/a.png", newOid: same.newOid }),
     ],
-  ])("is named %s", (what, change) => {
+  ])("A change without lines is named %s", (what, change) => {
     const effect = effectWithoutLines(change);
     expect(`${effect?.account}: ${effect?.reason}`).toBe(what);
   });
@@ -357,7 +357,9 @@ describe("a change without lines", () => {
     ["a name", change("src/b.ts", { oldPath: "src/a.ts", ...same })],
     ["an executable script", change("run.sh", { newMode: "100755", ...same })],
     ["an empty file", change("a.txt", { oldMode: "000000" })],
-  ])("does nothing that no line tells: %s", (_what, change) => expect(effectWithoutLines(change)).toBeNull());
+  ])("A change without lines has no hidden effect: %s", (_what, change) =>
+    expect(effectWithoutLines(change)).toBeNull(),
+  );
 });
 
 describe("a link", () => {
@@ -372,17 +374,17 @@ describe("a link", () => {
     "~/x",
     "",
     "a\0b",
-  ])("in a folder leads out of the repository to %j", (target) =>
+  ])("A link in a folder leads out of the repository to %j", (target) =>
     expect(leadsOut("src/link", target)).toBe(true),
   );
 
-  it("leads out where it ends in git's own folder", () => {
+  it("A link leads out where it ends in git's own folder", () => {
     expect(leadsOut("link", ".git/hooks")).toBe(true);
     expect(leadsOut("src/link", "../.GIT/config")).toBe(true);
   });
 
   it.each(["a.ts", "../a.ts", "../docs/../a.ts", "./b/c", "..a", ".github/workflows"])(
-    "in a folder stays within the repository with %j",
+    "A link in a folder stays within the repository with %j",
     (target) => expect(leadsOut("src/link", target)).toBe(false),
   );
 });

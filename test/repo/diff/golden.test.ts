@@ -20,13 +20,13 @@ const patchOf = (name: string) => readFileSync(join(folder, `${name}.diff`), "ut
 const parse = (name: string): FileDiff => parseFilePatch(patchOf(name), name, null);
 
 describe("patches that git printed", () => {
-  it("are all here", () => expect(names.length).toBeGreaterThanOrEqual(24));
+  it("All golden patches are present", () => expect(names.length).toBeGreaterThanOrEqual(24));
 
-  it.each(names)("%s is printed again byte by byte", (name) => {
+  it.each(names)("The patch %s is printed byte by byte as git printed it", (name) => {
     expect(printDiff(parse(name))).toBe(patchOf(name));
   });
 
-  it.each(names)("%s reads as it should", async (name) => {
+  it.each(names)("The patch %s is parsed as expected", async (name) => {
     const diff = parse(name);
     const text = [`facts: ${headerFacts(diff.header).join(", ")}`, renderHunks(diff.hunks)].join("\n");
     await expect(`${escapeInvisible(text)}\n`).toMatchFileSnapshot(join(folder, `${name}.txt`));
@@ -34,12 +34,12 @@ describe("patches that git printed", () => {
 });
 
 describe("parseFilePatch", () => {
-  it("takes paths as given, never from the patch", () => {
+  it("parseFilePatch takes paths as given, never from the patch", () => {
     const diff = parseFilePatch(patchOf("rename"), "new name.ts", "old-name.ts");
     expect(diff).toMatchObject({ path: "new name.ts", oldPath: "old-name.ts" });
   });
 
-  it("hangs `\\ No newline` on the line it belongs to and counts it as none", () => {
+  it("parseFilePatch attaches `\\ No newline` to its line", () => {
     const [both, before, after] = ["no-newline-both", "no-newline-before", "no-newline-after"].map(
       (name) => parse(name).hunks[0]!.lines,
     );
@@ -52,7 +52,7 @@ describe("parseFilePatch", () => {
     expect(after!.map((line) => line.noNewline ?? false)).toEqual([false, false, true]);
   });
 
-  it("keeps a source line that reads `\\ No newline at end of file`", () => {
+  it("parseFilePatch keeps a source line that reads `\\ No newline at end of file`", () => {
     const texts = parse("looks-like-headers").hunks[0]!.lines.map((line) => `${line.kind} ${line.text}`);
     expect(texts).toEqual([
       "context keep",
@@ -70,7 +70,7 @@ describe("parseFilePatch", () => {
     ]);
   });
 
-  it("keeps carriage returns as part of the line", () => {
+  it("parseFilePatch keeps carriage returns as part of the line", () => {
     expect(parse("crlf").hunks[0]!.lines.map((line) => line.text)).toEqual([
       "one\r",
       "two\r",
@@ -85,21 +85,21 @@ describe("parseFilePatch", () => {
     ]);
   });
 
-  it("reads a header without counts as one line a side", () => {
+  it("parseFilePatch reads a header without counts as one line a side", () => {
     expect(parse("one-line").hunks[0]).toMatchObject({ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1 });
   });
 
-  it("keeps the section heading", () => {
+  it("parseFilePatch keeps the section heading", () => {
     expect(parse("two-hunks").hunks.map((hunk) => hunk.section)).toEqual(["", "def second(x):"]);
   });
 
-  it("numbers the lines of a side that has none from the line before", () => {
+  it("parseFilePatch numbers the lines of a side that has none from the line before", () => {
     expect(parse("added").hunks[0]).toMatchObject({ oldStart: 0, oldLines: 0, newStart: 1, newLines: 2 });
     expect(parse("deleted").hunks[0]).toMatchObject({ oldStart: 1, oldLines: 3, newStart: 0, newLines: 0 });
   });
 
   it.each(["binary", "mode-only", "pure-rename", "new-empty", "deleted-empty"])(
-    "finds no hunk in %s",
+    "parseFilePatch finds no hunk in %s",
     (name) => {
       const diff = parse(name);
       expect(diff.hunks).toEqual([]);

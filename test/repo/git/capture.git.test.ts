@@ -77,50 +77,14 @@ type Step =
   | { kind: "submodule" | "nested" | "merge" };
 
 const paths = [
-  ...[
-    "a.txt",
-    "b/c.txt",
-    "b/d.txt",
-    "b/deep/e.txt",
-    "crlf.txt",
-    "x.flt",
-    "keep.txt",
-    "new.txt",
-    "b",
-    "a.txt/in",
-  ],
-  ...[
-    "made/by/hand.txt",
-    "made",
-    "trace.log",
-    "é.txt",
-    'new\nline "q".txt',
-    "-n",
-    ":(glob)*",
-    "sub/inner.txt",
-    ".gitattributes",
-  ],
+  ..."a.txt b/c.txt b/d.txt b/deep/e.txt crlf.txt x.flt keep.txt new.txt b a.txt/in".split(" "),
+  ..."made/by/hand.txt made trace.log é.txt -n :(glob)* sub/inner.txt .gitattributes".split(" "),
+  'new\nline "q".txt',
 ];
 const texts = [
-  ...[
-    "one\n",
-    "two\n",
-    "old and gone\n",
-    "",
-    "a\r\nb\r\n",
-    "mixed\r\nends\n",
-    "$Id: 1 $\n",
-    "\0binary\0",
-    "no end",
-  ],
-  ...[
-    "* text=auto\n",
-    "*.txt text eol=crlf\n",
-    "*.txt ident\n",
-    "* filter=evil\n",
-    "*.txt -text\n",
-    "caf\xe9\n",
-  ],
+  ...["one\n", "two\n", "old and gone\n", "", "a\r\nb\r\n", "mixed\r\nends\n", "$Id: 1 $\n", "no end"],
+  ...["* text=auto\n", "*.txt text eol=crlf\n", "*.txt ident\n", "* filter=evil\n", "*.txt -text\n"],
+  ...["caf\xe9\n", "\0binary\0"],
 ];
 
 const path = fc.constantFrom(...paths);
@@ -307,8 +271,8 @@ function oracle(root: string, dir: string): { staged: string | null; all: string
   return { staged: staged.status === 0 ? `${staged.stdout}`.trim() : null, all };
 }
 
-describe("uncommitted changes are captured", () => {
-  it("as git itself would store them, and nothing of the user's is written or run", {
+describe("uncommitted changes", () => {
+  it("Uncommitted changes are captured as git would store them, without running anything", {
     timeout: 900_000,
   }, async () => {
     const claim = fc.asyncProperty(
@@ -378,7 +342,7 @@ function disturbing(script: string, times: number): string {
 const withheldIn = ({ place }: { place: RevisionPlace }) => Object.fromEntries(place.withheld ?? []);
 
 describe("a capture", () => {
-  it("has the commits of a branch and what is uncommitted, and only the latter without a base", async () => {
+  it("A capture has the commits of a branch and uncommitted changes", async () => {
     repo.commit("done", { "a.txt": "done\n" });
     expect(await changed()).toEqual(["modified a.txt"]);
     repo.write({ "new.txt": "n\n", "trace.log": "ignored\n" });
@@ -396,7 +360,7 @@ describe("a capture", () => {
     expect(await changed({ scope: "uncommitted" })).toEqual([]);
   });
 
-  it("is compared with nothing where there is no commit", async () => {
+  it("A capture is compared with nothing where there is no commit", async () => {
     using empty = GitRepo.create();
     empty.write({ "a.txt": "a\n" });
     const all = ["added a.txt"];
@@ -413,7 +377,7 @@ describe("a capture", () => {
     expect(await changed({ base: { names: ["main"], complaint: "none" } })).toEqual(all);
   });
 
-  it("has an edit that leaves a file its size and its second, beside a removal", async () => {
+  it("A capture has an edit that leaves a file its size and its second, beside a removal", async () => {
     // The index is as new as the file, so only the content tells.
     for (let attempt = 0; attempt < 5; attempt++) {
       const text = ["old\n", "new\n"][attempt % 2] ?? "";
@@ -425,13 +389,13 @@ describe("a capture", () => {
     }
   });
 
-  it("has a file that git add -N only announced, although nothing of it is staged", async () => {
+  it("A capture has a file that git add -N only announced, although nothing of it is staged", async () => {
     repo.write({ "new.txt": "n\n" }).git("add", "--intent-to-add", "new.txt");
     expect(await changed({ scope: "staged" })).toEqual([]);
     expect(await changed({ scope: "uncommitted" })).toEqual(["added new.txt"]);
   });
 
-  it("of a bare repository has only commits", async () => {
+  it("A capture of a bare repository has only commits", async () => {
     repo.commit("done", { "a.txt": "done\n" });
     const bare = join(folder.path, "bare.git");
     repo.git("clone", "--quiet", "--bare", repo.dir, bare);
@@ -441,7 +405,7 @@ describe("a capture", () => {
     });
   });
 
-  it("of one commit has what its first parent lacks", async () => {
+  it("A capture of one commit has what its first parent lacks", async () => {
     const sha = repo.commit("one", { "a.txt": "one more\n" });
     repo.commit("two", { "b/c.txt": "three\n" });
     expect(await changed({ scope: "commit", head: sha })).toEqual(["modified a.txt"]);
@@ -455,7 +419,7 @@ describe("a capture", () => {
     });
   });
 
-  it("shows no model what nobody has decided to share, and has it nevertheless", async () => {
+  it("A capture withholds untracked secrets and data from models, and still has them", async () => {
     repo.write({
       ".env.local": "A=1\n",
       "b/server.PEM": "x\n",
@@ -486,7 +450,7 @@ describe("a capture", () => {
     expect((await changed()).filter((one) => one.startsWith("added"))).toHaveLength(12);
   });
 
-  it("shows no model what a filter of the user's git would convert", async () => {
+  it("A capture shows no model what a filter of the user's git would convert", async () => {
     repo.commit("attributes", { ".gitattributes": "*.enc filter=crypt\n", "a.enc": "plain\n" });
     repo.git("config", "filter.crypt.clean", "false");
     repo.write({ "a.enc": "more\n", "b.enc": "b\n" });
@@ -495,7 +459,7 @@ describe("a capture", () => {
     expect(withheldIn(range)).toEqual({ "a.enc": why, "b.enc": why });
   });
 
-  it("leaves out what the user ignores everywhere, and undoes the line ends that their git makes", async () => {
+  it("A capture follows the user's global ignores and line ends", async () => {
     const home = join(folder.path, "home");
     mkdirSync(join(home, ".config/git"), { recursive: true });
     const user = { home, configHome: join(home, ".config") };
@@ -512,7 +476,7 @@ describe("a capture", () => {
     expect(await changed({ user: null })).toContain("modified a.txt");
   });
 
-  it("names what it cannot hold, and waits for nothing", async () => {
+  it("A capture names what it cannot hold, and waits for nothing", async () => {
     repo.commit("attributes", {
       ".gitattributes": "*.utf working-tree-encoding=UTF-16\n",
       "huge.txt": "h\n",
@@ -536,16 +500,16 @@ describe("a capture", () => {
     expect(missingObjects(range.place)).toEqual([]);
   });
 
-  it("refuses what a .gitignore must have forgotten, and names the folder", async () => {
+  it("A capture refuses too many untracked files", async () => {
     mkdirSync(join(repo.dir, "packages"));
     for (let at = 0; at <= 10_000; at++) writeFileSync(join(repo.dir, `packages/${at}`), "");
     await expect(changed()).rejects.toMatchObject({
       code: "too_large",
-      message: "There are 10001 untracked files, more than 10000; 10001 of them in 'packages/'",
+      message: "There are 10001 untracked files, more than 10000",
     });
   });
 
-  it("is made again if the index or HEAD moved meanwhile, and given up if they never stand still", async () => {
+  it("A capture is repeated if the index or HEAD moved, and given up if they keep moving", async () => {
     repo.write({ "a.txt": "edited\n" });
     const stage = "echo $$ > b/c.txt; git add b/c.txt";
     const commit = "git -c user.name=a -c user.email=a@b commit -qam $$ --allow-empty";
@@ -567,13 +531,13 @@ describe("a capture", () => {
     ["become folders", "rm a.txt new.txt; mkdir a.txt new.txt", ["deleted a.txt"]],
     ["become links", "rm a.txt new.txt; ln -s b a.txt; ln -s b new.txt", ["added a.txt", "added new.txt"]],
     ["become pipes", "rm a.txt new.txt; mkfifo a.txt new.txt", []],
-  ])("takes files as it finds them that %s meanwhile", async (_, script, expected) => {
+  ])("A capture accepts files that %s meanwhile", async (_, script, expected) => {
     repo.write({ "a.txt": "edited\n", "new.txt": "n\n" });
     const found = await changed({ gitPath: disturbing(script, 1), scope: "uncommitted" });
     expect(found.map((one) => one.replace("type_changed", "added"))).toEqual(expected);
   });
 
-  it("leaves nothing of the user's behind or changed, whenever its process is killed", {
+  it("A killed capture leaves the user's repository unchanged", {
     timeout: 300_000,
   }, async () => {
     repo.commit("old", { "a.txt": "new again\n", "b/more.txt": "m\n" });

@@ -63,14 +63,14 @@ async function readAll(place: RevisionPlace) {
 }
 
 describe("a checkout", () => {
-  it("holds the head's files and nothing of git", async () => {
+  it("A checkout holds the head's files and nothing of git", async () => {
     const { place, release } = await open();
     expect(filesBelow(place.root)).toEqual(headFiles);
     expect(place.shas).toEqual(shas);
     await release();
   });
 
-  it("can be read in full when the server is gone", async () => {
+  it("A checkout can be read in full when the server is gone", async () => {
     const { place, release } = await open();
     await server.http.close();
     const all = await readAll(place);
@@ -81,7 +81,7 @@ describe("a checkout", () => {
     await release();
   });
 
-  it("leaves out contents that nobody reads", async () => {
+  it("A checkout leaves out contents that nobody reads", async () => {
     const [unread] = server.repo.importCommits([
       { branch: "main", files: [["old.txt", "a version in between\n"]] },
       { branch: "main", files: [["old.txt", "one\ntwo\nthree, on main\n"]] },
@@ -94,7 +94,7 @@ describe("a checkout", () => {
     await release();
   });
 
-  it("takes everything from a server that knows no partial clones", async () => {
+  it("A checkout takes everything from a server that knows no partial clones", async () => {
     server.http.options.allowFilter = false;
     const { place, release } = await open();
     expect(filesBelow(place.root)).toEqual(headFiles);
@@ -103,7 +103,7 @@ describe("a checkout", () => {
     await release();
   });
 
-  it("takes whole branches from a server that gives no single objects", async () => {
+  it("A checkout takes whole branches from a server that gives no single objects", async () => {
     Object.assign(server.http.options, { allowAnySha: false, protocol: 0 });
     const { place, release } = await open();
     await server.http.close();
@@ -111,7 +111,7 @@ describe("a checkout", () => {
     await release();
   });
 
-  it("follows the head, using the same slot again", async () => {
+  it("A checkout follows the head, using the same slot again", async () => {
     const first = await open();
     await first.release();
     shas.head = server.commit([
@@ -134,13 +134,13 @@ describe("a checkout", () => {
   it.each([
     ["longer than any name", `${"n".repeat(300)}.js`],
     ["longer than any path", `${`${"d".repeat(200)}/`.repeat(25)}f.js`],
-  ])("writes no file of a head with a path that is %s, which is read from git's objects", async (_, path) => {
+  ])("A head with a path that is %s is read from git's objects", async (_, path) => {
     shas.head = server.commit([
       ["kept.txt", "changed\n"],
       [path, "first line\nsecond\n"],
     ]);
     const { place, release } = await open();
-    expect(place.files.kind).toBe("objects");
+    expect(place.isCheckedOut).toBe(false);
     await using workspace = openWorkspace(place);
     expect(await workspace.headStart(path, 5)).toMatchObject({ text: "first" });
     expect((await readAll(place)).patches.join("")).toContain("+first line");
@@ -151,14 +151,14 @@ describe("a checkout", () => {
     await next.release();
   });
 
-  it("asks the server nothing when it has both commits", async () => {
+  it("A checkout asks the server nothing if it has both commits", async () => {
     await (await open()).release();
     const before = server.http.requests.length;
     await (await open()).release();
     expect(server.http.requests.length).toBe(before);
   });
 
-  it("takes a commit by name when its ref has moved on", async () => {
+  it("A checkout takes a commit by name when its ref has moved on", async () => {
     const moved = server.commit([["kept.txt", "pushed meanwhile\n"]]);
     const { place, release } = await open();
     expect(place.shas.head).not.toBe(moved);
@@ -174,7 +174,7 @@ describe("a checkout", () => {
     await forced.release();
   });
 
-  it("takes a commit by name when its branch was deleted", async () => {
+  it("A checkout takes a commit by name when its branch was deleted", async () => {
     server.repo.git("update-ref", "refs/heads/kept", "refs/heads/main");
     server.repo.git("update-ref", "-d", "refs/heads/main");
     const { place, release } = await open();
@@ -182,7 +182,7 @@ describe("a checkout", () => {
     await release();
   });
 
-  it("goes on to work when the mirror's packs were made one", async () => {
+  it("A checkout still works after the mirror's packs were joined", async () => {
     const mirror = await server.mirror();
     const packs = () =>
       readdirSync(join(mirror.gitDir, "objects", "pack")).filter((name) => name.endsWith(".pack"));
@@ -200,7 +200,7 @@ describe("a checkout", () => {
     await second.release();
   });
 
-  it("gives jobs at the same time places of their own", async () => {
+  it("Concurrent jobs get checkouts of their own", async () => {
     const mirror = await server.mirror();
     const checkouts = await Promise.all([1, 2, 3].map(() => open({ mirror })));
     expect(new Set(checkouts.map((one) => one.place.root)).size).toBe(3);
@@ -211,13 +211,13 @@ describe("a checkout", () => {
 });
 
 describe("a checkout refuses", () => {
-  it("a commit that the server does not have", async () => {
+  it("A checkout refuses a commit that the server does not have", async () => {
     await expect(open({ head: { sha: "1".repeat(40), ref: pullRef } })).rejects.toMatchObject({
       code: "revision_unknown",
     });
   });
 
-  it("a history without a common ancestor", async () => {
+  it("A checkout refuses a history without a common ancestor", async () => {
     const [other] = server.repo.importCommits([{ branch: "orphan", files: [["x", "y"]] }]);
     await expect(open({ head: { sha: other!, ref: "refs/heads/orphan" } })).rejects.toMatchObject({
       code: "revision_unknown",
@@ -229,7 +229,7 @@ describe("a checkout refuses", () => {
     ["too many files", { maxFiles: 2 }],
     ["too many bytes", { maxBytes: 10 }],
     ["a file too large", { maxFileBytes: 8 }],
-  ])("%s, before it writes one, and can be used afterwards", async (_, limits) => {
+  ])("A checkout refuses %s, before it writes one, and can be used afterwards", async (_, limits) => {
     await expect(open({ limits })).rejects.toMatchObject({ code: "too_large" });
     const written = Object.keys(filesBelow(join(server.dataFolder, "checkouts")));
     expect(written.filter((path) => path.includes("/tree/"))).toEqual([]);
@@ -238,7 +238,7 @@ describe("a checkout refuses", () => {
     await release();
   });
 
-  it("growth beyond the limits at a later push", async () => {
+  it("A checkout refuses growth beyond the limits at a later push", async () => {
     await (await open({ limits: { maxFiles: 4, maxBytes: 60 } })).release();
     shas.head = server.commit([["kept.txt", "x".repeat(100)]]);
     await expect(open({ limits: { maxBytes: 60 } })).rejects.toMatchObject({ code: "too_large" });
@@ -251,12 +251,12 @@ describe("a checkout refuses", () => {
     await (await open({ limits: { maxFiles: 5, maxBytes: 60 } })).release();
   });
 
-  it("a repository that needs credentials, saying so", async () => {
+  it("A checkout refuses a repository that needs credentials, saying so", async () => {
     server.http.options.authorization = authorization;
     await expect(open()).rejects.toMatchObject({ code: "repository_unavailable", retryable: false });
   });
 
-  it("to go on when the job is aborted", async () => {
+  it("A checkout refuses to go on when the job is aborted", async () => {
     server.http.interfere = () => true;
     const abort = new AbortController();
     const waiting = open({ signal: abort.signal });
@@ -264,7 +264,7 @@ describe("a checkout refuses", () => {
     await expect(waiting).rejects.toMatchObject({ code: "aborted" });
   });
 
-  it("to wait for a server that never answers", async () => {
+  it("A checkout refuses to wait for a server that never answers", async () => {
     server.http.interfere = () => true;
     await expect(open({ timeoutMs: 300 })).rejects.toMatchObject({ code: "git_timeout", retryable: true });
     server.http.interfere = undefined;
@@ -273,7 +273,7 @@ describe("a checkout refuses", () => {
 });
 
 describe("the token", () => {
-  it("reaches the server and nothing else", async () => {
+  it("The token reaches the server and nothing else", async () => {
     server.http.options.authorization = authorization;
     const { release } = await open({ authorization });
     await release();
@@ -289,7 +289,7 @@ describe("the token", () => {
     }
   });
 
-  it("is asked for before each fetch, since one checkout may outlast it", async () => {
+  it("The token is requested before each fetch, because a checkout may outlast it", async () => {
     const given: string[] = [];
     server.http.interfere = () => {
       server.http.options.authorization = given.at(-1) ?? null;
@@ -305,7 +305,7 @@ describe("the token", () => {
     expect(given).toHaveLength(2);
   });
 
-  it("is not in the error when the server refuses it, or repeats it", async () => {
+  it("The token is not in the error when the server refuses it, or repeats it", async () => {
     server.http.options.authorization = "basic other";
     server.http.interfere = (request, response) => {
       response.writeHead(403, { "content-type": "text/plain" });
@@ -319,7 +319,7 @@ describe("the token", () => {
     expect(everything).not.toContain(authorization.split(" ")[1]);
   });
 
-  it("is not in the list of processes", async () => {
+  it("The token is not in the list of processes", async () => {
     let argv = "";
     server.http.interfere = () => {
       argv += spawnSync("ps", ["axww", "-o", "args"], { encoding: "utf8" }).stdout;
@@ -330,7 +330,7 @@ describe("the token", () => {
     expect(argv).not.toContain(authorization.split(" ")[1]);
   });
 
-  it("does not follow where the server sends it", async () => {
+  it("The token is not sent to the target of a redirect", async () => {
     await using other = await GitHttpServer.start(server.http.options);
     server.http.interfere = (request, response) => {
       response.writeHead(301, { location: `${other.origin}${request.url}` }).end();
@@ -343,7 +343,7 @@ describe("the token", () => {
     expect(other.requests).toEqual([]);
   });
 
-  it("may not be part of the address, nor travel over plain http unasked", async () => {
+  it("The token is neither part of the address nor sent over plain http", async () => {
     await expect(server.mirror({ url: "https://x:secret@host/o/r.git" })).rejects.toMatchObject({
       code: "usage",
     });
@@ -354,8 +354,8 @@ describe("the token", () => {
   });
 });
 
-describe("what a killed process leaves behind", () => {
-  it("is a slot half written, which is written anew", async () => {
+describe("the leftovers of a killed process", () => {
+  it("A slot that was half written is written again", async () => {
     const first = await open();
     await first.release();
     const slot = join(first.place.root, "..");
@@ -369,7 +369,7 @@ describe("what a killed process leaves behind", () => {
     await second.release();
   });
 
-  it("is a lock on a complete slot, which is written anew", async () => {
+  it("A complete slot with a dead lock is written again", async () => {
     const first = await open();
     await first.release();
     const slot = join(first.place.root, "..");
@@ -381,7 +381,7 @@ describe("what a killed process leaves behind", () => {
   });
 
   // Elsewhere the system does not show whose child a process was.
-  it.runIf(process.platform === "linux")("is a git that begins late, which is ended", async () => {
+  it.runIf(process.platform === "linux")("A late git of a killed process is ended", async () => {
     const path = (name: string) => join(server.folder.path, name);
     const [pid, , scope] = ownTag.split(".");
     const late = `#!/bin/sh
@@ -403,7 +403,7 @@ exec "${gitPath}" "$@"
     await release();
   });
 
-  it("are lock files of git, which are removed", async () => {
+  it("Lock files of a killed git are removed", async () => {
     await (await open()).release();
     const mirror = await server.mirror();
     const refs = join(mirror.gitDir, "refs", "hunkwise");
@@ -413,7 +413,7 @@ exec "${gitPath}" "$@"
     expect(readdirSync(refs).filter((name) => name.endsWith(".lock"))).toEqual([]);
   });
 
-  it("are a lock and a slot in a dead hand, which are taken over", async () => {
+  it("A lock and a slot of a dead process are taken over", async () => {
     const script = `
       const { Mirror } = await import(${JSON.stringify(join(import.meta.dirname, "../../../src/repo/git/mirror.ts"))});
       const { checkout } = await import(${JSON.stringify(join(import.meta.dirname, "../../../src/repo/git/checkout.ts"))});

@@ -26,7 +26,7 @@ function open() {
 }
 
 describe("a commit of files", () => {
-  it("differs from its parent in these files alone", async () => {
+  it("A commit of files differs from its parent in these files alone", async () => {
     using opened = open();
     const { repo, place } = opened;
     const sha = await commitFiles({
@@ -51,14 +51,14 @@ describe("a commit of files", () => {
     expect(repo.git("fsck", "--strict", "--no-dangling")).toBe("");
   });
 
-  it("is the same for the same files at the same time", async () => {
+  it("A commit of files is the same for the same files at the same time", async () => {
     using opened = open();
     const files = [{ path: "kept.txt", after: { mode: "100644" as const, bytes: bytes("x") } }];
     const make = () => commitFiles({ ...opened.place, message: "One", files });
     expect(await make()).toBe(await make());
   });
 
-  it("holds what the files hold, whatever they and their names are", async () => {
+  it("A commit of files has any bytes and names", async () => {
     using opened = open();
     const name = fc.stringMatching(/^[-a-zé"\t ]{1,8}$/).filter((text) => text.trim() !== "");
     await fc.assert(
@@ -74,15 +74,18 @@ describe("a commit of files", () => {
     );
   });
 
-  it.each([".git/config", "../out", "/etc/passwd", "a/.GIT/x"])("never has a file at %s", async (path) => {
-    using opened = open();
-    const files = [{ path, after: { mode: "100644" as const, bytes: bytes("x") } }];
-    await expect(commitFiles({ ...opened.place, message: "Bad", files })).rejects.toMatchObject({
-      code: "usage",
-    });
-  });
+  it.each([".git/config", "../out", "/etc/passwd", "a/.GIT/x"])(
+    "A commit of files never has a file at %s",
+    async (path) => {
+      using opened = open();
+      const files = [{ path, after: { mode: "100644" as const, bytes: bytes("x") } }];
+      await expect(commitFiles({ ...opened.place, message: "Bad", files })).rejects.toMatchObject({
+        code: "usage",
+      });
+    },
+  );
 
-  it("has an author of one line, whatever its name is", async () => {
+  it("A commit of files has an author of one line, whatever its name is", async () => {
     using opened = open();
     const sha = await commitFiles({
       ...{ ...opened.place, author: { name: "a\nparent x <b>", email: "c>\n" }, message: "One" },

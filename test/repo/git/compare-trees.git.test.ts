@@ -31,7 +31,7 @@ async function countsAsGit(repo: GitRepo, from: string, to: string): Promise<num
 }
 
 describe("the differences of two commits", () => {
-  it("are counted as git finds them", async () => {
+  it("The differences of two commits are counted as git finds them", async () => {
     let counted = 0;
     const claim = fc.asyncProperty(repositorySpec, async (spec) => {
       using made = buildRepository(spec);
@@ -47,7 +47,7 @@ describe("the differences of two commits", () => {
     expect(counted).toBeGreaterThan(3);
   });
 
-  it("are counted as git finds them in trees that are not sorted or have a name twice", async () => {
+  it("The differences are counted as in git, also in unsorted trees and with names twice", async () => {
     using repo = GitRepo.create({ bare: true });
     const write = (type: string, content: Buffer) =>
       repo
@@ -75,7 +75,7 @@ describe("the differences of two commits", () => {
     expect(counted).toBeGreaterThan(60);
   });
 
-  it("are not counted, but left to git, where an object is missing", async () => {
+  it("The differences are left to git where an object is missing", async () => {
     using repo = GitRepo.create({ bare: true });
     const [from = "", to = ""] = repo.importCommits([
       { branch: "main", files: [["a/b", "1\n"]] },

@@ -5,8 +5,8 @@ import { fileStart } from "../../../src/repo/git/confined-file.ts";
 import { decodeName } from "../../../src/repo/git/names.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 
-describe("how a file of a checkout begins", () => {
-  it("is as many bytes as are asked for, or as there are", () => {
+describe("fileStart", () => {
+  it("fileStart returns as many bytes as requested or present", () => {
     using folder = new TempFolder();
     mkdirSync(join(folder.path, "a"));
     writeFileSync(join(folder.path, "a/b.txt"), "0123456789");
@@ -16,7 +16,7 @@ describe("how a file of a checkout begins", () => {
     expect(fileStart(folder.path, "empty", 4)).toHaveLength(0);
   });
 
-  it("is found by the key of any name", () => {
+  it("fileStart finds a file by the key of any name", () => {
     using folder = new TempFolder();
     const names = [Buffer.from("caf\xe9", "latin1"), Buffer.from("\\351"), Buffer.from("new\nline é")];
     for (const name of names) {
@@ -25,7 +25,7 @@ describe("how a file of a checkout begins", () => {
     }
   });
 
-  it("is refused for links, folders and what is not there", () => {
+  it("fileStart refuses links, folders and missing files", () => {
     using folder = new TempFolder();
     writeFileSync(join(folder.path, "file"), "text");
     symlinkSync("file", join(folder.path, "link"));

@@ -52,7 +52,7 @@ const changeOf = async (path: string): Promise<Change> =>
 const linesOf = async (oid: string) => (await workspace.readBlob(oid)).text.split("\n");
 
 describe("text that is not all UTF-8", () => {
-  it("is decoded line by line, and said to be Latin-1 when any line is", async () => {
+  it("Text that is not all UTF-8 is decoded line by line, and called Latin-1", async () => {
     const { newOid, oldOid } = await changeOf("mixed.c");
     expect(await workspace.readBlob(newOid)).toMatchObject({
       text: "grün\nüber\n日本 \ufeff\r\nÿ",
@@ -61,7 +61,7 @@ describe("text that is not all UTF-8", () => {
     expect(await workspace.readBlob(oldOid)).toMatchObject({ text: "plain\n", encoding: "utf8" });
   });
 
-  it("reads the same in a patch, on either side, as in the file", async () => {
+  it("Text that is not all UTF-8 reads the same in a patch, on either side, as in the file", async () => {
     for (const change of await workspace.changes()) {
       const sides = { old: [] as string[], new: await linesOf(change.newOid) };
       if (change.type !== "added") sides.old = await linesOf(change.oldOid);
@@ -76,12 +76,12 @@ describe("text that is not all UTF-8", () => {
     }
   });
 
-  it("shows a conversion to UTF-8 as what it is", async () => {
+  it("A conversion to UTF-8 is shown as a change", async () => {
     const patch = await workspace.patch(await changeOf("converted.c"), 3);
     expect(patch).toContain("-int grün;\n+int grün;\n int x;\n");
   });
 
-  it("reads the same when two blobs are compared, and in what a search finds", async () => {
+  it("Text that is not all UTF-8 reads the same in comparisons and searches", async () => {
     const [old, now] = [await workspace.tree("base"), await workspace.tree("head")].map(
       (tree) => tree.get("converted.c")!,
     );

@@ -57,7 +57,7 @@ const left = async () =>
   (await listKept(folder.path)).map((one) => one.folder.slice(folder.path.length + 1)).sort();
 
 describe("a mirror", () => {
-  it("takes what all of its objects take, also those that came in no pack", async () => {
+  it("The size of a mirror includes objects outside of packs", async () => {
     write(`${mirrorOf("shop")}/objects/ab/cd`, "x".repeat(3 * MB), now);
     write(`${mirrorOf("shop")}/objects/pack/tmp_pack_x`, "x".repeat(2 * MB), now);
     expect(await mirrorBytes(at(mirrorOf("shop")))).toBeGreaterThan(5 * MB);
@@ -65,14 +65,14 @@ describe("a mirror", () => {
 });
 
 describe("mirrors and checkouts together", () => {
-  it("stay while they are within the limit", async () => {
+  it("Mirrors and checkouts within the limit stay", async () => {
     keep("one", 2);
     keep("two", 1);
     await disk({ limitBytes: 40 * MB }).keep();
     expect(await left()).toHaveLength(4);
   });
 
-  it("are evicted beyond it, those first that were not used for the longest time, and no more than need be", async () => {
+  it("Mirrors and checkouts beyond the limit are evicted, the least recently used first", async () => {
     keep("old", 30, 2);
     keep("newer", 20);
     keep("newest", 10);
@@ -85,7 +85,7 @@ describe("mirrors and checkouts together", () => {
     expect(readdirSync(at("trash"))).toEqual([]);
   });
 
-  it("lose a checkout that has long been idle before the mirror that others are made from", async () => {
+  it("An idle checkout is evicted before the mirror that others use", async () => {
     keep("one", 5, 3);
     write(
       `${slotOf("one", 2)}/state.json`,
@@ -97,7 +97,7 @@ describe("mirrors and checkouts together", () => {
     expect(await left()).toEqual([mirrorOf("one"), slotOf("one", 0), slotOf("one", 1)].sort());
   });
 
-  it("lose a checkout before its mirror also where both were last used at once, and the mirror noted it first", async () => {
+  it("A checkout is evicted before its mirror, also if both were used at once", async () => {
     keep("one", 5);
     const { folder: slot, usedAt } = (await listKept(folder.path)).find(({ kind }) => kind === "checkout")!;
     utimesSync(join(slot, "state.json"), (usedAt + 20) / 1000, (usedAt + 20) / 1000);
@@ -105,7 +105,7 @@ describe("mirrors and checkouts together", () => {
     expect(await left()).toEqual([mirrorOf("one")]);
   });
 
-  it("are never taken from somebody alive, also where the limit is then not met", async () => {
+  it("A mirror or checkout of a live process is never evicted", async () => {
     keep("used", 30, 2);
     keep("idle", 10);
     const held = await tryLock(at(`${slotOf("used", 1)}/pid`));
@@ -116,14 +116,14 @@ describe("mirrors and checkouts together", () => {
     expect(await left()).toEqual([]);
   });
 
-  it("go when they were not used for thirty days", async () => {
+  it("Mirrors and checkouts are evicted after thirty days without use", async () => {
     keep("forgotten", 31 * 24 * 60);
     keep("remembered", 29 * 24 * 60);
     await disk().keep();
     expect(await left()).toEqual([mirrorOf("remembered"), slotOf("remembered")].sort());
   });
 
-  it("are evicted by several processes at a time as if by one", async () => {
+  it("Several processes evict at a time as if they were one", async () => {
     for (let number = 0; number < 6; number++) keep(`repo-${number}`, 100 - number);
     await Promise.all([1, 2, 3].map(() => disk({ limitBytes: 45 * MB }).keep()));
     expect(await left()).toEqual(
@@ -131,33 +131,11 @@ describe("mirrors and checkouts together", () => {
     );
   });
 
-  it("are measured where whoever used them was killed before writing down what they take", async () => {
+  it("A mirror is measured if its user was killed before it noted the size", async () => {
     write(`${mirrorOf("cut")}/objects/pack/pack-1.pack`, "x".repeat(100_000), now);
     const [mirror] = await listKept(folder.path);
     expect(mirror?.bytes).toBeGreaterThan(100_000);
     expect(mirror?.bytes).toBeLessThan(200_000);
-  });
-});
-
-describe("after each job", () => {
-  it("looks at everything as often as takes a hundredth of the time, and at once where the limit may be exceeded", async () => {
-    keep("old", 30);
-    let clock = now;
-    // A look takes a second.
-    const room = disk({ limitBytes: 50 * MB, now: () => (clock += 500) });
-    await room.keepNowAndThen();
-    keep("newer", 20);
-    keep("newest", 10);
-    await room.keepNowAndThen();
-    expect(await left()).toHaveLength(6);
-    clock += 100_000;
-    await room.keepNowAndThen();
-    expect(await left()).toHaveLength(5);
-    keep("large", 5);
-    await room.require({ totalBytes: 20 * MB, newBytes: 20 * MB });
-    await room.keepNowAndThen();
-    expect(await left()).toHaveLength(5);
-    expect(await left()).toContain(slotOf("large"));
   });
 });
 
@@ -168,34 +146,34 @@ describe("a disk that is nearly full of other things", () => {
     return { freeBytes, isLow: freeBytes < lowBelow };
   };
 
-  it("has the oldest evicted before a fetch, until there is room", async () => {
+  it("A nearly full disk evicts the oldest before a fetch, until there is room", async () => {
     keep("old", 30);
     keep("new", 10);
     const room = disk({ freeSpace: filled(0, 15 * MB, 4) });
     expect(await room.using(left)).toEqual([mirrorOf("new"), slotOf("new")].sort());
   });
 
-  it("has them evicted for a checkout that needs more than is free", async () => {
+  it("A nearly full disk evicts for a checkout that needs more than is free", async () => {
     keep("old", 30);
     keep("new", 10);
     await disk({ freeSpace: filled(5 * MB, 0, 4) }).require({ totalBytes: 30 * MB, newBytes: 20 * MB });
     expect(await left()).toEqual([mirrorOf("new"), slotOf("new")].sort());
   });
 
-  it("has room for a checkout that needs none, or less than is free", async () => {
+  it("A nearly full disk takes a checkout that needs less than is free", async () => {
     const low = disk({ freeSpace: async () => ({ freeBytes: 10 * MB, isLow: true }) });
     await low.require({ totalBytes: 30 * MB, newBytes: 0 });
     await low.require({ totalBytes: 30 * MB, newBytes: 5 * MB });
   });
 
-  it("refuses what does not fit all the same, to be tried again", async () => {
+  it("A nearly full disk refuses what does not fit, to be retried", async () => {
     keep("old", 30);
     const asked = disk({ freeSpace: filled(0, 0, 2) }).require({ totalBytes: 90 * MB, newBytes: 80 * MB });
     await expect(asked).rejects.toMatchObject({ code: "disk_full", retryable: true });
     expect(await left()).toEqual([]);
   });
 
-  it("is cleared for the next attempt when a job found it full, also where nobody says how much is left", async () => {
+  it("A job that found the disk full makes room for the next attempt", async () => {
     keep("old", 30);
     keep("new", 10);
     const full = new AppError("disk_full", "a quota", { retryable: true });
@@ -206,7 +184,7 @@ describe("a disk that is nearly full of other things", () => {
 });
 
 describe("a disk of which the system does not say how full it is", () => {
-  it("has room", async () => {
+  it("A disk of unknown free space has room", async () => {
     // A file system that counts no blocks.
     if (process.platform === "linux")
       expect(await freeSpace("/proc")).toEqual({ freeBytes: Number.POSITIVE_INFINITY, isLow: false });
@@ -218,8 +196,8 @@ describe("a disk of which the system does not say how full it is", () => {
   });
 });
 
-describe("a disk that nobody looks after any more", () => {
-  it("is left alone once that is said: nothing is deleted or made there", async () => {
+describe("a closed disk", () => {
+  it("A closed disk deletes and creates nothing", async () => {
     keep("one", 1);
     const room = disk({ limitBytes: 1 });
     let isAtWork = true;
@@ -235,7 +213,7 @@ describe("a disk that nobody looks after any more", () => {
 });
 
 describe("a repository that alone is larger than the limit", () => {
-  it("is refused for good, saying what to set", async () => {
+  it("A repository larger than the limit is refused with the variable to set", async () => {
     const asked = disk({ limitBytes: 100 * MB }).require({ totalBytes: 2_345 * MB, newBytes: 1 });
     await expect(asked).rejects.toMatchObject({
       code: "too_large",

@@ -39,7 +39,7 @@ describe.each([
   ["fetch", "fatal: write error: No space left on device", "fetch"],
   ["checkout", "error: unable to write file a: No space left on device", "read-tree"],
 ])("a disk that is full during a %s", (_, words, command) => {
-  it("gives an error that is tried again, and the next attempt begins where nothing is half done", async () => {
+  it("A full disk gives a retryable error, and nothing is half done afterwards", async () => {
     const wrapper = join(folder.path, "git");
     const flag = join(folder.path, "full");
     writeFileSync(
@@ -76,7 +76,7 @@ describe.runIf(mounts)("a data folder on a disk of eight megabytes", () => {
     return (blocks - bfree) * bsize;
   };
 
-  it("refuses a pull request that cannot be fetched, keeps nothing of it, and takes the next one", async () => {
+  it("A full disk refuses a pull request that it cannot fetch, and takes the next one", async () => {
     await (await open(disk)).release();
     const before = shas.head;
     shas.head = server.commit([["large", bytes(9_000_000)]]);
@@ -87,7 +87,7 @@ describe.runIf(mounts)("a data folder on a disk of eight megabytes", () => {
     await (await open(disk)).release();
   });
 
-  it("refuses one that can be fetched and not checked out, keeps nothing of it, and takes the next one", async () => {
+  it("A full disk refuses a pull request that it cannot check out, and takes the next one", async () => {
     const before = shas.head;
     shas.head = server.commit([["large", bytes(5_000_000)]]);
     await expect(open(disk)).rejects.toMatchObject({ code: "disk_full", retryable: true });
@@ -96,7 +96,7 @@ describe.runIf(mounts)("a data folder on a disk of eight megabytes", () => {
     await (await open(disk)).release();
   });
 
-  it("makes room also when not a byte is left, for locks need none", async () => {
+  it("A disk without a free byte is still cleared, because locks need no space", async () => {
     shas.head = server.commit([["large", bytes(500_000)]]);
     await (await open(disk)).release();
     const filler = spawnSync("dd", ["if=/dev/zero", `of=${join(disk, "filler")}`, "bs=1M"]);

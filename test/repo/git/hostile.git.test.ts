@@ -13,11 +13,11 @@ beforeEach(() => {
 afterEach(() => sentinel[Symbol.dispose]());
 
 describe("the reviewed files", () => {
-  it("are the blobs byte for byte, whatever attributes ask for", async () => {
+  it("The reviewed files are the blobs byte for byte, whatever attributes ask for", async () => {
     const attributes = "* ident eol=crlf text=auto working-tree-encoding=UTF-16\n*.bin binary\n";
     const files = { "a.c": "$Id$\r\nneedle\n", "b.txt": "needle\n", "c.bin": "needle\n" };
     await everyWay(sentinel, {}, { ".gitattributes": attributes, ...files }, async (place) => {
-      if (place.files.kind === "checkout")
+      if (place.isCheckedOut)
         for (const [path, text] of Object.entries(files))
           expect(readFileSync(join(place.root, path), "utf8")).toBe(text);
       const seen = await review(place);
@@ -26,7 +26,7 @@ describe("the reviewed files", () => {
     });
   });
 
-  it("cannot be hidden by attributes and ignore files", async () => {
+  it("Attributes and ignore files hide no reviewed file", async () => {
     const hiding = {
       ".gitattributes": "* -diff binary linguist-generated\n",
       ".ignore": "*\n",
@@ -46,7 +46,7 @@ describe("the reviewed files", () => {
     );
   });
 
-  it("do not lead out of the tree", async () => {
+  it("The reviewed files do not lead out of the tree", async () => {
     const secret = join(sentinel.folder.path, "secret.txt");
     writeFileSync(secret, "needle\n");
     const links = {
@@ -56,7 +56,7 @@ describe("the reviewed files", () => {
       needle: { mode: "120000", data: "needle" },
     } as const;
     await everyWay(sentinel, {}, { ...links, "real.txt": "needle\n" }, async (place) => {
-      if (place.files.kind === "checkout")
+      if (place.isCheckedOut)
         for (const name of Object.keys(links)) expect(lstatSync(join(place.root, name)).isFile()).toBe(true);
       const seen = await review(place);
       expect(seen.found).toEqual(["real.txt"]);
@@ -64,7 +64,7 @@ describe("the reviewed files", () => {
     });
   });
 
-  it("may be named like options and like git's magic", async () => {
+  it("The reviewed files may be named like options and like git's magic", async () => {
     const names = [
       "--output=executed",
       "-O",
@@ -93,7 +93,7 @@ describe("the reviewed files", () => {
 });
 
 describe("the repository under review", () => {
-  it("is not written to", async () => {
+  it("The repository under review is not written to", async () => {
     using repo = GitRepo.create();
     repo.commit("base", { "a.txt": "a\n" });
     repo.branch("topic");

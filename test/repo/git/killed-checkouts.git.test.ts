@@ -120,7 +120,7 @@ const orphans = () => {
 describe("a process killed while it makes checkouts and evicts them", () => {
   // Five checkouts, of which three begin without a mirror, start about fifty programs.
   it.each(long ? Array.from({ length: 50 }, (_, at) => at + 1) : [3, 9, 14])(
-    "leaves nothing behind after the next start, killed at its %i. call of git",
+    "A process killed at its %i. call of git leaves nothing behind after the next start",
     async (n) => {
       const { closed } = await startWorker(killingGit(n));
       const [code, signal] = await closed;
@@ -131,7 +131,7 @@ describe("a process killed while it makes checkouts and evicts them", () => {
     },
   );
 
-  it.runIf(long)("leaves nothing behind, killed at any moment", { timeout: 1_800_000 }, async () => {
+  it.runIf(long)("A process killed at any moment leaves nothing behind", { timeout: 1_800_000 }, async () => {
     for (let round = 0; round < 50; round++) {
       const { child, closed } = await startWorker(gitPath);
       const timer = setTimeout(() => child.kill("SIGKILL"), ((round * 37) % 50) * 40);

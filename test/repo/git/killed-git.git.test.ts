@@ -79,11 +79,14 @@ const readings: Record<string, (workspace: Workspace, kill: () => void) => Promi
 };
 
 describe("a git that somebody kills while it reads", () => {
-  it.each(Object.keys(readings))("%s is asked once more, and what comes is the same", async (what) => {
-    const read = readings[what]!;
-    const { gitPath, kill } = mortalGit();
-    await using undisturbed = openWorkspace(placed.place);
-    await using disturbed = openWorkspace({ ...placed.place, gitPath });
-    expect(await read(disturbed, kill)).toEqual(await read(undisturbed, () => {}));
-  });
+  it.each(Object.keys(readings))(
+    "A read of %s is repeated if its git is killed, with the same result",
+    async (what) => {
+      const read = readings[what]!;
+      const { gitPath, kill } = mortalGit();
+      await using undisturbed = openWorkspace(placed.place);
+      await using disturbed = openWorkspace({ ...placed.place, gitPath });
+      expect(await read(disturbed, kill)).toEqual(await read(undisturbed, () => {}));
+    },
+  );
 });

@@ -75,7 +75,9 @@ async function holdings() {
 
 /** Descriptors are only to be counted where there is a /proc. */
 describe.runIf(process.platform === "linux")(`${ROUNDS} checkouts with random faults`, () => {
-  it("leave no file, no descriptor, no work tree and no memory behind", { timeout: 3_000_000 }, async () => {
+  it("Many faults leave no file, no descriptor, no work tree and no memory behind", {
+    timeout: 3_000_000,
+  }, async () => {
     const dice = seeded(6);
     const disk = new Disk({ dataFolder: server.dataFolder, limitBytes: 1e9, log: silent });
     await faulty(dice);

@@ -19,7 +19,7 @@ const name = fc.oneof(
 );
 
 describe("a name's key", () => {
-  it("gives the name back, whatever bytes it has", () => {
+  it("A name's key gives the name back, whatever bytes it has", () => {
     fc.assert(
       fc.property(name, (bytes) => {
         expect(nameBytes(decodeName(bytes))).toEqual(bytes);
@@ -27,7 +27,7 @@ describe("a name's key", () => {
     );
   });
 
-  it("is the name itself where that is UTF-8 and holds no escape", () => {
+  it("A name's key is the name itself where that is UTF-8 and holds no escape", () => {
     const text = fc.string({ unit: "grapheme" }).filter((one) => !/\\\d{3}/.test(one));
     fc.assert(
       fc.property(text, (one) => {
@@ -36,7 +36,7 @@ describe("a name's key", () => {
     );
   });
 
-  it("has the name's folders", () => {
+  it("A name's key has the name's folders", () => {
     const joined = fc
       .tuple(name, name)
       .map(([left, right]) => [left, right, Buffer.concat([left, Buffer.from("/"), right])]);
@@ -54,9 +54,9 @@ describe("a name's key", () => {
     ["é/\\351\\200", Buffer.concat([Buffer.from("é/"), latin1("\xe9\x80")])],
     ["back\\slash\\1", Buffer.from("back\\slash\\1")],
     ["\\355\\240\\200", latin1("\xed\xa0\x80")],
-  ])("is %s", (key, bytes) => expect(decodeName(bytes)).toBe(key));
+  ])("A name's key is %s", (key, bytes) => expect(decodeName(bytes)).toBe(key));
 
-  it("is quoted as git quotes the name, its bytes beyond ASCII alone excepted", () => {
+  it("A name's key is quoted as git quotes the name, except bytes beyond ASCII", () => {
     using repo = GitRepo.create({ bare: true });
     for (const bytes of [
       latin1("a\xe9"),
@@ -109,7 +109,7 @@ describe("paths that are not UTF-8", () => {
     repo.dispose();
   });
 
-  it("are keys of their own in changes, trees and patches", async () => {
+  it("Paths that are not UTF-8 are keys of their own in changes, trees and patches", async () => {
     const changes = await workspace.changes();
     const all = ["bin\\351", ...keys.slice(0, 2), "gone\\351", "new\\351", ...keys.slice(2)];
     expect(changes.map((one) => one.path).toSorted()).toEqual(all.toSorted());
@@ -121,7 +121,7 @@ describe("paths that are not UTF-8", () => {
     }
   });
 
-  it("stand in patches in a form that git applies", async () => {
+  it("Paths that are not UTF-8 are in patches in a form that git applies", async () => {
     repo.git("read-tree", "main");
     for (const change of await workspace.changes()) {
       const patch = await workspace.patch(change, 3);
@@ -140,13 +140,13 @@ describe("paths that are not UTF-8", () => {
     return hits.mode === "count" ? hits.counts.map((one) => one.path).toSorted() : hits.paths.toSorted();
   };
 
-  it("are found by a search in every mode, also where it stops in such a file", async () => {
+  it("Paths that are not UTF-8 are found by a search in every mode, also where it stops in such a file", async () => {
     for (const mode of ["content", "count", "files_with_matches"] as const)
       expect(await found({ mode })).toEqual(keys.toSorted());
     expect(await found({ maxResults: 1, pattern: "needle 0" })).toEqual(["dir\\351/\\351.py"]);
   });
 
-  it("are searched below, alone and by glob", async () => {
+  it("Paths that are not UTF-8 are searched below, alone and by glob", async () => {
     for (const path of keys) {
       expect(await found({ path })).toEqual([path]);
       expect(await found({ path, filePattern: "*.py" })).toEqual([path]);
@@ -165,9 +165,10 @@ describe("a name that no disk takes", () => {
     ["in too deep a folder", deepPath],
     ["in too long a path", `${"d".repeat(200)}/`.repeat(20)],
     ["into .git", "a/.git/config"],
-  ])("is told: %s", (_, path) => expect(isWritable(path)).toBe(false));
+  ])("A disk takes no file named %s", (_, path) => expect(isWritable(path)).toBe(false));
 
-  it.each(["a", "a/b.ts", "n".repeat(255), `${"d/".repeat(900)}f`, "é".repeat(127)])("is not %s", (path) =>
-    expect(isWritable(path)).toBe(true),
+  it.each(["a", "a/b.ts", "n".repeat(255), `${"d/".repeat(900)}f`, "é".repeat(127)])(
+    "A disk takes a file named %s",
+    (path) => expect(isWritable(path)).toBe(true),
   );
 });

@@ -33,7 +33,7 @@ describe("files of a name", () => {
     repo.dispose();
   });
 
-  it("are those that the whole listing has under it, with the same keys", async () => {
+  it("Files of a name are those of the whole listing, with the same keys", async () => {
     const commit = held.place.shas.base;
     const found = await listNamed(held.place, {
       commit,
@@ -46,7 +46,7 @@ describe("files of a name", () => {
     expect(found.size).toBe(5);
   });
 
-  it("are no more than were asked for", async () => {
+  it("Files of a name are at most as many as requested", async () => {
     const commit = held.place.shas.base;
     expect(
       (await listNamed(held.place, { commit, isWanted: (path) => path.endsWith("file.txt"), max: 3 })).size,

@@ -2,9 +2,8 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AppError } from "../../../src/core/errors.ts";
-import { CatFile } from "../../../src/repo/git/cat-file.ts";
 import { MAX_BLOB_BYTES, openWorkspace } from "../../../src/repo/git/object-workspace.ts";
-import { Patches } from "../../../src/repo/git/patches.ts";
+import { patchOf, readChange } from "../../../src/repo/git/patches.ts";
 import { type LocalRange, openLocalRange } from "../../../src/repo/git/range.ts";
 import type { TreeEntry, Workspace } from "../../../src/repo/git/workspace.ts";
 import { type Content, GitRepo, gitPath } from "../../support/git-repo.ts";
@@ -66,37 +65,30 @@ function processesWith(args: readonly string[]): number[] {
 }
 
 describe("a patch", () => {
-  it.each([1, 3, 10])("with %i lines of context is taken by git apply, file by file", async (width) => {
-    const folder = join(repo.dir, `apply-${width}`);
-    repo.git("worktree", "add", "-q", "--detach", folder, "main");
-    for (const change of await workspace.changes()) {
-      if (change.path === "binary" || change.path === "huge.bin" || change.path === "latin.txt") continue;
-      const input = await workspace.patch(change, width);
-      const end = spawnSync("git", ["apply", "--check", "-"], { cwd: folder, input, encoding: "utf8" });
-      expect([change.path, end.stderr]).toEqual([change.path, ""]);
-    }
-  });
-
-  it("is the same when the whole does not fit into memory and files are read one by one", async () => {
-    const changes = await workspace.changes();
-    await using blobs = new CatFile(range.place, range.place.gitDir, 1e8);
-    for (const keptBytes of [0, 300, 1200]) {
-      const thrifty = new Patches(range.place, (oid) => blobs.read(oid), { keptBytes });
-      for (const change of changes) {
-        for (const width of [3, 0, 7])
-          expect(await thrifty.patch(change, width)).toBe(await workspace.patch(change, width));
+  it.each([1, 3, 10])(
+    "A patch with %i lines of context is taken by git apply, file by file",
+    async (width) => {
+      const folder = join(repo.dir, `apply-${width}`);
+      repo.git("worktree", "add", "-q", "--detach", folder, "main");
+      for (const change of await workspace.changes()) {
+        if (change.path === "binary" || change.path === "huge.bin" || change.path === "latin.txt") continue;
+        const input = await workspace.patch(change, width);
+        const end = spawnSync("git", ["apply", "--check", "-"], { cwd: folder, input, encoding: "utf8" });
+        expect([change.path, end.stderr]).toEqual([change.path, ""]);
       }
-    }
-  });
+    },
+  );
 
-  it("is refused behind those that could be read, which are whole", async () => {
+  it("A patch after the limits is refused, and those before it are whole", async () => {
     const changes = await workspace.changes();
-    await using blobs = new CatFile(range.place, range.place.gitDir, 1e8);
-    for (const limits of [{ readBytes: 400 }, { hunks: 4 }]) {
-      const cut = new Patches(range.place, (oid) => blobs.read(oid), limits);
+    for (const limits of [
+      { bytes: 400, hunks: 100 },
+      { bytes: 10_000, hunks: 4 },
+    ]) {
+      const cut = await readChange(range.place, AbortSignal.timeout(60_000), limits);
       const read: string[] = [];
       for (const change of changes) {
-        const patch = await cut.patch(change, 3).catch((error: AppError) => error.code);
+        const patch = await patchOf(range.place, cut, change, 3).catch((error: AppError) => error.code);
         if (patch === "too_large") continue;
         expect(patch).toBe(await workspace.patch(change, 3));
         read.push(change.path);
@@ -107,7 +99,7 @@ describe("a patch", () => {
     }
   });
 
-  it("of a change of type has both halves", async () => {
+  it("A patch of a change of type has both halves", async () => {
     const change = (await workspace.changes()).find((one) => one.type === "type_changed")!;
     const patch = await workspace.patch(change, 3);
     expect(patch.match(/^diff --git /gm)).toHaveLength(2);
@@ -115,12 +107,12 @@ describe("a patch", () => {
     expect(patch).toContain("+elsewhere\n\\ No newline at end of file\n");
   });
 
-  it("of a file that is not UTF-8 is read as Latin-1", async () => {
+  it("A patch of a file that is not UTF-8 is read as Latin-1", async () => {
     const change = (await workspace.changes()).find((one) => one.path === "latin.txt")!;
     expect(await workspace.patch(change, 3)).toContain(" café\n-old\n+new\n");
   });
 
-  it("is refused for what is not changed, and for a strange width", async () => {
+  it("A patch is refused for what is not changed, and for a strange width", async () => {
     const [change] = await workspace.changes();
     await expect(workspace.patch({ ...change!, path: "nothing" }, 3)).rejects.toMatchObject({
       code: "git_failed",
@@ -131,7 +123,7 @@ describe("a patch", () => {
 });
 
 describe("two blobs", () => {
-  it("are compared under their paths", async () => {
+  it("Two blobs are compared under their paths", async () => {
     const diff = await workspace.diffBlobs(
       await entry("edited.txt", "base"),
       await entry("moved\tto.txt"),
@@ -150,7 +142,7 @@ describe("two blobs", () => {
     );
   });
 
-  it("that are equal have no difference, and binary ones none in words", async () => {
+  it("Equal blobs have no difference, and binary ones no lines", async () => {
     expect(await workspace.diffBlobs(await entry("edited.txt"), await entry("edited.txt"), 3)).toBe("");
     expect(await workspace.diffBlobs(await entry("binary", "base"), await entry("binary"), 3)).toBe(
       "diff --git a/binary b/binary\nBinary files a/binary and b/binary differ\n",
@@ -159,7 +151,7 @@ describe("two blobs", () => {
 });
 
 describe("a blob", () => {
-  it("is text, Latin-1 or binary", async () => {
+  it("A blob is text, Latin-1 or binary", async () => {
     expect(await workspace.readBlob((await entry("latin.txt")).oid)).toEqual({
       text: "café\nnew\n",
       encoding: "latin1",
@@ -169,7 +161,7 @@ describe("a blob", () => {
     expect(await workspace.readBlob((await entry("binary")).oid)).toMatchObject({ binary: true, bytes: 3 });
   });
 
-  it("is read in order when many are asked for at once, good and bad", async () => {
+  it("Concurrent reads of good and bad blobs are answered in order", async () => {
     const [good, huge] = [(await entry("edited.txt")).oid, (await entry("huge.bin")).oid];
     const results = await Promise.allSettled(
       [good, huge, "0".repeat(40), "HEAD", `${good}\ninfo ${good}`, range.place.shas.head, good].map((oid) =>
@@ -189,7 +181,7 @@ describe("a blob", () => {
     ]);
   });
 
-  it("is read again after its process died", async () => {
+  it("A blob is read again after its process died", async () => {
     const { oid } = await entry("edited.txt");
     await workspace.readBlob(oid);
     const pids = processesWith([`--git-dir=${range.place.gitDir}`, "cat-file"]);
@@ -201,7 +193,7 @@ describe("a blob", () => {
 });
 
 describe("commits", () => {
-  it("come newest first with their whole message", async () => {
+  it("Commits come newest first with their whole message", async () => {
     using many = GitRepo.create({ bare: true });
     const shas = many.importCommits([
       { branch: "main", files: [] },
@@ -223,12 +215,12 @@ describe("commits", () => {
 });
 
 describe("a workspace", () => {
-  it("takes full object names alone", () => {
+  it("A workspace accepts full object names alone", () => {
     const shas = { ...range.place.shas, base: "--output=x" };
     expect(() => openWorkspace({ ...range.place, shas })).toThrow(/not a full object name/);
   });
 
-  it("starts nothing more once it is closed", async () => {
+  it("A closed workspace starts no process", async () => {
     const closed = openWorkspace(range.place);
     const { oid } = await entry("edited.txt");
     const reading = closed.readBlob(oid);
@@ -240,7 +232,7 @@ describe("a workspace", () => {
     expect(processesWith([`--git-dir=${range.place.gitDir}`, "cat-file"]).length).toBeLessThanOrEqual(1);
   });
 
-  it("computes once, but asks again after a failure", async () => {
+  it("memo computes a value once, and again after a failure", async () => {
     expect(await workspace.changes()).toBe(await workspace.changes());
     expect(await workspace.tree("base")).toBe(await workspace.tree("merge_base"));
     await using broken = openWorkspace({ ...range.place, gitDir: join(repo.dir, "nothing") });

@@ -44,7 +44,7 @@ const silentForLong = () => {
 };
 
 describe("a lock", () => {
-  it("has one holder at a time, and leaves nothing behind", async () => {
+  it("A lock has one holder at a time, and leaves nothing behind", async () => {
     const first = await tryLock(path);
     expect(first?.inherited).toBe(false);
     expect(await tryLock(path)).toBeUndefined();
@@ -54,7 +54,7 @@ describe("a lock", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  it("keeps many askers apart", async () => {
+  it("A lock admits one of many at a time", async () => {
     let inside = 0;
     let most = 0;
     await Promise.all(
@@ -69,7 +69,7 @@ describe("a lock", () => {
     expect(most).toBe(1);
   });
 
-  it("stops waiting when the job is aborted", async () => {
+  it("A wait for a lock ends when the job is aborted", async () => {
     const held = await lock(path);
     const abort = new AbortController();
     const waiting = lock(path, abort.signal);
@@ -78,7 +78,7 @@ describe("a lock", () => {
     await held.release();
   });
 
-  it("of a killed process is inherited by exactly one of many", async () => {
+  it("A lock of a killed process is inherited by exactly one of many", async () => {
     const module = JSON.stringify(join(import.meta.dirname, "../../../src/repo/git/owner.ts"));
     const script = `const { lock } = await import(${module}); await lock(process.argv[1]); console.log("held"); setInterval(() => {}, 1000);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script, path], {
@@ -96,7 +96,7 @@ describe("a lock", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  it("of a dead process goes to one alone, also when others find it dead at other moments", async () => {
+  it("A dead process's lock goes to one alone, whenever others find it dead", async () => {
     for (let round = 0; round < 15; round++) {
       lockedBy({ started: "1", nonce: `dead-${round}` });
       const late = async (wait: number) => {
@@ -110,12 +110,12 @@ describe("a lock", () => {
     }
   });
 
-  it("is not fooled by a pid that was given to another process", async () => {
+  it("A lock is not fooled by a pid that was given to another process", async () => {
     lockedBy({ started: "1" });
     expect((await tryLock(path))?.inherited).toBe(true);
   });
 
-  it("of another machine or container counts until it has been silent for long", async () => {
+  it("A lock of another machine or container counts until it has been silent for long", async () => {
     lockedBy({ scope: "elsewhere-12" });
     expect(livenessOfTag(`${pid}.${started}.elsewhere-12`)).toBe("unknown");
     expect(await tryLock(path)).toBeUndefined();
@@ -123,7 +123,7 @@ describe("a lock", () => {
     expect((await tryLock(path))?.inherited).toBe(true);
   });
 
-  it("of a process that was stopped counts for as long as it lives, unless the asker may not be kept from it", async () => {
+  it("A stopped process keeps its lock, except from those that must not wait", async () => {
     lockedBy({});
     expect(await tryLock(path, { evenFrozen: true })).toBeUndefined();
     silentForLong();
@@ -131,7 +131,7 @@ describe("a lock", () => {
     expect((await tryLock(path, { evenFrozen: true }))?.inherited).toBe(true);
   });
 
-  it("whose heir was killed as well goes to the next one, and nothing is left behind", async () => {
+  it("A lock whose heir was killed as well goes to the next one, and nothing is left behind", async () => {
     lockedBy({ started: "1", nonce: "first" });
     symlinkSync([pid, "1", scope, "second"].join("."), `${path}.heir-of-first`);
     const taken = await tryLock(path);
@@ -140,7 +140,7 @@ describe("a lock", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  it("needs no room on the disk: it is a name as short as a directory keeps by itself", async () => {
+  it("A lock needs no disk space", async () => {
     const held = await tryLock(path);
     expect(readlinkSync(path).length).toBeLessThan(60);
     await held?.release();
@@ -153,14 +153,14 @@ describe("a lock", () => {
       "that names what is longer than a name can be",
       () => symlinkSync(`${"a/".repeat(200)}.${"b".repeat(300)}`, path),
     ],
-  ])("%s is taken over when it is old", async (_, make) => {
+  ])("A lock %s is taken over when it is old", async (_, make) => {
     make();
     expect(await tryLock(path)).toBeUndefined();
     silentForLong();
     expect((await tryLock(path))?.inherited).toBe(true);
   });
 
-  it("is not given back twice", async () => {
+  it("A lock is not given back twice", async () => {
     const first = await lock(path);
     await first.release();
     const second = await lock(path);
@@ -202,7 +202,7 @@ const runs = (pid: number) => {
 
 /** Elsewhere the system does not show whose child a process was. */
 describe.runIf(process.platform === "linux")("the programs of a process that was killed", () => {
-  it("are ended, with what they started, and those of the living are not", async () => {
+  it("The programs of a killed process are ended, those of a live one are not", async () => {
     const [dead, living] = await Promise.all([starter(), starter()]);
     const own = spawn("/bin/sleep", ["600"], { env: ownerVariable });
     await kill(dead.process);

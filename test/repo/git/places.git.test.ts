@@ -24,7 +24,7 @@ const holding = async (path: string): Promise<PidLock> => (await tryLock(at(path
 const remove = () => removeRepository(folder.path, repository);
 
 describe("removing a repository", () => {
-  it("deletes its mirror and its checkouts, and the folders that nothing else is in", async () => {
+  it("Removing a repository deletes its mirror, checkouts and empty folders", async () => {
     keep("mirrors/github.test/other/8.git/HEAD");
     expect(await remove()).toBe(true);
     const left = readdirSync(folder.path, { recursive: true });
@@ -42,7 +42,7 @@ describe("removing a repository", () => {
   it.each([
     ["a checkout", "checkouts/github.test/id/7/1/pid"],
     ["the mirror", "mirrors/github.test/id/7.git/hunkwise.pid"],
-  ])("leaves everything as it is while somebody uses %s, and can be asked again", async (_, lock) => {
+  ])("A repository is not removed while %s is in use", async (_, lock) => {
     const held = await holding(lock);
     expect(await remove()).toBe(false);
     expect(existsSync(at("checkouts/github.test/id/7/0/tree/a/file"))).toBe(true);
@@ -52,7 +52,7 @@ describe("removing a repository", () => {
     expect(readdirSync(at("mirrors"))).toEqual([]);
   });
 
-  it("is done where nothing was kept", async () => {
+  it("Removing a repository succeeds if nothing was kept", async () => {
     expect(await removeRepository(folder.path, { ...repository, id: 9 })).toBe(true);
     expect(await removeRepository(at("no-such-folder"), repository)).toBe(true);
   });

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../../src/repo/git/object-workspace.ts";
 import { type LocalRangeOptions, openLocalRange } from "../../../src/repo/git/range.ts";
 import { GitHttpServer } from "../../support/git-http.ts";
 import { GitRepo, gitPath, TempFolder } from "../../support/git-repo.ts";
+import { needle } from "../../support/needle.ts";
 
 let folder: TempFolder;
 let repo: GitRepo;
@@ -32,7 +33,7 @@ async function read(options: Partial<LocalRangeOptions> = {}): Promise<string[]>
 }
 
 describe("a local range", () => {
-  it("has names for people, and is gone when disposed of", async () => {
+  it("A local range has names for people, and is gone when disposed of", async () => {
     const range = await open();
     expect(range.names).toEqual({ base: "main", head: "feature/topic" });
     expect(range.place.shas).toEqual({
@@ -46,14 +47,25 @@ describe("a local range", () => {
     expect(readdirSync(folder.path)).toEqual(["source"]);
   });
 
+  it("A search finds the head's files although the work tree is edited, and leaves the index alone", async () => {
+    const index = join(repo.dir, ".git/index");
+    const before = [readFileSync(index), statSync(index).mtimeMs];
+    await using range = await open();
+    await using workspace = openWorkspace(range.place);
+    repo.write({ "a.txt": "else\n", "new.txt": "three\n" });
+    const hits = await workspace.search({ ...needle, pattern: "three" }, AbortSignal.timeout(60_000));
+    expect(hits).toMatchObject({ matches: [{ path: "a.txt", line: 3, text: "three" }] });
+    expect([readFileSync(index), statSync(index).mtimeMs]).toEqual(before);
+  });
+
   it.each(["HEAD~1", "main", "refs/heads/main", ":/base", "HEAD^{commit}~", "@{-1}"])(
-    "takes %s for a base",
+    "A local range takes %s for a base",
     async (base) => {
       expect(await read({ base })).toEqual(["a.txt"]);
     },
   );
 
-  it("keeps what was asked for as the name of a commit that is no branch", async () => {
+  it("A local range keeps what was asked for as the name of a commit that is no branch", async () => {
     const sha = repo.sha("main");
     repo.git("tag", "-a", "v1", "-m", "one", "main");
     await using one = await open({ base: sha, head: "HEAD~0" });
@@ -71,7 +83,7 @@ describe("a local range", () => {
     ["origin", "HEAD"],
     ["heads/main", "@"],
   ])(
-    "means branches by the base %s and the head %s, although tags have the same names",
+    "A local range means branches by the base %s and the head %s, although tags have the same names",
     async (base, head) => {
       const clone = join(folder.path, "clone");
       repo.git("clone", "-q", repo.dir, clone);
@@ -96,7 +108,7 @@ describe("a local range", () => {
     },
   );
 
-  it("takes no tag for a base that nobody named", async () => {
+  it("A local range takes no tag for a base that nobody named", async () => {
     repo.git("tag", "trunk", "HEAD");
     const names = ["refs/remotes/origin/trunk", "refs/heads/trunk", "refs/heads/main"];
     await using range = await open({ base: { names, complaint: "none" } });
@@ -104,7 +116,7 @@ describe("a local range", () => {
     expect(range.place.shas.base).toBe(repo.sha("main"));
   });
 
-  it("is found from a folder inside, a linked worktree and a bare clone", async () => {
+  it("A local range is found from a folder inside, a linked worktree and a bare clone", async () => {
     repo.commit("deeper", { "x/y/z.txt": "z\n" });
     repo.git("worktree", "add", "-q", join(folder.path, "linked"), "main");
     repo.git("clone", "-q", "--bare", repo.dir, join(folder.path, "bare.git"));
@@ -120,13 +132,13 @@ describe("a local range", () => {
     expect(linked.names).toEqual({ base: "main", head });
   });
 
-  it("may lie in a folder with an odd name", async () => {
+  it("A local range works in a folder with an odd name", async () => {
     const odd = join(folder.path, 'a "b"\té; #x');
     repo.git("clone", "-q", repo.dir, odd);
     expect(await read({ repo: odd, base: "origin/main" })).toEqual(["a.txt"]);
   });
 
-  it("may use SHA-256", async () => {
+  it("A local range may use SHA-256", async () => {
     using other = GitRepo.create({ objectFormat: "sha256" });
     other.commit("base", { "a.txt": "one\ntwo\n" });
     other.branch("topic");
@@ -139,7 +151,7 @@ describe("a local range", () => {
     expect(await workspace.patch(change!, 0)).toContain("@@ -2 +2 @@ one\n-two\n+2\n");
   });
 
-  it("may be shallow, as long as the merge base is there", async () => {
+  it("A local range may be shallow, as long as the merge base is there", async () => {
     repo.commit("later", { "c.txt": "c\n" });
     const clone = (depth: number) => {
       const path = join(folder.path, `shallow-${depth}`);
@@ -165,7 +177,7 @@ describe("a local range", () => {
     });
   });
 
-  it("says of a shallow clone that a commit may only be cut off, and how to get it", async () => {
+  it("A local range of a shallow clone says how to get a missing commit", async () => {
     repo.commit("later", { "c.txt": "c\n" });
     const path = join(folder.path, "shallow");
     repo.git("clone", "-q", "--depth", "1", "-b", "feature/topic", `file://${repo.dir}`, path);
@@ -184,7 +196,7 @@ describe("a local range", () => {
     expect(await read({ repo: path, base: "HEAD~1" })).toEqual(["c.txt"]);
   });
 
-  it("does not pass over a base without a common ancestor for the next one to choose from", async () => {
+  it("A base without a common ancestor is refused, not replaced by the next one", async () => {
     repo.git("checkout", "-q", "--orphan", "apart");
     repo.commit("apart", { "z.txt": "z\n" });
     const base = { names: ["no-such", "apart", "main"], complaint: "none" };
@@ -197,28 +209,27 @@ describe("a local range", () => {
     ["main..feature/topic", "Name the two ends of a range separately: --base main --head feature/topic"],
     ["main...feature/topic", "Name the two ends of a range separately: --base main --head feature/topic"],
     ["HEAD~1..", "Name the two ends of a range separately: --base HEAD~1"],
-    ["HEAD~9", "The history of 'HEAD' does not go back that far"],
-    ["feature/topic~9", "The history of 'feature/topic' does not go back that far"],
-    ["main^", "The history of 'main' does not go back that far"],
+    ["HEAD~9", "Fetch it first"],
+    ["main^", "Fetch it first"],
     ["v3.0", "Fetch it first"],
     ["-q", "Fetch it first"],
     ["origin/$(id)", "Fetch it first"],
-  ])("says of the base %s what to do", async (base, remedy) => {
+  ])("An unknown base %s has a remedy", async (base, remedy) => {
     await expect(open({ base })).rejects.toMatchObject({ code: "revision_unknown", remedy });
   });
 
-  it("of a repository or a branch without commits says just that", async () => {
+  it("A repository or branch without commits is named as such", async () => {
     using empty = GitRepo.create();
     for (const base of ["HEAD", "main", { names: ["main"], complaint: "none" }]) {
       await expect(open({ repo: empty.dir, base })).rejects.toMatchObject({
-        message: "This repository has no commits yet",
+        message: "The checked-out branch has no commits yet",
       });
     }
     repo.git("checkout", "-q", "--orphan", "unborn");
     await expect(open()).rejects.toMatchObject({ message: "The checked-out branch has no commits yet" });
   });
 
-  it("counts what the base has and the head lacks, where the head adds nothing", async () => {
+  it("A local range counts the commits that a head without own commits lacks", async () => {
     repo.commit("later", { "c.txt": "c\n" });
     for (const [base, head, behind] of [
       ["feature/topic", "main", 2],
@@ -230,7 +241,7 @@ describe("a local range", () => {
     }
   });
 
-  it("is looked for in folders, and says of a file that it is one", async () => {
+  it("A file is no folder of a repository", async () => {
     const file = join(repo.dir, "a.txt");
     await expect(open({ repo: file })).rejects.toMatchObject({
       message: `'${file}' is a file, not a folder`,
@@ -243,7 +254,7 @@ describe("a local range", () => {
     ["blob:none", []],
     ["tree:0", []],
     ["tree:0", ["--no-checkout"]],
-  ])("must be whole: a clone with the filter %s %j says what to do, and then works", async (filter, more) => {
+  ])("A partial clone with the filter %s %j says what to do, and then works", async (filter, more) => {
     await using server = await GitHttpServer.start({ root: folder.path });
     const path = join(folder.path, "partial");
     const { execFile } = await import("node:child_process");
@@ -272,7 +283,7 @@ describe("a local range", () => {
 });
 
 describe("the temporary folder", () => {
-  it("of a killed process is removed by the next one, and of a living one it is not", async () => {
+  it("The temporary folder of a killed process is removed, of a live one it is not", async () => {
     const living = await open();
     const left = join(living.place.gitDir, "..");
     const owner = JSON.parse(readFileSync(join(left, "owner.json"), "utf8"));
@@ -294,7 +305,7 @@ describe("the work tree", () => {
     return range.dirty;
   };
 
-  it("is dirty when tracked files differ from HEAD, staged or not", async () => {
+  it("The work tree is dirty when tracked files differ from HEAD, staged or not", async () => {
     expect(await dirty()).toBe(false);
     repo.write({ "untracked.txt": "new\n" });
     expect(await dirty()).toBe(false);
@@ -306,12 +317,12 @@ describe("the work tree", () => {
     expect(await dirty()).toBe(true);
   });
 
-  it("is clean when a file was written again with the same content", async () => {
+  it("The work tree is clean when a file was written again with the same content", async () => {
     repo.write({ "a.txt": "one\n2\nthree\n" });
     expect(await dirty()).toBe(false);
   });
 
-  it("is clean when line ends differ as its configuration wants it", async () => {
+  it("The work tree is clean if line ends differ as configured", async () => {
     repo.commit("attributes", { ".gitattributes": "*.txt text eol=crlf\n" });
     repo.git("rm", "-q", "--cached", "a.txt");
     repo.git("reset", "-q", "--hard");
@@ -321,7 +332,7 @@ describe("the work tree", () => {
     expect(await dirty()).toBe(true);
   });
 
-  it("is read with a split index too, and a bare repository has none", async () => {
+  it("The work tree is read with a split index too, and a bare repository has none", async () => {
     repo.git("update-index", "--split-index");
     expect(await dirty()).toBe(false);
     repo.write({ "a.txt": "x\n" });
@@ -335,7 +346,7 @@ describe("a local range that cannot be opened", () => {
   it.each([
     ["/nonexistent", /no folder '\/nonexistent'/],
     ["/", /no git repository at '\/'/],
-  ])("names the folder %s", async (path, message) => {
+  ])("The folder %s is named in the error", async (path, message) => {
     await expect(open({ repo: path })).rejects.toMatchObject({
       code: "repository_unavailable",
       message: expect.stringMatching(message),
@@ -349,14 +360,14 @@ describe("a local range that cannot be opened", () => {
     ["--all", "Fetch it first"],
     ["", "Fetch it first"],
     ["HEAD:a.txt", "Fetch it first"],
-  ])("names the unknown revision %j and what is near", async (base, remedy) => {
+  ])("The unknown revision %j is named with a remedy", async (base, remedy) => {
     const opening = open({ base });
     await expect(opening).rejects.toMatchObject({ code: "revision_unknown", remedy });
     await expect(opening).rejects.toThrow(`'${base}'`);
     expect(readdirSync(folder.path)).toEqual(["source"]);
   });
 
-  it("says that histories have nothing in common", async () => {
+  it("A local range names histories without a common commit", async () => {
     repo.git("checkout", "-q", "--orphan", "other");
     repo.commit("unrelated");
     await expect(open()).rejects.toMatchObject({

@@ -40,7 +40,7 @@ const tip = () => server.repo.sha("refs/heads/topic");
 const reset = () => server.repo.git("update-ref", "refs/heads/topic", head);
 
 describe("a push", () => {
-  it("moves the branch, of a mirror that never had the files", async () => {
+  it("A push moves the branch from a mirror without its files", async () => {
     const to = await commit("pushed\n");
     expect(await push(to)).toEqual({ kind: "pushed" });
     expect(tip()).toBe(to);
@@ -48,13 +48,13 @@ describe("a push", () => {
     reset();
   });
 
-  it("may be asked again once it was done", async () => {
+  it("A push may be repeated", async () => {
     const to = await commit("again\n");
     expect([await push(to), await push(to)]).toEqual([{ kind: "pushed" }, { kind: "pushed" }]);
     reset();
   });
 
-  it("does nothing where the branch has moved on, or is gone", async () => {
+  it("A push does nothing if the branch has moved or is gone", async () => {
     const to = await commit("late\n");
     const other = server.repo.git("commit-tree", "-p", head, "-m", "Mine", `${head}^{tree}`).trim();
     server.repo.git("update-ref", "refs/heads/topic", other);
@@ -65,7 +65,7 @@ describe("a push", () => {
     reset();
   });
 
-  it("takes nothing away that stood on the branch, also of the commit it goes from", async () => {
+  it("A push removes no commit from the branch", async () => {
     const beside = server.repo.git("commit-tree", "-m", "Beside", `${head}^{tree}`).trim();
     server.repo.git("update-ref", "refs/pull/9/head", beside);
     await mirror.fetchCommits([{ sha: beside, ref: "refs/pull/9/head" }], "no_files", {
@@ -75,7 +75,7 @@ describe("a push", () => {
     expect(tip()).toBe(head);
   });
 
-  it("says why the server did not take it", async () => {
+  it("A refused push has the server's reason", async () => {
     const hook = join(server.repo.dir, "hooks/pre-receive");
     mkdirSync(dirname(hook), { recursive: true });
     writeFileSync(hook, "#!/bin/sh\nexit 1\n", { mode: 0o755 });
@@ -86,13 +86,13 @@ describe("a push", () => {
   });
 
   it.each(["a..b", "a:b", "a b", "a\n", "@{x", "a/", ".a", "a.lock", "a//b", "", "a~1", "a^", "a*"])(
-    "refuses the branch %j",
+    "A push refuses the branch %j",
     async (branch) => {
       await expect(push(head, { branch })).rejects.toMatchObject({ code: "usage" });
     },
   );
 
-  it("shows its credential in no fault", async () => {
+  it("A push shows its credential in no error", async () => {
     const url = `${server.http.origin}/octo/none.git`;
     expect(await push(head, { url })).toMatchObject({ kind: "refused" });
     const away = push(head, { url: "http://127.0.0.1:1/octo/app.git", authorization: "Basic c2VjcmV0" });
@@ -127,15 +127,15 @@ async function askedThrough(network: (proxy: string) => Network): Promise<number
 }
 
 describe("a fetch", () => {
-  it("goes through the proxy it is given", async () => {
+  it("A fetch uses the configured proxy", async () => {
     expect(await askedThrough((proxy) => ({ allowHttp: true, proxy }))).toBeGreaterThan(0);
   });
 
-  it("goes past it to hosts that need none", async () => {
+  it("A fetch bypasses the proxy for the hosts of NO_PROXY", async () => {
     expect(await askedThrough((proxy) => ({ allowHttp: true, proxy, noProxy: "127.0.0.1" }))).toBe(0);
   });
 
-  it("alone knows of proxy and certificates", () => {
+  it("Only a fetch gets the proxy and the certificates", () => {
     const network = { proxy: "http://proxy:3128", noProxy: "localhost", caFile: "/ca.pem" };
     expect(networkVariables(network)).toMatchObject({
       HTTPS_PROXY: network.proxy,

@@ -35,13 +35,13 @@ function isRunning(pid: number): boolean {
 }
 
 describe("a git process", () => {
-  it("gives bytes as they are", async () => {
+  it("A git process returns bytes unchanged", async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, at) => at));
     repo.commit("one", { file: bytes });
     expect((await runGit({ ...place(), args: ["cat-file", "blob", "HEAD:file"] })).stdout).toEqual(bytes);
   });
 
-  it("sees an environment made from nothing", async () => {
+  it("A git process inherits no environment", async () => {
     process.env.HUNKWISE_CANARY = "canary";
     const alias = ["-c", "alias.show-env=!env", "show-env"];
     const { stdout } = await runGit({ ...place(), args: alias });
@@ -58,13 +58,13 @@ describe("a git process", () => {
     delete process.env.HUNKWISE_CANARY;
   });
 
-  it("is stopped when it prints more than it may", async () => {
+  it("A git process is stopped beyond its output limit", async () => {
     repo.commit("one", { file: "x".repeat(100_000) });
     const printing = runGit({ ...place(), args: ["cat-file", "blob", "HEAD:file"], maxBytes: 1000 });
     await expect(printing).rejects.toMatchObject({ code: "too_large" });
   });
 
-  it("ends early when its reader has enough", async () => {
+  it("A git process is stopped when its reader has enough", async () => {
     repo.commit("one", { file: "x".repeat(1_000_000) });
     let chunks = 0;
     await streamGit({ ...place(), args: ["cat-file", "blob", "HEAD:file"] }, () => {
@@ -74,7 +74,7 @@ describe("a git process", () => {
     expect(chunks).toBe(1);
   });
 
-  it("fails with git's reason and without its arguments", async () => {
+  it("A git process fails with git's reason and without its arguments", async () => {
     const failing = runGit({ ...place(), args: ["cat-file", "blob", "HEAD:secret-argument"] });
     await expect(failing).rejects.toMatchObject({
       code: "git_failed",
@@ -103,7 +103,7 @@ describe("a process that must end", () => {
     return { done, pids };
   };
 
-  it("is killed with everything it started when its time is over", async () => {
+  it("A process is killed with its children at its timeout", async () => {
     const { done, pids } = hanging(undefined, 400);
     await expect(done).rejects.toMatchObject({ code: "git_timeout", retryable: true });
     await sleep(50);
@@ -111,7 +111,7 @@ describe("a process that must end", () => {
     expect(pids.filter(isRunning)).toEqual([]);
   });
 
-  it("is killed when the job is aborted", async () => {
+  it("A process is killed when the job is aborted", async () => {
     const abort = new AbortController();
     const { done, pids } = hanging(abort.signal);
     setTimeout(() => abort.abort(), 300);
@@ -121,7 +121,7 @@ describe("a process that must end", () => {
     await expect(hanging(abort.signal).done).rejects.toMatchObject({ code: "aborted" });
   });
 
-  it("is given up by simple-git too", async () => {
+  it("simple-git gives up a process at its timeout", async () => {
     const slow = join(folder.path, "git");
     writeFileSync(slow, "#!/bin/sh\nwhile :; do echo x; sleep 0.05; done\n", { mode: 0o755 });
     const git = createGit({
@@ -133,8 +133,8 @@ describe("a process that must end", () => {
   });
 });
 
-describe("what git says", () => {
-  it("loses its credentials", () => {
+describe("git's messages", () => {
+  it("git's messages lose credentials", () => {
     const said = [
       "fatal: unable to access 'https://x-access-token:ghs_secret@github.com/o/r.git/': 403",
       "> Authorization: Basic Z2hzX3NlY3JldA==",
@@ -156,11 +156,11 @@ describe("what git says", () => {
     ["fatal: write error: No space left on device", "disk_full", true],
     ["fatal: bad object", "git_failed", false],
     ["fatal: of a reason that nobody knows", "git_failed", true],
-  ])("%j becomes %s", (stderr, code, retryable) => {
+  ])("git's message %j becomes %s", (stderr, code, retryable) => {
     expect(gitError("fetch", { exitCode: 128, stderr })).toMatchObject({ code, retryable });
   });
 
-  it("passes when somebody killed it, and not when it did not understand us", () => {
+  it("A killed git is retryable, a usage error is not", () => {
     expect(gitError("fetch", { exitCode: null, stderr: "" })).toMatchObject({ retryable: true });
     const misunderstood = { exitCode: 129, stderr: "error: unknown option `no-such'" };
     expect(gitError("fetch", misunderstood)).toMatchObject({ retryable: false });
@@ -176,13 +176,13 @@ function fakeGit(folder: TempFolder, script: string): string {
 }
 
 describe("git", () => {
-  it("is found on PATH with its version", async () => {
+  it("Git is found on PATH with its version", async () => {
     const found = await requireGit({ searchPath: `relative:/nonexistent:${join(gitPath, "..")}` });
     expect(found.path).toBe(gitPath);
     expect(found.version).toMatch(/^2\.\d+\.\d+/);
   });
 
-  it("that is missing is asked for", async () => {
+  it("A missing git is an error with a remedy", async () => {
     for (const searchPath of [undefined, "", "/nonexistent", "."]) {
       await expect(requireGit({ searchPath })).rejects.toMatchObject({
         code: "git_missing",
@@ -192,7 +192,7 @@ describe("git", () => {
   });
 
   it.each(["2.39.4", "2.9.5", "1.9", "2.38.99"])(
-    "%s is too old, and the message says so",
+    "Git %s is too old, and the message says so",
     async (version) => {
       using folder = new TempFolder();
       const searchPath = fakeGit(folder, `echo "git version ${version}"`);
@@ -204,7 +204,7 @@ describe("git", () => {
   );
 
   it.each(["2.39.5", "2.39.5 (Apple Git-154)", "2.40", "2.53.0.windows.1", "3.0.0-rc1"])(
-    "%s is accepted",
+    "Git %s is accepted",
     async (version) => {
       using folder = new TempFolder();
       const searchPath = fakeGit(folder, `echo "git version ${version}"`);
@@ -212,7 +212,7 @@ describe("git", () => {
     },
   );
 
-  it("that does not answer like git is no git", async () => {
+  it("A program that does not answer like git is refused", async () => {
     using folder = new TempFolder();
     const searchPath = fakeGit(folder, "echo xcode-select: no developer tools >&2; exit 1");
     await expect(requireGit({ searchPath })).rejects.toMatchObject({ code: "git_missing" });

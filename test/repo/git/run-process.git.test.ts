@@ -19,8 +19,8 @@ const pieces = fc.array(
 const cut = (bytes: readonly Buffer[], end: string) =>
   Buffer.concat(bytes).toString("latin1").split(end).slice(0, -1);
 
-describe("cutting a stream into lines", () => {
-  it("finds the same lines in whatever pieces it comes", () => {
+describe("LineSplitter", () => {
+  it("LineSplitter finds the same lines in pieces of any size", () => {
     fc.assert(
       fc.property(pieces, (some) => {
         expect(linesOf(some)).toEqual(cut(some, "\n"));
@@ -29,7 +29,7 @@ describe("cutting a stream into lines", () => {
     );
   });
 
-  it("takes two ends in turn", () => {
+  it("LineSplitter takes two ends in turn", () => {
     fc.assert(
       fc.property(pieces, (some) => {
         const expected: string[] = [];
@@ -43,7 +43,7 @@ describe("cutting a stream into lines", () => {
     );
   });
 
-  it("leaves out the lines that are too long, and no other", () => {
+  it("LineSplitter leaves out only the lines that are too long", () => {
     fc.assert(
       fc.property(pieces, (some) => {
         const fitting = cut(some, "\n").filter((line) => line.length <= 3);
@@ -52,7 +52,7 @@ describe("cutting a stream into lines", () => {
     );
   });
 
-  it("hands on nothing after the line at which it is stopped", () => {
+  it("LineSplitter hands on nothing after it is stopped", () => {
     const lines: string[] = [];
     const splitter = new LineSplitter((line) => {
       lines.push(line.toString());

@@ -61,7 +61,7 @@ async function lines(changes: Partial<SearchQuery>): Promise<string[]> {
 }
 
 describe("a search", () => {
-  it("finds every text file of the tree, in order, and no binary, link or stray file", async () => {
+  it("A search finds every text file of the tree, in order, and no binary, link or stray file", async () => {
     expect(await lines({})).toEqual([
       "[odd] name.md:1",
       "a.py:2",
@@ -76,7 +76,7 @@ describe("a search", () => {
     ]);
   });
 
-  it("takes no part of a name or of a line for another file's match", async () => {
+  it("A search confuses no part of a name or line with another match", async () => {
     using odd = GitRepo.create();
     const forged = ["x\n./a.py", "1:needle", "a.py\n2:needle forged\n./b.py", "-- \n--"];
     const files = forged.map((name, at): [string, string] => [`odd/${name}`, `needle ${at}\n`]);
@@ -108,7 +108,7 @@ describe("a search", () => {
     }
   });
 
-  it("keeps lines as they are and cuts only what is too long", async () => {
+  it("A search keeps lines as they are and cuts only what is too long", async () => {
     const hits = await search({});
     if (hits.mode !== "content") throw new Error("wrong mode");
     const text = Object.fromEntries(hits.matches.map((one) => [one.path, one.text]));
@@ -118,7 +118,7 @@ describe("a search", () => {
     expect(text["long.txt"]).toBe(`${"x".repeat(2000)} [... 108006 more characters]`);
   });
 
-  it("shows as many lines before as after, and those between two matches to both", async () => {
+  it("A search shows context before and after, shared by neighbouring matches", async () => {
     const hits = await search({ path: "src/b.ts", contextLines: 4 });
     expect(hits).toEqual({
       mode: "content",
@@ -151,7 +151,7 @@ describe("a search", () => {
     });
   });
 
-  it("stops when it has enough, with the context of the last match complete", async () => {
+  it("A search stops when it has enough, with the context of the last match complete", async () => {
     const hits = await search({ path: "src", contextLines: 2, maxResults: 1 });
     expect(hits).toMatchObject({
       limited: true,
@@ -165,11 +165,11 @@ describe("a search", () => {
     });
   });
 
-  it("does not count a binary file in which it stopped", async () => {
+  it("A search does not count a binary file in which it stopped", async () => {
     expect(await search({ path: "binary.bin", maxResults: 1 })).toMatchObject({ matches: [] });
   });
 
-  it("knows words, case, inversion, literals and regular expressions", async () => {
+  it("A search supports words, case, inversion, literals and regular expressions", async () => {
     const inPython = { path: "a.py" };
     expect(await lines({ ...inPython, wholeWord: true })).toEqual(["a.py:2"]);
     expect(await lines({ ...inPython, ignoreCase: true })).toEqual(["a.py:2", "a.py:3", "a.py:4"]);
@@ -180,7 +180,7 @@ describe("a search", () => {
     expect(await lines({ ...inPython, pattern: "--pre=sh", fixedString: true })).toEqual([]);
   });
 
-  it("looks where it is told to", async () => {
+  it("A search stays below its path", async () => {
     expect(await lines({ path: "src" })).toEqual(["src/b.ts:21", "src/b.ts:25", "src/deep/c.ts:1"]);
     expect(await lines({ path: "src/" })).toHaveLength(3);
     expect(await lines({ path: "." })).toHaveLength(10);
@@ -193,7 +193,7 @@ describe("a search", () => {
     expect(await lines({ path: "src/b.ts", fileType: "ts" })).toEqual(["src/b.ts:21", "src/b.ts:25"]);
   });
 
-  it("looks in wanted files alone, and neither counts nor keeps what others hold", async () => {
+  it("A search neither counts nor keeps matches of unwanted files", async () => {
     const wants = (path: string) => path.startsWith("src/");
     for (const mode of ["files_with_matches", "count", "content"] as const) {
       const hits = await search({ wants, mode, maxResults: 2 });
@@ -204,7 +204,7 @@ describe("a search", () => {
     expect(await lines({ wants: () => false })).toEqual([]);
   });
 
-  it("holds a great many matches", async () => {
+  it("A search holds a great many matches", async () => {
     using bulky = GitRepo.create({ bare: true });
     const files = [["many.txt", "needle\n".repeat(160_000)]] as const;
     bulky.importCommits([{ branch: "main", files }]);
@@ -216,7 +216,7 @@ describe("a search", () => {
     }
   });
 
-  it("counts lines and names files", async () => {
+  it("A search counts lines and names files", async () => {
     expect(await search({ mode: "count", path: "src" })).toEqual({
       mode: "count",
       counts: [
@@ -244,18 +244,18 @@ describe("a search", () => {
     ["a path that leads out", { path: "../../etc" }, /no file or folder/],
     ["an absolute path", { path: "/etc/passwd" }, /no file or folder/],
     ["the folder of git", { path: ".git/config" }, /no file or folder/],
-  ])("refuses %s, saying why", async (_, changes, message) => {
+  ])("A search refuses %s, saying why", async (_, changes, message) => {
     await expect(search(changes)).rejects.toMatchObject({
       code: "usage",
       message: expect.stringMatching(message),
     });
   });
 
-  it("ends when it is aborted", async () => {
+  it("A search ends when it is aborted", async () => {
     await expect(search({}, AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
   });
 
-  it("gives the same answer each time, in order, in so many files that ripgrep uses all threads", async () => {
+  it("A search of many files answers in order, whatever thread is faster", async () => {
     using many = GitRepo.create();
     const folders = ["a", "a-b", "a.b", "a/b", "aé", "Z", "z/y/x"];
     const paths = Array.from({ length: 5_050 }, (_, at) => `${folders[at % folders.length]}/${at}.txt`);

@@ -32,7 +32,7 @@ function staged(objectFormat: "sha1" | "sha256" = "sha1"): GitRepo {
   return repo;
 }
 
-describe("what is staged", () => {
+describe("a staged capture", () => {
   const kinds: [string, () => GitRepo][] = [
     ["as usual", staged],
     ["in a repository with SHA-256", () => staged("sha256")],
@@ -62,24 +62,18 @@ describe("what is staged", () => {
       },
     ],
   ];
-  it.each(kinds)(
-    "is the tree that git would commit, and the repository stays as it is: %s",
-    async (_, make) => {
-      using repo = make();
-      const state = () => [
-        repo.git("count-objects", "-v"),
-        readFileSync(join(repo.dir, ".git/index"), "hex"),
-      ];
-      const before = state();
-      const { base, head, names } = await treesOf(repo);
-      expect(state()).toEqual(before);
-      expect(head).toBe(repo.git("write-tree"));
-      expect(base).toBe(repo.git("rev-parse", "HEAD^{tree}"));
-      expect(names).toEqual({ base: "HEAD", head: "index" });
-    },
-  );
+  it.each(kinds)("A staged capture is the tree that git would commit: %s", async (_, make) => {
+    using repo = make();
+    const state = () => [repo.git("count-objects", "-v"), readFileSync(join(repo.dir, ".git/index"), "hex")];
+    const before = state();
+    const { base, head, names } = await treesOf(repo);
+    expect(state()).toEqual(before);
+    expect(head).toBe(repo.git("write-tree"));
+    expect(base).toBe(repo.git("rev-parse", "HEAD^{tree}"));
+    expect(names).toEqual({ base: "HEAD", head: "index" });
+  });
 
-  it("is compared with nothing before the first commit", async () => {
+  it("A staged capture before the first commit is compared with nothing", async () => {
     using repo = GitRepo.create();
     repo.write({ "a.txt": "1\n" }).git("add", ".");
     const { base, head } = await treesOf(repo);
@@ -87,7 +81,7 @@ describe("what is staged", () => {
     expect(base).toBe("4b825dc642cb6eb9a060e54bf8d69288fbee4904");
   });
 
-  it("is that of another index, as git gives one to a hook", async () => {
+  it("A staged capture reads another index, as git gives one to a hook", async () => {
     using repo = staged();
     const other = join(repo.dir, ".git/other");
     copyFileSync(join(repo.dir, ".git/index"), other);

@@ -50,7 +50,7 @@ async function left(): Promise<string[]> {
   return names.filter((name) => !whole.has(name) && !folders.has(name) && name.split("/").length > 3).sort();
 }
 
-describe("what killed processes left in the data folder", () => {
+describe("the leftovers in the data folder", () => {
   it.each([
     "hunkwise-id.new",
     "packed-refs.lock",
@@ -60,12 +60,12 @@ describe("what killed processes left in the data folder", () => {
     "objects/ab/tmp_obj_y2",
     `${pack}.keep`,
     `${pack.replace("1", "2")}.pack`,
-  ])("goes with the next start: %s of a mirror", async (name) => {
+  ])("The next start removes %s of a mirror", async (name) => {
     write(`${mirror}/${name}`);
     expect((await left()).filter((one) => one.endsWith(name))).toEqual([]);
   });
 
-  it("goes also where it is a lock, or the right to inherit one", async () => {
+  it("The next start removes dead locks and rights to inherit one", async () => {
     symlinkSync(dead("a"), at(`${mirror}/hunkwise.pid`));
     symlinkSync(dead("b"), at(`${mirror}/hunkwise.pid.heir-of-a`));
     symlinkSync(dead("c"), at(`${slot}/pid`));
@@ -75,7 +75,7 @@ describe("what killed processes left in the data folder", () => {
     expect(existsSync(at("disk.pid"))).toBe(false);
   });
 
-  it("goes where it is a checkout that was not finished, or whose mirror is gone", async () => {
+  it("The next start removes a checkout that is unfinished or has no mirror", async () => {
     settle("checkouts/host/octo/app/1", "");
     settle("checkouts/host/octo/app/2", "another");
     settle("checkouts/host/octo/lost/0", "id");
@@ -85,13 +85,13 @@ describe("what killed processes left in the data folder", () => {
     expect(readdirSync(at("trash"))).toEqual([]);
   });
 
-  it("goes where it is a mirror that was never one", async () => {
+  it("The next start removes a mirror that was never finished", async () => {
     write("mirrors/host/other/new.git/HEAD");
     expect(await left()).toEqual([]);
     expect(existsSync(at("mirrors/host/other"))).toBe(false);
   });
 
-  it("does not take a mirror along that somebody makes meanwhile", async () => {
+  it("A sweep keeps a mirror that is created meanwhile", async () => {
     const made = "mirrors/host/other/new.git";
     const pipe = "checkouts/host/other/new/0/state.json";
     mkdirSync(at(made), { recursive: true });
@@ -106,7 +106,7 @@ describe("what killed processes left in the data folder", () => {
     expect(existsSync(at(`${made}/hunkwise-id`))).toBe(true);
   });
 
-  it("stays while somebody alive works on it", async () => {
+  it("A sweep keeps what a live process uses", async () => {
     settle("checkouts/host/octo/app/1", "");
     symlinkSync(alive, at("checkouts/host/octo/app/1/pid"));
     write(`${mirror}/objects/pack/tmp_pack_x1`);
@@ -115,7 +115,7 @@ describe("what killed processes left in the data folder", () => {
     expect(existsSync(at(`${mirror}/objects/pack/tmp_pack_x1`))).toBe(true);
   });
 
-  it("goes where it is a temporary folder, at once when its owner is known to be dead and else after a day", async () => {
+  it("A sweep removes temporary folders of dead owners at once, others after a day", async () => {
     const owner = { pid: 1, scope: "another container", started: "1" };
     write("hunkwise-range-known/owner.json", JSON.stringify(owner));
     write("hunkwise-range-nameless/index");

@@ -48,7 +48,7 @@ function records(repo: GitRepo, ...args: string[]): string[] {
 }
 
 describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 300_000 }, () => {
-  it("gives git's raw entries and line counts", async () => {
+  it("The workspace gives git's raw entries and line counts", async () => {
     await check(15, async (workspace, { repo, shas }) => {
       const range = [shas.mergeBase, shas.head];
       const changes = await workspace.changes();
@@ -75,7 +75,7 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
     });
   });
 
-  it("lists git's trees and reads its blobs", async () => {
+  it("The workspace lists git's trees and reads its blobs", async () => {
     await check(8, async (workspace, { repo, shas }) => {
       // The later ones share entries with the first.
       const refs = [
@@ -103,7 +103,7 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
     });
   });
 
-  it("prints the patches that git prints, at any width", async () => {
+  it("The workspace prints the patches that git prints, at any width", async () => {
     await check(15, async (workspace, { repo, shas }) => {
       for (const width of [3, 0, 8]) {
         const changes = await workspace.changes();
@@ -127,7 +127,7 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
     });
   });
 
-  it("finds literals as git grep finds them", async () => {
+  it("The workspace finds literals as git grep finds them", async () => {
     await check(8, async (workspace, { repo, shas }) => {
       for (const pattern of ["needle", "é", "line 1", "@@ -1", "--", "\\", "return 1;"]) {
         const query = { ...needle, pattern, maxResults: 1_000_000, fixedString: true };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { callersOf, openTexts } from "./open-texts.ts";
 
-it("finds Python calls of a base class's constructor, by super and by name, past classes that inherit it", async () => {
+it("Python calls of a base class's constructor are found, by super and by name", async () => {
   using graph = await openTexts({
     "base.py": "class Base:\n    def __init__(self, a):\n        pass\n\nclass Middle(Base):\n    pass\n",
     "subs.py": `from base import Base, Middle
@@ -28,7 +28,7 @@ class Four(One):
   expect(callersOf(graph, "Base")).toEqual([]);
 });
 
-it("resolves Python names to imports of their function, and to classes within it", async () => {
+it("Python names mean the imports and classes of their function", async () => {
   using graph = await openTexts({
     "inner.py": "def page():\n    pass\n\nclass Box:\n    def fill(self):\n        pass\n",
     "outer.py": `def page():
@@ -54,7 +54,7 @@ page()
   expect(callersOf(graph, "nap")).toEqual(["outer.py:13"]);
 });
 
-it("finds Go methods of embedded types and by type, and those that no other type has on any variable", async () => {
+it("Go methods are found on embedded types, by type, and by a unique name", async () => {
   using graph = await openTexts({
     "go.mod": "module example.com/app\n",
     "a.go": `package app
@@ -108,7 +108,7 @@ func TestRun() {
   expect(callersOf(graph, "pick")).toEqual(["a.go:25"]);
 });
 
-it("finds Go calls through aliases of packages, named results and generic functions, and not those of a variable", async () => {
+it("Go calls are found through aliases, named results and generic functions", async () => {
   using graph = await openTexts({
     "go.mod": "module example.org/shop/v2\n",
     "shop.go": `package shop

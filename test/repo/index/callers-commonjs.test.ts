@@ -67,7 +67,7 @@ beforeAll(async () => {
 afterAll(() => graph[Symbol.dispose]());
 
 describe("callers in CommonJS", () => {
-  it("are found through exports as an object, under another name, as a method and one by one", () => {
+  it("Callers in CommonJS are found through every form of exports", () => {
     expect(callersOf(graph, "tidy")).toEqual(["app.js:11", "app.js:5", "twice.js:6"]);
     expect(callersOf(graph, "wipe")).toEqual(["app.js:6"]);
     expect(callersOf(graph, "late")).toEqual(["app.js:7"]);
@@ -75,38 +75,38 @@ describe("callers in CommonJS", () => {
     expect(callersOf(graph, "fail")).toEqual(["app.js:10"]);
   });
 
-  it("of a class that is the value of a module are found under every name that importers give it", () => {
+  it("Callers of a class that is a module's value are found under every importer's name", () => {
     expect(callersOf(graph, "Pool", "lib/pool.js")).toEqual(["app.js:12", "app.js:9"]);
     expect(callersOf(graph, "drain")).toEqual(["app.js:9"]);
   });
 
-  it("of a class are those that extend it and call its constructor", () => {
+  it("Callers of a class in CommonJS are those that extend it and call its constructor", () => {
     expect(callersOf(graph, "Fault")).toEqual(["app.js:15"]);
   });
 
-  it("are not those of a name that a function imports for itself", () => {
+  it("A name that a function imports for itself is no caller of another one", () => {
     const [symbol] = graph.symbols("tidy");
     expect(graph.callers(symbol!, 0).map(({ path, line }) => `${path}:${line}`)).not.toContain("twice.js:4");
   });
 });
 
 describe("callers in JavaScript without types", () => {
-  it("are found through fields that a constructor assigns, also several at once", () => {
+  it("Callers in JavaScript are found through fields that a constructor assigns", () => {
     expect(callersOf(graph, "grow")).toEqual(["fields.js:26", "fields.js:9"]);
   });
 
-  it("are not those of a destructured field with the name of another class's method", () => {
+  it("A destructured field is no call of another class's method", () => {
     const [method] = graph.symbols("abort").filter(({ path }) => path === "worker.js");
     expect(graph.callers(method!, 0)).toEqual([]);
   });
 
-  it("are found through JSDoc types and default parameters", () => {
+  it("Callers in JavaScript are found through JSDoc types and default parameters", () => {
     expect(callersOf(graph, "spin")).toEqual(["fields.js:14", "fields.js:24"]);
     expect(callersOf(graph, "makeStop")).toEqual(["fields.js:13"]);
   });
 });
 
-it("finds callers through an object literal that consists of names", async () => {
+it("Callers are found through an object literal of names", async () => {
   using own = await openTexts({
     "schemas.ts": "export function text() {}\nexport function list() {}\n",
     "z.ts":
@@ -117,7 +117,7 @@ it("finds callers through an object literal that consists of names", async () =>
   expect(callersOf(own, "list")).toEqual(["z.ts:6", "z.ts:7"]);
 });
 
-it("resolves to the constant if a type and a constant have the same name", async () => {
+it("A constant goes before a type of the same name", async () => {
   using own = await openTexts({
     "core.ts":
       "export interface Maker<T> {\n  start(value: T): void;\n}\nexport interface Text {\n  start(): void;\n}\nexport const Text: Maker<Text> = make();\n",

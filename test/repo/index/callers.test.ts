@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => graph[Symbol.dispose]());
 
 describe("callers in TypeScript", () => {
-  it("are found through imports, other names, re-exports and whole modules", () => {
+  it("Callers in TypeScript are found through imports, other names, re-exports and whole modules", () => {
     expect(callersOf(graph, "parseRange")).toEqual([
       "web/aliased.ts:3",
       "web/direct.ts:3",
@@ -19,11 +19,11 @@ describe("callers in TypeScript", () => {
     ]);
   });
 
-  it("are not those of a local variable or of another file's function of that name", () => {
+  it("A local variable or another file's function of that name is no callee", () => {
     expect(callersOf(graph, "format", "web/format.ts")).toEqual(["web/format.ts:3"]);
   });
 
-  it("of a method are found through the declared types of parameters, fields and results", () => {
+  it("Callers of a method are found through declared types", () => {
     expect(callersOf(graph, "persist", "web/store.ts")).toEqual([
       "web/uses-store.ts:14",
       "web/uses-store.ts:4",
@@ -32,21 +32,21 @@ describe("callers in TypeScript", () => {
     ]);
   });
 
-  it("of a method that implements an interface are less certain than those of the interface", () => {
+  it("Callers of an implementation are less certain than those of its interface", () => {
     const [method] = graph.symbols("send").filter(({ path }) => path === "web/mailer.ts");
     expect(graph.callers(method!)).toMatchObject([{ path: "web/uses-mailer.ts", line: 3, certainty: 0.6 }]);
     const [signature] = graph.symbols("send").filter(({ path }) => path === "web/sender.ts");
     expect(graph.callers(signature!)).toMatchObject([{ line: 3, certainty: 0.92 }]);
   });
 
-  it("of a class and of its constructor are those that create an instance", () => {
+  it("Callers of a class and of its constructor create an instance", () => {
     expect(callersOf(graph, "Store", "web/store.ts")).toEqual(["web/store.ts:8", "web/uses-store.ts:4"]);
     expect(callersOf(graph, "constructor", "web/store.ts")).toEqual(
       callersOf(graph, "Store", "web/store.ts"),
     );
   });
 
-  it("name the function around them", () => {
+  it("A caller names the function around it", () => {
     const [symbol] = graph.symbols("parseRange");
     const direct = graph.callers(symbol!).find(({ path }) => path === "web/direct.ts");
     expect(direct?.within).toEqual({ name: "direct", container: null, startLine: 2, endLine: 4 });
@@ -54,31 +54,31 @@ describe("callers in TypeScript", () => {
 });
 
 describe("callers in Python", () => {
-  it("are found through modules, packages and other names, and on every value if only one type has the method", () => {
+  it("Callers in Python are found through modules, packages and other names", () => {
     expect(callersOf(graph, "helper")).toEqual(["app.py:10", "app.py:11", "app.py:12"]);
     expect(callersOf(graph, "fetch_row")).toEqual(["pkg/store.py:12"]);
   });
 
-  it("of an inherited method are those on the class that inherits it", () => {
+  it("Callers of an inherited Python method are found on the inheriting class", () => {
     expect(callersOf(graph, "shut")).toEqual(["app.py:9"]);
   });
 
-  it("of a class are those of its name, wherever it was imported from", () => {
+  it("Callers of a Python class are found wherever it was imported from", () => {
     expect(callersOf(graph, "Shelf")).toEqual(["app.py:14", "app.py:7"]);
   });
 
-  it("are not those of a parameter with the name of a method", () => {
+  it("A Python parameter with the name of a method is no caller", () => {
     const [symbol] = graph.symbols("fetch_row");
     expect(graph.callers(symbol!, 0).some(({ path }) => path === "app.py")).toBe(false);
   });
 });
 
 describe("callers in Go", () => {
-  it("are found in other files of the package and through its import", () => {
+  it("Callers in Go are found in other files of the package and through its import", () => {
     expect(callersOf(graph, "NewVault")).toEqual(["cmd/main.go:6", "vault/more.go:4"]);
   });
 
-  it("of a method are certain where a result is declared, and likely on every value if only one type has the method", () => {
+  it("Callers of a Go method are certain by a declared result, and likely by a unique name", () => {
     const [symbol] = graph.symbols("Load");
     expect(graph.callers(symbol!).map(({ path, line, certainty }) => [`${path}:${line}`, certainty])).toEqual(
       [
@@ -92,7 +92,7 @@ describe("callers in Go", () => {
 });
 
 describe("callers in a language whose imports name no names", () => {
-  it("are more certain in the same file than in the same folder", () => {
+  it("Callers in the same file are more certain than in the same folder", () => {
     const [symbol] = graph.symbols("weigh_all");
     expect(graph.callers(symbol!).map(({ path, certainty }) => [path, Math.round(certainty * 100)])).toEqual([
       ["crate/src/scale.rs", 100],
@@ -101,7 +101,7 @@ describe("callers in a language whose imports name no names", () => {
   });
 });
 
-it("does not resolve a method of a string or list literal to one of the repository", async () => {
+it("A method of a literal is none of the repository", async () => {
   using own = await openTexts({
     "a.py":
       'class Helper:\n    def assist(self):\n        pass\n\n"text".assist()\nf"{x}".assist()\n[1].assist()\n',
@@ -111,7 +111,7 @@ it("does not resolve a method of a string or list literal to one of the reposito
   expect(callersOf(own, "support")).toEqual([]);
 });
 
-it("finds the calls in a definition's own file, however many others have its name", async () => {
+it("The calls in a definition's own file are found, however common its name is", async () => {
   const others = Object.fromEntries(
     Array.from({ length: 50 }, (_, at) => [`a${at}.ts`, `function z() {} // ${at}\n${"z();\n".repeat(90)}`]),
   );
@@ -119,7 +119,7 @@ it("finds the calls in a definition's own file, however many others have its nam
   expect(callersOf(own, "z", "z.ts")).toEqual(["z.ts:2"]);
 });
 
-it("finds nothing for a line without a definition", () => {
+it("A line without a definition has no callers", () => {
   expect(graph.callers({ path: "web/direct.ts", name: "absent", line: 1 })).toEqual([]);
   expect(graph.symbols("absent")).toEqual([]);
 });

@@ -27,14 +27,14 @@ const open = (files: Record<string, string>, more: Partial<GraphOptions> = {}) =
   openGraph({ file, threads: 0, source: sourceOfTexts(new Map(Object.entries(files))), ...more });
 
 describe("an index in a file", () => {
-  it("only reads the changed files of another head, and finds its callers", async () => {
+  it("An index in a file only reads the changed files of another head, and finds its callers", async () => {
     (await open(base))[Symbol.dispose]();
     using graph = await open(changed);
     expect(graph.report).toMatchObject({ files: 3, parsed: 1, known: 2 });
     expect(callersOf(graph, "first")).toEqual(["b.ts:2", "c.ts:3"]);
   });
 
-  it("only answers with what is at the head, whatever was indexed before", async () => {
+  it("An index in a file only answers with what is at the head, whatever was indexed before", async () => {
     (await open(changed))[Symbol.dispose]();
     using graph = await open(base);
     expect(graph.report.parsed).toBe(0);
@@ -43,19 +43,19 @@ describe("an index in a file", () => {
     expect(nodes.map(({ path }) => path)).not.toContain("c.ts");
   });
 
-  it("knows a moved file without reading it", async () => {
+  it("An index knows a moved file without reading it", async () => {
     (await open(base))[Symbol.dispose]();
     using graph = await open({ "lib/a.ts": base["a.ts"], "lib/b.ts": base["b.ts"] });
     expect(graph.report.parsed).toBe(0);
     expect(callersOf(graph, "first")).toEqual(["lib/b.ts:2"]);
   });
 
-  it("is private to its user", async () => {
+  it("An index is private to its user", async () => {
     (await open(base))[Symbol.dispose]();
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("is built again if another version wrote it", async () => {
+  it("An index in a file is built again if another version wrote it", async () => {
     (await open(base))[Symbol.dispose]();
     using old = new DatabaseSync(file);
     old.exec("UPDATE reference SET name = 'forged'; PRAGMA user_version = 99");
@@ -64,7 +64,7 @@ describe("an index in a file", () => {
     expect(callersOf(graph, "first")).toEqual(["b.ts:2"]);
   });
 
-  it("that is no database is an error that names the file and what to do", async () => {
+  it("An index that is no database is an error with a remedy", async () => {
     writeFileSync(file, "no database at all".repeat(100));
     await expect(open(base)).rejects.toMatchObject({
       code: "data_folder_unusable",
@@ -77,7 +77,7 @@ describe("an index in a file", () => {
 describe("building an index", () => {
   const many = Object.fromEntries([..."abcdef"].map((name) => [`${name}.ts`, `export const ${name} = 1;\n`]));
 
-  it("says how many files are read of how many, and nothing if all are known", async () => {
+  it("Indexing reports its progress, and nothing if all is known", async () => {
     const seen: string[] = [];
     const onProgress = ({ done, total }: IndexProgress) => seen.push(`${done}/${total}`);
     (await open(base, { onProgress }))[Symbol.dispose]();
@@ -86,7 +86,7 @@ describe("building an index", () => {
     expect(seen).toHaveLength(3);
   });
 
-  it("stores texts in the order of their paths, whichever is read first: answers that are equally good have this order", async () => {
+  it("Indexing stores texts in the order of their paths", async () => {
     const { files, read } = sourceOfTexts(new Map(Object.entries(many)));
     const third = Promise.withResolvers<void>();
     const source: GraphSource = {
@@ -117,7 +117,7 @@ describe("an index of many heads", () => {
     return Number(database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.count);
   };
 
-  it("forgets the oldest texts of other heads beyond its limit, and reads them again", async () => {
+  it("An index of many heads forgets the oldest texts beyond its limit", async () => {
     for (let at = 0; at < 6; at++) await openHead(at);
     // Four texts of the last head, four of others.
     expect(rows("blob")).toBe(8);
@@ -127,7 +127,7 @@ describe("an index of many heads", () => {
     expect(await openHead(0)).toEqual({ parsed: 2, callers: ["b.ts:2"] });
   });
 
-  it("never reuses the id of a forgotten text", async () => {
+  it("An index of many heads never reuses the id of a forgotten text", async () => {
     await openHead(0);
     using other = await open(headOf(5));
     for (let at = 1; at < 5; at++) await openHead(at);
@@ -136,7 +136,7 @@ describe("an index of many heads", () => {
     expect(other.symbols("one4")).toEqual([]);
   });
 
-  it("loses nothing to a reader", async () => {
+  it("An index of many heads loses no fact while it is read", async () => {
     for (let at = 0; at < 3; at++) await openHead(at);
     const before = rows("blob");
     using graph = await openGraph({
@@ -148,7 +148,7 @@ describe("an index of many heads", () => {
   });
 });
 
-it("distinguishes equal texts by the kind of their names", async () => {
+it("An index distinguishes equal texts by the kind of their names", async () => {
   const same = "# title\nexport function first() {}\n";
   (await open({ "note.md": same }))[Symbol.dispose]();
   using graph = await open({ "note.md": same, "note.ts": same.slice(2) });
@@ -158,7 +158,7 @@ it("distinguishes equal texts by the kind of their names", async () => {
 });
 
 describe("an index that is only read", () => {
-  it("is refused if another version wrote it", async () => {
+  it("An index that is only read is refused if another version wrote it", async () => {
     (await open(base))[Symbol.dispose]();
     const old = new DatabaseSync(file);
     old.exec("PRAGMA user_version = 99");
@@ -166,7 +166,7 @@ describe("an index that is only read", () => {
     await expect(open(base, { readOnly: true })).rejects.toMatchObject({ code: "data_folder_unusable" });
   });
 
-  it("stays the same byte for byte, and answers with what the head adds", async () => {
+  it("An index that is only read stays the same byte for byte, and answers with what the head adds", async () => {
     (await open(base))[Symbol.dispose]();
     const before = readFileSync(file);
     using graph = await open(changed, { readOnly: true });
@@ -177,7 +177,7 @@ describe("an index that is only read", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it("can be read but not written by a process that may write nothing", async () => {
+  it("An index that is only read can be read but not written by a process that may write nothing", async () => {
     (await open(base))[Symbol.dispose]();
     const root = join(import.meta.dirname, "../../..");
     const packages = fileURLToPath(import.meta.resolve("zod")).replace(/node_modules\/.*$/, "node_modules/*");
@@ -204,13 +204,13 @@ describe("an index that is only read", () => {
     });
   });
 
-  it("is refused if it does not exist", async () => {
+  it("An index that is only read is refused if it does not exist", async () => {
     await expect(open(base, { readOnly: true })).rejects.toMatchObject({ code: "data_folder_unusable" });
   });
 });
 
 describe("indexing", () => {
-  it("skips binaries, generated files and deep nesting, and goes on", async () => {
+  it("Indexing skips binaries, generated files and deep nesting, and goes on", async () => {
     const files = {
       ...base,
       "binary.ts": "export\0",
@@ -224,7 +224,7 @@ describe("indexing", () => {
     expect(callersOf(graph, "first")).toEqual(["b.ts:2"]);
   });
 
-  it("ends when it is aborted, and leaves no thread", async () => {
+  it("Indexing ends when it is aborted, and leaves no thread", async () => {
     const stop = new AbortController();
     const source: GraphSource = {
       files: [{ path: "a.ts", oid: "1" }],
@@ -236,7 +236,7 @@ describe("indexing", () => {
     await expect(openGraph({ file: null, threads: 1, source, signal: stop.signal })).rejects.toThrow();
   });
 
-  it("passes on a failure to read, and leaves a usable index", async () => {
+  it("Indexing passes on a failure to read, and leaves a usable index", async () => {
     const source: GraphSource = {
       files: [{ path: "a.ts", oid: "1" }],
       read: () => Promise.reject(new Error("no such blob")),

@@ -8,7 +8,7 @@ function workspaceOf(entries: readonly TreeEntry[]): Workspace {
   return { tree: async () => tree } as Partial<Workspace> as Workspace;
 }
 
-it("has no private file, no link and no submodule", async () => {
+it("The source of a graph has no private file, no link and no submodule", async () => {
   const workspace = workspaceOf([
     { path: "src/a.ts", mode: "100644", oid: "1" },
     { path: "bin/run", mode: "100755", oid: "2" },

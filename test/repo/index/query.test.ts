@@ -48,14 +48,14 @@ const edges = ({ nodes, edges: all }: GraphAnswer) => {
 };
 
 describe("a question", () => {
-  it("who calls a function is answered with its callers and what it calls", async () => {
+  it("A question for callers is answered with callers and callees", async () => {
     const found = edges(await ask("who calls claimJob?", 1));
     expect(found).toContainEqual(["runWorker", "calls", "claimJob", 4]);
     expect(found).toContainEqual(["claimJob", "calls", "readRows", 3]);
     expect(found).toContainEqual(["src/queue.ts", "defines", "claimJob", 2]);
   });
 
-  it("where a constant or a type is used is answered with its references", async () => {
+  it("A question for uses is answered with references", async () => {
     using own = await openTexts({
       "src/limits.ts": "export const MAX_JOBS = 5;\nexport interface Limits {\n  jobs: number;\n}\n",
       "src/pool.ts":
@@ -78,13 +78,13 @@ describe("a question", () => {
     expect(await of("Kind")).toContainEqual(["limit", "references", "Kind", 3]);
   });
 
-  it("where a function is tested is answered with the tests", async () => {
+  it("A question for tests is answered with the tests", async () => {
     expect(edges(await ask("where is claimJob tested?", 1))).toContainEqual([
       ...["takes the oldest", "tests", "claimJob", 4],
     ]);
   });
 
-  it("whether something was decided before is answered with commits, and with findings and their fate", async () => {
+  it("A question for history is answered with commits, findings and their fate", async () => {
     const answer = await ask("was the retry of leases decided before?");
     const commit = answer.nodes.find(({ kind }) => kind === "commit");
     expect(commit?.name).toBe("Drop the retry of leases: two workers took one job");
@@ -95,7 +95,7 @@ describe("a question", () => {
     expect(edges(about)).toContainEqual([finding?.name, "about", "claimJob", null]);
   });
 
-  it("in plain words finds a document by its headings, and what it documents", async () => {
+  it("A question in plain words finds a document by its headings, and what it documents", async () => {
     const answer = await ask("what is the testing strategy?", 2);
     expect(answer.nodes[0]).toMatchObject({
       kind: "document",
@@ -105,23 +105,23 @@ describe("a question", () => {
     expect(edges(await ask("leases", 3))).toContainEqual(["Leases", "documents", "claimJob", null]);
   });
 
-  it("finds a function by the words of the comment above", async () => {
+  it("A question finds a function by the words of the comment above", async () => {
     const { nodes } = await ask("oldest job nobody holds", 1);
     expect(nodes[0]).toMatchObject({ kind: "symbol", name: "claimJob", startLine: 1, endLine: 4 });
   });
 
-  it("about a file is answered with what it imports and who imports it", async () => {
+  it("A question about a file is answered with its imports and importers", async () => {
     const found = edges(await ask("src/worker.ts", 2));
     expect(found).toContainEqual(["src/worker.ts", "imports", "src/queue.ts", 1]);
   });
 
-  it("about something unknown finds nothing", async () => {
+  it("A question about something unknown finds nothing", async () => {
     expect(await ask("zeppelin")).toEqual({ nodes: [], edges: [] });
     expect(await ask('"*) OR (NEAR')).toEqual({ nodes: [], edges: [] });
     expect(await ask("?!")).toEqual({ nodes: [], edges: [] });
   });
 
-  it("is answered with at most k things and what is one step away", async () => {
+  it("A question is answered with at most k things and what is one step away", async () => {
     const { nodes, edges: all } = await ask("queue", 1);
     const [seed] = nodes;
     for (const { id } of nodes.slice(1))
@@ -129,7 +129,7 @@ describe("a question", () => {
     expect(seed?.score).toBeGreaterThan(nodes[1]?.score ?? 0);
   });
 
-  it("only has edges between its own nodes, each with a certainty", async () => {
+  it("A question only has edges between its own nodes, each with a certainty", async () => {
     const { nodes, edges: all } = await ask("claimJob queue leases", 10);
     const ids = new Set(nodes.map(({ id }) => id));
     expect(all.filter(({ from, to }) => !ids.has(from) || !ids.has(to))).toEqual([]);
@@ -137,12 +137,12 @@ describe("a question", () => {
     expect(ids.size).toBe(nodes.length);
   });
 
-  it("that was aborted is not answered", async () => {
+  it("A question that was aborted is not answered", async () => {
     await expect(graph.query("claimJob", 5, AbortSignal.abort())).rejects.toThrow();
   });
 });
 
-it("fuses results by meaning with results by words", async () => {
+it("A question joins results by meaning with results by words", async () => {
   const oids: string[] = [];
   const openNearest = () => ({
     nearest: async () => oids.map((oid) => ({ oid, startLine: 1, endLine: 1, distance: 0.1 })),

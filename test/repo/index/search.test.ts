@@ -27,34 +27,34 @@ describe("the full-text expression for a query", () => {
   const counting = (times: number) => (expression: string, most: number) =>
     Math.min(most, rowsOf(expression).length * times);
 
-  it("matches every row with a rare word", () => {
+  it("The full-text expression for a query matches every row with a rare word", () => {
     const expression = expressionFor(["invoice", "ledger"], counting(1), 1);
     expect(rowsOf(expression)).toEqual([1, 2, 3, 4, 6]);
   });
 
-  it("matches frequent words in a name next to the others, or two in a name", () => {
+  it("The full-text expression wants frequent words in a name, next to others", () => {
     const expression = expressionFor(["invoice", "ledger", "total"], counting(1_000), 2);
     expect(rowsOf(expression)).toEqual([1, 3]);
   });
 
-  it("becomes wider if those are not enough", () => {
+  it("The full-text expression becomes wider if too little matches", () => {
     const found = (wanted: number) =>
       rowsOf(expressionFor(["invoice", "ledger", "total"], counting(1_000), wanted * 1_000));
     expect(found(3)).toEqual([1, 3, 4]);
     expect(found(7)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  it("matches a single frequent word only in names, if there are enough", () => {
+  it("The full-text expression matches a single frequent word in names first", () => {
     expect(rowsOf(expressionFor(["invoice"], counting(2_000), 2_000))).toEqual([2, 3]);
     expect(rowsOf(expressionFor(["invoice"], counting(2_000), 5_000))).toEqual([1, 2, 3, 4, 6]);
   });
 
-  it("leaves out no row with a rare word", () => {
+  it("The full-text expression for a query leaves out no row with a rare word", () => {
     const expression = expressionFor(["rare", "total", "invoice"], counting(1_000), 1);
     expect(rowsOf(expression)).toContain(6);
   });
 
-  it("cannot be ended by a quote in a word", () => {
+  it("The full-text expression for a query cannot be ended by a quote in a word", () => {
     expect(rowsOf(expressionFor(['ledger" OR "close'], counting(1), 1))).toEqual([]);
   });
 });

@@ -83,7 +83,7 @@ const isThere = canFindByMeaning();
 if (!isThere) console.warn("NOT TESTED: vectors of a repository, for sqlite-vec cannot be loaded here");
 
 describe.skipIf(!isThere)("vectors of a repository", () => {
-  it("find the parts of files that mean what is asked, nearest first", async () => {
+  it("Vectors find parts of files by meaning, nearest first", async () => {
     const { options, source } = await setUp(shop);
     const vectors = createVectors(options);
     const nearest = vectors.open(openIndex(source));
@@ -97,7 +97,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(found[0]!.distance).toBeLessThan(found[1]!.distance);
   });
 
-  it("are made once for each content, whatever its path and head", async () => {
+  it("Vectors of a repository are made once for each content, whatever its path and head", async () => {
     const file = temporaryFile();
     const first = await setUp(shop);
     const vectors = createVectors(first.options);
@@ -118,7 +118,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(first.sent().slice(before)).toEqual(["export const freight = 3;"]);
   });
 
-  it("do not find files that are not at the head, however near they are", async () => {
+  it("Vectors of a repository do not find files that are not at the head, however near they are", async () => {
     const file = temporaryFile();
     const many = Object.fromEntries(
       Array.from({ length: 260 }, (_, at) => [`old/${at}.ts`, `export const basket = "voucher ${at}";\n`]),
@@ -137,7 +137,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(found.every(({ oid }) => present.has(oid))).toBe(true);
   });
 
-  it("of another model are forgotten", async () => {
+  it("Vectors of another model are deleted", async () => {
     const file = temporaryFile();
     const { options, source, endpoint } = await setUp(shop);
     const vectors = createVectors(options);
@@ -150,7 +150,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await other.update(never)).toMatchObject({ embedded: 3 });
   });
 
-  it("send no secret: by its form, of this server, a line of a private key, or revealed by another file", async () => {
+  it("No secret is sent: by form, of this server, of a key, or revealed elsewhere", async () => {
     const password = "Tr0ub4dor-and-3-horses";
     registerSecret(password);
     const token = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
@@ -174,7 +174,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     for (const secret of [token, password, shared, "MIIEowIBAAKCAQEA"]) expect(text).not.toContain(secret);
   });
 
-  it("send no secret of any kind, neither of files nor of a question", async () => {
+  it("No kind of secret is sent, neither of files nor of a question", async () => {
     const planted = plantedSecrets(1).filter((_, at) => at % 3 === 0);
     const files = planted.map(({ text }, at) => [`docs/how-${at}.md`, `# How it is set\n\n${text}\n`]);
     const { options, source, sent } = await setUp(Object.fromEntries(files), { maxTokens: 10_000_000 });
@@ -190,7 +190,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(telling.filter((line) => all.includes(line))).toEqual([]);
   });
 
-  it("stop when the tokens are used up, and go on with the next update", async () => {
+  it("An update stops when its tokens are used up, and the next one goes on", async () => {
     const texts = Object.fromEntries(
       Array.from({ length: 4 }, (_, at) => [
         `${at}.ts`,
@@ -206,7 +206,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await vectors.update(never)).toMatchObject({ embedded: 2, left: 0 });
   });
 
-  it("keep what is done if the endpoint fails in the middle, and warn", async () => {
+  it("An update keeps its vectors if the endpoint fails, and warns", async () => {
     const texts = Object.fromEntries(
       Array.from({ length: 150 }, (_, at) => [`${at}.ts`, `export const name${at} = "some words";\n`]),
     );
@@ -220,7 +220,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await vectors.update(never)).toMatchObject({ embedded: 54, left: 0 });
   });
 
-  it("query an endpoint that is down only once, and find nothing", async () => {
+  it("An endpoint that is down is asked only once", async () => {
     const { options, source, endpoint, warnings } = await setUp(
       shop,
       {},
@@ -236,7 +236,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(warnings).toEqual([expect.stringContaining("searches only by words")]);
   });
 
-  it("send nothing if sqlite-vec cannot be loaded", async () => {
+  it("Nothing is sent without sqlite-vec", async () => {
     const { options, source, sent } = await setUp(shop);
     const database = new DatabaseSync(":memory:");
     opened.push(database);
@@ -249,7 +249,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(source.files).toHaveLength(6);
   });
 
-  it("disallow further extensions", async () => {
+  it("The database allows no further extensions", async () => {
     const { options, source } = await setUp(shop);
     const database = openIndex(source);
     createVectors(options).open(database);
@@ -257,7 +257,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(() => database.prepare("SELECT load_extension('x')").get()).toThrow(/not authorized/);
   });
 
-  it("end an update that is aborted, and keep what is done", async () => {
+  it("An aborted update keeps its vectors", async () => {
     const { options, source } = await setUp(shop);
     const vectors = createVectors(options);
     vectors.open(openIndex(source));
@@ -275,7 +275,7 @@ async function chunksOf(text: string) {
 }
 
 describe("the chunks of a file", () => {
-  it("hold each line with a word once, in order, and are short enough for any model", async () => {
+  it("The chunks of a file have each line with a word once, in order", async () => {
     const line = fc.oneof(
       fc.constant(""),
       fc.stringMatching(/^[a-z]{2,8}( = [a-z]{2,8}){0,9}$/),
@@ -299,7 +299,7 @@ describe("the chunks of a file", () => {
     );
   });
 
-  it("end where something new starts", async () => {
+  it("The chunks of a file end where something new starts", async () => {
     const body = "  const value = compute();\n".repeat(26);
     const text = ["one", "two", "three"].map((name) => `function ${name}() {\n${body}}\n`).join("\n");
 
@@ -312,12 +312,12 @@ describe("the chunks of a file", () => {
     ]);
   });
 
-  it("are none for a text without words", async () => {
+  it("A text without words has no chunks", async () => {
     expect(await chunksOf("")).toEqual([]);
     expect(await chunksOf("{}\n\n1, 2, 3\n")).toEqual([]);
   });
 
-  it("keep the line numbers after a private key of several lines", async () => {
+  it("The chunks of a file keep the line numbers after a private key of several lines", async () => {
     const line = `${"MIIEowIBAAKCAQEA7xk9Q2".repeat(2)}xyz`;
     const key = `-----BEGIN RSA PRIVATE KEY-----\n${`${line}\n`.repeat(6)}-----END RSA PRIVATE KEY-----`;
     const text = `const key = \`${key}\`;\nconst other = 1;\n`;
@@ -326,14 +326,14 @@ describe("the chunks of a file", () => {
     ]);
   });
 
-  it("hold no secret that another file revealed", async () => {
+  it("The chunks of a file hold no secret that another file revealed", async () => {
     const masks = new Masks();
     await masks.learn('client_secret = "vK3qP9zXw2LmN8rT"');
     const [chunk] = chunksToSend(await masks.learn("call with vK3qP9zXw2LmN8rT in the header"), masks);
     expect(chunk?.text).toBe("call with [secret] in the header");
   });
 
-  it("keep the line numbers after a secret on one line", async () => {
+  it("The chunks of a file keep the line numbers after a secret on one line", async () => {
     const chunks = await chunksOf(`const key = "ghp_${"a1B2c3D4e5F6".repeat(3)}";\n\nconst other = 1;\n`);
     expect(chunks).toEqual([
       { startLine: 1, endLine: 3, text: 'const key = "[secret]";\n\nconst other = 1;' },

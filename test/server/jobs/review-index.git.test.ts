@@ -13,7 +13,7 @@ afterAll(() => folder.dispose());
 const shas = { head: "1".repeat(40), base: "2".repeat(40), mergeBase: "3".repeat(40) };
 const placeAt = (name: string) => ({
   ...{ gitPath: "/usr/bin/git", root: "/checkout", emptyHome: "/home", shas },
-  files: { kind: "checkout" as const },
+  isCheckedOut: true,
   gitDir: `${folder.path}/${name}.git`,
 });
 const file = graphIndex(placeAt("indexed").gitDir);

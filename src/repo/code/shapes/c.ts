@@ -1,5 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
-import { type Finder, firstOfKind, named, type Shape, standsIn, textOf } from "../shape.ts";
+import { type Finder, firstOfKind, isInside, named, type Shape, textOf } from "../shape.ts";
 import type { DefinitionKind } from "../source.ts";
 
 /** Preprocessor conditions, and nodes that C++ puts around declarations. */
@@ -53,7 +53,7 @@ const functionDefinition: Finder = (node) => {
 
 const declaration: Finder = (node) => {
   const inClass = node.parent()?.kind() === "field_declaration_list";
-  if (!inClass && !standsIn(node, passing, ["translation_unit"])) return [];
+  if (!inClass && !isInside(node, passing, ["translation_unit"])) return [];
   const isConstant = /\bconst(expr)?\b/.test(node.text().slice(0, 80));
   return node.fieldChildren("declarator").flatMap((one) => {
     const found = declared(one);

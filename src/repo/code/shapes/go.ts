@@ -1,5 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
-import { type Finder, type FoundDefinition, named, type Shape, standsIn, textOf } from "../shape.ts";
+import { type Finder, type FoundDefinition, isInside, named, type Shape, textOf } from "../shape.ts";
 import type { DefinitionKind } from "../source.ts";
 
 const each =
@@ -13,7 +13,7 @@ const each =
 const onTop =
   (kind: DefinitionKind): Finder =>
   (node, isLocal) =>
-    !isLocal && standsIn(node, ["var_spec_list", "var_declaration", "const_declaration"], ["source_file"])
+    !isLocal && isInside(node, ["var_spec_list", "var_declaration", "const_declaration"], ["source_file"])
       ? each(kind)(node)
       : [];
 

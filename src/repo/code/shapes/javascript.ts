@@ -3,9 +3,9 @@ import {
   type Finder,
   type FoundDefinition,
   firstField,
+  isInside,
   named,
   type Shape,
-  standsIn,
   stringText,
   textOf,
 } from "../shape.ts";
@@ -39,7 +39,7 @@ const variable: Finder = (node, isLocal) => {
   return [{ kind: isConstant ? "constant" : "variable", name: name.text(), body: value }];
 };
 
-const isTop = (node: SgNode) => standsIn(node, passing, scopes) || isInNamespace(node);
+const isTop = (node: SgNode) => isInside(node, passing, scopes) || isInNamespace(node);
 
 function isInNamespace(node: SgNode): boolean {
   const block = node.parent()?.parent();

@@ -1,12 +1,12 @@
 import type { SgNode } from "@ast-grep/napi";
-import { type Finder, firstOfKind, isUpperCase, type Shape, standsIn, textOf } from "../shape.ts";
+import { type Finder, firstOfKind, isInside, isUpperCase, type Shape, textOf } from "../shape.ts";
 import type { DefinitionKind } from "../source.ts";
 
 const bodies = ["class_body", "enum_class_body", "function_body"];
 const nameOf = (node: SgNode) => textOf(firstOfKind(node, ["simple_identifier", "type_identifier"]));
 const bodyOf = (node: SgNode) => firstOfKind(node, bodies);
 
-const isMember = (node: SgNode) => standsIn(node, [], ["class_body", "enum_class_body"]);
+const isMember = (node: SgNode) => isInside(node, [], ["class_body", "enum_class_body"]);
 
 const type: Finder = (node) => {
   const words = node.children().map((child) => String(child.kind()));
@@ -20,7 +20,7 @@ const run: Finder = (node) => [
 
 const property: Finder = (node) => {
   const member = isMember(node);
-  if (!member && !standsIn(node, [], ["source_file"])) return [];
+  if (!member && !isInside(node, [], ["source_file"])) return [];
   const name = nameOf(firstOfKind(node, ["variable_declaration"]) ?? node);
   const isConstant = isUpperCase(name) || /\bconst\b/.test(textOf(firstOfKind(node, ["modifiers"])));
   const kind: DefinitionKind = isConstant ? "constant" : member ? "field" : "variable";

@@ -1,4 +1,4 @@
-import { type Finder, isUpperCase, named, type Shape, standsIn, textOf } from "../shape.ts";
+import { type Finder, isInside, isUpperCase, named, type Shape, textOf } from "../shape.ts";
 
 const passing =
   "expression_statement block if_statement else_clause elif_clause try_statement except_clause with_statement assignment".split(
@@ -9,9 +9,9 @@ const assignment: Finder = (node, isLocal) => {
   if (isLocal) return [];
   const left = node.field("left");
   if (left?.kind() !== "identifier") return [];
-  if (!standsIn(node, passing, ["module", "class_definition"])) return [];
+  if (!isInside(node, passing, ["module", "class_definition"])) return [];
   const name = left.text();
-  const inClass = standsIn(node, passing, ["class_definition"]);
+  const inClass = isInside(node, passing, ["class_definition"]);
   const right = node.field("right");
   if (right?.kind() === "lambda")
     return [{ kind: inClass ? "method" : "function", name, body: right.field("body") }];
@@ -19,7 +19,7 @@ const assignment: Finder = (node, isLocal) => {
 };
 
 const functionOrMethod: Finder = (node, isLocal) => {
-  const inClass = !isLocal && standsIn(node, ["decorated_definition", ...passing], ["class_definition"]);
+  const inClass = !isLocal && isInside(node, ["decorated_definition", ...passing], ["class_definition"]);
   return named(inClass ? "method" : "function")(node);
 };
 

@@ -24,7 +24,6 @@ import { yarnLock } from "./yarn.ts";
 export interface LockFault {
   /** Where the entry begins, 1-indexed; 1 if that is not known. */
   line: number;
-  /** Name and version. */
   entry: string;
   /** `address`: it contradicts the entry. `host`: it is new. `name`: the package was from elsewhere. */
   what: "address" | "host" | "name" | "hash" | "needs" | "unreachable";
@@ -61,9 +60,7 @@ export const UNREADABLE_LOCK = "lock file that cannot be read";
 export const NO_PARSER = "lock file in a format that is not read";
 
 /**
- * Reads both states of a lock file whole and compares each package: where it comes from, its hashes, what it depends on, and whether anything
- * needs it.
- *
+ * Reads both states of a lock file whole and compares each package: its source, its hashes, its needs, and whether anything needs it.
  * @param before null for a new file, whose places are only named
  * @param manifests the texts of `package.json` in its folder, before and after the change
  */
@@ -105,7 +102,6 @@ function factsOf({ entries }: Lock) {
     new Set(entries.flatMap((entry, at) => facts(entry, ids[at] ?? "")));
   return {
     versions: new Set(ids),
-    /** Where a package, or a scope, came from. */
     places: groupOf(
       entries.flatMap(({ name, places }) =>
         [name, scopeOf(name)].flatMap((key) => places.map((place) => [key, place] as const)),
@@ -311,7 +307,6 @@ function neutralOf(now: Lock, base: Facts | null, moved: string | null): string 
     : null;
 }
 
-/** The lines, 1-indexed, on which entries begin. */
 function linesOf(text: string, wanted: ReadonlySet<string>): Map<string, number> {
   const found = new Map<string, number>();
   let last = "";

@@ -13,7 +13,6 @@ import {
 } from "./lock.ts";
 import { once, refuse } from "./parse.ts";
 
-/** Lines of each kind of section. */
 const source =
   /^ {2}(?:(remote|revision|branch|tag|ref|submodules|glob|type): (.+)|specs:)$|^ {4}([\w.-]+) \(([\w.-]+)\)$|^ {6}([\w.-]+)(?: \([^()]+\))?!?$/;
 const forms: Record<string, RegExp> = {

@@ -12,7 +12,6 @@ export interface LockEntry {
   version: string;
   /** What `places` are: a registry counts as a whole, of repositories and addresses only the host does if a package is new. */
   kind: "registry" | "repository" | "address" | "folder";
-  /** Where its code may come from. */
   places: readonly string[];
   /** How address, name and version contradict each other; null if they do not. */
   fault: string | null;
@@ -24,7 +23,6 @@ export interface LockEntry {
   needs: readonly string[] | null;
   /** Whether the project itself asks for it, or it is the project. */
   isRoot: boolean;
-  /** The commit of a repository. */
   commit: string | null;
   /** One or two whole lines, trimmed, with which it begins. */
   line: string;
@@ -37,7 +35,6 @@ export interface Surroundings {
   manifest: string;
 }
 
-/** A lock file that was read whole. */
 export interface Lock {
   entries: LockEntry[];
   /** The ids that a need may mean, if needs are no ids. */
@@ -71,7 +68,6 @@ export const entryOf = (
   entry: Pick<LockEntry, "id" | "name" | "version" | "line"> & Partial<LockEntry>,
 ): LockEntry => ({ ...usual, ...entry });
 
-/** The values of each key. */
 export function groupOf<T>(pairs: Iterable<readonly [key: string, value: T]>): Map<string, Set<T>> {
   const groups = new Map<string, Set<T>>();
   for (const [key, value] of pairs) groups.set(key, (groups.get(key) ?? new Set()).add(value));
@@ -84,10 +80,7 @@ export type Source = Pick<LockEntry, "kind" | "places"> & Partial<LockEntry>;
 const plain = /^(https?):\/\/([a-z\d](?:[a-z\d.-]*[a-z\d])?(?::\d{1,5})?)((?:\/[\w@.~+!-]+)*)\/?$/;
 const hasDots = (path: string) => path.split("/").some((part) => part === "." || part === "..");
 
-/**
- * An address in its plainest form: without a user, question, fragment, escape, upper case in the host or relative part. Null for any other
- * one, which programs may understand differently.
- */
+/** An address in its plainest form. Null for any other one, such as with a user, a question or an escape, which programs may read differently. */
 export function plainAddress(address: string): { host: string; path: string } | null {
   // Registries escape these three, and every program reads them alike.
   const written = address

@@ -88,7 +88,6 @@ export function pnpmLock(text: string, around: Surroundings): Lock {
   return { entries: nodeEntries([...rows, ...linked], false, around), settings };
 }
 
-/** What each project asks for. */
 const asksIn = ({ importers, ...file }: z.infer<typeof File>) =>
   Object.entries(importers ?? { ".": file }).flatMap(
     ([at, { dependencies, devDependencies, optionalDependencies }]) =>
@@ -128,16 +127,16 @@ function markAsked(
 /** @param ref the version, or the address, in the key of a package: only this was asked for */
 function locatedAt(ref: string, { resolution, version = ref }: z.infer<typeof Package>, folder: string) {
   const { integrity, tarball, directory, repo, commit = "" } = resolution;
-  const said =
+  const located =
     repo === undefined ? (directory === undefined ? tarball : `file:${directory}`) : `${repo}#${commit}`;
   const local = directory === undefined ? {} : fileIn(folder, directory);
   if (numbered.test(ref)) {
-    const isSame = said === tarball && version === ref;
+    const isSame = located === tarball && version === ref;
     const fault = isSame ? {} : { fault: "has an address or a version of its own, beside that of its key" };
     return { version: ref, address: tarball ?? null, integrity, asked: [], more: { ...local, ...fault } };
   }
-  const fault = [ref, ref.replace(/^git\+/, "")].includes(said ?? ref)
+  const fault = [ref, ref.replace(/^git\+/, "")].includes(located ?? ref)
     ? {}
     : { fault: "has another address than its key says" };
-  return { version, address: said ?? ref, integrity, asked: [ref], more: { ...local, ...fault } };
+  return { version, address: located ?? ref, integrity, asked: [ref], more: { ...local, ...fault } };
 }

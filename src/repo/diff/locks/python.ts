@@ -49,7 +49,6 @@ const hashesOf = (files: readonly Artefact[]) =>
     return [`${file.replaceAll(" ", "?")} ${kind}`, digest];
   });
 
-/** An index of packages. */
 function indexAt(address: string): Source {
   const { host, path } = plainAddress(address) ?? {};
   if (host === undefined) return strange(address);

@@ -21,8 +21,8 @@ function asksOf(
   );
   const all = new Set(parts.map(([, used = "", range = ""]) => aliasForm.exec(range)?.[1] ?? used));
   // A resolution of the manifest.
-  const said = new Set([...all].filter((one) => manifest.includes(`"npm:${one}@`)));
-  const names = said.size === 1 ? said : all;
+  const inManifest = new Set([...all].filter((one) => manifest.includes(`"npm:${one}@`)));
+  const names = inManifest.size === 1 ? inManifest : all;
   const [name = refuse("a package without a name")] = names;
   const more = names.size > 1 ? { fault: `stands for several packages (${[...names].join(", ")})` } : {};
   return { name, asked: parts.map(([, , range = ""]) => range), more };

@@ -29,30 +29,30 @@ const of = (after: string, path = "web/package-lock.json", then: string | null =
 const wordsOf = (address: string) => lockSourceReason("web/package-lock.json", before, npm({ c: address }));
 const read = { kind: "read", faults: [], neutral: null };
 describe("a changed lock file", () => {
-  it("without a fault is read", () => {
+  it("A changed lock file without a fault is read", () => {
     expect(of(at("npm.example", "a", "b", "c"))).toEqual(read);
   });
 
-  it("with an archive of the change, or code that nobody reads, names its path", () => {
+  it("A changed lock file names the path of an archive or unread code in the repository", () => {
     const from = (place: string) => `c 1.0.0 comes from ${place}, and nothing came from there before`;
     expect(wordsOf("file:./assets/c.tgz")).toBe(from("file:web/assets/"));
     expect(wordsOf("file:src/../vendor/c")).toBe(from("file:web/vendor/c"));
     expect(wordsOf("file:src/c")).toBeNull();
   });
 
-  it("is unread if either state of it is not understood", () => {
+  it("A changed lock file is unread if either state of it is not understood", () => {
     const broken = `${before},`;
     expect(of(broken)).toEqual({ kind: "unread", reason: `${UNREADABLE_LOCK} (it has a fault in its JSON)` });
     expect(of(before, "package-lock.json", broken)).toEqual(of(broken));
   });
 
-  it("of a format without a reader is unread, and one that moves to one other registry says so", () => {
+  it("A lock file without a reader is unread, and a move to one registry is named", () => {
     expect(of("{}", "flake.lock", "{}")).toEqual({ kind: "unread", reason: NO_PARSER });
     const neutral = "lock file whose packages all come from another registry (corp.example)";
     expect(of(at("corp.example", "a", "b"))).toEqual({ ...read, neutral });
   });
 
-  it("is known by its name in any case", () => {
+  it("A changed lock file is known by its name in any case", () => {
     expect(["web/Cargo.lock", "CARGO.LOCK", "flake.lock", "lock"].map(hasLockName)).toEqual([
       true,
       true,
@@ -61,12 +61,12 @@ describe("a changed lock file", () => {
     ]);
   });
 
-  it("of this repository has nothing new against itself", () => {
+  it("This repository's lock file has no fault against itself", () => {
     const text = readFileSync(join(import.meta.dirname, "../../../../package-lock.json"), "utf8");
     expect(compareLocks("package-lock.json", text, text)).toEqual(read);
   });
 
-  it("is named with few signs, whatever stands in it", () => {
+  it("The finding about a lock file uses few signs, whatever the file contains", () => {
     expect(wordsOf("https://a.example/`|*[x](https://b/)\u200b")).toMatch(/^[\w ()./:,@?-]+$/);
   });
 
@@ -89,7 +89,7 @@ describe("a changed lock file", () => {
     ],
     ["go.sum", "a/".repeat(500_000)],
     ["Gemfile.lock", `GIT\n  remote: ${"https://a".repeat(100_000)}\n  specs:\n    a (1)\n`],
-  ])("of hostile size is compared in linear time: %s", (path, text) => {
+  ])("A changed lock file of hostile size is compared in linear time: %s", (path, text) => {
     const started = performance.now();
     compareLocks(path, null, text);
     expect(performance.now() - started > 30_000).toBe(false);
@@ -104,7 +104,7 @@ describe("the finding about a lock file", () => {
     at("evil.example", ...names).replace("evil.example/p0/", "npm.example/p0/"),
   );
 
-  it("lists twenty entries with their lines, and counts the rest", () => {
+  it("The finding about a lock file lists twenty entries with their lines, and counts the rest", () => {
     const faults = reading.kind === "read" ? reading.faults : [];
     const diff = { path: "package-lock.json", oldPath: null, header: [], hunks: [] };
     const file = { path: diff.path, text: "", addedLines: new Set([1]), diff };
@@ -118,7 +118,7 @@ describe("the finding about a lock file", () => {
     expect(found?.body).toContain("\n- and 4 more\n");
   });
 
-  it("stands where the entry begins", () => {
+  it("The finding about a lock file is on the line where the entry begins", () => {
     const text = (host: string) => JSON.stringify(JSON.parse(at(host, "a")), null, 2);
     const one = compareLocks("package-lock.json", text("npm.example"), text("evil.example"));
     expect(one).toMatchObject({ faults: [{ line: 9, entry: "a 1.0.0", what: "host" }] });

@@ -58,7 +58,7 @@ describe("an entry of package-lock.json", () => {
     ["file:src/debug", "name"],
     ["file:../../debug", "host"],
     [["https://evil.example/debug/-/debug-4.4.3.tgz"], "unread"],
-  ])("that comes from %j is found", (address, wanted) => {
+  ])("An entry of package-lock.json that comes from %j is found", (address, wanted) => {
     expect(found((debug) => Object.assign(debug, { resolved: address }))).toBe(wanted);
   });
 
@@ -112,7 +112,7 @@ describe("an entry of package-lock.json", () => {
       },
       "host",
     ],
-  ])("that %s is found", (_, edit, wanted) => {
+  ])("An entry of package-lock.json that %s is found", (_, edit, wanted) => {
     expect(found(edit)).toBe(wanted);
   });
 
@@ -140,7 +140,7 @@ describe("an entry of package-lock.json", () => {
     ["a byte order mark", /^/, "\ufeff", "unread"],
     ["a sign that turns text around", "node_modules/debug", "node_modules/de\u202ebug", "unread"],
     ["the format of another tool", /^.*$/s, lastOf("pnpm").text, "unread"],
-  ])("with %s is found", (_, from, to, wanted) => {
+  ])("An entry with %s is found", (_, from, to, wanted) => {
     expect(foundIn("npm", (text) => text.replace(from, to))).toBe(wanted);
   });
 });
@@ -340,7 +340,7 @@ const edits: Record<string, Edit[]> = {
 };
 
 describe.each(Object.entries(edits))("a lock file of %s", (tool, all) => {
-  it.each(all)("with %s is found", (_, from, to, wanted) => {
+  it.each(all)("An entry with %s is found", (_, from, to, wanted) => {
     expect(foundIn(tool, (text) => text.replace(from, to))).toBe(wanted);
   });
 });
@@ -379,7 +379,7 @@ describe("a lock file of Pipenv", () => {
       (requests) => Object.assign(requests, { markers: "a\nevil @ https://x" }),
       "unread",
     ],
-  ])("with %s is found", (_, edit, wanted) => {
+  ])("An entry with %s is found", (_, edit, wanted) => {
     const found = foundIn("pipenv", (text) => {
       const json = JSON.parse(text) as {
         _meta: { sources: [] };
@@ -398,7 +398,7 @@ describe("a package of a repository", () => {
       /(name = "itoa"\n.*\n)source.*/,
       `$1source = "git+https://github.com/a/itoa?${asked}#${commit}"`,
     );
-  it("at another commit is neutral, and at another one than is asked for it is a fault", () => {
+  it("A package at another commit is neutral, and a fault if that was not asked for", () => {
     expect(
       foundIn(
         "cargo",
@@ -429,7 +429,7 @@ describe("a package of a registry with addresses of its own", () => {
         },
       },
     });
-  it("may be updated, and its address is a fault only when it is new", () => {
+  it("A registry's own address is a fault only if it is new", () => {
     const faults = (before: string | null, after: string) => compareLocks("package-lock.json", before, after);
     expect(faults(null, at("1.0.0"))).toMatchObject({ faults: [{ what: "address" }] });
     expect(faults(at("1.0.0"), at("1.0.1"))).toMatchObject({ faults: [] });
@@ -456,7 +456,7 @@ describe("packages of a private registry", () => {
   const found = (before: string | null, after: string) => compareLocks("package-lock.json", before, after);
   const npm = "registry.npmjs.org";
 
-  it("may all move to one new registry, in one line, but none may be taken over by another known one", () => {
+  it("Packages may all move to a new registry, but none to another known one", () => {
     expect(found(at(npm), at("npm.corp.example/virtual"))).toEqual({
       kind: "read",
       faults: [],
@@ -474,7 +474,7 @@ describe("packages of a private registry", () => {
     });
   });
 
-  it("are named if the lock file is new", () => {
+  it("Packages of a private registry are named if the lock file is new", () => {
     expect(found(null, at(npm, "npm.corp.example"))).toMatchObject({
       faults: [],
       neutral: "new lock file with packages from other places (npm.corp.example)",

@@ -9,17 +9,20 @@ const changes = written.flatMap(({ tool, path, states }) =>
 );
 
 describe("a lock file that a tool wrote", () => {
-  it.each(changes)("is read without a fault after %s", (_, path, { text, before }) => {
-    const manifest = '{ "dependencies": { "pad": "npm:left-pad@1.3.0" } }';
-    expect(compareLocks(`web/${path}`, before, text, [manifest, manifest])).toEqual(clean);
-  });
+  it.each(changes)(
+    "A lock file that a tool wrote is read without a fault after %s",
+    (_, path, { text, before }) => {
+      const manifest = '{ "dependencies": { "pad": "npm:left-pad@1.3.0" } }';
+      expect(compareLocks(`web/${path}`, before, text, [manifest, manifest])).toEqual(clean);
+    },
+  );
 
-  it("is tried after at least 60 changes, and with all tools", () => {
+  it("The samples have at least 60 changes, and all tools", () => {
     expect(changes.filter(([, , { before }]) => before !== null).length).toBeGreaterThan(60);
     expect(new Set(written.map(({ path }) => path)).size).toBe(11);
   });
 
-  it.each(changes)("is the same with the line ends of Windows: %s", (_, path, { text }) => {
+  it.each(changes)("A lock file reads the same with the line ends of Windows: %s", (_, path, { text }) => {
     expect(compareLocks(path, text, text.replaceAll("\n", "\r\n"))).toEqual(clean);
   });
 
@@ -30,14 +33,14 @@ describe("a lock file that a tool wrote", () => {
   };
 
   it.each(changes.filter(([, path]) => /(?:json|Pipfile\.lock|composer\.lock)$/.test(path)))(
-    "means the same in another order and without line breaks: %s",
+    "A lock file that a tool wrote means the same in another order and without line breaks: %s",
     (_, path, { text }) => {
       expect(compareLocks(path, text, JSON.stringify(reversed(JSON.parse(text))))).toEqual(clean);
     },
   );
 
   it.each(changes.filter(([, path]) => /^(?:uv|Cargo|yarn)\.lock$|^go\.sum$/.test(path)))(
-    "means the same with its entries in another order: %s",
+    "A lock file that a tool wrote means the same with its entries in another order: %s",
     (_, path, { text }) => {
       const between = path === "go.sum" ? "\n" : /\n\n(?=\[\[package|"?@?[a-z])/;
       const [head = "", ...entries] = text.trimEnd().split(between);
@@ -70,7 +73,7 @@ const decisive: Record<string, RegExp[]> = {
 
 describe("a lock file in which a value that decides what is installed", () => {
   it.each(written)(
-    "of $tool is changed at random is never read without a fault",
+    "A random change of what is installed is never read without a fault: $tool",
     ({ tool, path, states }) => {
       const pick = fc.record({ state: fc.nat(), form: fc.nat(), match: fc.nat(), at: fc.nat() });
       fc.assert(

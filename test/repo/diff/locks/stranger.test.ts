@@ -305,17 +305,17 @@ function readings(name: string, edit: Edit) {
 }
 
 describe("a lock file that a stranger edited", () => {
-  it.each(rows(found))("of %s has a fault if %s", (name, _, edit) => {
+  it.each(rows(found))("A lock file of %s has a fault if %s", (name, _, edit) => {
     for (const reading of readings(name, edit)) {
       expect(reading).toMatchObject({ kind: "read", faults: expect.arrayContaining([expect.anything()]) });
     }
   });
 
-  it.each(rows(unread))("of %s is not read if %s", (name, _, edit) => {
+  it.each(rows(unread))("A lock file of %s is not read if %s", (name, _, edit) => {
     for (const reading of readings(name, edit)) expect(reading.kind).toBe("unread");
   });
 
-  it("is tried in all formats, at least 5 times in each", () => {
+  it("The edits of a stranger are tried in all formats, at least 5 times each", () => {
     const names = [...rows(found), ...rows(unread)].map(([name]) => name.split(" ")[0]);
     const times = written.map(({ tool }) => names.filter((name) => name === tool).length);
     expect(Math.min(...times)).toBeGreaterThanOrEqual(5);

@@ -55,16 +55,16 @@ describe("callers that the graph finds", () => {
   const own = filesBelow(["src/repo/diff", "src/core/text"], /\.ts$/);
   const service = createService(own);
 
-  it("are those that the TypeScript language service finds in this repository's code", () =>
+  it("The graph finds the callers that the TypeScript language service finds here", () =>
     expectAgreement("TypeScript", own, (files) => createTypeScriptOracle(files, service), FEW));
 
-  it("and what uses its types and constants are those of that service as well", () =>
+  it("The graph finds the uses of types and constants that this service finds", () =>
     expectUses("TypeScript", own, createTypeScriptUses(own, service), FEW));
 
   it.each([
     ["names in Python", namesInPython],
     ["methods in Python", methodsInPython],
-  ])("are those that comments name for %s", async (_, texts) => {
+  ])("The graph finds the callers that comments name for %s", async (_, texts) => {
     const files = new Map(Object.entries(texts));
     const oracle = createMarkedOracle(files);
     using graph = await openGraphFinder(files);
@@ -80,7 +80,7 @@ describe.skipIf(!isLong)("callers of two hundred symbols", () => {
     ["this repository", ["src"]],
     ["openai", ["node_modules/openai/src"]],
   ])(
-    "are those that the TypeScript language service finds in %s",
+    "The graph finds the callers of 200 symbols that the language service finds in %s",
     async (name, folders) => {
       const files = filesBelow(folders, /\.ts$/);
       const service = createService(files);
