@@ -44,7 +44,7 @@ async function review(shared: SharedApp, files: Files) {
   return { conclusion: pull.check()?.conclusion, output: JSON.stringify(pull.check()?.output) };
 }
 
-it("changes-without-lines: are named and are not green, and are as red as findings if they are dangerous", async () => {
+it("changes-without-lines: The check names them and is not green, and is as red as for findings if they are dangerous", async () => {
   await using shared = await startSharedApp({ everyRole: finish });
   const attacks: [what: string, conclusion: string, files: Files][] = [
     [
@@ -81,7 +81,7 @@ it("changes-without-lines: are named and are not green, and are as red as findin
   for (const [at, [what]] of attacks.entries()) expect(seen[at]?.output).toContain(what);
 });
 
-it("changes without lines that do nothing by themselves are green", async () => {
+it("Changes without lines that do nothing by themselves are green", async () => {
   await using shared = await startSharedApp({ everyRole: finish });
   const { conclusion } = await review(shared, {
     ...{ "docs/moved.md": null, "docs/moved-on.md": text("prose"), "docs/icon.png": png },
@@ -94,7 +94,7 @@ it("changes without lines that do nothing by themselves are green", async () => 
 it.each([
   ["unedited", text("run")],
   ["edited", `${text("run")}run: 20\n`],
-])("changes-without-lines: a text that becomes a workflow is read whole, %s", async (_, now) => {
+])("changes-without-lines: A text that becomes a workflow is read whole, %s", async (_, now) => {
   const asked: string[] = [];
   await using shared = await startSharedApp({
     everyRole: (body) => {
@@ -108,7 +108,7 @@ it.each([
 });
 
 it.runIf(long)(
-  "generated-in-effect: are read if they run automatically, and packages from unread archives keep the check from being green",
+  "generated-in-effect: A generated file that runs by itself is read, and an unread archive keeps the check from green",
   async () => {
     const asked: string[] = [];
     await using shared = await startSharedApp({

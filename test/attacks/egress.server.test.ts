@@ -101,7 +101,7 @@ async function appBehind(proxy: ForwardProxy, urls: readonly string[]): Promise<
 
 describe("ssrf", () => {
   it(
-    "ssrf: only GitHub, git and the model are reached, whatever addresses a pull request, its configuration and the model name",
+    "ssrf: Only GitHub, git and the model are reached, whatever addresses the change or the model names",
     patient,
     async () => {
       await using trap = await startTrap();
@@ -132,7 +132,7 @@ describe("ssrf", () => {
 });
 
 describe("an answer with an address of another host", () => {
-  it("ssrf: a list of GitHub continues only at GitHub", async () => {
+  it("ssrf: A list of GitHub continues only at GitHub", async () => {
     await using trap = await startTrap();
     const left: string[] = [];
     const link = `<http://127.0.0.1:${trap.port}/repos/octo/shop/pulls/7/reviews?page=2>; rel="next"`;
@@ -154,7 +154,7 @@ describe("an answer with an address of another host", () => {
     expect(trap.visits).toEqual([]);
   });
 
-  it("ssrf: a redirect of the model's endpoint sends neither key nor code to another host", async () => {
+  it("ssrf: A redirect of the model's endpoint sends neither key nor code to another host", async () => {
     await using trap = await startTrap();
     for (const status of [301, 302, 303, 307, 308]) {
       await using endpoint = await startRedirector(

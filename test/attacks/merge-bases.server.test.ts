@@ -11,7 +11,7 @@ afterAll(async () => {
 });
 
 it(
-  "merge-bases: a merge commit that undoes a fix of the base is not passed because git compares with its other parent",
+  "merge-bases: A merge commit that undoes a fix of the base is not passed, whichever parent git compares with",
   patient,
   async () => {
     const of = shared.addRepository({

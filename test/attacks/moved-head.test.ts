@@ -20,7 +20,7 @@ async function publishWhileMoving(nth: number) {
 }
 
 describe("a head that moves while its review is published", () => {
-  it("moved-head: at any call stops all posts about the old one, except a post that has already begun", async () => {
+  it("moved-head: A push at any call stops all posts about the old head, except one that has already begun", async () => {
     const still = await publishWhileMoving(0);
     expect(still.outcome.kind).toBe("published");
     expect(still.reviewAt).toBeGreaterThan(3);

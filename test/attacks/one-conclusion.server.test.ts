@@ -95,20 +95,23 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       ["by one for a branch that is not reviewed", { title: "Theirs" }, "docs"],
       ["by one whose title says so", { title: "WIP theirs" }, "release"],
     ];
-    it.each(long ? covers : covers.slice(0, 1))("covered-check: is not covered %s", async (_, over, base) => {
-      const pull = await red(repositoryOf());
-      const other = await another(pull, base, over);
+    it.each(long ? covers : covers.slice(0, 1))(
+      "covered-check: A red check is not covered %s",
+      async (_, over, base) => {
+        const pull = await red(repositoryOf());
+        const other = await another(pull, base, over);
 
-      expect(required(pull)).toMatchObject({ conclusion: "failure" });
-      expect(required(pull)?.output.title).toContain(`#${pull.pull.number} has the same commit`);
+        expect(required(pull)).toMatchObject({ conclusion: "failure" });
+        expect(required(pull)?.output.title).toContain(`#${pull.pull.number} has the same commit`);
 
-      shared.app.people.close(pull.pull);
-      await pull.tell("closed");
-      await pull.of.idle();
-      expect(required(other)).toMatchObject({ conclusion: "skipped" });
-    });
+        shared.app.people.close(pull.pull);
+        await pull.tell("closed");
+        await pull.of.idle();
+        expect(required(other)).toMatchObject({ conclusion: "skipped" });
+      },
+    );
 
-    it("retargeted: stays red for a branch that is not reviewed, and on the way back", async () => {
+    it("retargeted: A red check stays red for a branch that is not reviewed, and on the way back", async () => {
       const pull = await red(repositoryOf());
       for (const base of ["docs", "main"]) {
         await retarget(pull, base);
@@ -117,7 +120,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
     });
 
     it.each(long ? ["a command", "the event"] : ["a command"])(
-      "rerun-elsewhere: of %s stays red, although someone with write access reruns it for a branch without rules",
+      "rerun-elsewhere: A red check of %s stays red, although a writer re-runs it for a branch without rules",
       async (cause) => {
         const of = repositoryOf();
         const { git } = of.repository;
@@ -146,7 +149,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       },
     );
 
-    it.runIf(long)("stays red on a new head that is a draft, with the fault in it", async () => {
+    it.runIf(long)("A red check stays red on a new head that is a draft, with the fault in it", async () => {
       const pull = await red(repositoryOf());
       shared.app.people.push(pull.pull, { "src/other.js": "1;\n" });
       pull.pull.draft = true;
@@ -157,7 +160,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
     });
 
     it.runIf(long)(
-      "disappears with its pull request when a push leaves the commit to another one",
+      "A red check disappears with its pull request when a push leaves the commit to another one",
       async () => {
         const pull = await red(repositoryOf());
         const branch = pull.of.repository.git.sha(pull.pull.headRef);
@@ -177,7 +180,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
   });
 
   describe("a commit that is being reviewed", patient, () => {
-    it("unread-commit: is not passed meanwhile by another pull request that is skipped", async () => {
+    it("unread-commit: A commit under review is not passed by another pull request that is skipped", async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = { title: "Held numbers", until: promise };
       const of = repositoryOf();
@@ -198,7 +201,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
   });
 
   describe("a pull request of an ignored bot", patient, () => {
-    it("pushed-to-ignored: is reviewed as soon as someone else pushes to its branch, and from then on", async () => {
+    it("pushed-to-ignored: A bot's pull request is reviewed once someone else pushes to its branch, and from then on", async () => {
       const bot = "renovate[bot]";
       shared.app.github.state.account(bot, "Bot");
       const of = repositoryOf(`check: { fail: true }\nreview: { ignore_authors: ["${bot}"] }\n`);
@@ -221,7 +224,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
     it.each([
       ["is red where findings are", "check: { fail: true }\n", "failure"],
       ["is what the configuration says", "check: { fail: true, limit: neutral }\n", "neutral"],
-    ])("limit-reached: %s, on an unread head", async (_, yaml, conclusion) => {
+    ])("limit-reached: The check is red on an unread head: %s", async (_, yaml, conclusion) => {
       // Not enough for one request.
       const of = repositoryOf(`${yaml}budget: { day: { tokens: 1000 } }\n`);
       const harmless = { [path]: numbers(60, { 21: "const n21 = 21.0;" }) };

@@ -56,7 +56,7 @@ describe("an answer of a model", () => {
     ],
   ];
   it.each(long ? bombs : bombs.slice(0, 1))(
-    "answer-bomb: that %s exhausts neither the server's memory nor its time",
+    "answer-bomb: An answer that %s exhausts neither the server's memory nor its time",
     async (what, answer) => {
       const title = `A change whose answer ${what}`;
       answers.set(title, answer);
@@ -98,7 +98,7 @@ describe("a fork whose history is larger than the disk limit", () => {
     await proxy?.[Symbol.asyncDispose]();
   });
 
-  it("outgrown-fetch: stops at the limit during its fetch, turns the check red, and blocks no other work", async () => {
+  it("outgrown-fetch: A fetch stops at the disk limit, turns the check red, and blocks no other work", async () => {
     const files = { "a.js": "a();\n", ".github/hunkwise.yml": "check: { fail: true }\n" };
     const repository = limited.addRepository(files);
     // More than the limit arrives, but never the rest.

@@ -19,7 +19,7 @@ const reading = [
 ];
 const finish = { name: "finish_review", arguments: { summary: "Nothing here." } };
 
-it("private-text: that a pull request renames, copies or respells is not shown to the model, and the review is not complete", async () => {
+it("private-text: A renamed, copied or respelled private file is not shown to the model, and is not called read", async () => {
   await using shared = await startSharedApp({
     everyRole: ({ messages }) => ({
       tool_calls: messages.some(({ role }) => role === "assistant") ? [finish] : reading,

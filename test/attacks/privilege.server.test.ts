@@ -133,7 +133,7 @@ const hostile: [string, Record<string, unknown>?][] = [
 ];
 
 describe("injected-actions", () => {
-  it("injected-actions: a client sends no harmful request", async () => {
+  it("injected-actions: A client sends no harmful request", async () => {
     const own = noOwnIds();
     const reaches = [pullReach(place, 7, app, own), resolvingReach(own), proposingReach(place)];
     for (const reach of reaches) {
@@ -150,14 +150,14 @@ describe("injected-actions", () => {
     }
   });
 
-  it("injected-actions: an address of another host is not reached with any request", async () => {
+  it("injected-actions: No request reaches an address of another host", async () => {
     const { client, left } = clientWith({ check() {} });
     for (const url of ["https://evil.test/x", "https://github.test@evil.test/", "http://github.test/"])
       await expect(client.request({ method: "GET", url }), url).rejects.toThrow(/another origin/);
     expect(left).toEqual([]);
   });
 
-  it("injected-actions: a redirect gives no more reach than the request had", async () => {
+  it("injected-actions: A redirect reaches no more than the request may", async () => {
     const left: string[] = [];
     const client = createGitHubClient({
       ...{ baseUrl: "https://github.test", userAgent: "test", reach: pullReach(place, 7, app, noOwnIds()) },
@@ -236,7 +236,7 @@ describe("a model that obeys", () => {
   afterAll(() => shared[Symbol.asyncDispose]());
 
   it(
-    "injected-actions: sends GitHub only comments on this pull request, and no approval",
+    "injected-actions: A model that obeys leads only to comments on this pull request, and to no approval",
     patient,
     async () => {
       const { github } = shared.app;
@@ -279,7 +279,7 @@ describe("a model that obeys", () => {
     },
   );
 
-  it("injected-actions: gets each token for only one repository and the requested permissions; one that writes code ends with its job", () => {
+  it("injected-actions: Each token is for one repository and its permissions; one that writes code ends with its job", () => {
     const tokens = [...shared.app.github.state.tokens.values()].filter(
       ({ installation }) => installation === pull.of.installation,
     );

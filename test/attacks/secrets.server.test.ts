@@ -32,7 +32,7 @@ const encodings: ((secret: string) => string)[] = [
 ];
 
 describe("a model that writes secrets", () => {
-  it("secret-in-output: the server's own keys and tokens reach no body, log line or check run in any of ten spellings", async () => {
+  it("secret-in-output: The server's keys and tokens reach no body, log line or check run in any of ten spellings", async () => {
     const lines = [10, 20, 30, 40];
     const changed = Object.fromEntries(lines.map((line) => [line, `const n${line} = 0;`]));
     const told = (): Canary[] => {
@@ -82,7 +82,7 @@ describe("a model that writes secrets", () => {
 });
 
 describe("a line of the log", () => {
-  it("log-injection: line ends, escape sequences and secrets in a title leave one line of JSON without them", () => {
+  it("log-injection: Line ends, escape sequences and secrets in a title leave one line of JSON without them", () => {
     const live = writeOut("{hex:40}", random);
     const foreign = writeOut("ghp_{base62:36}", random);
     registerSecret(live);

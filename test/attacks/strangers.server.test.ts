@@ -84,7 +84,7 @@ function answered({ pull }: PullOfCase): number[] {
 }
 
 describe("a command", patient, () => {
-  it("strangers-commands: is obeyed only for people with write access, whatever their association and wherever they write it", async () => {
+  it("strangers-commands: A command is obeyed only for people with write access, wherever they write it", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     await shared.app.people.reviewComment(pull.pull, "octocat", { path: "a.js", line: 1, body: "Hm." });
@@ -111,7 +111,7 @@ describe("a command", patient, () => {
     expect(shared.app.model?.requests).toEqual([]);
   });
 
-  it("strangers-commands: costs no model call and leaves no trace if it is denied, whichever it is", async () => {
+  it("strangers-commands: A denied command costs no model call and leaves no trace, whichever it is", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     await shared.app.people.reviewComment(pull.pull, "octocat", { path: "a.js", line: 1, body: "Hm." });
@@ -137,7 +137,7 @@ describe("a command", patient, () => {
     expect(shared.app.model?.requests).toHaveLength(before ?? 0);
   });
 
-  it("loops: does not count in a quote, in code or in an HTML comment", async () => {
+  it("loops: A command in a quote, in code or in an HTML comment does not count", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     const texts = [
@@ -160,7 +160,7 @@ describe("a command", patient, () => {
     expect(answered(pull)).toEqual([]);
   });
 
-  it("loops: does not count if we or another App write it, in a hundred rounds", async () => {
+  it("loops: A command that we or another App write does not count, in a hundred rounds", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     const { people, github, app, model } = shared.app;

@@ -18,7 +18,7 @@ describe("a file that git calls binary", patient, () => {
   it.each([
     ["with a NUL in a comment of letters beyond ASCII", `/*\0${"é".repeat(4_100)}*/\nevil();\n`],
     ["with a NUL in a comment of control characters", `/*\0${"\u0001".repeat(7_000)}*/\nevil();\n`],
-  ])("text-as-binary: %s is not passed unread", async (_, text) => {
+  ])("text-as-binary: A file %s is not passed unread", async (_, text) => {
     const of = shared.addRepository({
       "a.js": numbers(3),
       ".github/hunkwise.yml": "check: { fail: true }\n",

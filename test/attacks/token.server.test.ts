@@ -103,7 +103,7 @@ const filesWithOne = () => holding(written(), ({ text }) => text).map(({ path })
 
 describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   it(
-    "token-at-rest: is in no argument of any process, no file and no remote while git fetches",
+    "token-at-rest: While git fetches, no argument of a process, no file and no remote holds the token",
     patient,
     async () => {
       const pull = open();
@@ -131,7 +131,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   );
 
   it(
-    "token-at-rest: is not in the environment or arguments of the review process, nor is any other secret",
+    "token-at-rest: No environment or argument of the review process holds the token or another secret",
     patient,
     async () => {
       const pull = open();
@@ -152,7 +152,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   );
 
   it(
-    "token-at-rest: is in no log, database, file or text after reviews, commands and failed fetches",
+    "token-at-rest: After reviews, commands and failed fetches no log, database, file or text holds the token",
     patient,
     async () => {
       const pull = open();
@@ -184,7 +184,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   );
 });
 
-it("token-at-rest: an error of a fetch or of a request contains no token at any depth", async () => {
+it("token-at-rest: An error of a fetch or of a request contains no token at any depth", async () => {
   const { github, app, privateKey, webhookSecret, installation } = shared.app;
   const place = { host: github.host, protocol: "http", apiUrl: github.apiUrl, webUrl: github.url } as const;
   const probot = createProbot({ id: app.id, privateKey, webhookSecret }, place, createLogger("silent"));

@@ -87,21 +87,21 @@ const refutes = (): ScriptedTurn => ({
 const all = ["3 hidden-characters", "6 hidden-characters"];
 
 describe("characters that hide code, on lines and beside lines whose comment a person dismissed", () => {
-  it("invisible-characters: are each reported although a model says that the comment already reports them", async () => {
+  it("invisible-characters: Each is reported although a model says that a comment already reports it", async () => {
     expect(await told((pairs) => names(...pairs))).toEqual({ asked: 1, told: all });
   });
 
-  it("invisible-characters: are reported although a model refutes everything", async () => {
+  it("invisible-characters: Each is reported although a model refutes everything", async () => {
     expect((await told(() => names(), refutes)).told).toEqual(all);
   });
 
-  it("invisible-characters: are reported although no model answers", async () => {
+  it("invisible-characters: Each is reported although no model answers", async () => {
     const fails = await told(() => new AppError("model_failed", "no answer"));
     // Without the model's word, its own finding there is none that a person dismissed.
     expect(fails.told).toEqual([...all, "3 model"]);
   });
 
-  it("are reported beside a model's finding there, if the model says that it is another problem", async () => {
+  it("Each is reported beside a model's finding there, if the model calls it another problem", async () => {
     const { told: both } = await told(() => names());
     expect(both.toSorted()).toEqual(["3 hidden-characters", "3 model", "6 hidden-characters"]);
   });

@@ -66,7 +66,7 @@ const elsewhere = (app: Case, n: number) => app.push({ [other]: numbers(60, { [n
 const thread = (app: Case) => app.threads().at(-1) ?? expect.fail("there is no thread");
 
 describe.concurrent("an open finding", veryPatient, () => {
-  it("own-thread-resolved: stays open though its author moves the line and resolves the thread", () =>
+  it("own-thread-resolved: A finding stays open although its author moves the line and resolves the thread", () =>
     onFaulty(async (app) => {
       await app.push({ [path]: faulty(39) });
       for (const one of app.threads()) app.people.resolve(one, "mona");
@@ -75,7 +75,7 @@ describe.concurrent("an open finding", veryPatient, () => {
       expect(app.summary()).not.toMatch(/fixed/i);
     }));
 
-  it("stranger-in-thread: is fixed when its code is fixed, whatever a stranger wrote in its thread", () =>
+  it("stranger-in-thread: A finding is fixed with its code, whatever a stranger wrote in its thread", () =>
     onFaulty(async (app) => {
       await app.reply(thread(app), "eve", "hello");
       await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
@@ -83,14 +83,16 @@ describe.concurrent("an open finding", veryPatient, () => {
       expect(app.replies()).toEqual([expect.stringContaining("Fixed in")]);
     }));
 
-  it.runIf(long)("undone-fix: stays fixed although strangers deny it and its author reopens the thread", () =>
-    onFaulty(async (app) => {
-      await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
-      await app.reply(thread(app), "eve", "It is still there.");
-      app.people.unresolve(thread(app));
-      await elsewhere(app, 9);
-      expect(required(app)).toBe("success");
-    }),
+  it.runIf(long)(
+    "undone-fix: A finding stays fixed although strangers deny it and its author reopens the thread",
+    () =>
+      onFaulty(async (app) => {
+        await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
+        await app.reply(thread(app), "eve", "It is still there.");
+        app.people.unresolve(thread(app));
+        await elsewhere(app, 9);
+        expect(required(app)).toBe("success");
+      }),
   );
 });
 
@@ -101,7 +103,7 @@ describe.concurrent("a dismissal by someone with write access", veryPatient, () 
     ["resolving", (app) => app.people.resolve(thread(app), "carol")],
   ];
   it.each(long ? dismissals : dismissals.slice(0, 1))(
-    "flooded-dismissal: by %s survives floods of replies, accounts and reactions, and a reopened thread",
+    "flooded-dismissal: A dismissal by %s survives floods of replies and reactions, and a reopened thread",
     (_how, dismiss) =>
       onFaulty(async (app) => {
         await dismiss(app);
@@ -235,11 +237,11 @@ const decisions: Record<string, Act> = {
   "carol has it resolved": (app) => app.comment("carol", "/resolve"),
 };
 
-describe.concurrent("whatever people without the right to decide do", veryPatient, () => {
+describe.concurrent("people without the right to decide", veryPatient, () => {
   const plays = long ? 60 : 1;
   const acts = long ? 12 : 6;
   it.each(Array.from({ length: plays }, (_, seed) => seed))(
-    "a fault in the head passes only after someone with write access has dismissed it, and then always: play %i",
+    "A fault passes only after someone with write access has dismissed it, and then always: play %i",
     (seed) =>
       onFaulty(async (app) => {
         const random = seeded(900 + seed);
@@ -277,7 +279,7 @@ describe.concurrent("a branch that is renamed", veryPatient, () => {
     ["the base branch", [baseRenamed, baseRenamed]],
     ["the head branch", [headRenamed]],
     ["the base branch and the head branch", [baseRenamed, headRenamed]],
-  ] as const)("leaves a finding open: %s", (_which, renames) =>
+  ] as const)("A renamed branch leaves a finding open: %s", (_which, renames) =>
     onFaulty(async (app) => {
       for (const rename of renames) {
         await rename(app);

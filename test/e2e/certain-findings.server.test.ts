@@ -85,7 +85,7 @@ const long = process.env.HUNKWISE_LONG === "1";
 const efforts = long ? ["low", "medium", "high"] : ["medium"];
 const baseAt = (effort: string) => ({ ...base, ".github/hunkwise.yml": `effort: ${effort}\n` });
 
-describe.concurrent("five committed secrets, reviewed on the command line with a model that", () => {
+describe.concurrent("five committed secrets on the command line", () => {
   const repos = new Map(
     efforts.map((effort) => {
       const repo = GitRepo.create();
@@ -127,7 +127,7 @@ describe.concurrent("five committed secrets, reviewed on the command line with a
     ),
   );
   it.for(cases)(
-    "%s, in the %s protocol at effort %s: five findings on their lines, exit 1",
+    "Five secrets are found on their lines although the model %s (%s protocol, effort %s)",
     patient,
     async ([name, protocol, effort]) => {
       const { code, lines } = await review({ ...models, ...passing }[name] as Say, protocol, effort);
@@ -135,15 +135,19 @@ describe.concurrent("five committed secrets, reviewed on the command line with a
     },
   );
 
-  it("cannot be reached: five findings on their lines, exit 1, and the reason once", patient, async () => {
-    const { code, lines, stderr } = await review(denies, "native", "medium", "http://127.0.0.1:9/v1");
-    expect({ code, lines }).toEqual({ code: 1, lines: secrets.lines });
-    expect(stderr.match(/^warning: The model failed: .*127\.0\.0\.1:9/gm)).toHaveLength(1);
-    expect(stderr.match(/^warning: /gm)).toHaveLength(1);
-  });
+  it(
+    "Five secrets are found on their lines without a reachable model: exit 1, and the reason once",
+    patient,
+    async () => {
+      const { code, lines, stderr } = await review(denies, "native", "medium", "http://127.0.0.1:9/v1");
+      expect({ code, lines }).toEqual({ code: 1, lines: secrets.lines });
+      expect(stderr.match(/^warning: The model failed: .*127\.0\.0\.1:9/gm)).toHaveLength(1);
+      expect(stderr.match(/^warning: /gm)).toHaveLength(1);
+    },
+  );
 });
 
-describe("five committed secrets, reviewed by the server with a model that", () => {
+describe("five committed secrets on a server", () => {
   const expected = {
     ...{ reviews: 1, summaries: 1, check: "neutral" },
     comments: secrets.lines.map((line) => `${secrets.path} RIGHT ${line}`),
@@ -156,7 +160,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     ),
   );
   it.for(cases)(
-    "%s, in the %s protocol at effort %s: five comments on their lines, and no green check",
+    "Five secrets have comments and no green check although the model %s (%s protocol, effort %s)",
     patient,
     ([name, protocol, effort]) => {
       const say = models[name] as Say;
@@ -172,22 +176,19 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     },
   );
 
-  it.runIf(long)(
-    "calls them fixed after a push that keeps them: nothing is answered, and the check stays neutral",
-    patient,
-    () =>
-      onApp({ base, head, everyRole: denies }, async (app) => {
-        await app.review();
-        await app.push({ [secrets.path]: `# Settings\n${secrets.text}port = 80\n` });
+  it.runIf(long)("Secrets that a push keeps stay open although the model calls them fixed", patient, () =>
+    onApp({ base, head, everyRole: denies }, async (app) => {
+      await app.review();
+      await app.push({ [secrets.path]: `# Settings\n${secrets.text}port = 80\n` });
 
-        expect(app.replies()).toEqual([]);
-        expect(app.end()).toMatchObject({ reviews: 1, check: "neutral" });
-        const stand = app.bodies().filter((body) => /is in this file/.test(body));
-        expect(stand).toHaveLength(secrets.lines.length);
-      }),
+      expect(app.replies()).toEqual([]);
+      expect(app.end()).toMatchObject({ reviews: 1, check: "neutral" });
+      const stand = app.bodies().filter((body) => /is in this file/.test(body));
+      expect(stand).toHaveLength(secrets.lines.length);
+    }),
   );
 
-  it("says nothing when they are removed: each is answered as fixed, by the rule", patient, () =>
+  it("Removed secrets are answered as fixed by the rule, without the model", patient, () =>
     onApp(
       { base, head, everyRole: models["rejects every candidate with a fluent reason"] as Say },
       async (app) => {
@@ -201,7 +202,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     ),
   );
 
-  it("calls no secret fixed that is in another file now, and reports it there", patient, () => {
+  it("A secret that is in another file now is not called fixed, and is reported there", patient, () => {
     const moved = `import os\n${line()}\n`;
     const at = (path: string) => ({ base, head: { [path]: moved }, everyRole: denies });
     return onApp(at("settings.py"), async (app) => {
@@ -215,27 +216,23 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     });
   });
 
-  it(
-    "is silent about a lock file: its entry keeps the check from green until it is dismissed",
-    patient,
-    () => {
-      const lock = (place: string) =>
-        JSON.stringify({
-          lockfileVersion: 3,
-          packages: { "node_modules/a": { version: "1.0.0", resolved: `https://${place}/a/-/a-1.0.0.tgz` } },
-        });
-      const files = { base: { "package-lock.json": lock("npm.example") }, everyRole: denies };
-      return onApp({ ...files, head: { "package-lock.json": lock("evil.example") } }, async (app) => {
-        await app.review();
-        expect(app.end()).toMatchObject({ check: "neutral", comments: ["package-lock.json RIGHT 1"] });
-        expect(app.bodies()[0]).toContain("comes from evil.example, and it came from npm.example");
-
-        app.people.react(app.threads()[0]!, "octocat", "-1");
-        await app.push({ "notes.txt": "one\n" });
-        expect(app.end().check).toBe("success");
+  it("An entry of a lock file keeps the check from green until it is dismissed", patient, () => {
+    const lock = (place: string) =>
+      JSON.stringify({
+        lockfileVersion: 3,
+        packages: { "node_modules/a": { version: "1.0.0", resolved: `https://${place}/a/-/a-1.0.0.tgz` } },
       });
-    },
-  );
+    const files = { base: { "package-lock.json": lock("npm.example") }, everyRole: denies };
+    return onApp({ ...files, head: { "package-lock.json": lock("evil.example") } }, async (app) => {
+      await app.review();
+      expect(app.end()).toMatchObject({ check: "neutral", comments: ["package-lock.json RIGHT 1"] });
+      expect(app.bodies()[0]).toContain("comes from evil.example, and it came from npm.example");
+
+      app.people.react(app.threads()[0]!, "octocat", "-1");
+      await app.push({ "notes.txt": "one\n" });
+      expect(app.end().check).toBe("success");
+    });
+  });
 
   const line = () => fiveSecrets().text.split("\n")[2] ?? "";
   const silences: [string, (app: Case) => void][] = [
@@ -244,7 +241,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
   ];
 
   it.runIf(long).for(silences)(
-    "is silent: another secret in the place of one that a maintainer has %s is reported",
+    "Another secret in the place of one that a maintainer has %s is reported",
     patient,
     ([, silence]) =>
       onApp({ base, head: { [secrets.path]: `import os\n${line()}\n` }, everyRole: denies }, async (app) => {
@@ -257,7 +254,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
       }),
   );
 
-  it.runIf(long)("ends at once on a file that is too large for the analyzers: no green check", patient, () =>
+  it.runIf(long)("A file that is too large for the analyzers keeps the check from green", patient, () =>
     onApp(
       {
         base,
@@ -273,19 +270,16 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     ),
   );
 
-  it.runIf(long)(
-    "is silent: a secret is not called fixed when its file moves to where no analyzer looks",
-    patient,
-    () =>
-      onApp({ base, head: { "settings.py": `import os\n${line()}\n` }, everyRole: denies }, async (app) => {
-        await app.review();
-        await app.push({ "settings.py": null, "vendor/settings.py": `import os\n${line()}\n` });
+  it.runIf(long)("A secret is not called fixed when its file moves to where no analyzer looks", patient, () =>
+    onApp({ base, head: { "settings.py": `import os\n${line()}\n` }, everyRole: denies }, async (app) => {
+      await app.review();
+      await app.push({ "settings.py": null, "vendor/settings.py": `import os\n${line()}\n` });
 
-        expect(app.replies()).toEqual([]);
-        expect(app.end().check).toBe("neutral");
+      expect(app.replies()).toEqual([]);
+      expect(app.end().check).toBe("neutral");
 
-        await app.push({ "vendor/settings.py": null });
-        expect(app.replies()).toMatchObject([expect.stringMatching(/no longer part of the change/)]);
-      }),
+      await app.push({ "vendor/settings.py": null });
+      expect(app.replies()).toMatchObject([expect.stringMatching(/no longer part of the change/)]);
+    }),
   );
 });

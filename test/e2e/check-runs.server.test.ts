@@ -64,7 +64,7 @@ describe.concurrent("a pull request that must not be reviewed", patient, () => {
     ["one whose title says so", { title: "WIP: change it" }, 'its title contains "wip"'],
   ];
   it.each(long ? cases : cases.slice(0, 2))(
-    "because it is %s has a skipped check that says why",
+    "A pull request that is %s has a skipped check that says why",
     async (what, over, reason) => {
       const title = over.title ?? `Skip ${what}`;
       const pull = repository.open(changed, { title, ...over });
@@ -96,7 +96,7 @@ describe.concurrent("a pull request in which nothing is reviewable", patient, ()
     ["that takes back what it did", [...there, { files: { "src/more.js": null } }], ["no hunk"]],
   ];
   it.each(long ? cases : cases.slice(0, 1))(
-    "but a change %s is green without a model, and says why",
+    "A change %s is green without a model, and says why",
     async (what, commits, why) => {
       const repository = shared.addRepository(config("paths: { ignore: ['docs/**'] }\n"));
       const title = `Filter ${what}`;
@@ -112,10 +112,10 @@ describe.concurrent("a pull request in which nothing is reviewable", patient, ()
   );
 });
 
-describe.concurrent("once the reason to skip it is gone, a pull request is reviewed", patient, () => {
+describe.concurrent("a pull request without a reason to skip it any more", patient, () => {
   const skipping = (yaml: string) => shared.addRepository(config(`review: { ${yaml} }\n`));
 
-  it.runIf(long)("when the label was taken off", async () => {
+  it.runIf(long)("A pull request is reviewed once the label that skips it was taken off", async () => {
     const yaml = "review:\n  ignore_labels: [no-review]\n";
     const pull = shared.addRepository(config(yaml)).open(changed, { labels: ["no-review"] });
     await pull.tell("opened");
@@ -127,7 +127,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
     expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
   });
 
-  it.runIf(long)("when the required label was added", async () => {
+  it.runIf(long)("A pull request is reviewed once the required label was added", async () => {
     const pull = skipping("labels: [ready]").open(changed, { labels: ["bug"] });
     await pull.tell("opened");
     await pull.concluded("skipped");
@@ -138,7 +138,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
     expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
   });
 
-  it.runIf(long)("when the title was changed", async () => {
+  it.runIf(long)("A pull request is reviewed once the title that skips it was changed", async () => {
     const pull = skipping("ignore_titles: [wip]").open(changed, { title: "WIP" });
     await pull.tell("opened");
     await pull.concluded("skipped");
@@ -147,7 +147,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
     await pull.concluded("success");
   });
 
-  it.runIf(long)("when it is to be merged into another branch", async () => {
+  it.runIf(long)("A pull request is reviewed once it is to be merged into another branch", async () => {
     const repository = skipping("base_branches: [main]");
     repository.repository.git.git("branch", "next", "main");
     const pull = repository.open(changed);
@@ -161,7 +161,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
     await pull.concluded("success");
   });
 
-  it("when it is no longer a draft, once, and a push to a draft gets a separate skipped check", async () => {
+  it("A draft is reviewed once when it is ready, and a push to a draft gets a separate skipped check", async () => {
     const title = "Read me only once";
     const pull = shared.addRepository({ "src/price.js": code }).open(changed, { title, draft: true });
     await pull.tell("opened");
@@ -189,7 +189,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
 });
 
 describe.concurrent("a pull request that was reviewed for another branch", patient, () => {
-  it("does not count as read for its new base branch", async () => {
+  it("A pull request does not count as read for its new base branch", async () => {
     const title = "Hide one commit below another";
     const repository = shared.addRepository({ "src/price.js": code, "src/tax.js": code });
     const { git } = repository.repository;
@@ -228,7 +228,7 @@ describe.concurrent("a pull request that changes while it is reviewed", patient,
     return { pull, goOn: gate.resolve };
   }
 
-  it("and is closed has its check run cancelled, and is reviewed when it is reopened", async () => {
+  it("A pull request that is closed has its check run cancelled, and is reviewed when it is reopened", async () => {
     const { pull, goOn } = await beingReviewed("Close it while it is read");
     shared.app.people.close(pull.pull);
     await pull.tell("closed");
@@ -242,19 +242,22 @@ describe.concurrent("a pull request that changes while it is reviewed", patient,
     expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success"] });
   });
 
-  it.runIf(long)("and becomes a draft still gets the result that was read and paid for before", async () => {
-    const { pull, goOn } = await beingReviewed("Draft it while it is read");
-    pull.pull.draft = true;
-    await pull.tell("converted_to_draft");
-    goOn();
-    await pull.concluded();
+  it.runIf(long)(
+    "A pull request that becomes a draft still gets the result that was paid for before",
+    async () => {
+      const { pull, goOn } = await beingReviewed("Draft it while it is read");
+      pull.pull.draft = true;
+      await pull.tell("converted_to_draft");
+      goOn();
+      await pull.concluded();
 
-    expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success"] });
-  });
+      expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success"] });
+    },
+  );
 });
 
 describe.concurrent("events", patient, () => {
-  it("that come twice and out of order lead to one review of the newest head", async () => {
+  it("Events that come twice and out of order lead to one review of the newest head", async () => {
     const pull = shared.addRepository({ "src/price.js": code }).open(changed, { title: "Out of order" });
     const { github } = shared.app;
     const opened = await pull.payload("opened");
@@ -271,7 +274,7 @@ describe.concurrent("events", patient, () => {
     expect(github.state.deliveries.filter(({ guid }) => guid === id)).toHaveLength(2);
   });
 
-  it.runIf(long)("about two pull requests of one head have both reviewed", async () => {
+  it.runIf(long)("Two pull requests of one head are both reviewed", async () => {
     const repository = shared.addRepository({ "src/price.js": code });
     repository.repository.git.git("branch", "release", "main");
     const first = repository.open(changed, { title: "Into main" });
@@ -287,7 +290,7 @@ describe.concurrent("events", patient, () => {
   });
 
   it.runIf(long).each(["hunkwise[bot]", "dependabot[bot]"])(
-    "about a pull request of %s have it reviewed",
+    "A pull request of %s is reviewed",
     async (author) => {
       shared.app.github.state.account(author, "Bot");
       const pull = shared.addRepository({ "src/price.js": code }).open(changed, { author });
@@ -298,7 +301,7 @@ describe.concurrent("events", patient, () => {
     },
   );
 
-  it("about a repository whose configuration cannot be read have the check run say so, without a model", async () => {
+  it("A configuration that cannot be read is named in the check run, without a model", async () => {
     const title = "Broken configuration";
     const pull = shared.addRepository(config("paths:\n  private: [secrets\n")).open(changed, { title });
     await pull.tell("opened");
@@ -310,7 +313,7 @@ describe.concurrent("events", patient, () => {
   });
 
   it.runIf(long)(
-    "in a repository without automatic reviews have a skipped check, and a command still starts a review",
+    "Without automatic reviews the check is skipped, and a command still starts a review",
     async () => {
       const pull = shared
         .addRepository(config("review: { enabled: false }\n"))
@@ -326,7 +329,7 @@ describe.concurrent("events", patient, () => {
 });
 
 describe.concurrent("a review that cannot run", patient, () => {
-  it.runIf(long)("because git may not fetch ends in a check run that says so", async () => {
+  it.runIf(long)("A review whose fetch git refuses ends in a check run that says so", async () => {
     const repository = shared.addRepository({ "src/price.js": code });
     const pull = repository.open(changed, { title: "Not to be fetched" });
     repository.breakGit({ answer: { status: 403 } }, "all");
@@ -342,7 +345,7 @@ describe.concurrent("a review that cannot run", patient, () => {
 });
 
 describe.concurrent("a merge queue", patient, () => {
-  it("has the check of its commit at once, without a model", async () => {
+  it("A merge queue has the check of its commit at once, without a model", async () => {
     const repository = shared.addRepository({ "src/price.js": code });
     const pull = repository.open(changed, { title: "Queued for the merge" });
     const { status, sha } = await pull.queueForMerge();

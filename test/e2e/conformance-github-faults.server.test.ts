@@ -14,8 +14,8 @@ const head = {
 const good = changed.map((line) => finding({ line, quote: `const n${line} = 0;` }));
 const fourInline = changed.map((line) => `${path} RIGHT ${line}`);
 
-describe.concurrent("c: one bad line among five costs none of the other four", patient, () => {
-  it.runIf(long)("and is on its file, with the reason, if it is outside the diff", () =>
+describe.concurrent("one bad line among five", patient, () => {
+  it.runIf(long)("c: A bad line outside the diff is a comment on its file, with the reason", () =>
     onPull(
       {
         base,
@@ -41,7 +41,7 @@ describe.concurrent("c: one bad line among five costs none of the other four", p
     ),
   );
 
-  it.runIf(long)("and is in the summary, with the reason, if its file is not part of the change", () =>
+  it.runIf(long)("c: A bad line of a file outside the change is in the summary, with the reason", () =>
     onPull(
       {
         base,
@@ -65,7 +65,7 @@ describe.concurrent("c: one bad line among five costs none of the other four", p
     ),
   );
 
-  it("and is in the summary, with the reason, if GitHub refuses a place that was in our diff", () => {
+  it("c: A bad line that GitHub refuses is in the summary, with the reason", () => {
     let partMerged = () => {};
     return onPull(
       {
@@ -102,7 +102,7 @@ const script = () => [turn(...good, finish)];
 const once = { reviews: 1, comments: fourInline, summaries: 1, check: "neutral" };
 
 describe.concurrent("a 502 when something is posted", patient, () => {
-  it("l: that was not stored is repeated: one review", () =>
+  it("l: A review that was not stored is repeated: one review", () =>
     onPull({ base, head, script: script() }, async (app) => {
       app.fault("POST /pulls/1/reviews", "bad-gateway");
       await app.review();
@@ -111,7 +111,7 @@ describe.concurrent("a 502 when something is posted", patient, () => {
       expect(app.end()).toEqual(once);
     }));
 
-  it.runIf(long)("l': that was stored nevertheless is recognised: one review", () =>
+  it.runIf(long)("l': A review that was stored despite a 502 is recognised: one review", () =>
     onPull({ base, head, script: script() }, async (app) => {
       app.fault("POST /pulls/1/reviews", "bad-gateway-after");
       await app.review();
@@ -121,7 +121,7 @@ describe.concurrent("a 502 when something is posted", patient, () => {
     }),
   );
 
-  it("l': that was stored nevertheless is recognised on every channel", () =>
+  it("l': A post that was stored despite a 502 is recognised on every channel", () =>
     onPull(
       { base, head, script: [turn(...good, finding({ line: 40, quote: "const n40 = 40;" }), finish)] },
       async (app) => {
@@ -135,7 +135,7 @@ describe.concurrent("a 502 when something is posted", patient, () => {
       },
     ));
 
-  it.runIf(long)("l': with a broken connection instead of an answer is recognised too", () =>
+  it.runIf(long)("l': A post whose connection broke before the answer is recognised too", () =>
     onPull({ base, head, script: script() }, async (app) => {
       app.fault("POST /pulls/1/reviews", "reset-after");
       await app.review();

@@ -25,7 +25,7 @@ const said = (app: Case) =>
     .slice(1);
 
 describe.concurrent("a question", patient, () => {
-  it("is answered once in its thread; an acknowledgement and a stranger's question are not answered and cost nothing", () =>
+  it("A question is answered once in its thread; thanks and a stranger's question cost nothing", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       const [thread] = app.threads();
@@ -52,26 +52,28 @@ describe.concurrent("a question", patient, () => {
 });
 
 describe.concurrent("a pull request whose reviews are paused", patient, () => {
-  it.runIf(long)("is not reviewed at a push until someone resumes, and then the new changes are", () =>
-    onPull({ base, head, script: talkative }, async (app) => {
-      await app.review();
-      await app.comment("octocat", "/pause");
-      await app.idle();
-      await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
-      expect(app.end()).toMatchObject({ check: "neutral" });
-      expect(app.summary()).toMatch(/paused/i);
-      const before = app.reviewRequests.length;
+  it.runIf(long)(
+    "A paused pull request is not reviewed at a push, and its new changes are once someone resumes",
+    () =>
+      onPull({ base, head, script: talkative }, async (app) => {
+        await app.review();
+        await app.comment("octocat", "/pause");
+        await app.idle();
+        await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
+        expect(app.end()).toMatchObject({ check: "neutral" });
+        expect(app.summary()).toMatch(/paused/i);
+        const before = app.reviewRequests.length;
 
-      await app.comment("octocat", "/resume");
-      await app.idle();
-      expect(app.reviewRequests.length).toBe(before + 1);
-      expect(app.summary()).not.toMatch(/paused/i);
-    }),
+        await app.comment("octocat", "/resume");
+        await app.idle();
+        expect(app.reviewRequests.length).toBe(before + 1);
+        expect(app.summary()).not.toMatch(/paused/i);
+      }),
   );
 });
 
 describe.concurrent("other commands", patient, () => {
-  it("help lists them without a model, a review in a thread is a review, and resolve there dismisses its finding", () =>
+  it("Commands work in a thread: help without a model, review, and resolve, which dismisses its finding", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       await app.comment("octocat", "@hunkwise help");
@@ -92,7 +94,7 @@ describe.concurrent("other commands", patient, () => {
       expect(app.summary()).toMatch(/dismissed/i);
     }));
 
-  it.runIf(long)("a dry run says what would be posted, and posts nothing of it", () =>
+  it.runIf(long)("A dry run says what would be posted, and posts nothing of it", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.comment("octocat", "/review --dry-run");
       await app.idle();
@@ -103,7 +105,7 @@ describe.concurrent("other commands", patient, () => {
     }),
   );
 
-  it.runIf(long)("remember shows the patch if the App may not write", () =>
+  it.runIf(long)("The command remember shows the patch if the App may not write", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.comment("octocat", "/remember Numbers below ten are written out.");
       await app.idle();
@@ -113,7 +115,7 @@ describe.concurrent("other commands", patient, () => {
     }),
   );
 
-  it("remember opens a pull request if it may", () =>
+  it("The command remember opens a pull request if the App may write", () =>
     onPull(
       {
         base: { ...base, ".github/hunkwise.yml": "# Ours\nmax_comments: 10 # few\n" },
@@ -142,7 +144,7 @@ describe.concurrent("other commands", patient, () => {
 const rounds = long ? 100 : 20;
 
 describe.concurrent(`${rounds} rounds with a bot that answers every comment`, patient, () => {
-  it.runIf(long)("end without a reply of ours", () =>
+  it.runIf(long)("Rounds with a bot that answers every comment end without a reply of ours", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       const before = app.reviewRequests.length;

@@ -181,7 +181,7 @@ async function inTurns<Item>(items: readonly Item[], atOnce: number, run: (item:
 }
 
 describe("a review in which a call fails", () => {
-  it("ends like one without a failure, whichever call fails", {
+  it("A review ends like one without a failure, whichever call fails", {
     timeout: 14_400_000,
   }, async () => {
     const { pull, calls } = await reviewed(nothing);

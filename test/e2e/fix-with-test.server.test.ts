@@ -70,7 +70,7 @@ async function asked(app: Case, command: string): Promise<string> {
 }
 
 describe.skipIf(!sandbox)(`a fix with the test of its finding${skipped}`, patient, () => {
-  it("is pushed with the test as the comment shows it, after one that fails it went back to the model", () =>
+  it("A fix is pushed with the comment's test, after one that fails it went back to the model", () =>
     play([wrong, [edit(', "0")', ", 0)"), finishFix]], {}, async (app, turns) => {
       const before = headOf(app.pull);
       const told = await asked(app, "/fix with test");
@@ -85,7 +85,7 @@ describe.skipIf(!sandbox)(`a fix with the test of its finding${skipped}`, patien
       expect(turns[1]).toMatch(/F1: Its test fails: AssertionError/);
     }));
 
-  it("is not pushed where the test still fails, and says so", () =>
+  it("A fix whose test still fails is not pushed, and the answer says so", () =>
     play([wrong, [edit('"0"', '"1"'), finishFix]], {}, async (app) => {
       const before = headOf(app.pull);
       const told = await asked(app, "/fix with test");
@@ -93,7 +93,7 @@ describe.skipIf(!sandbox)(`a fix with the test of its finding${skipped}`, patien
       expect(told).toContain("**did not push it**: the test of a finding still fails, even after a second");
     }));
 
-  it("is refused where the finding shows no test, before anything is paid", () =>
+  it("A fix with a test is refused before anything is paid if the finding shows no test", () =>
     play([right], { base: emptyCart.base }, async (app, turns) => {
       const before = headOf(app.pull);
       const told = await asked(app, "/fix with test");

@@ -61,7 +61,7 @@ const play = <Seen>(over: Partial<PullOptions>, run: (app: Case) => Promise<Seen
   onPull({ ...options, ...over }, run);
 
 describe.concurrent("a fix that was asked for in a thread", patient, () => {
-  it("is pushed to the branch by git and reported in the thread, and the thread is resolved", () =>
+  it("A fix is pushed to the branch by git and reported in its thread, which is resolved", () =>
     play({}, async (app) => {
       const before = headOf(app.pull);
       const thread = await askedFor(app);
@@ -85,7 +85,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     }));
 
   it.skipIf(!sandbox)(
-    `is tested in the sandbox with the base's command, and reports the result${skipped}`,
+    `A fix is tested in the sandbox with the base's command, and reports the result${skipped}`,
     () => {
       const script = repairing(edit, { name: "run_command", arguments: { command: "test" } });
       // The command starts with the current files, and finds neither network nor secrets.
@@ -104,7 +104,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     },
   );
 
-  it.runIf(long)("pushes nothing if someone has pushed in the meantime", () => {
+  it.runIf(long)("A fix pushes nothing if someone has pushed in the meantime", () => {
     let meanwhile = () => {};
     const script = (body: ChatRequestBody) => {
       if (offers(body, "finish_fix")) meanwhile();
@@ -126,7 +126,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     });
   });
 
-  it.runIf(long)("becomes a suggestion if the owner of a fork does not let maintainers push", () =>
+  it.runIf(long)("A fix becomes a suggestion if the owner of a fork does not let maintainers push", () =>
     play({ fork: "passer-by", author: "passer-by" }, async (app) => {
       app.people.addCollaborator(app.repository, "octocat", "write");
       const before = headOf(app.pull);
@@ -139,7 +139,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     }),
   );
 
-  it.runIf(long)("is pushed to a fork whose owner lets maintainers push", () =>
+  it.runIf(long)("A fix is pushed to a fork whose owner lets maintainers push", () =>
     play({ fork: "passer-by", author: "passer-by" }, async (app) => {
       app.people.addCollaborator(app.repository, "octocat", "write");
       app.pull.maintainersMayPush = true;
@@ -150,7 +150,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     }),
   );
 
-  it.runIf(long)("never touches a workflow: the model is refused, and says so", () =>
+  it.runIf(long)("A fix never touches a workflow: the model is refused, and says so", () =>
     play(
       {
         script: repairing({
@@ -168,7 +168,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     ),
   );
 
-  it.runIf(long)("becomes a suggestion if the installation has not granted write access", () =>
+  it.runIf(long)("A fix becomes a suggestion if the installation has not granted write access", () =>
     onPull({ base, head, script: repairing(edit), resolution: "fixed" }, async (app) => {
       const before = headOf(app.pull);
       await askedFor(app);

@@ -39,7 +39,7 @@ async function reviewAll(workers: number): Promise<number> {
 }
 
 describe("four worker processes on Postgres", { timeout: 1_800_000 }, () => {
-  it("review at least three times as fast as one, and nothing twice", async () => {
+  it("Four workers review at least three times as fast as one, and nothing twice", async () => {
     const one = await reviewAll(1);
     const four = await reviewAll(4);
     console.info(`20 reviews: one worker ${Math.round(one / 1_000)} s, four ${Math.round(four / 1_000)} s`);

@@ -33,7 +33,7 @@ describe.concurrent("pushes that do not touch a finding", veryPatient, () => {
   const changed = { 24: "const n24 = 0;", 40: "const n40 = 0;" };
   const late = (over: Record<string, unknown>) => finding({ line: 240, quote: "const n40 = 0;", ...over });
 
-  it("leave one comment, wherever its code moves, and the model reads only new changes; only a critical remark is posted late", () =>
+  it("A finding keeps one comment wherever its code moves, and the model reads only new changes", () =>
     onPull(
       {
         base,
@@ -72,7 +72,7 @@ describe.concurrent("pushes that do not touch a finding", veryPatient, () => {
 
 describe.concurrent("code with unchanged content", veryPatient, () => {
   it.runIf(long)(
-    "is not read again after a rebase or a force-push, only for a full review, and its finding is still posted only once",
+    "Unchanged code is read again only for a full review, and its finding is posted only once",
     () =>
       onPull({ base, head, script: whenShown }, async (app) => {
         const said = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
@@ -100,7 +100,7 @@ describe.concurrent("code with unchanged content", veryPatient, () => {
 });
 
 describe.concurrent("a finding that was fixed", veryPatient, () => {
-  it("is answered once, and resolved unless someone with write access wrote; it stays open if the second look is unsure, and is new when it returns", () =>
+  it("A fixed finding is answered once, stays open if the second look is unsure, and is new when it returns", () =>
     onPull(
       {
         base,
@@ -143,7 +143,7 @@ describe.concurrent("a finding that was fixed", veryPatient, () => {
     ));
 
   it.runIf(long)(
-    "is answered and counts as fixed if the App may not resolve, and the summary names the permission",
+    "A fixed finding counts as fixed if the App may not resolve, and the summary names the permission",
     () =>
       onPull({ base, head, script: whenShown, resolution: "fixed" }, async (app) => {
         await app.review();
@@ -175,7 +175,7 @@ describe.concurrent("a finding that was dismissed", veryPatient, () => {
     return turn(...places.map((line) => at(line)), ...inOtherWords, finish);
   };
 
-  it("by a thumbs down, a reply, or by deleting or resolving its comment, is not reported again, nor in other words", () =>
+  it("A dismissed finding is not reported again, nor in other words, however it was dismissed", () =>
     onPull({ base, head: four, script: saidAgain, same: true }, async (app) => {
       await app.review();
       const [thumbed, replied, deleted, resolved] = app.threads();
@@ -198,7 +198,7 @@ describe.concurrent("a finding that was dismissed", veryPatient, () => {
       expect(app.summary()).toContain("octocat");
     }));
 
-  it.runIf(long)("by the author of a fork, or by someone else without write access, stays open", () => {
+  it.runIf(long)("A finding stays open if somebody without write access dismisses it", () => {
     const script: FakeScript = (_body, n) =>
       n === 0 ? turn(at(8), at(24, { severity: "high" }), at(40), finish) : turn(finish);
     return onPull({ base, head: four, script, author: "mona", fork: "mona" }, async (app) => {
@@ -216,7 +216,7 @@ describe.concurrent("a finding that was dismissed", veryPatient, () => {
 });
 
 describe.runIf(long).concurrent("two identical problems in two places", veryPatient, () => {
-  it("are two findings, also when the second one comes with a later push", () => {
+  it("Two identical problems are two findings, also when the second one comes with a later push", () => {
     const twice = numbers(60, { 24: "const n24 = 0;", 50: "const n24 = 0;" });
     return onPull(
       {

@@ -42,7 +42,7 @@ async function settled(): Promise<{ pull: PullOfCase; check: CheckRun }> {
 const person = () => shared.app.github.state.account("octocat");
 
 describe.concurrent("a person who presses Re-run", patient, () => {
-  it("gets the current state in the same check run, without a model call for code that was read", async () => {
+  it("Re-run shows the current state in the same check run, without a model call for code that was read", async () => {
     const { pull, check } = await settled();
     const before = shared.app.reviewRequests.length;
     const payload = checkRunPayload(shared.app.github.state, check, "rerequested", person());
@@ -55,7 +55,7 @@ describe.concurrent("a person who presses Re-run", patient, () => {
     expect(shared.app.reviewRequests.length - before).toBeLessThanOrEqual(1);
   });
 
-  it.runIf(long)("for all checks of a commit gets the same", async () => {
+  it.runIf(long)("Re-run of all checks of a commit shows the same", async () => {
     const { pull, check } = await settled();
     const { state } = shared.app.github;
     const suite = { repository: pull.of.repository, headSha: check.headSha, app: shared.app.app };

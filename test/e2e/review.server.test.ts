@@ -68,7 +68,7 @@ const long = process.env.HUNKWISE_LONG === "1";
 describe.concurrent("a signed webhook", patient, () => {
   // In `npm test`, kill.test.ts kills a server at twenty moments.
   it.runIf(long)(
-    "is reviewed once although the server is killed in the middle, and no turn is paid for twice",
+    "A pull request is reviewed once although the server is killed in the middle, and no turn is paid twice",
     () => {
       let killed = false;
       return onApp(
@@ -102,7 +102,7 @@ describe.concurrent("a signed webhook", patient, () => {
     },
   );
 
-  it("leads to one review, however often it is delivered, with comments on the right lines, a summary and a check run", () =>
+  it("A webhook leads to one review, however often it is delivered, with comments on the right lines", () =>
     onPull(
       {
         base,
@@ -140,7 +140,7 @@ describe.concurrent("a signed webhook", patient, () => {
       },
     ));
 
-  it.runIf(long)("says quietly that nothing was found, and shows green", () =>
+  it.runIf(long)("A review without findings says so quietly, and is green", () =>
     onPull({ base, head, script: [turn(finish)] }, async (app) => {
       const { pull, repository } = app;
 
@@ -158,7 +158,7 @@ describe.concurrent("a signed webhook", patient, () => {
     }),
   );
 
-  it("starts a review for people with write access who ask for one, answered with eyes, and nothing for others", () =>
+  it("A request for a review is answered with eyes for people with write access, and ignored for others", () =>
     onPull({ base, head, script: () => turn(finish) }, async (app) => {
       const { pull, repository } = app;
 
@@ -174,7 +174,7 @@ describe.concurrent("a signed webhook", patient, () => {
       expect(reactions.slice(0, 2)).toEqual([[], ["eyes"]]);
     }));
 
-  it.runIf(long)("is reviewed only by the analyzers if there is no model, and every text says so", () =>
+  it.runIf(long)("Without a model only the analyzers review, and every text says so", () =>
     onApp({ base, head }, async (app) => {
       const { pull, repository } = app;
 
@@ -189,7 +189,7 @@ describe.concurrent("a signed webhook", patient, () => {
   );
 
   it.runIf(long)(
-    "whose model refuses the key ends in a failed check that names no address, and is reviewed later",
+    "A refused key ends in a failed check that names no address, and the review follows later",
     () => {
       let refuses = true;
       return onApp(
@@ -228,7 +228,7 @@ describe.concurrent("a signed webhook", patient, () => {
     },
   );
 
-  it.runIf(long)("works without the permission for check runs, and says which one is missing", () =>
+  it.runIf(long)("A review works without the permission for check runs, and says which one is missing", () =>
     onApp(
       {
         base,
@@ -261,7 +261,7 @@ describe.concurrent("a signed webhook", patient, () => {
     ),
   );
 
-  it("leaves no secret in a log, a file of the data folder or a request to the model, and ends its server cleanly on SIGTERM", () =>
+  it("A review leaves no secret in logs, files or requests to the model, and SIGTERM ends its server cleanly", () =>
     onApp({ base, head, script: [turn(reduce, finish)], env: { LOG_LEVEL: "debug" } }, async (app) => {
       const { env, dataFolder, model, server, github } = app;
       await app.send("opened");

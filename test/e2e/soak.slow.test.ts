@@ -64,7 +64,7 @@ function heldBy({ app }: SharedApp): Held {
 }
 
 describe("five hundred jobs with random faults", { timeout: 7_200_000 }, () => {
-  it("leave no more behind than the first hundred did", async () => {
+  it("Five hundred jobs with random faults leave no more behind than the first hundred", async () => {
     const random = seeded(500);
     const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
     await using all = await startSharedApp({

@@ -27,7 +27,7 @@ function reviewer(body: ChatRequestBody): FakeAnswer {
 const stepsOf = ({ app }: SharedApp) => app.github.requests.length + (app.model?.requests.length ?? 0);
 
 describe("a server that gets the stop signal after any of the requests of a review", () => {
-  it("ends with 0, leaves no process, and its next start ends the review", {
+  it("A stopped server ends with 0, leaves no process, and its next start ends the review", {
     timeout: 3_600_000,
   }, async () => {
     await using all = await startSharedApp({ script: reviewer, env: longLease });
@@ -56,7 +56,7 @@ describe("a server that gets the stop signal after any of the requests of a revi
 });
 
 describe("a Postgres that is away while the model thinks", () => {
-  it("is waited for, by the process and by the next one where it stopped meanwhile", {
+  it("A Postgres that is away is waited for, by the process and by the next one where it stopped", {
     timeout: 600_000,
   }, async () => {
     await using postgres = await startPostgres();
