@@ -1,10 +1,14 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readResults } from "../../src/cli/read-results.ts";
 import { always, change, fork, onAction, places, stateKey } from "../e2e/action-fixture.ts";
 import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
-import { actionFile, commandsIn, type RunningStep, type WorkflowRun } from "../support/action-runner.ts";
+import { actionFile, commandsIn, type RunningStep } from "../support/action-runner.ts";
 import { modelKey } from "../support/app-under-test.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
+import { TempFolder } from "../support/git-repo.ts";
 import type { Repository } from "../support/github-double/model.ts";
 
 const { base, head } = change;
@@ -310,28 +314,44 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
     });
   });
 
-  it.each<[string, string, NonNullable<WorkflowRun["workspace"]>]>([
-    ["a link to the environment", "out.sarif", { "out.sarif": { link: "/proc/self/environ" } }],
-    ["a folder that leads out", "out/eslint.sarif", { out: { link: fixtures } }],
-    ["a path that leads out", "../event.json", {}],
-    ["a pipe that nobody writes to", "out.sarif", { "out.sarif": "fifo" }],
-    ["text that is no result", "out.sarif", { "out.sarif": "TOKEN=canary-of-the-file" }],
-    ["endless nesting", "out.sarif", { "out.sarif": `{"version":"2.1.0","runs":${"[".repeat(100_000)}` }],
-  ])(
-    "action-results: The Action reads no results from %s, and says so without quoting it",
-    (_, findings, workspace) =>
-      onAction({ ...change, script: [] }, async (one) => {
-        const env = { CANARY: "canary-of-the-job" };
-        const done = await one.on("pull_request_target", "opened", { inputs: { findings }, workspace, env });
-        expect([done.code, done.outputs.outcome]).toEqual([3, "failed"]);
-        expect(done.log).toContain(`The results in '${findings}' can`);
-        for (const text of [done.log, done.summary]) expect(text).not.toMatch(/canary|sk-/);
-        expect(one.written()).toMatchObject({ comments: [], reviews: 0 });
-        // A command needs no results.
-        const help = await one.comment("octocat", "/help", { inputs: { findings }, workspace });
-        expect(help.code).toBe(0);
-      }),
-  );
+  it.each<[string, string, (at: (name: string) => string) => void]>([
+    ["a link to the environment", "out.sarif", (at) => symlinkSync("/proc/self/environ", at("out.sarif"))],
+    ["a folder that leads out", "out/eslint.sarif", (at) => symlinkSync(fixtures, at("out"))],
+    ["a path that leads out", "../event.json", (at) => writeFileSync(at("../event.json"), "canary")],
+    ["a pipe that nobody writes to", "out.sarif", (at) => void execFileSync("mkfifo", [at("out.sarif")])],
+    ["text that is no result", "out.sarif", (at) => writeFileSync(at("out.sarif"), "TOKEN=canary")],
+    [
+      "endless nesting",
+      "out.sarif",
+      (at) => writeFileSync(at("out.sarif"), `{"runs":${"[".repeat(100_000)}`),
+    ],
+  ])("action-results: No results are read from %s, and no message quotes it", async (_, name, make) => {
+    using folder = new TempFolder("results");
+    const within = join(folder.path, "work");
+    mkdirSync(within);
+    make((path) => join(within, path));
+    const read = readResults([join(within, name)], { roots: [within], within, warn: () => {} });
+    const { message } = await read.then(
+      () => expect.unreachable(),
+      (error: Error) => error,
+    );
+    expect(message).toMatch(/^The results in '.*' can/);
+    expect(message).not.toContain("canary");
+  });
+
+  it("action-results: The Action stops at results that lead to the environment, and a command needs none", () =>
+    onAction({ ...change, script: [] }, async (one) => {
+      const env = { CANARY: "canary-of-the-job" };
+      const workspace = { "out.sarif": { link: "/proc/self/environ" } };
+      const inputs = { findings: "out.sarif" };
+      const done = await one.on("pull_request_target", "opened", { inputs, workspace, env });
+      expect([done.code, done.outputs.outcome]).toEqual([3, "failed"]);
+      expect(done.log).toContain("The results in 'out.sarif' can");
+      for (const text of [done.log, done.summary]) expect(text).not.toMatch(/canary|sk-/);
+      expect(one.written()).toMatchObject({ comments: [], reviews: 0 });
+      const help = await one.comment("octocat", "/help", { inputs, workspace });
+      expect(help.code).toBe(0);
+    }));
 
   it("action-results: The words of forged results are not posted, and their findings do not fail the check", () => {
     const results = [3, 29].map((startLine) => ({
