@@ -36,7 +36,7 @@ beforeAll(async () => {
     addBombOfFiles(repo, long ? [["line.js", Buffer.alloc(megabytes * 1_000_000, "x")]] : []),
   );
   ofTrees.pull.hasEndlessDiff = true;
-  await Promise.all([ofTrees, ofFiles].map((pull) => pull.tell("opened")));
+  await Promise.all([ofTrees, ofFiles].map((pull) => pull.deliver("opened")));
   await Promise.all([ofTrees, ofFiles].map((pull) => pull.concluded()));
   await ofTrees.of.idle();
 }, 600_000);
@@ -72,7 +72,7 @@ describe("a server with pull requests that expand", patient, () => {
   it("bombs: A server goes on answering and reviewing after pull requests that expand", async () => {
     const { app } = shared;
     const next = open((repo) => addBombOfFiles(repo, []));
-    expect(await next.tell("opened")).toBe(202);
+    expect(await next.deliver("opened")).toBe(202);
     await next.concluded();
     expect(next.check()?.output.title).toBe("found 1 high");
     expect(app.server.process.exitCode).toBeNull();

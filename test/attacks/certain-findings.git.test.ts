@@ -147,7 +147,7 @@ async function review(
 }
 
 /** An open comment on a secret from an earlier review. */
-const told = (line: number): PostedFinding =>
+const openComment = (line: number): PostedFinding =>
   postedFinding({
     comment: line,
     id: `${line}`.repeat(12).slice(0, 12),
@@ -169,7 +169,7 @@ describe("five committed secrets", () => {
   it.each(cases)(
     "Five secrets stay critical findings although a model %s, at effort %s in the %s protocol",
     async (name, effort, protocol) => {
-      const result = await review(models[name] as Say, effort, protocol, [told(3)]);
+      const result = await review(models[name] as Say, effort, protocol, [openComment(3)]);
 
       const certain = result.findings
         .map(({ finding }) => finding)

@@ -64,7 +64,7 @@ describe.concurrent("deliveries", patient, () => {
   it("one-review-a-head: A burst of deliveries about one head starts one review", async () => {
     const pull = open("A burst of events");
     const changes = { title: { from: "Draft" } };
-    const burst = [...events, ...events].map((action) => pull.tell(action, { changes }));
+    const burst = [...events, ...events].map((action) => pull.deliver(action, { changes }));
     expect(new Set(await Promise.all(burst))).toEqual(new Set([202]));
     await pull.concluded();
     await pull.of.idle();
@@ -81,7 +81,7 @@ describe.concurrent("deliveries", patient, () => {
   it.runIf(long)("slow-handler: Deliveries are answered while the model thinks", async () => {
     const goOn = block("A model that takes its time");
     const pull = open("A model that takes its time");
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await until(() => about("A model that takes its time").length > 0);
 
     const { github, server, webhookSecret } = shared.app;
@@ -95,7 +95,7 @@ describe.concurrent("deliveries", patient, () => {
       for (const { status } of await Promise.all(answers)) statuses.add(status);
     }
     for (const action of events)
-      statuses.add(await pull.tell(action, { changes: { title: { from: "Draft" } } }));
+      statuses.add(await pull.deliver(action, { changes: { title: { from: "Draft" } } }));
     statuses.add((await pull.queueForMerge()).status);
     const elsewhere = open("Help is asked for elsewhere");
     statuses.add(await elsewhere.command("octocat", "/help"));
@@ -155,7 +155,7 @@ describe.concurrent("deliveries", patient, () => {
     await pull.command("octocat", "/review");
     await until(() => about("Push after a command").length > 0);
     shared.app.people.push(pull.pull, wrong(7));
-    await pull.tell("synchronize");
+    await pull.deliver("synchronize");
     goOn();
     await pull.of.idle();
 

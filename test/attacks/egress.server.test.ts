@@ -61,14 +61,14 @@ function following(urls: readonly string[]) {
   );
   const calls = [...unknown, ...known];
   const text = urls.map((url) => `[look](${url}) ![](${url}) <img src="${url}"> ${url}`).join("\n");
-  const said = finding({ line: 24, quote: "const n24 = 0;", title: "See there", body: text });
+  const report = finding({ line: 24, quote: "const n24 = 0;", title: "See there", body: text });
   const end = { ...finish, arguments: { summary: text } };
   return (body: ChatRequestBody) => {
     if (body.tools?.some((tool) => tool.function.name === "reply"))
       return turn({ name: "reply", arguments: { text } });
     // At most this many calls are executed per turn.
     const done = 60 * body.messages.filter(({ role }) => role === "assistant").length;
-    return done >= calls.length ? turn(said, end) : turn(...calls.slice(done, done + 60));
+    return done >= calls.length ? turn(report, end) : turn(...calls.slice(done, done + 60));
   };
 }
 

@@ -75,10 +75,10 @@ describe.concurrent("markers", patient, () => {
       await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
       expectUnmoved(app);
       const summaries = app.pull.comments.filter(({ via }) => via === app.app).map(({ body }) => body);
-      const said = [...app.bodies(), ...summaries].flatMap(
+      const written = [...app.bodies(), ...summaries].flatMap(
         (body) => body.match(/(?<!\\)<!-- hunkwise:/g) ?? [],
       );
-      expect(said).toHaveLength(2);
+      expect(written).toHaveLength(2);
     });
   });
 });

@@ -27,10 +27,10 @@ describe("a head that moves while its review is published", () => {
 
     for (let nth = 1; nth <= still.calls; nth++) {
       const { github, outcome } = await publishWhileMoving(nth);
-      const said = { kind: outcome.kind, lines: inlineIds(github), summaries: github.comments.length };
+      const end = { kind: outcome.kind, lines: inlineIds(github), summaries: github.comments.length };
       const nothing = { kind: "stale_head", lines: [], summaries: 0 };
       const everything = { kind: "published", lines: ["src/a.ts:1", "src/a.ts:2"], summaries: 1 };
-      expect(said, `before call ${nth} of ${still.calls}`).toEqual(
+      expect(end, `before call ${nth} of ${still.calls}`).toEqual(
         nth < still.reviewAt ? nothing : everything,
       );
       expect(github.checks[0]?.history.at(-1)?.status).toBe("completed");

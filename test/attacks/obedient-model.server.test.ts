@@ -80,7 +80,7 @@ afterAll(async () => {
 
 async function review(action: "opened" | "synchronize"): Promise<void> {
   refsSeen.push(refs());
-  await pull.tell(action);
+  await pull.deliver(action);
   await pull.concluded();
   refsSeen.push(refs());
 }

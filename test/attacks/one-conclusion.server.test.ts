@@ -37,7 +37,7 @@ const required = ({ of, pull }: PullOfCase) =>
 
 async function red(of: RepositoryOfCase, title = "Numbers") {
   const pull = of.open(faulty, { author: "mona", title });
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await pull.concluded("failure");
   await of.idle();
   return pull;
@@ -47,7 +47,7 @@ async function red(of: RepositoryOfCase, title = "Numbers") {
 async function another(pull: PullOfCase, base: string, over: { title?: string; draft?: boolean }) {
   const other = pull.of.openBranch(pull.pull.headRef, { author: "eve", ...over });
   shared.app.people.retarget(other.pull, base);
-  await other.tell("opened");
+  await other.deliver("opened");
   await pull.of.idle();
   return other;
 }
@@ -55,7 +55,7 @@ async function another(pull: PullOfCase, base: string, over: { title?: string; d
 async function retarget(pull: PullOfCase, base: string) {
   const from = pull.pull.baseRef;
   shared.app.people.retarget(pull.pull, base);
-  await pull.tell("edited", { changes: { base: { ref: { from }, sha: { from: "0".repeat(40) } } } });
+  await pull.deliver("edited", { changes: { base: { ref: { from }, sha: { from: "0".repeat(40) } } } });
   await pull.of.idle();
 }
 
@@ -105,7 +105,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
         expect(required(pull)?.output.title).toContain(`#${pull.pull.number} has the same commit`);
 
         shared.app.people.close(pull.pull);
-        await pull.tell("closed");
+        await pull.deliver("closed");
         await pull.of.idle();
         expect(required(other)).toMatchObject({ conclusion: "skipped" });
       },
@@ -153,7 +153,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       const pull = await red(repositoryOf());
       shared.app.people.push(pull.pull, { "src/other.js": "1;\n" });
       pull.pull.draft = true;
-      await pull.tell("synchronize");
+      await pull.deliver("synchronize");
       await pull.of.idle();
       expect(required(pull)).toMatchObject({ conclusion: "failure" });
       expect(required(pull)?.output.summary).toContain("Open from earlier reviews: 1 high");
@@ -166,12 +166,12 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
         const branch = pull.of.repository.git.sha(pull.pull.headRef);
         pull.of.repository.git.git("branch", "kept", branch);
         const other = pull.of.openBranch("kept", { author: "eve", draft: true, title: "Theirs" });
-        await other.tell("opened");
+        await other.deliver("opened");
         await pull.of.idle();
         expect(required(other)).toMatchObject({ conclusion: "failure" });
 
         shared.app.people.push(pull.pull, { [path]: numbers(60, { 21: "const n21 = 21.0;" }) });
-        await pull.tell("synchronize");
+        await pull.deliver("synchronize");
         await pull.concluded();
         await pull.of.idle();
         expect(required(other)).toMatchObject({ conclusion: "skipped" });
@@ -185,11 +185,11 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       held = { title: "Held numbers", until: promise };
       const of = repositoryOf();
       const pull = of.open(faulty, { author: "mona", title: "Held numbers" });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await shared.app.github.until(() => required(pull)?.status === "in_progress");
       const other = of.openBranch(pull.pull.headRef, { author: "eve", draft: true, title: "Theirs" });
       shared.app.people.retarget(other.pull, "release");
-      await other.tell("opened");
+      await other.deliver("opened");
       await shared.app.github.until(() => of.repository.checkRuns.length === 2);
       expect(required(pull)).toMatchObject({ status: "in_progress" });
 
@@ -206,14 +206,14 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       shared.app.github.state.account(bot, "Bot");
       const of = repositoryOf(`check: { fail: true }\nreview: { ignore_authors: ["${bot}"] }\n`);
       const pull = of.open({ "src/other.js": "1;\n" }, { author: bot, title: "Update zod" });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await pull.concluded();
       expect(required(pull)).toMatchObject({ conclusion: "skipped" });
 
       // mona's commit is unread when the bot's own push arrives, because its event is newer.
       shared.app.people.push(pull.pull, faulty, "Fix numbers", "mona");
       shared.app.people.push(pull.pull, { "src/other.js": "2;\n" });
-      await pull.tell("synchronize");
+      await pull.deliver("synchronize");
       await pull.concluded("failure");
       await of.idle();
       expect(required(pull)).toMatchObject({ conclusion: "failure" });
@@ -224,12 +224,12 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
     it.each([
       ["is red where findings are", "check: { fail: true }\n", "failure"],
       ["is what the configuration says", "check: { fail: true, limit: neutral }\n", "neutral"],
-    ])("limit-reached: The check is red on an unread head: %s", async (_, yaml, conclusion) => {
+    ])("limit-reached: The check of an unread head %s", async (_, yaml, conclusion) => {
       // Not enough for one request.
       const of = repositoryOf(`${yaml}budget: { day: { tokens: 1000 } }\n`);
       const harmless = { [path]: numbers(60, { 21: "const n21 = 21.0;" }) };
       const pull = of.open(harmless, { author: "mona", title: "Numbers" });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await pull.concluded();
       await of.idle();
       expect(required(pull)).toMatchObject({ conclusion });

@@ -18,8 +18,8 @@ let shared: SharedApp;
 beforeAll(async () => {
   shared = await startSharedApp({
     everyRole: ({ messages }) => {
-      const told = JSON.stringify(messages);
-      return [...answers].find(([title]) => told.includes(title))?.[1] ?? finish;
+      const asked = JSON.stringify(messages);
+      return [...answers].find(([title]) => asked.includes(title))?.[1] ?? finish;
     },
   });
 });
@@ -63,7 +63,7 @@ describe("an answer of a model", () => {
       const { app } = shared;
       const pull = shared.addRepository({ "a.js": "a();\n" }).open({ "a.js": "b();\n" }, { title });
       const before = memory("VmRSS");
-      await pull.tell("opened");
+      await pull.deliver("opened");
       const concluded = pull.concluded();
       let [isOver, probes] = [false, 0];
       const probing = (async () => {
@@ -106,14 +106,14 @@ describe("a fork whose history is larger than the disk limit", () => {
     const data = Array.from({ length: 200 }, (_, n): [string, Buffer] => [`data/${n}`, randomBytes(100_000)]);
     const change = { "a.js": "b();\n", ...Object.fromEntries(data) };
     const large = repository.open(change, { author: "mona", fork: "mona" });
-    await large.tell("opened");
+    await large.deliver("opened");
     await large.concluded();
     expect(large.check()).toMatchObject({ conclusion: "failure" });
     expect(large.check()?.output.summary).toContain("HUNKWISE_DISK_LIMIT_GB");
     expect(readdirSync(join(limited.app.dataFolder, "mirrors"))).toEqual([]);
 
     const next = repository.open({ "a.js": "c();\n" });
-    await next.tell("opened");
+    await next.deliver("opened");
     await next.concluded();
     expect(next.check()).toMatchObject({ conclusion: "success" });
   });

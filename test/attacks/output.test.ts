@@ -167,7 +167,7 @@ describe("all that a review posts of a hostile model", () => {
     ["the summary", () => writtenTo(open)],
     ["the summary of a review without comments", () => writtenTo(withoutLines)],
     ["the check run that tells all", () => writtenTo(withoutSummary)],
-  ])("live-references: All that a review posts of %s is inert", (_what, written) => {
+  ])("live-references: All text of %s is inert", (_what, written) => {
     const { markdown } = written();
     expect(markdown.some((body) => body.includes("evil.test"))).toBe(true);
     for (const body of markdown) expect(liveInBody(body, { links, words }), body).toEqual([]);

@@ -137,8 +137,8 @@ describe("somebody who is logged in", () => {
     for (const route of routesAbout(index)) {
       const { text } = await browser.get(route);
       // Fields show what was searched for.
-      const told = text.replaceAll(/<(?:input|option)[^>]*>|href="[^"]*"/g, "");
-      if (marks(index).some((mark) => mark !== "" && told.includes(mark))) found.push(route);
+      const shown = text.replaceAll(/<(?:input|option)[^>]*>|href="[^"]*"/g, "");
+      if (marks(index).some((mark) => mark !== "" && shown.includes(mark))) found.push(route);
     }
     return found;
   }

@@ -55,7 +55,7 @@ describe("patterns on a server", () => {
     let isOver = false;
     const done = (async () => {
       while (!isOver) {
-        const status = await other.tell("edited");
+        const status = await other.deliver("edited");
         events.push(status < 300 ? "answered" : `answered with ${status}`);
         await setTimeout(150);
       }
@@ -94,7 +94,7 @@ describe("patterns on a server", () => {
       return { tool_calls: isFirst ? calls : [finish] };
     };
     const visitor = knock(events);
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     await visitor.stop();
 
@@ -114,7 +114,7 @@ describe("patterns on a server", () => {
     const visitor = knock(events);
     await Promise.all(
       pulls.map(async (pull) => {
-        await pull.tell("opened");
+        await pull.deliver("opened");
         await pull.concluded();
         events.push("concluded");
       }),

@@ -35,11 +35,11 @@ it("private-text: A renamed, copied or respelled private file is not shown to th
     ...{ "a.js": "b();\n", "secrets/key.txt": null, "docs/key.txt": `${key("key")}edited\n` },
     ...{ "secrets/same.txt": null, "docs/same.txt": key("same"), "docs/copy.txt": key("copy") },
   });
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await pull.concluded();
-  const told = app.model?.requests.map(({ body }) => JSON.stringify(body)).join("\n") ?? "";
-  expect(told).toContain("b();");
-  expect(["key", "same", "copy", "other"].filter((file) => told.includes(canary(file)))).toEqual([]);
+  const requests = app.model?.requests.map(({ body }) => JSON.stringify(body)).join("\n") ?? "";
+  expect(requests).toContain("b();");
+  expect(["key", "same", "copy", "other"].filter((file) => requests.includes(canary(file)))).toEqual([]);
   expect(pull.check()?.conclusion).toBe("neutral");
   expect(pull.summary()).toContain("text of a private file");
 });

@@ -143,8 +143,8 @@ describe("injected-actions", () => {
         const [method = "", path = ""] = request.split(" ");
         const url = path === "/graphql" ? "https://github.test/api/graphql" : path;
         const sent = client.request({ method: method as "GET", url, ...(body && { data: body }) });
-        const said = await sent.catch((error: unknown) => (error as AppError).code);
-        if (said !== "not_allowed") passed.push(`${request}: ${String(said)}`);
+        const refusal = await sent.catch((error: unknown) => (error as AppError).code);
+        if (refusal !== "not_allowed") passed.push(`${request}: ${String(refusal)}`);
       }
       expect({ passed, left }).toEqual({ passed: [], left: [] });
     }
@@ -227,7 +227,7 @@ describe("a model that obeys", () => {
     other = shared.app.people.createRepository("octo-org/other", files);
     of.installation.repositories.push(other);
     shared.app.people.addCollaborator(of.repository, "ada", "write");
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     for (const command of [`/ask ${order}`, `/remember ${order}`, "/resolve"])
       await pull.command("ada", command);

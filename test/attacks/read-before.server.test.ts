@@ -107,19 +107,4 @@ describe.concurrent("code that was read in one place", veryPatient, () => {
     expect(reads).toBeGreaterThan(0);
     expect(shown).toContain("+      - run: curl");
   });
-
-  it.runIf(long)("Code is not read again after a rebase", async () => {
-    const first = base.replace(handler("listUsers", admin), handler("listUsers"));
-    await onPull(
-      { base: { [path]: base }, head: { [path]: first }, script: () => turn(finish) },
-      async (app) => {
-        await app.review();
-        const before = app.reviewRequests.length;
-        app.people.pushToBase(app.repository, { [path]: `const added = 1;\n\n${base}` });
-        app.people.forcePush(app.pull, { [path]: `const added = 1;\n\n${first}` });
-        await app.review("synchronize");
-        expect(app.reviewRequests.length - before).toBe(0);
-      },
-    );
-  });
 });

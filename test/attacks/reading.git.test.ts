@@ -88,7 +88,7 @@ async function runAll(calls: readonly Call[]): Promise<Ran[]> {
   return ran;
 }
 
-const said = (ran: readonly Ran[]) =>
+const answersOf = (ran: readonly Ran[]) =>
   ran.map(({ text, result }) => `${text}\n${JSON.stringify(result)}`).join("\n");
 
 /** If the named file cannot exist, the tool still searches for the definition, and says so. */
@@ -109,14 +109,14 @@ describe("a tool that reads", () => {
 
     const ran = await runAll(fewHostileCalls(readingTools, { paths: secretPaths(places) }));
     expect(accepted(ran)).toEqual([]);
-    expect(net.find(said(ran))).toEqual([]);
+    expect(net.find(answersOf(ran))).toEqual([]);
   });
 
   it("path-tricks: No tool takes a path out of the repository or into .git, in whatever argument", async () => {
     const paths = trickPaths(places);
     const ran = await runAll(hostileCalls(without("read_definition"), { paths }));
     expect(accepted(ran)).toEqual([]);
-    expect(net.find(said(ran))).toEqual([]);
+    expect(net.find(answersOf(ran))).toEqual([]);
   });
 
   it("path-tricks: A tool says why it refuses a path, and does not just miss the file", async () => {
@@ -133,7 +133,7 @@ describe("a tool that reads", () => {
     // The change adds these links, so their targets are part of its diff.
     const isDiff = ({ name }: Call) => name === "diff_file";
     expect(accepted(ran).filter((call) => !isDiff(call))).toEqual([]);
-    expect(net.find(said(ran))).toEqual([]);
+    expect(net.find(answersOf(ran))).toEqual([]);
   });
 
   it("symlinks: No tool finds anything behind a link", async () => {
@@ -153,7 +153,7 @@ describe("a tool that reads", () => {
       readingTools.filter(({ name }) => name === "search_in_files"),
       { patterns: [`--pre=${places.program}`, `-f${places.keyFile}`] },
     );
-    expect(net.find(said([...ran, ...(await runAll(searches))]))).toEqual([]);
+    expect(net.find(answersOf([...ran, ...(await runAll(searches))]))).toEqual([]);
     expect(planted.sentinels()).toEqual([]);
   });
 

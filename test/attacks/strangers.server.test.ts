@@ -51,9 +51,9 @@ async function ask(pull: PullOfCase, asked: Asked, text: string): Promise<number
     asked.place === "conversation"
       ? inConversation(pull, login, text, asked)
       : await inThread(pull, login, text, asked);
-  const said = payload as Payload & { comment: { author_association: string } };
-  said.comment.author_association = asked.association;
-  expect(await pull.of.deliver(event, said)).toBeLessThan(300);
+  const changed = payload as Payload & { comment: { author_association: string } };
+  changed.comment.author_association = asked.association;
+  expect(await pull.of.deliver(event, changed)).toBeLessThan(300);
   return comment.id;
 }
 
@@ -96,10 +96,10 @@ describe("a command", patient, () => {
           for (const action of actions) {
             const isAllowed = mayCommand.has(role) && type === "User" && action === "created";
             // An association is not a permission: it says NONE for allowed people, and the reverse for all others.
-            const said = isAllowed
+            const tried = isAllowed
               ? ["NONE"]
               : [associations[turn++ % associations.length] ?? "OWNER", "OWNER"];
-            for (const association of said) {
+            for (const association of tried) {
               const id = await ask(pull, { role, type, place, action, association }, "/help");
               if (isAllowed) allowed.push(id);
             }

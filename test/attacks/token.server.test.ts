@@ -109,7 +109,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
       const pull = open();
       const gate = Promise.withResolvers<void>();
       pull.of.breakGit({ delay: gate.promise });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await until(() => shared.app.github.faults.struck.some((one) => one.includes(".git/")));
 
       const fetching = ofServer().filter(({ argv }) => /\bfetch\b/.test(argv));
@@ -135,15 +135,15 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
     patient,
     async () => {
       const pull = open();
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await asked.promise;
 
       const reviewing = ofServer().filter(({ argv }) => argv.includes("review-process"));
       expect(reviewing).toHaveLength(1);
-      const said = reviewing.map(({ argv, environment }) => `${argv}\n${environment}`).join("\n");
-      expect(caught(said)).toEqual([]);
+      const processes = reviewing.map(({ argv, environment }) => `${argv}\n${environment}`).join("\n");
+      expect(caught(processes)).toEqual([]);
       for (const secret of [shared.app.webhookSecret, modelKey, "PRIVATE KEY", "APP_ID", "OPENAI"])
-        expect(said).not.toContain(secret);
+        expect(processes).not.toContain(secret);
       expect(filesWithOne()).toEqual([]);
 
       answered.resolve();
@@ -157,7 +157,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
     async () => {
       const pull = open();
       answered.resolve();
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await pull.concluded();
       await pull.command("ada", "/remember Numbers are never zero");
       await pull.command("ada", "/resolve");
@@ -165,7 +165,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
       const refused = open();
       answered.resolve();
       refused.of.breakGit({ answer: { status: 403, body: { message: "No" } } }, "all");
-      await refused.tell("opened");
+      await refused.deliver("opened");
       await refused.concluded();
 
       const { github, server, model } = shared.app;

@@ -132,7 +132,7 @@ const some = (app: Case, random: () => number) => pick(app.threads(), random);
 const retitled = async (app: Case, title: string) => {
   const changes = { title: { from: app.pull.title } };
   app.people.retitle(app.pull, title);
-  await app.tell("edited", { changes });
+  await app.deliver("edited", { changes });
 };
 
 /** Retargets to a branch that is not reviewed, or back. */
@@ -141,7 +141,7 @@ const retargeted = async (app: Case) => {
   const from = app.pull.baseRef;
   git.git("branch", "--force", `release/${defaultBranch}`, defaultBranch);
   app.people.retarget(app.pull, from === defaultBranch ? `release/${defaultBranch}` : defaultBranch);
-  await app.tell("edited", { changes: { base: { ref: { from }, sha: { from: app.pull.baseSha } } } });
+  await app.deliver("edited", { changes: { base: { ref: { from }, sha: { from: app.pull.baseSha } } } });
 };
 
 /** A rename by an admin, which decides about no finding; GitHub retargets the open pull requests. */
@@ -151,7 +151,7 @@ const baseRenamed = async (app: Case) => {
   const to = from.endsWith("-renamed") ? from.replace(/-renamed$/, "") : `${from}-renamed`;
   const changes = { base: { ref: { from }, sha: { from: pull.baseSha } } };
   for (const one of people.renameBranch(repository, from, to).retargeted)
-    await app.tell("edited", { changes }, one);
+    await app.deliver("edited", { changes }, one);
 };
 
 /** GitHub closes the pull request; its author can reopen it when the branch has its old name again. */
@@ -160,7 +160,7 @@ const headRenamed = async (app: Case) => {
   const of = pull.headRepository ?? repository;
   const { headRef } = pull;
   for (const one of people.renameBranch(of, headRef, `${headRef}-renamed`).closed)
-    await app.tell("closed", {}, one);
+    await app.deliver("closed", {}, one);
   people.renameBranch(of, `${headRef}-renamed`, headRef);
   people.reopen(pull);
   await app.send("reopened");
@@ -174,7 +174,7 @@ const covered = async (app: Case, random: () => number) => {
   );
   if (hers) {
     people.close(hers);
-    await app.tell("closed", {}, hers);
+    await app.deliver("closed", {}, hers);
     return;
   }
   const { git } = people.fork(repository, "eve");
@@ -182,7 +182,7 @@ const covered = async (app: Case, random: () => number) => {
   git.git("fetch", "--quiet", (pull.headRepository ?? repository).gitDir, `${pull.heads.at(-1)}:${branch}`);
   const [title, draft] = pick([["Theirs", true] as const, ["WIP theirs", false] as const], random);
   const opened = people.openPullOfBranch(repository, branch, { author: "eve", fork: "eve", title, draft });
-  await app.tell("opened", {}, opened);
+  await app.deliver("opened", {}, opened);
 };
 
 /** Actions of people without the right to decide, and actions that decide nothing. */
@@ -197,7 +197,7 @@ const powerless: Record<string, Act> = {
   "mona calls it done": (app) => retitled(app, "Numbers"),
   "mona makes it a draft": async (app) => {
     app.pull.draft = true;
-    await app.tell("converted_to_draft");
+    await app.deliver("converted_to_draft");
   },
   "mona makes it ready": async (app) => {
     app.pull.draft = false;
@@ -259,9 +259,9 @@ describe.concurrent("people without the right to decide", veryPatient, () => {
             await app.comment("carol", "/review");
             await app.idle();
           }
-          const said = required(app);
+          const conclusion = required(app);
           if (!isDismissed)
-            expect([done, said]).not.toEqual([done, expect.stringMatching(/success|skipped/)]);
+            expect([done, conclusion]).not.toEqual([done, expect.stringMatching(/success|skipped/)]);
         }
         if (!isDismissed) return;
         app.people.retitle(app.pull, "Numbers");

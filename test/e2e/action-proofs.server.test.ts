@@ -21,8 +21,8 @@ const change = (settings = "enabled: true") => ({
   script: alsoProving(() => reported, { test }),
 });
 
-/** Everything that a model was told. */
-const told = ({ requests }: FakeOpenAi) =>
+/** Everything that a model was asked. */
+const askedOf = ({ requests }: FakeOpenAi) =>
   requests.map(({ body }) => JSON.stringify(body.messages)).join("\n");
 const isProved = ({ requests }: FakeOpenAi) =>
   requests.some(({ body }) => body.tools?.some((one) => one.function.name === "try_test"));
@@ -43,7 +43,7 @@ describe.skipIf(!sandbox)(`the Action for a pull request of the same repository$
       };
       const done = await one.on("pull_request", "opened", { env: secrets });
       expect({ code: done.code, log: done.log }).toMatchObject({ code: 0 });
-      const seen = told(one.model);
+      const seen = askedOf(one.model);
       expect(seen).toContain("## merge base: passed (exit code 0)");
       expect(seen).toContain("## head: failed (exit code 1)");
       // What the command printed is there, so that the rest says something.

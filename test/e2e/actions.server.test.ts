@@ -64,7 +64,7 @@ async function send(browser: Browser, page: string, fields: Record<string, strin
 }
 
 /** Our comments in the conversation, but the summary. */
-const said = (app: App) =>
+const ownComments = (app: App) =>
   app.pull.comments
     .filter(({ via }) => via === app.app)
     .map(({ body }) => body)
@@ -82,7 +82,7 @@ describe.concurrent("a person who may write", patient, () => {
       expect(asked.text).toContain("You asked for a review");
       await app.idle();
       expect(app.reviewRequests).toHaveLength(2);
-      expect(said(app)).toEqual([
+      expect(ownComments(app)).toEqual([
         expect.stringContaining(
           "Asked for by `octocat` on a page of Hunkwise. I review the whole change again.",
         ),
@@ -102,7 +102,7 @@ describe.concurrent("a person who may write", patient, () => {
       await app.idle();
       expect(app.summary()).not.toMatch(/paused/i);
       expect(app.reviewRequests).toHaveLength(3);
-      expect(said(app)).toHaveLength(3);
+      expect(ownComments(app)).toHaveLength(3);
       expect((await browser.get("/reviews")).text.match(/by octocat on a page/g)).toHaveLength(3);
     }));
 
@@ -160,7 +160,7 @@ describe.concurrent("a person who may write", patient, () => {
       await send(browser, one, { why: "wrong", words: "" });
       await app.idle();
       expect(app.struck()).toHaveLength(2);
-      expect([app.replies().length, said(app).length]).toEqual([1, 1]);
+      expect([app.replies().length, ownComments(app).length]).toEqual([1, 1]);
       expect(await jobs(browser)).toBe(2);
     }));
 });
@@ -183,7 +183,7 @@ describe.concurrent("a person who may not write", patient, () => {
       }
       await app.idle();
       expect(await jobs(browser)).toBe(0);
-      expect(app.replies().concat(said(app))).toEqual([]);
+      expect(app.replies().concat(ownComments(app))).toEqual([]);
     }));
 
   it("A form is refused if write access ended since the page was shown, or the login is another's now", () =>
@@ -201,7 +201,7 @@ describe.concurrent("a person who may not write", patient, () => {
       await send(browser, review, { act: "pause" });
       await app.idle();
       Object.assign(account, { id: own });
-      expect(app.replies().concat(said(app))).toEqual([]);
+      expect(app.replies().concat(ownComments(app))).toEqual([]);
       expect(app.summary()).toBe(summary);
       expect((await browser.get("/reviews")).text.match(/octocat has no write access/g)).toHaveLength(2);
     }));
@@ -228,6 +228,6 @@ describe.concurrent("a person who may not write", patient, () => {
       }
       await app.idle();
       expect(await jobs(browser)).toBe(0);
-      expect(app.replies().concat(said(app))).toEqual([]);
+      expect(app.replies().concat(ownComments(app))).toEqual([]);
     }));
 });

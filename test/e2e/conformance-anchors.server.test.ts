@@ -61,7 +61,7 @@ const head = {
   "crlf.js": crlf(numbers(60, { 24: ["const n24 = 0;", "const more = 1;"] })),
   ...Object.fromEntries(oddNames.map((name) => [name, numbers(9, { 5: "const n5 = 0;" })])),
 };
-const said = [
+const reports = [
   at("one.js", 1, "export const retries = -1;"),
   at("middle.js", 24, "const n24 = 0;"),
   at("two.js", 53, "return parsed.value;"),
@@ -87,7 +87,7 @@ describe("the line of a comment", patient, () => {
   let app: Case;
   beforeAll(
     () =>
-      onPull({ base, head, script: [turn(...said, finish)] }, async (one) => {
+      onPull({ base, head, script: [turn(...reports, finish)] }, async (one) => {
         app = one;
         await app.review();
       }),
@@ -105,7 +105,7 @@ describe("the line of a comment", patient, () => {
 
   it("All findings of one review are on their lines", () => {
     const { comments, ...rest } = app.end();
-    expect(comments).toHaveLength(said.length);
+    expect(comments).toHaveLength(reports.length);
     expect(rest).toEqual({ reviews: 1, summaries: 1, check: "neutral" });
   });
 

@@ -69,39 +69,6 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
       expect(app.reviewRequests.length).toBeLessThan(5);
       expectIncomplete(app);
     }));
-
-  it.runIf(long)(
-    "k': A model that always breaks its calls anew ends as incomplete at the limit of turns",
-    () =>
-      onPull(
-        {
-          base: { ...base, ".github/hunkwise.yml": "budget:\n  turns: 8\n" },
-          head,
-          script: (_body, n) => turn(broken(wrong, n), finish),
-        },
-        async (app) => {
-          await app.review();
-
-          expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "neutral" });
-          expect(app.reviewRequests).toHaveLength(8);
-          expectIncomplete(app);
-        },
-      ),
-  );
-
-  it.runIf(long)(
-    "k': A model that breaks only its last call keeps its findings, and the review says that it did not finish",
-    () =>
-      onPull(
-        { base, head, script: (_body, n) => (n === 0 ? turn(wrong) : turn(broken(finish))) },
-        async (app) => {
-          await app.review();
-
-          expect(app.end()).toEqual(delivered);
-          expectIncomplete(app);
-        },
-      ),
-  );
 });
 
 describe.concurrent("a model that gives no usable answer", patient, () => {
@@ -115,18 +82,4 @@ describe.concurrent("a model that gives no usable answer", patient, () => {
         /Offline: no model read this change because the model could not be reached/,
       );
     }));
-
-  it.runIf(long)(
-    "k': No usable answer after a report keeps the findings, and the review says that it is incomplete",
-    () =>
-      onPull(
-        { base, head, script: (_body, n) => (n === 0 ? turn(wrong) : { fault: "html" }) },
-        async (app) => {
-          await app.review();
-
-          expect(app.end()).toEqual(delivered);
-          expectIncomplete(app);
-        },
-      ),
-  );
 });

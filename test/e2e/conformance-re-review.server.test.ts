@@ -134,11 +134,11 @@ describe.concurrent("a pull request without faults", patient, () => {
         Array.from({ length: long ? 3 : 2 }, () => "success"),
       );
       // Watchers of the pull request have been notified once: an edit notifies nobody.
-      const told = app.github.requests.filter(
+      const posts = app.github.requests.filter(
         ({ method, path: at }) =>
           method === "POST" && at.includes(`/${app.repository.name}/`) && /\/(comments|reviews)$/.test(at),
       );
-      expect(told).toHaveLength(1);
+      expect(posts).toHaveLength(1);
     }),
   );
 });

@@ -18,7 +18,7 @@ const talkative: FakeScript = (body) =>
     : turn(wrong, finish);
 
 /** The App's comments in the conversation, without the summary. */
-const said = (app: Case) =>
+const ownComments = (app: Case) =>
   app.pull.comments
     .filter(({ via }) => via === app.app)
     .map(({ body }) => body)
@@ -34,20 +34,20 @@ describe.concurrent("a question", patient, () => {
       await app.reply(thread!, "passer-by", "Why is that a problem?");
       await app.reply(thread!, "octocat", "Thanks, good catch!");
       await app.idle();
-      expect(said(app)).toEqual([]);
+      expect(ownComments(app)).toEqual([]);
       expect(app.replies()).toEqual([]);
       expect(app.reviewRequests).toHaveLength(before);
 
       await app.comment("octocat", "/ask Why is zero wrong here?");
       await app.idle();
-      expect(said(app)).toEqual([expect.stringContaining("Because line 24")]);
-      expect(said(app)[0]).not.toMatch(/(^|\s)@everyone/);
+      expect(ownComments(app)).toEqual([expect.stringContaining("Because line 24")]);
+      expect(ownComments(app)[0]).not.toMatch(/(^|\s)@everyone/);
       expect(app.replies()).toEqual([]);
 
       await app.reply(thread!, "octocat", "Why is that a problem?");
       await app.idle();
       expect(app.replies()).toEqual([expect.stringContaining("Because line 24")]);
-      expect(said(app)).toHaveLength(1);
+      expect(ownComments(app)).toHaveLength(1);
     }));
 });
 
@@ -78,9 +78,9 @@ describe.concurrent("other commands", patient, () => {
       await app.review();
       await app.comment("octocat", "@hunkwise help");
       await app.idle();
-      expect(said(app)).toHaveLength(1);
+      expect(ownComments(app)).toHaveLength(1);
       for (const word of ["review", "ask", "resolve", "pause", "resume", "remember"])
-        expect(said(app)[0]).toContain(word);
+        expect(ownComments(app)[0]).toContain(word);
       expect(app.reviewRequests).toHaveLength(1);
 
       await app.reply(app.threads()[0]!, "octocat", "/review full");
@@ -93,27 +93,6 @@ describe.concurrent("other commands", patient, () => {
       expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "success" });
       expect(app.summary()).toMatch(/dismissed/i);
     }));
-
-  it.runIf(long)("A dry run says what would be posted, and posts nothing of it", () =>
-    onPull({ base, head, script: talkative }, async (app) => {
-      await app.comment("octocat", "/review --dry-run");
-      await app.idle();
-
-      expect(app.end()).toMatchObject({ reviews: 0, comments: [] });
-      expect(app.pull.comments.at(-1)?.body).toContain("n24 is no longer 24");
-      expect(app.repository.checkRuns).toEqual([]);
-    }),
-  );
-
-  it.runIf(long)("The command remember shows the patch if the App may not write", () =>
-    onPull({ base, head, script: talkative }, async (app) => {
-      await app.comment("octocat", "/remember Numbers below ten are written out.");
-      await app.idle();
-
-      expect(app.pull.comments.at(-1)?.body).toContain("Numbers below ten are written out.");
-      expect(app.pull.comments.at(-1)?.body).toMatch(/Contents: Read and write/);
-    }),
-  );
 
   it("The command remember opens a pull request if the App may write", () =>
     onPull(
@@ -133,7 +112,7 @@ describe.concurrent("other commands", patient, () => {
         expect(text).toContain("max_comments: 10 # few");
         expect(text).toContain("Numbers below ten are written out.");
         expect(
-          said(app)
+          ownComments(app)
             .concat(app.pull.comments.map(({ body }) => body))
             .join(),
         ).toContain(`/pull/${proposed?.number}`);
@@ -155,7 +134,7 @@ describe.concurrent(`${rounds} rounds with a bot that answers every comment`, pa
       }
       await app.idle();
 
-      expect(app.replies().length + said(app).length).toBeLessThanOrEqual(1);
+      expect(app.replies().length + ownComments(app).length).toBeLessThanOrEqual(1);
       expect(app.reviewRequests).toHaveLength(before);
     }),
   );

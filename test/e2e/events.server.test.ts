@@ -20,8 +20,8 @@ const env = ({ url }: EventReceiver) => ({ HUNKWISE_EVENTS_URL: url, HUNKWISE_EV
 async function ended(app: AppUnderTest, receiver: EventReceiver): Promise<void> {
   await app.server.stop();
   const { received, complaints } = receiver;
-  const said = JSON.stringify(received);
-  for (const value of secrets.values) expect(said).not.toContain(value);
+  const sent = JSON.stringify(received);
+  for (const value of secrets.values) expect(sent).not.toContain(value);
   expect(app.server.log()).not.toContain(secret);
   expect(app.server.log()).not.toContain("a-secret-path");
   expect(complaints).toEqual([]);
@@ -80,8 +80,8 @@ it("A receiver gets a review once by its id, whenever the server is killed", pat
     const ids = () => new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
     await receiver.until(() => ids().size === number);
   }
-  const told = receiver.received.filter(({ event }) => event.type === "review.completed");
-  expect(new Set(told.map(({ event }) => (event.data as { job: string }).job)).size).toBe(3);
+  const completed = receiver.received.filter(({ event }) => event.type === "review.completed");
+  expect(new Set(completed.map(({ event }) => (event.data as { job: string }).job)).size).toBe(3);
   await ended(app, receiver);
 });
 

@@ -25,7 +25,7 @@ async function reviewAll(workers: number): Promise<number> {
   for (const folder of folders) await all.app.addWorker({ HUNKWISE_DATA_DIR: folder.path });
   const pulls = Array.from({ length: installations }, () => all.addRepository(base).open(head));
   const began = performance.now();
-  for (const pull of pulls) await pull.tell("opened");
+  for (const pull of pulls) await pull.deliver("opened");
   for (const pull of pulls) await pull.concluded("success");
   const took = performance.now() - began;
   // A second review would make another request and another summary.

@@ -75,7 +75,7 @@ export async function onPull<Seen>(
 
 export interface CaseOnPull extends Case {
   /** Sends GitHub's webhook with its details, also about another pull request of the repository. */
-  tell(action: PullAction, details?: EventDetails, about?: Pull): Promise<number>;
+  deliver(action: PullAction, details?: EventDetails, about?: Pull): Promise<number>;
 }
 
 async function openCase(all: SharedApp, options: PullOptions): Promise<CaseOnPull> {
@@ -123,7 +123,7 @@ async function openCase(all: SharedApp, options: PullOptions): Promise<CaseOnPul
       const payload = await pullRequestPayload(github.state, action, pull);
       return of.deliver("pull_request", payload, id);
     },
-    tell: async (action: PullAction, details: EventDetails = {}, about = pull) =>
+    deliver: async (action: PullAction, details: EventDetails = {}, about = pull) =>
       of.deliver(
         "pull_request",
         await pullRequestPayload(github.state, action, about, about.author, details),

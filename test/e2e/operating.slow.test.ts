@@ -26,13 +26,13 @@ function slowModel() {
   const thought = Promise.withResolvers<void>();
   const seen = { thinking: 0, isAtLast: false, end: thought.resolve };
   const script = async ({ messages }: ChatRequestBody): Promise<FakeAnswer> => {
-    const said = messages.filter(({ role }) => role === "assistant").length;
-    if (hangsAt.delete(said)) {
+    const turnsDone = messages.filter(({ role }) => role === "assistant").length;
+    if (hangsAt.delete(turnsDone)) {
       seen.thinking++;
       return { fault: "hang" };
     }
-    if (said < 3) {
-      const part = { path, start_line: 1 + 5 * said, end_line: 5 + 5 * said };
+    if (turnsDone < 3) {
+      const part = { path, start_line: 1 + 5 * turnsDone, end_line: 5 + 5 * turnsDone };
       return turn({ name: "read_file_part", arguments: part });
     }
     seen.isAtLast = true;

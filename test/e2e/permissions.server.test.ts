@@ -70,7 +70,7 @@ describe.concurrent("an installation without the permission", patient, () => {
   it("Without access to pull requests everything is in the check run, which names the permission", async () => {
     const title = "No comments";
     const pull = opened(title, { ...readable, checks: "write" });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     await pull.of.idle();
 
@@ -85,9 +85,9 @@ describe.concurrent("an installation without the permission", patient, () => {
   it("Without check runs the summary names the permission, and no head is reviewed twice", async () => {
     const title = "No check runs";
     const pull = opened(title, { contents: "read", pull_requests: "write" });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await shared.app.github.until(() => pull.end().summaries === 1, 500_000);
-    await pull.tell("reopened");
+    await pull.deliver("reopened");
     await pull.of.idle();
 
     expect(pull.end()).toEqual({
@@ -100,45 +100,10 @@ describe.concurrent("an installation without the permission", patient, () => {
     expect(asked(title)).toBe(1);
   });
 
-  it.runIf(long)("Without check runs only the log says why a draft is not reviewed", async () => {
-    const pull = opened("No check runs for a draft", { contents: "read", pull_requests: "write" }, true);
-    await pull.tell("opened");
-    await pull.of.idle();
-
-    await until(() => logged(pull).includes("it is a draft"));
-    expect(logged(pull)).toMatch(/Checks: Read and write/);
-    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
-  });
-
-  it.runIf(long)("Without both permissions the log names them, after one try", async () => {
-    const title = "No channel at all";
-    const pull = opened(title, readable);
-    await pull.tell("opened");
-    await pull.of.idle();
-
-    await until(() => logged(pull).includes("Job failed"));
-    expect(logged(pull)).toMatch(/Checks: Read and write/);
-    expect(logged(pull)).toMatch(/Pull requests: Read and write/);
-    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
-    expect(asked(title)).toBe(1);
-  });
-
-  it.runIf(long)("Without reading pull requests the check run of the event's head says so", async () => {
-    const title = "Unseen";
-    const pull = opened(title, { contents: "read", checks: "write" });
-    await pull.tell("opened");
-    await pull.concluded();
-    await pull.of.idle();
-
-    expect(pull.check()).toMatchObject({ conclusion: "neutral", output: { title: "The review failed" } });
-    expect(pull.check()?.output.summary).toContain("Pull requests: Read");
-    expect(asked(title)).toBe(0);
-  });
-
   it("Without reading the code the check run says so, without a model", async () => {
     const title = "Unread";
     const pull = opened(title, { pull_requests: "write", checks: "write" });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     await pull.of.idle();
 
@@ -152,11 +117,11 @@ describe.concurrent("an installation without the permission", patient, () => {
     ["for anything", {}],
   ];
   it.each(long ? closed : closed.slice(0, 1))(
-    "The log names the missing permission for %s, and no more requests follow",
+    "Without a permission %s the log names it, and no more requests follow",
     async (what, permissions) => {
       const title = `Nothing ${what}`;
       const pull = opened(title, permissions);
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await pull.of.idle();
 
       await until(() => logged(pull).includes("Job failed"));
@@ -175,7 +140,7 @@ describe.concurrent("an installation that is taken away", patient, () => {
       const gate = Promise.withResolvers<void>();
       held.set(title, gate.promise);
       const pull = opened(title, { ...readable, pull_requests: "write", checks: "write" });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await until(() => asked(title) === 1);
       const { installation } = pull.of;
       if (how === "uninstalled") shared.app.github.state.uninstall(installation);
@@ -222,7 +187,7 @@ describe.concurrent("the context of a change on GitHub", patient, () => {
   it("The model sees issues, checks, and what people answered to earlier findings", async () => {
     const title = "Well surrounded";
     const pull = surrounded(title);
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     expect(shown(title)).toEqual(texts.slice(0, 3));
 
@@ -230,43 +195,8 @@ describe.concurrent("the context of a change on GitHub", patient, () => {
     if (!comment) throw new Error("nothing was found");
     shared.app.people.reply(comment, "octocat", "On purpose, see the manual");
     shared.app.people.push(pull.pull, { "src/more.js": numbers(5) });
-    await pull.tell("synchronize");
+    await pull.deliver("synchronize");
     await pull.concluded();
     expect(shown(title)).toEqual(["Totals are off by one", "On purpose, see the manual"]);
   });
-
-  it.runIf(long)("The context on GitHub is left out if the App may not read it", async () => {
-    const title = "Hardly surrounded";
-    const pull = surrounded(title, { ...readable, pull_requests: "write", checks: "write" });
-    await pull.tell("opened");
-    await pull.concluded();
-
-    expect(shown(title)).toEqual(["ten was expected"]);
-    expect(pull.end()).toMatchObject({ summaries: 1 });
-  });
-});
-
-describe.concurrent("a pull request whose budget of the day is used up", patient, () => {
-  it.runIf(long)(
-    "Without budget a pull request is not reviewed, and the check run of a command says so",
-    async () => {
-      const yaml = "budget: { day: { tokens: 300000 } }\n";
-      const of = shared.addRepository({ ...base, ".github/hunkwise.yml": yaml });
-      const pull = of.open(head, { title: costly });
-      await pull.tell("opened");
-      await pull.concluded();
-      const before = { asked: asked(costly), summary: pull.summary() };
-      await pull.command("octocat", "/review");
-      await shared.app.github.until(() => of.repository.checkRuns.at(-1)?.output.title === "Not reviewed");
-      await of.idle();
-
-      const said = "Not reviewed: today's budget for this pull request is used up.";
-      expect(of.repository.checkRuns.at(-1)).toMatchObject({
-        conclusion: "neutral",
-        output: { summary: expect.stringContaining(said) },
-      });
-      expect({ asked: asked(costly), summary: pull.summary() }).toEqual(before);
-      expect(pull.end().summaries).toBe(1);
-    },
-  );
 });

@@ -314,7 +314,7 @@ describe.skipIf(!sandbox).each(Object.entries(works))(
             steps: Math.ceil(((n + random()) / 6) * steps),
             thenMs: Math.floor(random() * 60),
           }));
-      const size = long ? 1 : 2;
+      const size = long ? 1 : 3;
       for (let at = 0; at < moments.length; at += size) {
         const { kills, proofs, starts } = await run(moments.slice(at, at + size));
         // Only what was under way at a kill is repeated, and each server tries its sandbox once.

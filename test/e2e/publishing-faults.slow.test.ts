@@ -62,7 +62,7 @@ afterAll(async () => {
 async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promise<PullOfCase> {
   const pull = shared.addRepository(base).open(head, { title });
   plan(pull);
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await pull.of.idle();
   const asked = shared.app.reviewRequests.filter(({ body }) => JSON.stringify(body.messages).includes(title));
   expect(asked).toHaveLength(1);
@@ -70,12 +70,12 @@ async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promis
 }
 
 /** Number of comments for each finding. */
-const told = ({ pull }: PullOfCase) =>
+const timesPosted = ({ pull }: PullOfCase) =>
   titles.map((title) => pull.reviewComments.filter(({ body }) => body.includes(title)).length);
 
 function expectWhole(pull: PullOfCase): void {
   expect(pull.end()).toEqual(asItShallBe);
-  expect(told(pull)).toEqual([1, 1, 1]);
+  expect(timesPosted(pull)).toEqual([1, 1, 1]);
   expect(pull.check()?.output.title).toMatch(/found/);
 }
 
@@ -195,7 +195,7 @@ describe.runIf(long).concurrent("a review beside a fault at a step", patient, ()
       const before = pull.summary();
       shared.app.people.push(pull.pull, { "src/more.js": "export const more = 1;\n" });
       pull.of.fault("PATCH /issues/comments/\\d+", kind);
-      await pull.tell("synchronize");
+      await pull.deliver("synchronize");
       await pull.concluded();
 
       expect(pull.struck()).toHaveLength(1);

@@ -70,8 +70,8 @@ describe.skipIf(whyNoLlama !== null)(
   () => {
     it("The real server calls tools, and its window is its own and too small", () =>
       withLlama({ template: callingTemplate() }, async (ask) => {
-        const told = await ask(["doctor"]);
-        expect(told.stdout).toMatch(/^fail {2}model .*context window of 8,192 tokens, but a review needs/m);
+        const doctor = await ask(["doctor"]);
+        expect(doctor.stdout).toMatch(/^fail {2}model .*context window of 8,192 tokens, but a review needs/m);
         const { stdout } = await ask(["doctor"], small);
         expect(flat(stdout)).toMatch(
           /ok model smollm2 answers in .*8,192 tokens as configured, calls tools, several at a time; protocol native/,

@@ -109,7 +109,7 @@ describe("the record of what people asked for", patient, () => {
           const of = ["--repository", `octo-org/${repository.name}`];
           const { stdout } = await runCli(["runs", ...of, "--json"], { env });
           const rows: Row[] = JSON.parse(stdout);
-          const told: Record<string, object> = {
+          const expected: Record<string, object> = {
             ask: {
               asked: { by: "octocat", question: "Why is two wrong?" },
               results: [{ text: "Because **two** is not.", stop_reason: "finished" }],
@@ -119,7 +119,7 @@ describe("the record of what people asked for", patient, () => {
               results: [{ repairs: [{ repaired: true }] }, { findings: [] }],
             },
           };
-          for (const [task, summary] of Object.entries(told)) {
+          for (const [task, summary] of Object.entries(expected)) {
             const row = rows.find((one) => one.task === task);
             expect(row).toMatchObject({ state: "done", requested_by: "octocat", tokens: expect.any(Number) });
             const { stdout: shown } = await runCli(["runs", row?.id ?? ""], { env });

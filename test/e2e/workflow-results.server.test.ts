@@ -70,7 +70,7 @@ const uploaded = (of: ReturnType<typeof run>, file: Buffer, storedAt = store.kee
   upload(shared.app.github, of, { name: "report", storedAt });
 
 async function reviewed(pull: PullOfCase): Promise<string> {
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await pull.concluded();
   await pull.of.idle();
   return [pull.summary(), JSON.stringify(pull.check()?.output)].join("\n");
@@ -119,9 +119,9 @@ describe.concurrent("results of a workflow that the base's configuration names",
   it("Results are in the review, without the tool's words, and never change the check", async () => {
     const pull = opened();
     uploaded(run(pull), report("no-b"));
-    const said = await reviewed(pull);
-    expect(said).toContain("lint reports no-b");
-    expect(said).not.toContain("canary-of-the-tool");
+    const shown = await reviewed(pull);
+    expect(shown).toContain("lint reports no-b");
+    expect(shown).not.toContain("canary-of-the-tool");
     expect(pull.check()?.conclusion).toBe("neutral");
     expect(asked(pull)).toEqual(["workflows/lint.yml/runs", "runs/ID/artifacts", "artifacts/ID/zip"]);
     expect(tokens(pull)).toBe(1);
@@ -133,7 +133,7 @@ describe.concurrent("results of a workflow that the base's configuration names",
   it("Results are waited for once, without a worker, and the check run shows that the review has begun", async () => {
     const pull = opened({ config: names(5) });
     const waiting = run(pull, { status: "in_progress" });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await shared.app.github.until(() => asked(pull).length > 0);
     await shared.app.github.until(() => pull.check() !== undefined);
     expect(pull.check()?.status).toBe("in_progress");
@@ -161,9 +161,9 @@ describe.concurrent("results of a workflow that the base's configuration names",
   it("Results are not asked for without the permission, which the review names", async () => {
     const pull = opened({ permissions: manifestPermissions });
     uploaded(run(pull), report("no-b"));
-    const said = await reviewed(pull);
-    expect(said).toContain("Actions: Read-only");
-    expect(said).not.toContain("no-b");
+    const shown = await reviewed(pull);
+    expect(shown).toContain("Actions: Read-only");
+    expect(shown).not.toContain("no-b");
     expect(asked(pull)).toEqual([]);
   });
 
@@ -185,9 +185,9 @@ describe.concurrent("results of a workflow that the base's configuration names",
   ])("Results of %s are not used", async (_, over, why) => {
     const pull = opened();
     uploaded(run(pull, over), report("no-b"));
-    const said = await reviewed(pull);
-    expect(said).toContain(why);
-    expect(said).not.toContain("no-b");
+    const shown = await reviewed(pull);
+    expect(shown).toContain(why);
+    expect(shown).not.toContain("no-b");
     expect(asked(pull)).toEqual(["workflows/lint.yml/runs"]);
   });
 
@@ -195,9 +195,9 @@ describe.concurrent("results of a workflow that the base's configuration names",
     const pull = opened();
     uploaded(run(pull), report("old-rule"));
     uploaded(run(pull), report("new-rule"));
-    const said = await reviewed(pull);
-    expect(said).toContain("new-rule");
-    expect(said).not.toContain("old-rule");
+    const shown = await reviewed(pull);
+    expect(shown).toContain("new-rule");
+    expect(shown).not.toContain("old-rule");
   });
 
   it.each([
@@ -209,9 +209,9 @@ describe.concurrent("results of a workflow that the base's configuration names",
     const pull = opened();
     uploaded(run(pull), report("no-b"), place(store.port));
     const before = store.requests.filter(({ path }) => path.startsWith("/0")).length;
-    const said = await reviewed(pull);
-    expect(said).toContain("where nothing is fetched from");
-    expect(said).not.toContain("no-b");
+    const shown = await reviewed(pull);
+    expect(shown).toContain("where nothing is fetched from");
+    expect(shown).not.toContain("no-b");
     expect(store.requests.filter(({ path }) => path.startsWith("/0")).length).toBeLessThanOrEqual(before + 1);
   });
 
