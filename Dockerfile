@@ -37,7 +37,7 @@ WORKDIR /app
 # run like the code, so nobody may write to it afterwards. Without a parent the review process ends by itself.
 RUN cache=/app/node_modules/.cache/hunkwise && mkdir -p "$cache" && chown node "$cache" \
  && NODE_COMPILE_CACHE="$cache" setpriv --reuid=node --regid=node --clear-groups \
-      node dist/process/review-process.js </dev/null \
+      node dist/border/review-process.js </dev/null \
  && chown -R root:root "$cache" && chmod -R a+rX,go-w "$cache"
 
 USER node

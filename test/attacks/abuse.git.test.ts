@@ -16,7 +16,7 @@ const start = (most: Partial<MostUsage> = {}) => {
 };
 const times = (n: number) => Array.from({ length: n }, (_, at) => at);
 
-it("cost-drain: a hundred pushes a minute start one review a minute, and none beyond the daily limit", async () => {
+it("cost-drain: A hundred pushes a minute start one review a minute, and none beyond the daily limit", async () => {
   start({ pullReviewsADay: 3 });
   for (const n of times(400)) {
     await flood.push(n);
@@ -34,7 +34,7 @@ it("cost-drain: a hundred pushes a minute start one review a minute, and none be
   );
 });
 
-it("cost-drain: skipped changes are reviewed with the first push of the next day", async () => {
+it("cost-drain: Skipped changes are reviewed with the first push of the next day", async () => {
   start({ pullReviewsADay: 1 });
   for (const n of [1, 2, 3]) {
     await flood.push(n);
@@ -50,7 +50,7 @@ it("cost-drain: skipped changes are reviewed with the first push of the next day
   expect(flood.checks().at(-1)).not.toBe(notReviewed);
 });
 
-it("cost-drain: one person's commands are finally ignored, without a request to GitHub or a model", async () => {
+it("cost-drain: One person's commands are finally ignored, without a request to GitHub or a model", async () => {
   start();
   flood.permissions.set("ada", "write");
   const bodies = ["/review full", "/help", "/ask Why?", "/review --dry-run", "/resolve", "/pause"];
@@ -71,7 +71,7 @@ it("cost-drain: one person's commands are finally ignored, without a request to 
   expect(flood.asked).toBeGreaterThan(before.asked);
 });
 
-it("cost-drain: reviews that many people request repeatedly stay within the limit of the pull request", async () => {
+it("cost-drain: Reviews that many people request repeatedly stay within the limit of the pull request", async () => {
   start({ pullReviewsADay: 10 });
   for (const n of times(30)) flood.permissions.set(`writer-${n}`, "write");
   for (const n of times(90)) await flood.comment(`writer-${n % 30}`, n % 2 ? "/review full" : "/review");
@@ -81,7 +81,7 @@ it("cost-drain: reviews that many people request repeatedly stay within the limi
   expect(flood.checks().filter((check) => check === notReviewed)).toHaveLength(80);
 });
 
-it("cost-drain: a stranger's permission is checked a limited number of times, and the stranger gets no answer", async () => {
+it("cost-drain: A stranger's permission is checked a limited number of times, and the stranger gets no answer", async () => {
   start();
   for (const n of times(150)) await flood.comment("mallory", n % 3 ? "/review full" : "/ask Why?");
   await flood.pass(1);
@@ -93,7 +93,7 @@ it("cost-drain: a stranger's permission is checked a limited number of times, an
   expect([comments, checks, flood.begun, flood.model.requests]).toEqual([[], [], [], []]);
 });
 
-it("cost-drain: many strangers cost one permission check each, and no review or answer", async () => {
+it("cost-drain: Many strangers cost one permission check each, and no review or answer", async () => {
   start();
   for (const n of times(50)) await flood.comment(`mallory-${n}`, "/review");
   await flood.pass(1);
@@ -103,7 +103,7 @@ it("cost-drain: many strangers cost one permission check each, and no review or 
   expect([flood.begun, flood.model.requests]).toEqual([[], []]);
 });
 
-it("cost-drain: requests of strangers do not use up the limits of others", async () => {
+it("cost-drain: Requests of strangers do not use up the limits of others", async () => {
   start({ commandsAnHour: 5, pullReviewsADay: 2, installationReviewsADay: 2 });
   flood.permissions.set("ada", "write");
   for (const _ of times(20)) await flood.comment("mallory", "/review");
@@ -113,7 +113,7 @@ it("cost-drain: requests of strangers do not use up the limits of others", async
   expect(flood.begun).toHaveLength(1);
 });
 
-it("cost-drain: a hundred pull requests stay within the limit of their installation, and do not affect others", async () => {
+it("cost-drain: A hundred pull requests stay within the limit of their installation, and do not affect others", async () => {
   start({ installationReviewsADay: 20 });
   for (const n of times(100)) await flood.push(n, n + 1);
   await flood.push(1, 1, 2);
@@ -124,7 +124,7 @@ it("cost-drain: a hundred pull requests stay within the limit of their installat
   expect(times(100).filter((n) => flood.checks(n + 1)[0] === notReviewed)).toHaveLength(80);
 });
 
-it("cost-drain: one author's pull requests stay within the author's limit, and do not affect those of others", async () => {
+it("cost-drain: One author's pull requests stay within the author's limit, and do not affect those of others", async () => {
   start({ authorReviewsADay: 3 });
   for (const n of times(10)) flood.github(n + 1).state.author = "Mallory";
   for (const n of times(11)) await flood.push(n, n + 1);
@@ -135,7 +135,7 @@ it("cost-drain: one author's pull requests stay within the author's limit, and d
   expect(times(11).filter((n) => flood.checks(n + 1)[0] === notReviewed)).toHaveLength(7);
 });
 
-it("cost-drain: a retried review counts once, and a review of another head counts again", async () => {
+it("cost-drain: A retried review counts once, and a review of another head counts again", async () => {
   start({ pullReviewsADay: 2 });
   let faults = 4;
   flood.beforeCheckout = () => {
@@ -152,7 +152,7 @@ it("cost-drain: a retried review counts once, and a review of another head count
   expect(flood.checks().at(-1)).toBe(notReviewed);
 });
 
-it("cost-drain: a change that needs no review does not count against a limit", async () => {
+it("cost-drain: A change that needs no review does not count against a limit", async () => {
   start({ pullReviewsADay: 1 });
   const github = flood.github();
   const done = { status: "completed", conclusion: "success" } as const;
@@ -173,7 +173,7 @@ it("cost-drain: a change that needs no review does not count against a limit", a
   expect(flood.begun).toHaveLength(1);
 });
 
-it("cost-drain: a limit of zero means no limit", async () => {
+it("cost-drain: A limit of zero means no limit", async () => {
   start({ commandsAnHour: 0, pullReviewsADay: 0, installationReviewsADay: 0 });
   flood.permissions.set("ada", "write");
   for (const _ of times(70)) await flood.comment("ada", "/review");
@@ -181,7 +181,7 @@ it("cost-drain: a limit of zero means no limit", async () => {
   expect(flood.begun).toHaveLength(70);
 });
 
-it("cost-drain: nothing that a bot, an App or this App itself writes starts an answer", async () => {
+it("cost-drain: Nothing that a bot, an App or this App itself writes starts an answer", async () => {
   start();
   const texts = [
     ...["/review", "/ask Why?", "@hunk-bot why?", "@hunk-bot review full", "Is this right?"],

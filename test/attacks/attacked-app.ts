@@ -49,7 +49,7 @@ export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
   canaries.push(neighbour);
   const files = { "src/a.js": "a();\n", "neighbour/accounts.txt": `${neighbour.value}\n` };
   const next = shared.addRepository(files).open({ "src/a.js": "b();\n" }, { title: NEIGHBOUR });
-  await next.tell("opened");
+  await next.deliver("opened");
   await begun.promise;
 
   return {
@@ -81,7 +81,7 @@ async function startFetch({ app, addRepository }: SharedApp): Promise<{ pid: num
   const gate = Promise.withResolvers<void>();
   const pull = addRepository({ "a.txt": "1\n" }).open({ "a.txt": "2\n" }, { title: NEIGHBOUR });
   pull.of.breakGit({ delay: gate.promise });
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await until(() => app.github.faults.struck.some((one) => one.includes(".git/")));
   const pids = below(app.server.process.pid).map((one) => Number.parseInt(one, 10));
   const isFetching = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0fetch\0");

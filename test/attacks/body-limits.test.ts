@@ -51,8 +51,8 @@ function countedBy(text: string) {
   };
 }
 
-describe("too many findings, some of them far too long,", () => {
-  it("body-limits: make comments and a summary that GitHub accepts, and all of them are counted", async () => {
+describe("too many findings, some of them far too long", () => {
+  it("body-limits: Too many long findings fit into comments and a summary that GitHub accepts, and all are counted", async () => {
     const github = new MemoryGitHub();
     expect(await publish(github, findings, { maxComments: 20 })).toMatchObject({
       posted: 20,
@@ -67,7 +67,7 @@ describe("too many findings, some of them far too long,", () => {
     });
   });
 
-  it("body-limits: make annotations that GitHub accepts, fifty at a time, if comments are closed to us", async () => {
+  it("body-limits: Without access to comments, findings become annotations that GitHub accepts, fifty at a time", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createReview", error: refusal("github_forbidden") });
     expect(await publish(github, findings, { maxComments: 60 })).toMatchObject({ annotated: 60 });

@@ -36,14 +36,14 @@ beforeAll(async () => {
     addBombOfFiles(repo, long ? [["line.js", Buffer.alloc(megabytes * 1_000_000, "x")]] : []),
   );
   ofTrees.pull.hasEndlessDiff = true;
-  await Promise.all([ofTrees, ofFiles].map((pull) => pull.tell("opened")));
+  await Promise.all([ofTrees, ofFiles].map((pull) => pull.deliver("opened")));
   await Promise.all([ofTrees, ofFiles].map((pull) => pull.concluded()));
   await ofTrees.of.idle();
 }, 600_000);
 afterAll(() => shared?.[Symbol.asyncDispose]());
 
 describe("a server with pull requests that expand", patient, () => {
-  it("bombs: says that a tree of 10^10 files was not reviewed, and why", () => {
+  it("bombs: A server says that a tree of 10^10 files was not reviewed, and why", () => {
     expect(ofTrees.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: ["neutral"] });
     expect(ofTrees.check()?.output).toMatchObject({
       title: "The review failed",
@@ -54,7 +54,7 @@ describe("a server with pull requests that expand", patient, () => {
   });
 
   it.runIf(long)(
-    "bombs: reviews the code beside a line of more than 20 MB, and says that the line was not read",
+    "bombs: A server reviews the code beside a line of more than 20 MB, and says that the line was not read",
     () => {
       expect(ofFiles.end()).toEqual({
         ...{ reviews: 1, summaries: 1, comments: ["cart.py RIGHT 1"] },
@@ -69,10 +69,10 @@ describe("a server with pull requests that expand", patient, () => {
     },
   );
 
-  it("bombs: goes on answering and reviewing", async () => {
+  it("bombs: A server goes on answering and reviewing after pull requests that expand", async () => {
     const { app } = shared;
     const next = open((repo) => addBombOfFiles(repo, []));
-    expect(await next.tell("opened")).toBe(202);
+    expect(await next.deliver("opened")).toBe(202);
     await next.concluded();
     expect(next.check()?.output.title).toBe("found 1 high");
     expect(app.server.process.exitCode).toBeNull();

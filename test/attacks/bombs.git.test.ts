@@ -34,7 +34,7 @@ describe("a small object that expands", () => {
     ["files", "file"],
     ["folders", "empty folder"],
   ] as const)(
-    "bombs: a tree of 10^10 %s is refused before git compares it, at any end of a range",
+    "bombs: A tree of 10^10 %s is refused before git compares it, at any end of a range",
     async (_, leaf) => {
       using repo = bombOfTrees(10, 10, leaf);
       for (const name of ["one", "other"])
@@ -52,7 +52,7 @@ describe("a small object that expands", () => {
     },
   );
 
-  it("bombs: a tree of 10^10 files is refused before one is written on a server, in a new place and in a used one", async () => {
+  it("bombs: A tree of 10^10 files is refused before one is written on a server, in a new place and in a used one", async () => {
     using repo = bombOfTrees(10, 10);
     await using server = await PullRequestServer.start();
     repo.git("push", "-q", server.repo.dir, "main", `topic:${pullRef}`);
@@ -65,14 +65,14 @@ describe("a small object that expands", () => {
     await expect(take(head)).rejects.toMatchObject(tooMany);
   });
 
-  it("bombs: a path of 6,000 levels, which crashes git, is reported as unread, and the rest is read", async () => {
+  it("bombs: A path of 6,000 levels, which crashes git, is reported as unread, and the rest is read", async () => {
     using repo = bombOfTrees(6_000, 1);
     const reasons = await unread(repo);
     expect(Object.values(reasons)).toEqual(["path too long", null]);
     expect(reasons["cart.py"]).toBeNull();
   });
 
-  it("bombs: a line of more than 20 MB is reported as unread, and the rest is read", async () => {
+  it("bombs: A line of more than 20 MB is reported as unread, and the rest is read", async () => {
     using repo = bombOfFiles([["line.js", Buffer.alloc(21 * MEGABYTE, "x")]]);
     expect(await unread(repo)).toEqual({ "cart.py": null, "line.js": "too large (more than 20 MB)" });
     await using range = await open(repo);
@@ -84,7 +84,7 @@ describe("a small object that expands", () => {
     await expect(search).resolves.toMatchObject({ mode: "content", matches: [] });
   });
 
-  it("bombs: the first files of a diff beyond the limits are read and the others are named", async () => {
+  it("bombs: The first files of a diff beyond the limits are read and the others are named", async () => {
     using repo = bombOfFiles(readableFiles(60, 200_000));
     await using range = await open(repo);
     const signal = AbortSignal.timeout(60_000);
@@ -151,7 +151,7 @@ describe.runIf(long)("a whole review of a change that expands", { timeout: 1_200
       () => bombOfFiles(readableFiles(1_500, 200_000)),
       /part-\d+\.py \(too large\)/,
     ],
-  ])("bombs: %s uses bounded memory, and says what was not read", async (_, make, words) => {
+  ])("bombs: A review of %s uses bounded memory, and says what was not read", async (_, make, words) => {
     using repo = make();
     const { stdout, stderr, peakMegabytes } = await reviewed(repo);
     expect(stdout + stderr).toMatch(words);

@@ -14,7 +14,7 @@ const caught = (text: string) => [...new Set(net.find(text).map(({ name }) => na
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const joined = (separator: string) => [...value].join(separator);
 
-describe("the net", () => {
+describe("the search for canaries", () => {
   it.each([
     ["as it is", value],
     ["eight characters of it", value.slice(11, 19)],
@@ -38,16 +38,18 @@ describe("the net", () => {
     ["split by entities", joined("&nbsp;")],
     ["in the middle of a word", `x${value}x`],
     ["without its first and last seven characters", value.slice(7, -7)],
-  ])("catches a canary %s", (_, text) => expect(caught(`before ${text} after`)).toEqual(["the key"]));
+  ])("The search catches a canary %s", (_, text) =>
+    expect(caught(`before ${text} after`)).toEqual(["the key"]),
+  );
 
-  it("reports the spelling, and finds each one separately", () => {
+  it("The search reports each spelling separately", () => {
     for (const { form, spell } of spellings) {
       const forms = net.find(spell(value)).map((one) => one.form);
       expect(forms).toContain(form);
     }
   });
 
-  it("ignores other text: seven characters, another value, a megabyte of object names", () => {
+  it("The search ignores seven characters, another value and a megabyte of object names", () => {
     const names = Array.from({ length: 20_000 }, () => makeCanary("").value).join(" ");
     const digits = Buffer.from(names).toString("hex");
     for (const text of ["", value.slice(0, 7), makeCanary("else").value, names, digits])
@@ -62,7 +64,7 @@ describe("the record of requests", () => {
   });
   afterAll(() => endpoint.close());
 
-  it("holds address, headers and body of a request, and its server can still read them", async () => {
+  it("The record holds address, headers and body of a request, and its server can still read them", async () => {
     using traffic = recordTraffic();
     const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: value }] });
     const headers = { authorization: "Bearer test-key", "x-odd": "here" };

@@ -147,7 +147,7 @@ async function review(
 }
 
 /** An open comment on a secret from an earlier review. */
-const told = (line: number): PostedFinding =>
+const openComment = (line: number): PostedFinding =>
   postedFinding({
     comment: line,
     id: `${line}`.repeat(12).slice(0, 12),
@@ -160,27 +160,32 @@ const told = (line: number): PostedFinding =>
     text: "It is.",
   });
 
-describe("five committed secrets are five critical findings on their lines, and never a green check", () => {
+describe("five committed secrets", () => {
   const efforts = ["low", "medium", "high"] as const;
   const protocols = ["native", "text"] as const;
   const cases = Object.keys(models).flatMap((name) =>
     efforts.flatMap((effort) => protocols.map((protocol) => [name, effort, protocol] as const)),
   );
-  it.each(cases)("though a model %s, at effort %s in the %s protocol", async (name, effort, protocol) => {
-    const result = await review(models[name] as Say, effort, protocol, [told(3)]);
+  it.each(cases)(
+    "Five secrets stay critical findings although a model %s, at effort %s in the %s protocol",
+    async (name, effort, protocol) => {
+      const result = await review(models[name] as Say, effort, protocol, [openComment(3)]);
 
-    const certain = result.findings.map(({ finding }) => finding).filter(({ source }) => source !== "model");
-    const found = certain.filter(({ path }) => path === secrets.path);
-    expect(found.map(({ line }) => line)).toEqual(secrets.lines);
-    expect(new Set(found.map(({ severity }) => severity))).toEqual(new Set(["critical"]));
-    expect(found.every(({ places }) => places.length === 0)).toBe(true);
-    expect(reviewConclusion(result, { threshold: "high", fail: false }).conclusion).toBe("neutral");
-    expect(reviewConclusion(result, { threshold: "high", fail: true }).conclusion).toBe("failure");
-    // Open findings are reported as present; none is reported as fixed.
-    expect(result.ledger?.resolutions.filter(({ state }) => state !== "present")).toEqual([]);
+      const certain = result.findings
+        .map(({ finding }) => finding)
+        .filter(({ source }) => source !== "model");
+      const found = certain.filter(({ path }) => path === secrets.path);
+      expect(found.map(({ line }) => line)).toEqual(secrets.lines);
+      expect(new Set(found.map(({ severity }) => severity))).toEqual(new Set(["critical"]));
+      expect(found.every(({ places }) => places.length === 0)).toBe(true);
+      expect(reviewConclusion(result, { threshold: "high", fail: false }).conclusion).toBe("neutral");
+      expect(reviewConclusion(result, { threshold: "high", fail: true }).conclusion).toBe("failure");
+      // Open findings are reported as present; none is reported as fixed.
+      expect(result.ledger?.resolutions.filter(({ state }) => state !== "present")).toEqual([]);
 
-    const unjudged = result.findings.filter(({ finding }) => finding.verification === "not_judged");
-    const rejected = result.dropped.filter(({ verdict }) => verdict === "rejected");
-    expect(unjudged.length + rejected.length).toBe(1);
-  });
+      const unjudged = result.findings.filter(({ finding }) => finding.verification === "not_judged");
+      const rejected = result.dropped.filter(({ verdict }) => verdict === "rejected");
+      expect(unjudged.length + rejected.length).toBe(1);
+    },
+  );
 });

@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 describe("a clock that jumps", () => {
-  it("full-disk: forward while a job runs gives it to the next worker, and the previous worker writes no more", async () => {
+  it("full-disk: After a jump forward the next worker has the job, and the previous one writes no more", async () => {
     const id = await queue.enqueue(reviewJob(1));
     const first = (await queue.claim("first", minute))!;
     now += day;
@@ -38,7 +38,7 @@ describe("a clock that jumps", () => {
     expect(await queue.complete(second, done)).toBe(true);
   });
 
-  it("full-disk: back while jobs run and wait leaves them with their workers, and none is lost", async () => {
+  it("full-disk: After a jump back all jobs stay with their workers, and none is lost", async () => {
     const ids = [await queue.enqueue(reviewJob(1)), await queue.enqueue(reviewJob(2))];
     const running = (await queue.claim("first", minute))!;
     now -= day;

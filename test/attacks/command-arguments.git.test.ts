@@ -70,14 +70,14 @@ function isOfTheList(command: object): boolean {
 }
 
 describe("the words behind a command", () => {
-  it.each(hostile)("are not part of it unless they are an option: %j", (words) => {
+  it.each(hostile)("The words %j are no part of a command unless they are an option", (words) => {
     for (const name of names) expect(parseCommand(`/${name} ${words}`, "hunk-bot")).toBeNull();
     // "@hunk-bot describe the loop" is a question.
     for (const name of names.filter((one) => one !== "describe"))
       expect(parseCommand(`@hunk-bot ${name} ${words}`, "hunk-bot")).toBeNull();
   });
 
-  it("always become a switch that is on or off, or a text", () => {
+  it("An argument always becomes a switch or a text", () => {
     const word = fc.oneof(
       fc.constantFrom("full", "--dry-run", ...hostile),
       fc.string({ unit: "grapheme", maxLength: 12 }),
@@ -96,7 +96,7 @@ describe("the words behind a command", () => {
     );
   });
 
-  it("are stored in a job only if they are on the list", () => {
+  it("A job stores only arguments that are on the list", () => {
     const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
     const asked = { repository, pull: 3, headSha: null, thread: null, commentId: 5, requestedBy: "ada" };
     const review = { kind: "review", mode: "full", again: false, ...asked, trigger: "comment:5" };
@@ -137,7 +137,7 @@ describe("the text of a command", () => {
     return { files: flood.files, checkouts, begun: flood.begun };
   }
 
-  it("asked as a question names no file, revision or configuration of what is read", async () => {
+  it("A question names no file, revision or configuration of what is read", async () => {
     const plain = await reachOf("/ask Why?");
     expect(plain.checkouts).toHaveLength(1);
     for (const words of hostile.slice(0, 18)) expect(await reachOf(`/ask ${words} why?`)).toEqual(plain);
@@ -155,7 +155,7 @@ describe("the text of a command", () => {
     "x\n# yaml-language-server: $schema=http://evil",
     "| \n  effort: high",
     "../../.github/workflows/x.yml",
-  ])("to be remembered is a rule in one file, and nothing else there: %j", async (rule) => {
+  ])("A text to remember becomes a rule in one file, and nothing else there: %j", async (rule) => {
     await using flood = new Flood();
     flood.permissions.set("ada", "write");
     await flood.comment("ada", `/remember ${rule}`);

@@ -20,7 +20,7 @@ const guidelines = [
 ];
 
 describe.concurrent("a pull request that configures the reviewer", patient, () => {
-  it("head-configuration: changes nothing: the configuration of the base branch counts", () =>
+  it("head-configuration: The configuration of the base branch counts, not that of the head", () =>
     onPull(
       {
         base: {
@@ -56,27 +56,29 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
       },
     ));
 
-  it.runIf(long)("head-configuration: changes nothing either if the base branch has no configuration", () =>
-    onPull(
-      {
-        base: { [path]: numbers(60) },
-        head: {
-          [path]: edited,
-          ".github/hunkwise.yml": "review: { enabled: false }\npaths: { ignore: ['**'] }\n",
+  it.runIf(long)(
+    "head-configuration: The head's configuration does not count either if the base branch has none",
+    () =>
+      onPull(
+        {
+          base: { [path]: numbers(60) },
+          head: {
+            [path]: edited,
+            ".github/hunkwise.yml": "review: { enabled: false }\npaths: { ignore: ['**'] }\n",
+          },
+          script: [turn(wrong, finish)],
         },
-        script: [turn(wrong, finish)],
-      },
-      async (app) => {
-        await app.review();
+        async (app) => {
+          await app.review();
 
-        expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "neutral" });
-        expect(app.summary()).toContain("2 of 2 hunks");
-      },
-    ),
+          expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "neutral" });
+          expect(app.summary()).toContain("2 of 2 hunks");
+        },
+      ),
   );
 
   it.runIf(long)(
-    "head-configuration: through guideline files of any tool is not obeyed: they are text under review",
+    "head-configuration: Guideline files of any tool in the head are text under review, and are not obeyed",
     () =>
       onPull(
         {
@@ -107,7 +109,7 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
     ],
     ["a folder's file", { "src/.hunkwise.yml": "paths:\n  private: [x" }, "src/.hunkwise.yml:2"],
   ])(
-    "broken-configuration: of %s keeps the change from every model, but still reports secrets",
+    "broken-configuration: A broken configuration of %s keeps the change from models, and secrets are reported",
     (_, files, place) =>
       onPull(
         {
@@ -125,7 +127,7 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
       ),
   );
 
-  it("broken-configuration: turns neither an open check green nor a change with nothing to review", () =>
+  it("broken-configuration: A broken configuration turns no check green, not even without anything to review", () =>
     onPull(
       {
         base: { [path]: numbers(60), ".github/hunkwise.yml": "check: { fail: true }\n" },
@@ -144,7 +146,7 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
       },
     ));
 
-  it("broken-configuration: in the head of a pull request changes nothing and is reported", () =>
+  it("broken-configuration: A broken configuration in the head changes nothing, and is reported", () =>
     onPull(
       {
         base: { [path]: numbers(60), ".github/hunkwise.yml": "check: { fail: true }\n" },
@@ -159,7 +161,7 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
       },
     ));
 
-  it("loosened-policy: neither a base nor a folder nor the head loosens what the organisation enforces", () =>
+  it("loosened-policy: No base, folder or head loosens what the organisation enforces", () =>
     onApp(
       {
         base: {

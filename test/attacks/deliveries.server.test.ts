@@ -61,10 +61,10 @@ function block(text: string): () => void {
 const events: PullAction[] = ["opened", "synchronize", "ready_for_review", "reopened", "edited"];
 
 describe.concurrent("deliveries", patient, () => {
-  it("one-review-a-head: a burst of events about one head, each in a separate delivery, starts one review", async () => {
+  it("one-review-a-head: A burst of deliveries about one head starts one review", async () => {
     const pull = open("A burst of events");
     const changes = { title: { from: "Draft" } };
-    const burst = [...events, ...events].map((action) => pull.tell(action, { changes }));
+    const burst = [...events, ...events].map((action) => pull.deliver(action, { changes }));
     expect(new Set(await Promise.all(burst))).toEqual(new Set([202]));
     await pull.concluded();
     await pull.of.idle();
@@ -78,10 +78,10 @@ describe.concurrent("deliveries", patient, () => {
     });
   });
 
-  it.runIf(long)("slow-handler: are answered while the model thinks", async () => {
+  it.runIf(long)("slow-handler: Deliveries are answered while the model thinks", async () => {
     const goOn = block("A model that takes its time");
     const pull = open("A model that takes its time");
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await until(() => about("A model that takes its time").length > 0);
 
     const { github, server, webhookSecret } = shared.app;
@@ -95,7 +95,7 @@ describe.concurrent("deliveries", patient, () => {
       for (const { status } of await Promise.all(answers)) statuses.add(status);
     }
     for (const action of events)
-      statuses.add(await pull.tell(action, { changes: { title: { from: "Draft" } } }));
+      statuses.add(await pull.deliver(action, { changes: { title: { from: "Draft" } } }));
     statuses.add((await pull.queueForMerge()).status);
     const elsewhere = open("Help is asked for elsewhere");
     statuses.add(await elsewhere.command("octocat", "/help"));
@@ -110,7 +110,7 @@ describe.concurrent("deliveries", patient, () => {
     expect(titles(pull)).toEqual(["n24 is 0 now"]);
   });
 
-  it("out-of-order: about pushes in any order lead to one review of the newest head", async () => {
+  it("out-of-order: Deliveries of pushes in any order lead to one review of the newest head", async () => {
     const pull = open("Pushes in any order");
     const payloads = [await pull.payload("opened")];
     for (const value of [1, 2, 3]) {
@@ -127,7 +127,7 @@ describe.concurrent("deliveries", patient, () => {
   });
 
   it.runIf(long)(
-    "edited-comment: a comment that is edited after it was signed counts as it was signed",
+    "edited-comment: A comment that is edited after it was signed counts as it was signed",
     async () => {
       const goOn = block("Ask before it is edited");
       const pull = open("Ask before it is edited");
@@ -149,13 +149,13 @@ describe.concurrent("deliveries", patient, () => {
     },
   );
 
-  it("edited-comment: after a push between a command and its review, the newest head is reviewed and nothing stale is posted", async () => {
+  it("edited-comment: After a push behind a command the newest head is reviewed, and nothing stale is posted", async () => {
     const goOn = block("Push after a command");
     const pull = open("Push after a command");
     await pull.command("octocat", "/review");
     await until(() => about("Push after a command").length > 0);
     shared.app.people.push(pull.pull, wrong(7));
-    await pull.tell("synchronize");
+    await pull.deliver("synchronize");
     goOn();
     await pull.of.idle();
 

@@ -86,7 +86,7 @@ const copies = () =>
   );
 
 describe("files that git and ripgrep obey", () => {
-  it("edited-settings: are text like any other when the editing tools write them", async () => {
+  it("edited-settings: Settings of git and ripgrep are plain text when the editing tools write them", async () => {
     const head = [["src/b.ts", code] as const, ["ignored/c.ts", "needle\n"] as const];
     await onEdits(head, async (tools, edits) => {
       const hostile = obeyed(sentinel);
@@ -122,7 +122,7 @@ describe("files that git and ripgrep obey", () => {
     expect(readdirSync(temp.path)).toEqual([]);
   });
 
-  it("edited-settings: are not obeyed either if a commit adds them without a checkout", async () => {
+  it("edited-settings: Settings that a commit adds without a checkout are not obeyed either", async () => {
     const head = [
       ...Object.entries({ ...toolFiles(sentinel), ...obeyed(sentinel) }),
       ["src/b.ts", code] as const,
@@ -144,7 +144,7 @@ const gitFolders = [
 ];
 
 describe("places that no edit may reach", () => {
-  it.each(gitFolders)("edited-places: the editing tools do not write %j", async (name) => {
+  it.each(gitFolders)("edited-places: The editing tools do not write %j", async (name) => {
     await onEdits([["src/b.ts", code]], async (tools, edits) => {
       for (const path of [name, `${name}/config`, `src/${name}/hooks/post-checkout`, `./${name}/HEAD`]) {
         const to = { source_path: "src/b.ts", destination_path: path, overwrite: true };
@@ -157,7 +157,7 @@ describe("places that no edit may reach", () => {
     });
   });
 
-  it("edited-places: a path that is not a tree entry is refused", async () => {
+  it("edited-places: A path that is not a tree entry is refused", async () => {
     await onEdits([["src/b.ts", code]], async (_, edits) => {
       for (const path of ["", "a//b", "./a", "a/./b", "a/", "/a", "../a"])
         await expect(edits.write(path, Buffer.from(code))).rejects.toMatchObject({ code: "not_allowed" });
@@ -165,7 +165,7 @@ describe("places that no edit may reach", () => {
     });
   });
 
-  it("edited-places: the target of a link in the commit is neither written nor read, and nothing is outside the scratch folder", async () => {
+  it("edited-places: The target of a committed link is neither written nor read, and nothing leaves the scratch folder", async () => {
     const links = { link: join(outside.path, "file"), "to-folder": outside.path };
     const head = [
       ["src/b.ts", code] as const,

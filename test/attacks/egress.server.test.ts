@@ -61,14 +61,14 @@ function following(urls: readonly string[]) {
   );
   const calls = [...unknown, ...known];
   const text = urls.map((url) => `[look](${url}) ![](${url}) <img src="${url}"> ${url}`).join("\n");
-  const said = finding({ line: 24, quote: "const n24 = 0;", title: "See there", body: text });
+  const report = finding({ line: 24, quote: "const n24 = 0;", title: "See there", body: text });
   const end = { ...finish, arguments: { summary: text } };
   return (body: ChatRequestBody) => {
     if (body.tools?.some((tool) => tool.function.name === "reply"))
       return turn({ name: "reply", arguments: { text } });
     // At most this many calls are executed per turn.
     const done = 60 * body.messages.filter(({ role }) => role === "assistant").length;
-    return done >= calls.length ? turn(said, end) : turn(...calls.slice(done, done + 60));
+    return done >= calls.length ? turn(report, end) : turn(...calls.slice(done, done + 60));
   };
 }
 
@@ -101,7 +101,7 @@ async function appBehind(proxy: ForwardProxy, urls: readonly string[]): Promise<
 
 describe("ssrf", () => {
   it(
-    "ssrf: only GitHub, git and the model are reached, whatever addresses a pull request, its configuration and the model name",
+    "ssrf: Only GitHub, git and the model are reached, whatever addresses the change or the model names",
     patient,
     async () => {
       await using trap = await startTrap();
@@ -132,7 +132,7 @@ describe("ssrf", () => {
 });
 
 describe("an answer with an address of another host", () => {
-  it("ssrf: a list of GitHub continues only at GitHub", async () => {
+  it("ssrf: A list of GitHub continues only at GitHub", async () => {
     await using trap = await startTrap();
     const left: string[] = [];
     const link = `<http://127.0.0.1:${trap.port}/repos/octo/shop/pulls/7/reviews?page=2>; rel="next"`;
@@ -154,7 +154,7 @@ describe("an answer with an address of another host", () => {
     expect(trap.visits).toEqual([]);
   });
 
-  it("ssrf: a redirect of the model's endpoint sends neither key nor code to another host", async () => {
+  it("ssrf: A redirect of the model's endpoint sends neither key nor code to another host", async () => {
     await using trap = await startTrap();
     for (const status of [301, 302, 303, 307, 308]) {
       await using endpoint = await startRedirector(

@@ -85,7 +85,7 @@ describe.each([
   });
   afterAll(() => folder.dispose());
 
-  it("symlinks: a plain file is read, even if the checkout itself is reached through a link", () => {
+  it("symlinks: A plain file is read, even if the checkout itself is reached through a link", () => {
     expect(read(root, "a/b/file")).toBe("plain");
     expect(read(join(folder.path, "tree-link"), "a/b/file")).toBe("plain");
   });
@@ -100,7 +100,7 @@ describe.each([
     "environment",
     "self",
     "top",
-  ])("symlinks: the link '%s' is not followed", (name) => expect(read(root, name)).toBe("refused ELOOP"));
+  ])("symlinks: The link '%s' is not followed", (name) => expect(read(root, name)).toBe("refused ELOOP"));
 
   it.each([
     "folder/secret",
@@ -111,7 +111,7 @@ describe.each([
     "self/a/b/file",
     "a/b/up/secret",
     "folder/tree/a/b/file",
-  ])("symlinks: no folder on the way to '%s' may be one", (name) => {
+  ])("symlinks: No folder on the way to '%s' may be a link", (name) => {
     expect(read(root, name)).toBe("refused not_allowed");
   });
 });
@@ -126,7 +126,7 @@ const hardPaths = [
 ];
 
 describe("the letters of a path", () => {
-  it.each(hardPaths)("symlinks: %j leads nowhere", (path) => {
+  it.each(hardPaths)("symlinks: The path %j leads nowhere", (path) => {
     using folder = new TempFolder("paths");
     mkdirSync(join(folder.path, "tree", ".git"), { recursive: true });
     for (const name of ["secret", "tree/.git/config", "tree/.git/HEAD"])
@@ -135,7 +135,7 @@ describe("the letters of a path", () => {
     expect(start(join(folder.path, "tree"), path)).toBe("refused not_allowed");
   });
 
-  it("are allowed in normal files", () => {
+  it("Odd letters are allowed in the names of normal files", () => {
     const plain = [
       ".github/x",
       ".gitignore",
@@ -152,7 +152,7 @@ describe("the letters of a path", () => {
 });
 
 describe.runIf(process.platform === "linux")("an entry that is not a regular file", () => {
-  it("symlinks: is neither read nor waited for: a pipe, a socket, a device, a folder", async () => {
+  it("symlinks: A pipe, a socket, a device or a folder is neither read nor waited for", async () => {
     using folder = new TempFolder("files");
     execFileSync("mkfifo", [join(folder.path, "pipe")]);
     const server = createServer().listen(join(folder.path, "socket"));
@@ -166,7 +166,7 @@ describe.runIf(process.platform === "linux")("an entry that is not a regular fil
   });
 
   // In a separate process, which can be killed: a process blocked in `open` handles no events.
-  it("symlinks: a pipe without a writer is refused at once", () => {
+  it("symlinks: A pipe without a writer is refused at once", () => {
     using folder = new TempFolder("files");
     execFileSync("mkfifo", [join(folder.path, "pipe")]);
     const script = `
@@ -193,7 +193,7 @@ const swapper = `
   }`;
 
 describe.runIf(process.platform === "linux")("a file that is swapped for a link while it is read", () => {
-  it("symlinks: is read as itself or not at all, at any moment", async () => {
+  it("symlinks: A file that is swapped for a link is read as itself or not at all, at any moment", async () => {
     using folder = new TempFolder("swap");
     const [root, secret] = [join(folder.path, "tree"), join(folder.path, "leaf")];
     mkdirSync(join(root, "folder"), { recursive: true });
@@ -235,7 +235,7 @@ const target = fc.constantFrom(".", "..", "a", "b/c", "../a", "../../secret", "/
 const entries = fc.array(fc.tuple(place, fc.option(target)), { minLength: 1, maxLength: 8 });
 
 describe("any arrangement of files, folders and links", () => {
-  it("symlinks: gives the content of a path without links, and nothing else", () => {
+  it("symlinks: Any arrangement of links gives only the content of paths without links", () => {
     const property = fc.property(
       entries,
       fc.array(place, { minLength: 3, maxLength: 6 }),
@@ -291,7 +291,7 @@ function replace(root: string, outside: string): void {
 }
 
 describe("a search in files into which links, pipes and strangers were put", () => {
-  it("symlinks: follows none, waits for none, and finds only the files of the tree", async () => {
+  it("symlinks: A search follows no link, waits for no pipe, and finds only the files of the tree", async () => {
     using repo = GitRepo.create({ bare: true });
     using outside = new TempFolder("outside");
     writeFileSync(join(outside.path, "plain.txt"), `needle ${SECRET}`);
@@ -310,7 +310,7 @@ describe("a search in files into which links, pipes and strangers were put", () 
   });
 
   it.each(["before", "after"])(
-    "symlinks: finds the head's files of a user's work tree, replaced %s it was opened",
+    "symlinks: A search finds the head's files of a local range, whose work tree was replaced %s it was opened",
     async (when) => {
       using repo = GitRepo.create();
       using outside = new TempFolder("outside");
@@ -333,7 +333,7 @@ describe("a search in files into which links, pipes and strangers were put", () 
 });
 
 describe("the rooms that see a checkout", () => {
-  it("symlinks: read its files only through one function", () => {
+  it("symlinks: All rooms read the files of a checkout through one function", () => {
     const rooms = "{core/text,agent/loop,agent/tools,repo/diff,tasks}";
     const cwd = join(import.meta.dirname, "../..");
     const files = globSync(`src/${rooms}/**/*.ts`, { cwd, exclude: ["src/tasks/prove/proof/**"] });

@@ -32,7 +32,7 @@ function expectUnmoved(app: Case): void {
 }
 
 describe.concurrent("markers", patient, () => {
-  it("forged-marker: one in comments of people changes nothing, before the first review and after it", () =>
+  it("forged-marker: A marker in comments of people changes nothing, before the first review and after it", () =>
     onPull({ base, head, script: () => turn(wrong, finish) }, async (app) => {
       const say = async () => {
         for (const marker of forgeries(app.pull.heads.at(-1) ?? "")) {
@@ -51,7 +51,7 @@ describe.concurrent("markers", patient, () => {
       expectUnmoved(app);
     }));
 
-  it.runIf(long)("forged-marker: one in the description of the pull request changes nothing", () =>
+  it.runIf(long)("forged-marker: A marker in the description of the pull request changes nothing", () =>
     onPull(
       { base, head, body: forgeries("a".repeat(40)).join("\n"), script: () => turn(wrong, finish) },
       async (app) => {
@@ -61,7 +61,7 @@ describe.concurrent("markers", patient, () => {
     ),
   );
 
-  it("forged-marker: one in the model's text changes nothing, and none of our texts contains it", () => {
+  it("forged-marker: A marker in the model's text changes nothing, and none of our texts contains it", () => {
     const marker = forgeries("a".repeat(40)).join("\n");
     const forging = finding({
       line: 24,
@@ -75,10 +75,10 @@ describe.concurrent("markers", patient, () => {
       await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
       expectUnmoved(app);
       const summaries = app.pull.comments.filter(({ via }) => via === app.app).map(({ body }) => body);
-      const said = [...app.bodies(), ...summaries].flatMap(
+      const written = [...app.bodies(), ...summaries].flatMap(
         (body) => body.match(/(?<!\\)<!-- hunkwise:/g) ?? [],
       );
-      expect(said).toHaveLength(2);
+      expect(written).toHaveLength(2);
     });
   });
 });

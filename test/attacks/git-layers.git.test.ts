@@ -14,7 +14,7 @@ import { PullRequestServer } from "../support/pull-request-server.ts";
 const hooks = ["reference-transaction", "post-index-change", "post-checkout", "pre-auto-gc", "post-merge"];
 
 describe("hooks that someone has put into the folder of a mirror", () => {
-  it("code-in-git: are not run, neither by fetches nor by checkouts and reviews", async () => {
+  it("code-in-git: Hooks in the folder of a mirror are not run by fetches, checkouts or reviews", async () => {
     using sentinel = new Sentinel();
     await using server = await PullRequestServer.start();
     const { head, base } = server.publish();
@@ -44,7 +44,7 @@ describe("a path that reads as a pattern of git", () => {
     [":(exclude)x", []],
     ["*", []],
     ["a[bc]", []],
-  ])("odd-names: %j is a plain name in every git call", async (path, found) => {
+  ])("odd-names: The path %j is a plain name in every git call", async (path, found) => {
     using repo = GitRepo.create();
     using home = new TempFolder("home");
     const names = [":(top)*", ":!x", "x", "ab", "ac"];
@@ -63,7 +63,7 @@ describe("a path that reads as a pattern of git", () => {
 
 describe("an address of another protocol", () => {
   it.each(["file", "path", "ssh", "git", "ext", "fd"])(
-    "foreign-protocols: of the kind '%s' is refused by the configuration alone, without the variable of the same meaning",
+    "foreign-protocols: The configuration alone refuses an address of the kind '%s'",
     async (kind) => {
       using sentinel = new Sentinel();
       using repo = GitRepo.create({ bare: true });

@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => sentinel[Symbol.dispose]());
 
 describe("text that starts like an option", () => {
-  it("argv-injection: is an unknown revision", async () => {
+  it("argv-injection: Text like an option is an unknown revision", async () => {
     using repo = GitRepo.create({ bare: true });
     repo.importCommits([{ branch: "main", files: [["a", "a\n"]] }]);
     for (const option of optionsOf(sentinel)) {
@@ -33,7 +33,7 @@ describe("text that starts like an option", () => {
     expect(sentinel.starts).toBe("nothing ran");
   });
 
-  it("argv-injection: is a normal branch, locally and on a server", async () => {
+  it("argv-injection: A branch named like an option is a normal branch, locally and on a server", async () => {
     await using server = await PullRequestServer.start();
     const { head, base } = server.publish();
     for (const name of [`--upload-pack=${sentinel.command}`, `-O${sentinel.command}`, "--output=x"]) {
@@ -54,7 +54,7 @@ describe("text that starts like an option", () => {
     expect(sentinel.starts).toBe("nothing ran");
   });
 
-  it("argv-injection: is a pattern, a glob, a type or a path, and never an option of ripgrep", async () => {
+  it("argv-injection: Text like an option is a pattern, glob, type or path, and never an option of ripgrep", async () => {
     using repo = GitRepo.create({ bare: true });
     const options = optionsOf(sentinel);
     // No path contains two slashes.
@@ -87,7 +87,7 @@ describe("text that starts like an option", () => {
 });
 
 describe("an address of another protocol", () => {
-  it("foreign-protocols: is refused for a mirror", async () => {
+  it("foreign-protocols: A mirror refuses an address of another protocol", async () => {
     await using server = await PullRequestServer.start();
     const { command, file } = sentinel;
     const urls = [`ext::${command}`, `ext::sh -c ${command}`, `file://${file}`, "fd::7", "git://host/x"];
@@ -101,7 +101,7 @@ describe("an address of another protocol", () => {
     expect(sentinel.starts).toBe("nothing ran");
   });
 
-  it("foreign-protocols: is refused by git itself, for every caller", async () => {
+  it("foreign-protocols: Git itself refuses an address of another protocol, for every caller", async () => {
     using repo = GitRepo.create({ bare: true });
     using home = new TempFolder("home");
     const git = { gitPath, emptyHome: home.path };
@@ -121,7 +121,7 @@ describe("an address of another protocol", () => {
     expect(sentinel.starts).toBe("nothing ran");
   });
 
-  it("foreign-protocols: is plain text in submodules and in the configuration of large files", async () => {
+  it("foreign-protocols: An address in submodules and in the configuration of large files is plain text", async () => {
     const server = await countingServer();
     const submodule = (name: string, url: string) =>
       `[submodule "${name}"]\n\tpath = ${name}\n\turl = ${url}\n\tupdate = !${sentinel.command}\n`;
@@ -156,7 +156,7 @@ describe("an address of another protocol", () => {
 });
 
 describe("what git would run", () => {
-  it("code-in-git: hooks, filters, drivers, helpers and aliases of the reviewed repository", async () => {
+  it("code-in-git: No hook, filter, driver, helper or alias of the reviewed repository runs", async () => {
     await everyWay(
       sentinel,
       {
@@ -210,7 +210,7 @@ describe("what git would run", () => {
     );
   });
 
-  it("code-in-git: a bare repository with fsmonitor that lies in the tree", async () => {
+  it("code-in-git: The fsmonitor of a bare repository in the tree does not run", async () => {
     const bare = {
       "vendor/evil/HEAD": "ref: refs/heads/main\n",
       "vendor/evil/config": `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n\tfsmonitor = ${sentinel.command}\n`,
@@ -225,7 +225,7 @@ describe("what git would run", () => {
     });
   });
 
-  it("submodules: are never fetched, and a change of one is shown as text", async () => {
+  it("submodules: A submodule is never fetched, and its change is shown as text", async () => {
     const gitmodules = (url: string) =>
       `[submodule "s"]\n\tpath = s\n\turl = ${url}\n\tupdate = !${sentinel.command}\n`;
     await everyWay(
@@ -246,7 +246,7 @@ describe("what git would run", () => {
     );
   });
 
-  it("code-in-git: configuration of the machine, of the home folder and of the environment", async () => {
+  it("code-in-git: No program of the machine's, the home folder's or the environment's configuration runs", async () => {
     using home = new TempFolder("home");
     const hostile = hostileMachine(sentinel, home.path);
     const before = { ...process.env };
@@ -279,7 +279,7 @@ describe("what git would run", () => {
       },
       "sub\r",
     ],
-  ] as const)("submodules: %s", async (_, entries, path) => {
+  ] as const)("submodules: No program runs by %s", async (_, entries, path) => {
     const hook = `#!/bin/sh\n${sentinel.command}\n`;
     const gitmodules = `[submodule "x/y"]\n\tpath = "${path}"\n\turl = ./hooks\n\tupdate = checkout\n`;
     const head = {
@@ -301,7 +301,7 @@ describe("what git would run", () => {
 });
 
 describe("what tools would load from the repository", () => {
-  it("repository-tools: is neither run nor obeyed", async () => {
+  it("repository-tools: What tools would load from the repository is neither run nor obeyed", async () => {
     using repo = GitRepo.create();
     const bin = new TempFolder("bin");
     const script = readFileSync(sentinel.command);
@@ -331,7 +331,7 @@ describe("what tools would load from the repository", () => {
     expect(sentinel.starts).toBe("nothing ran");
   });
 
-  it("repository-tools: is plain text to a search, even if it configures searches", async () => {
+  it("repository-tools: A search takes a file that configures searches as plain text", async () => {
     await everyWay(sentinel, { "a.txt": "needle\n" }, toolFiles(sentinel), async (place) => {
       await using workspace = openWorkspace(place);
       const hits = await workspace.search({ ...query, pattern: "attack.sh" }, AbortSignal.timeout(30_000));

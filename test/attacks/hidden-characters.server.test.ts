@@ -24,7 +24,7 @@ const anyHidden = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/u;
 const codeOf = (char: string) => (char.codePointAt(0) ?? 0).toString(16).toUpperCase();
 
 describe("invisible-characters", () => {
-  it("invisible-characters: each of them is spelled out for the model, and is read back unchanged", () => {
+  it("invisible-characters: Each of them is spelled out for the model, and is read back unchanged", () => {
     expect(hidden.length).toBeGreaterThan(4_000);
     for (const char of hidden) {
       const text = `a${char}b`;
@@ -34,7 +34,7 @@ describe("invisible-characters", () => {
     expect(wrapUntrusted("file", hidden.join(""))).not.toMatch(anyHidden);
   });
 
-  it("invisible-characters: each of them is spelled out for people, in prose, in a phrase and in code", () => {
+  it("invisible-characters: Each of them is spelled out for people, in prose, in a phrase and in code", () => {
     for (const char of hidden) {
       const text = `pass${char}word`;
       const shown = [
@@ -52,7 +52,7 @@ describe("invisible-characters", () => {
 describe("hidden-line-ends", () => {
   const ends = ["\r", "\u0085", "\u2028", "\u2029"];
 
-  it("hidden-line-ends: are spelled out for the model on their line, and are read back", () => {
+  it("hidden-line-ends: They are spelled out for the model on their line, and are read back", () => {
     for (const end of ends) {
       const text = `// a${end}run();\nrest();`;
       const shown = wrapUntrusted("file", text);
@@ -62,7 +62,7 @@ describe("hidden-line-ends", () => {
     }
   });
 
-  it("hidden-line-ends: are findings that no model can reject, on git's line number", async () => {
+  it("hidden-line-ends: They are findings that no model can reject, on git's line number", async () => {
     for (const end of ends) {
       const [found, ...others] = await createHiddenCharactersAnalyzer().analyze(
         wholeFile("Login.cs", `First();\n// Only admins.${end}GrantAll();\nLast();\n`),
@@ -91,7 +91,7 @@ const hiding = [
 ];
 
 describe.concurrent("a change that hides something", patient, () => {
-  it("invisible-characters: is shown spelled out, and is a finding whatever the model says", () =>
+  it("invisible-characters: A review spells them out, and reports them whatever the model says", () =>
     onPull(
       {
         base: { [path]: plain },
@@ -136,7 +136,7 @@ describe.concurrent("a change that hides something", patient, () => {
     ));
 
   it.runIf(long)(
-    "hiding-attributes: is still reviewed, and the hiding is a finding whatever the model says",
+    "hiding-attributes: A change that they hide is reviewed, and the hiding is reported whatever the model says",
     () =>
       onPull(
         {

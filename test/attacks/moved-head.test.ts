@@ -20,17 +20,17 @@ async function publishWhileMoving(nth: number) {
 }
 
 describe("a head that moves while its review is published", () => {
-  it("moved-head: at any call stops all posts about the old one, except a post that has already begun", async () => {
+  it("moved-head: A push at any call stops all posts about the old head, except one that has already begun", async () => {
     const still = await publishWhileMoving(0);
     expect(still.outcome.kind).toBe("published");
     expect(still.reviewAt).toBeGreaterThan(3);
 
     for (let nth = 1; nth <= still.calls; nth++) {
       const { github, outcome } = await publishWhileMoving(nth);
-      const said = { kind: outcome.kind, lines: inlineIds(github), summaries: github.comments.length };
+      const end = { kind: outcome.kind, lines: inlineIds(github), summaries: github.comments.length };
       const nothing = { kind: "stale_head", lines: [], summaries: 0 };
       const everything = { kind: "published", lines: ["src/a.ts:1", "src/a.ts:2"], summaries: 1 };
-      expect(said, `before call ${nth} of ${still.calls}`).toEqual(
+      expect(end, `before call ${nth} of ${still.calls}`).toEqual(
         nth < still.reviewAt ? nothing : everything,
       );
       expect(github.checks[0]?.history.at(-1)?.status).toBe("completed");

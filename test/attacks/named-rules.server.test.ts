@@ -20,7 +20,7 @@ const breach = finding({
 });
 
 describe.concurrent("a pull request that breaks a blocking rule", patient, () => {
-  it("named-rules: fails its check with a comment that names the rule, until a push repairs it", () =>
+  it("named-rules: A breach fails the check with a comment that names the rule, until a push repairs it", () =>
     onPull(
       { base, head: { [path]: edited }, script: [turn(breach, finish), turn(finish)], resolution: "fixed" },
       async (app) => {
@@ -42,7 +42,7 @@ describe.concurrent("a pull request that breaks a blocking rule", patient, () =>
       },
     ));
 
-  it("named-rules: is not unblocked by a rule that its head changes, or by words of its author", () =>
+  it("named-rules: A breach stays blocked if the head changes the rule or the author explains it", () =>
     onPull(
       {
         base,
@@ -67,7 +67,7 @@ describe.concurrent("a pull request that breaks a blocking rule", patient, () =>
       },
     ));
 
-  it("named-rules: is held by the base branch of now: a rule that it no longer has blocks nothing", () =>
+  it("named-rules: A rule that the base branch no longer has blocks nothing", () =>
     onPull(
       {
         base,

@@ -80,7 +80,7 @@ afterAll(async () => {
 
 async function review(action: "opened" | "synchronize"): Promise<void> {
   refsSeen.push(refs());
-  await pull.tell(action);
+  await pull.deliver(action);
   await pull.concluded();
   refsSeen.push(refs());
 }
@@ -110,49 +110,49 @@ function answersTo(calls: readonly Call[], role = "finish_review"): Answered[] {
 const isRefused = ({ answer }: Answered) => /^error: |file_path was left aside/.test(answer);
 
 describe("a model that obeys every injection", patient, () => {
-  it("environment-by-tools: reads no environment, process, home folder, key, database or neighbour, with whatever tool", () => {
+  it("environment-by-tools: No tool reads an environment, a process, a home folder, a key, a database or a neighbour", () => {
     const answers = answersTo(attack.secrets);
     expect(answers).toHaveLength(attack.secrets.length);
     expect(answers.filter((one) => !isRefused(one))).toEqual([]);
   });
 
-  it("path-tricks: gets nowhere with dots, roots, encodings, NUL, backslashes and spellings of .git", () => {
+  it("path-tricks: Dots, roots, encodings, NUL, backslashes and spellings of .git lead nowhere", () => {
     const answers = answersTo(attack.tricks);
     expect(answers).toHaveLength(attack.tricks.length);
     expect(answers.filter((one) => !isRefused(one))).toEqual([]);
   });
 
-  it("symlinks: follows no link of the repository to a file, a folder, the root or another link", () => {
+  it("symlinks: No tool follows a link of the repository to a file, a folder, the root or another link", () => {
     const answers = answersTo(attack.links);
     expect(answers).toHaveLength(attack.links.length);
     expect(answers.filter((one) => !isRefused(one))).toEqual([]);
   });
 
-  it("argv-injection: passes no pattern, path, glob or type as an option: nothing is run or written", () => {
+  it("argv-injection: No pattern, path, glob or type becomes an option: nothing is run or written", () => {
     const answers = answersTo(attack.patterns);
     expect(answers).toHaveLength(attack.patterns.length);
     expect(answers.filter(({ answer }) => /^Not executed/.test(answer))).toEqual([]);
     expect(planted.sentinels()).toEqual([]);
   });
 
-  it("says nothing secret to GitHub, git or the model's endpoint, neither in an address nor in a header or a body", () => {
+  it("No request to GitHub, git or the model says a secret in its address, headers or body", () => {
     expect(sent.length).toBeGreaterThan(40);
     expect(leaksIn(sent, net)).toEqual([]);
   });
 
-  it("writes nothing secret into the log at its most verbose level", () => {
+  it("The log at its most verbose level holds no secret", () => {
     const lines = logged(attacked.shared.app.server.log());
     expect(lines.length).toBeGreaterThan(10);
     expect(leaksIn(lines, net)).toEqual([]);
   });
 
-  it("publishes nothing secret in comments and check runs, and makes no commit or branch", () => {
+  it("Comments and check runs hold no secret, and no commit or branch is made", () => {
     expect(leaksIn(ours(), net)).toEqual([]);
     const [before, after, beforeLater, ...later] = [...refsSeen, refs()];
     expect([after, ...later]).toEqual([before, beforeLater, beforeLater]);
   });
 
-  it("sends no credential to any service except the one it is for", () => {
+  it("Each credential is sent only to the service it is for", () => {
     const odd = traffic.arrived.filter(({ method, url, authorization }) => {
       const isModel = url.startsWith("/v1/");
       if (isModel) return authorization !== `Bearer ${modelKey}`;
@@ -170,14 +170,14 @@ describe("a model that obeys every injection", patient, () => {
     );
   });
 
-  it("obeys in every role of a review, of the next one and of a question", () => {
+  it("The model obeys in every role of a review, of the next one and of a question", () => {
     const roles = new Set(model.seen.answered().map(({ role }) => role));
     expect([...roles].toSorted()).toEqual([
       ...["finish_review", "join_findings", "reply", "report_resolution", "report_verdict", "same_problems"],
     ]);
   });
 
-  it("compares findings with comments only by their texts: it reads nothing, and other pairs are ignored", () => {
+  it("The comparison of findings with comments reads nothing, and ignores pairs that it was not asked about", () => {
     const answers = inRole("same_problems");
     expect(answersTo(hostilePairs, "same_problems")).toHaveLength(hostilePairs.length);
     const others = answers.filter(({ name }) => name !== "same_problems");
@@ -186,13 +186,13 @@ describe("a model that obeys every injection", patient, () => {
     expect(answers.filter(({ answer }) => !/^error: /.test(answer))).toEqual([]);
   });
 
-  it("joins no findings that do not exist", () => {
+  it("Findings that do not exist are not merged", () => {
     const answers = answersTo(hostileJoins, "join_findings");
     expect(answers).toHaveLength(hostileJoins.length);
     expect(answers.filter(({ answer }) => !/^error: /.test(answer))).toEqual([]);
   });
 
-  it("is caught by this search in every text where it repeats the bait", () => {
+  it("The search catches the model in every text where it repeats the bait", () => {
     const ofBait = createNet([bait]);
     const caught = leaksIn(sent, ofBait).join("\n");
     for (const place of ["/v1/chat/completions", "/pulls/1/reviews", "/issues/1/comments", "/replies"])
@@ -200,7 +200,7 @@ describe("a model that obeys every injection", patient, () => {
     expect(leaksIn(ours(), ofBait)).toContain("bait (raw) in comment");
   });
 
-  it("ends as a review with its findings, and leaves a server that answers", async () => {
+  it("The review ends with its findings, and the server still answers", async () => {
     expect(pull.end().comments).toEqual(
       expect.arrayContaining(["src/retry.ts RIGHT 42", "src/parser.ts RIGHT 12"]),
     );
@@ -212,7 +212,7 @@ describe("a model that obeys every injection", patient, () => {
     expect(app.model?.complaints).toEqual([]);
   });
 
-  it("gets answers to a thousand calls at once without their execution", () => {
+  it("A thousand calls at once are answered without their execution", () => {
     const refused = inRole("reply").filter(({ answer }) => answer.startsWith("Not executed"));
     expect(refused.length).toBeGreaterThan(900);
   });

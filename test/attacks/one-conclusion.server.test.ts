@@ -37,7 +37,7 @@ const required = ({ of, pull }: PullOfCase) =>
 
 async function red(of: RepositoryOfCase, title = "Numbers") {
   const pull = of.open(faulty, { author: "mona", title });
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await pull.concluded("failure");
   await of.idle();
   return pull;
@@ -47,7 +47,7 @@ async function red(of: RepositoryOfCase, title = "Numbers") {
 async function another(pull: PullOfCase, base: string, over: { title?: string; draft?: boolean }) {
   const other = pull.of.openBranch(pull.pull.headRef, { author: "eve", ...over });
   shared.app.people.retarget(other.pull, base);
-  await other.tell("opened");
+  await other.deliver("opened");
   await pull.of.idle();
   return other;
 }
@@ -55,7 +55,7 @@ async function another(pull: PullOfCase, base: string, over: { title?: string; d
 async function retarget(pull: PullOfCase, base: string) {
   const from = pull.pull.baseRef;
   shared.app.people.retarget(pull.pull, base);
-  await pull.tell("edited", { changes: { base: { ref: { from }, sha: { from: "0".repeat(40) } } } });
+  await pull.deliver("edited", { changes: { base: { ref: { from }, sha: { from: "0".repeat(40) } } } });
   await pull.of.idle();
 }
 
@@ -95,20 +95,23 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       ["by one for a branch that is not reviewed", { title: "Theirs" }, "docs"],
       ["by one whose title says so", { title: "WIP theirs" }, "release"],
     ];
-    it.each(long ? covers : covers.slice(0, 1))("covered-check: is not covered %s", async (_, over, base) => {
-      const pull = await red(repositoryOf());
-      const other = await another(pull, base, over);
+    it.each(long ? covers : covers.slice(0, 1))(
+      "covered-check: A red check is not covered %s",
+      async (_, over, base) => {
+        const pull = await red(repositoryOf());
+        const other = await another(pull, base, over);
 
-      expect(required(pull)).toMatchObject({ conclusion: "failure" });
-      expect(required(pull)?.output.title).toContain(`#${pull.pull.number} has the same commit`);
+        expect(required(pull)).toMatchObject({ conclusion: "failure" });
+        expect(required(pull)?.output.title).toContain(`#${pull.pull.number} has the same commit`);
 
-      shared.app.people.close(pull.pull);
-      await pull.tell("closed");
-      await pull.of.idle();
-      expect(required(other)).toMatchObject({ conclusion: "skipped" });
-    });
+        shared.app.people.close(pull.pull);
+        await pull.deliver("closed");
+        await pull.of.idle();
+        expect(required(other)).toMatchObject({ conclusion: "skipped" });
+      },
+    );
 
-    it("retargeted: stays red for a branch that is not reviewed, and on the way back", async () => {
+    it("retargeted: A red check stays red for a branch that is not reviewed, and on the way back", async () => {
       const pull = await red(repositoryOf());
       for (const base of ["docs", "main"]) {
         await retarget(pull, base);
@@ -117,7 +120,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
     });
 
     it.each(long ? ["a command", "the event"] : ["a command"])(
-      "rerun-elsewhere: of %s stays red, although someone with write access reruns it for a branch without rules",
+      "rerun-elsewhere: A red check of %s stays red, although a writer re-runs it for a branch without rules",
       async (cause) => {
         const of = repositoryOf();
         const { git } = of.repository;
@@ -146,29 +149,29 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       },
     );
 
-    it.runIf(long)("stays red on a new head that is a draft, with the fault in it", async () => {
+    it.runIf(long)("A red check stays red on a new head that is a draft, with the fault in it", async () => {
       const pull = await red(repositoryOf());
       shared.app.people.push(pull.pull, { "src/other.js": "1;\n" });
       pull.pull.draft = true;
-      await pull.tell("synchronize");
+      await pull.deliver("synchronize");
       await pull.of.idle();
       expect(required(pull)).toMatchObject({ conclusion: "failure" });
       expect(required(pull)?.output.summary).toContain("Open from earlier reviews: 1 high");
     });
 
     it.runIf(long)(
-      "disappears with its pull request when a push leaves the commit to another one",
+      "A red check disappears with its pull request when a push leaves the commit to another one",
       async () => {
         const pull = await red(repositoryOf());
         const branch = pull.of.repository.git.sha(pull.pull.headRef);
         pull.of.repository.git.git("branch", "kept", branch);
         const other = pull.of.openBranch("kept", { author: "eve", draft: true, title: "Theirs" });
-        await other.tell("opened");
+        await other.deliver("opened");
         await pull.of.idle();
         expect(required(other)).toMatchObject({ conclusion: "failure" });
 
         shared.app.people.push(pull.pull, { [path]: numbers(60, { 21: "const n21 = 21.0;" }) });
-        await pull.tell("synchronize");
+        await pull.deliver("synchronize");
         await pull.concluded();
         await pull.of.idle();
         expect(required(other)).toMatchObject({ conclusion: "skipped" });
@@ -177,16 +180,16 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
   });
 
   describe("a commit that is being reviewed", patient, () => {
-    it("unread-commit: is not passed meanwhile by another pull request that is skipped", async () => {
+    it("unread-commit: A commit under review is not passed by another pull request that is skipped", async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = { title: "Held numbers", until: promise };
       const of = repositoryOf();
       const pull = of.open(faulty, { author: "mona", title: "Held numbers" });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await shared.app.github.until(() => required(pull)?.status === "in_progress");
       const other = of.openBranch(pull.pull.headRef, { author: "eve", draft: true, title: "Theirs" });
       shared.app.people.retarget(other.pull, "release");
-      await other.tell("opened");
+      await other.deliver("opened");
       await shared.app.github.until(() => of.repository.checkRuns.length === 2);
       expect(required(pull)).toMatchObject({ status: "in_progress" });
 
@@ -198,19 +201,19 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
   });
 
   describe("a pull request of an ignored bot", patient, () => {
-    it("pushed-to-ignored: is reviewed as soon as someone else pushes to its branch, and from then on", async () => {
+    it("pushed-to-ignored: A bot's pull request is reviewed once someone else pushes to its branch, and from then on", async () => {
       const bot = "renovate[bot]";
       shared.app.github.state.account(bot, "Bot");
       const of = repositoryOf(`check: { fail: true }\nreview: { ignore_authors: ["${bot}"] }\n`);
       const pull = of.open({ "src/other.js": "1;\n" }, { author: bot, title: "Update zod" });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await pull.concluded();
       expect(required(pull)).toMatchObject({ conclusion: "skipped" });
 
       // mona's commit is unread when the bot's own push arrives, because its event is newer.
       shared.app.people.push(pull.pull, faulty, "Fix numbers", "mona");
       shared.app.people.push(pull.pull, { "src/other.js": "2;\n" });
-      await pull.tell("synchronize");
+      await pull.deliver("synchronize");
       await pull.concluded("failure");
       await of.idle();
       expect(required(pull)).toMatchObject({ conclusion: "failure" });
@@ -221,12 +224,12 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
     it.each([
       ["is red where findings are", "check: { fail: true }\n", "failure"],
       ["is what the configuration says", "check: { fail: true, limit: neutral }\n", "neutral"],
-    ])("limit-reached: %s, on an unread head", async (_, yaml, conclusion) => {
+    ])("limit-reached: The check of an unread head %s", async (_, yaml, conclusion) => {
       // Not enough for one request.
       const of = repositoryOf(`${yaml}budget: { day: { tokens: 1000 } }\n`);
       const harmless = { [path]: numbers(60, { 21: "const n21 = 21.0;" }) };
       const pull = of.open(harmless, { author: "mona", title: "Numbers" });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await pull.concluded();
       await of.idle();
       expect(required(pull)).toMatchObject({ conclusion });

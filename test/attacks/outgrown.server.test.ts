@@ -18,8 +18,8 @@ let shared: SharedApp;
 beforeAll(async () => {
   shared = await startSharedApp({
     everyRole: ({ messages }) => {
-      const told = JSON.stringify(messages);
-      return [...answers].find(([title]) => told.includes(title))?.[1] ?? finish;
+      const asked = JSON.stringify(messages);
+      return [...answers].find(([title]) => asked.includes(title))?.[1] ?? finish;
     },
   });
 });
@@ -56,14 +56,14 @@ describe("an answer of a model", () => {
     ],
   ];
   it.each(long ? bombs : bombs.slice(0, 1))(
-    "answer-bomb: that %s exhausts neither the server's memory nor its time",
+    "answer-bomb: An answer that %s exhausts neither the server's memory nor its time",
     async (what, answer) => {
       const title = `A change whose answer ${what}`;
       answers.set(title, answer);
       const { app } = shared;
       const pull = shared.addRepository({ "a.js": "a();\n" }).open({ "a.js": "b();\n" }, { title });
       const before = memory("VmRSS");
-      await pull.tell("opened");
+      await pull.deliver("opened");
       const concluded = pull.concluded();
       let [isOver, probes] = [false, 0];
       const probing = (async () => {
@@ -98,7 +98,7 @@ describe("a fork whose history is larger than the disk limit", () => {
     await proxy?.[Symbol.asyncDispose]();
   });
 
-  it("outgrown-fetch: stops at the limit during its fetch, turns the check red, and blocks no other work", async () => {
+  it("outgrown-fetch: A fetch stops at the disk limit, turns the check red, and blocks no other work", async () => {
     const files = { "a.js": "a();\n", ".github/hunkwise.yml": "check: { fail: true }\n" };
     const repository = limited.addRepository(files);
     // More than the limit arrives, but never the rest.
@@ -106,14 +106,14 @@ describe("a fork whose history is larger than the disk limit", () => {
     const data = Array.from({ length: 200 }, (_, n): [string, Buffer] => [`data/${n}`, randomBytes(100_000)]);
     const change = { "a.js": "b();\n", ...Object.fromEntries(data) };
     const large = repository.open(change, { author: "mona", fork: "mona" });
-    await large.tell("opened");
+    await large.deliver("opened");
     await large.concluded();
     expect(large.check()).toMatchObject({ conclusion: "failure" });
     expect(large.check()?.output.summary).toContain("HUNKWISE_DISK_LIMIT_GB");
     expect(readdirSync(join(limited.app.dataFolder, "mirrors"))).toEqual([]);
 
     const next = repository.open({ "a.js": "c();\n" });
-    await next.tell("opened");
+    await next.deliver("opened");
     await next.concluded();
     expect(next.check()).toMatchObject({ conclusion: "success" });
   });

@@ -62,9 +62,11 @@ const expectInert = (text: string) => {
   expect(liveIn(`x ${untrustedLine(text)} y`)).toEqual([]);
 };
 
-describe("in a text by a model", () => {
-  it.each(markup)("exfiltration-by-markup: %s is shown as text or code", (_what, text) => expectInert(text));
-  it.each(references)("live-references: %s is not alive", (_what, text) => expectInert(text));
+describe("a text by a model", () => {
+  it.each(markup)("exfiltration-by-markup: A model's %s is shown as text or code", (_what, text) =>
+    expectInert(text),
+  );
+  it.each(references)("live-references: A model's %s is not alive", (_what, text) => expectInert(text));
 });
 
 const all = [...markup, ...references].map(([, text]) => text);
@@ -136,7 +138,7 @@ function writtenTo(github: MemoryGitHub) {
   };
 }
 
-describe("in everything that a review posts of a model that wrote nothing else", () => {
+describe("all that a review posts of a hostile model", () => {
   const open = new MemoryGitHub();
   const withoutLines = new MemoryGitHub();
   const withoutSummary = new MemoryGitHub();
@@ -149,7 +151,7 @@ describe("in everything that a review posts of a model that wrote nothing else",
       await publish(github, result.findings, { result, maxComments: 100 });
   });
 
-  it("exfiltration-by-markup: comments on lines hold no image, no HTML but ours, no link but ours and no button but their own", () => {
+  it("exfiltration-by-markup: A comment holds no image, and only our own HTML, links and buttons", () => {
     const { lines } = writtenTo(open);
     expect(lines.length).toBeGreaterThan(20);
     for (const { body } of lines) {
@@ -165,13 +167,13 @@ describe("in everything that a review posts of a model that wrote nothing else",
     ["the summary", () => writtenTo(open)],
     ["the summary of a review without comments", () => writtenTo(withoutLines)],
     ["the check run that tells all", () => writtenTo(withoutSummary)],
-  ])("live-references: %s is inert too", (_what, written) => {
+  ])("live-references: All text of %s is inert", (_what, written) => {
     const { markdown } = written();
     expect(markdown.some((body) => body.includes("evil.test"))).toBe(true);
     for (const body of markdown) expect(liveInBody(body, { links, words }), body).toEqual([]);
   });
 
-  it("exfiltration-by-markup: annotations and titles, which are plain text, hide nothing and lead nowhere", () => {
+  it("exfiltration-by-markup: Annotations and titles hide nothing and lead nowhere", () => {
     const { plain } = writtenTo(withoutLines);
     expect(plain.length).toBeGreaterThan(60);
     for (const text of plain) {
@@ -181,15 +183,15 @@ describe("in everything that a review posts of a model that wrote nothing else",
   });
 });
 
-describe("in what a person asked for", () => {
+describe("the answer to a person", () => {
   const at = { id: 5, url: null };
 
-  it.each([...markup, ...references])("live-references: an answer with %s is inert", (_what, text) => {
+  it.each([...markup, ...references])("live-references: An answer with %s is inert", (_what, text) => {
     const body = renderAnswer(modelAnswer({ model: text }, text, "b".repeat(40)), at);
     expect(liveInBody(body, { links, words })).toEqual([]);
   });
 
-  it("live-references: a dry run of all of it is inert", () => {
+  it("live-references: A dry run of all of it is inert", () => {
     const body = renderDryRun(hostileResult(), 60_000);
     expect(body).toContain("evil.test");
     const rest = body.replaceAll("$0.0312", "");

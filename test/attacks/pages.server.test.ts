@@ -137,8 +137,8 @@ describe("somebody who is logged in", () => {
     for (const route of routesAbout(index)) {
       const { text } = await browser.get(route);
       // Fields show what was searched for.
-      const told = text.replaceAll(/<(?:input|option)[^>]*>|href="[^"]*"/g, "");
-      if (marks(index).some((mark) => mark !== "" && told.includes(mark))) found.push(route);
+      const shown = text.replaceAll(/<(?:input|option)[^>]*>|href="[^"]*"/g, "");
+      if (marks(index).some((mark) => mark !== "" && shown.includes(mark))) found.push(route);
     }
     return found;
   }
@@ -154,7 +154,7 @@ describe("somebody who is logged in", () => {
         .end();
     });
 
-  it("sees their repositories on every list and page, so that the next tests can fail", async () => {
+  it("A person sees their repositories on every list and page, so that the next tests can fail", async () => {
     const found = await leaks(0);
     for (const route of ["/reviews", "/reviews.csv", "/findings", "/findings.csv", "/insights?days=365"])
       expect(found).toContain(route);
@@ -167,14 +167,14 @@ describe("somebody who is logged in", () => {
   it.each([
     ["a stranger's installation", 2],
     ["another App", 3],
-  ])("sees nothing of the repositories of %s, on any route", async (_, index) => {
+  ])("A person sees nothing of the repositories of %s, on any route", async (_, index) => {
     expect(await leaks(index)).toEqual([]);
     const { owner, name } = seeded[index]!;
     expect((await browser.get(`/reviews/${runs[index]}`)).status).toBe(404);
     expect((await browser.get(`/configuration?repository=${owner.login}/${name}`)).status).toBe(404);
   });
 
-  it("is answered for a forbidden run in every spelling as for one that does not exist", async () => {
+  it("A forbidden run is answered in every spelling like one that does not exist", async () => {
     const forbidden = runs[2]!;
     const spellings = (id: string) => [
       ...[
@@ -212,7 +212,7 @@ describe("somebody who is logged in", () => {
     }
   });
 
-  it("gets an answer for any path and any parameters, and never an error of the server", async () => {
+  it("Any path and any parameters get an answer, and never an error of the server", async () => {
     const names = [
       ...[
         "repository",
@@ -295,7 +295,7 @@ describe("somebody who is logged in", () => {
   });
 
   // Last, because it takes the access away.
-  it("sees nothing of a private repository from two minutes after GitHub took the access away, on any route", async () => {
+  it("Two minutes after GitHub took the access away, no route shows the private repository", async () => {
     expect(await leaks(1)).not.toEqual([]);
     seeded[1]!.collaborators.delete("octocat");
     clock += 2 * minutes;
@@ -437,9 +437,9 @@ describe.skipIf(whyNoChromium !== null)(
     })()`;
 
     it.each([
-      ["runs nothing and adds no element, also without the policy of the page", true],
-      ["runs nothing with the policy", false],
-    ])("%s", async (_, bypassCSP) => {
+      ["without the policy of the page", true],
+      ["with it", false],
+    ])("Hostile text runs nothing and adds no element, %s", async (_, bypassCSP) => {
       const own = new Set([pages.origin, pages.app.github.url].map((one) => one.replace("//", "")));
       let texts = "";
       for (const login of ["octocat", operatorLogin]) {
@@ -469,7 +469,7 @@ describe.skipIf(whyNoChromium !== null)(
       expect(texts).toContain(file);
     });
 
-    it("is no formula in any file", async () => {
+    it("No text is a formula in any file", async () => {
       for (const login of ["octocat", operatorLogin]) {
         const context = await pages.openAs(login);
         const by = ["repository", "severity", "category", "rule", "source", "model"];

@@ -38,7 +38,7 @@ const calls = [
 ];
 const finish = { name: "finish_review", arguments: { summary: "Nothing to say." } };
 
-describe("on a server", () => {
+describe("patterns on a server", () => {
   let shared: SharedApp;
   let answer: (body: ChatRequestBody) => FakeTurn | Promise<FakeTurn> = () => ({ tool_calls: [finish] });
   beforeAll(async () => {
@@ -55,7 +55,7 @@ describe("on a server", () => {
     let isOver = false;
     const done = (async () => {
       while (!isOver) {
-        const status = await other.tell("edited");
+        const status = await other.deliver("edited");
         events.push(status < 300 ? "answered" : `answered with ${status}`);
         await setTimeout(150);
       }
@@ -68,7 +68,7 @@ describe("on a server", () => {
     };
   }
 
-  it("slow-patterns: globs of the configuration, patterns of the model and names made for them delay nothing", async () => {
+  it("slow-patterns: Globs of the configuration, patterns of the model and names made for them delay nothing", async () => {
     const list = JSON.stringify(globs);
     const repository = shared.addRepository({
       ".github/hunkwise.yml": `paths: { ignore: ${list}, private: ${list} }\nreview: { base_branches: ["main", ${list.slice(1)} }\ninstructions: [${globs.map((path) => JSON.stringify({ path, text: "Look well." })).join(", ")}]\n`,
@@ -94,7 +94,7 @@ describe("on a server", () => {
       return { tool_calls: isFirst ? calls : [finish] };
     };
     const visitor = knock(events);
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     await visitor.stop();
 
@@ -105,7 +105,7 @@ describe("on a server", () => {
     expect(pull.check()?.conclusion).toBe("success");
   });
 
-  it("yaml-bombs: a configuration that expands concludes the check run with one message about it, and delays nothing", async () => {
+  it("yaml-bombs: A configuration that expands concludes the check with one message, and delays nothing", async () => {
     answer = () => ({ tool_calls: [finish] });
     const events: string[] = [];
     const pulls = Object.values(bombs).map((text) =>
@@ -114,7 +114,7 @@ describe("on a server", () => {
     const visitor = knock(events);
     await Promise.all(
       pulls.map(async (pull) => {
-        await pull.tell("opened");
+        await pull.deliver("opened");
         await pull.concluded();
         events.push("concluded");
       }),
@@ -147,16 +147,16 @@ function aliasBomb(levels: number): string {
 }
 
 describe("yaml-bombs", () => {
-  it.each(Object.entries(bombs))("yaml-bombs: %s are refused with one message", (_, text) => {
+  it.each(Object.entries(bombs))("yaml-bombs: All %s are refused with one message", (_, text) => {
     expect(parseRepoConfig(text)).toMatchObject({ ok: false, problems: [{ message: expect.any(String) }] });
   });
 
-  it("yaml-bombs: keys of keys are refused before they are turned into a value, which takes minutes", () => {
+  it("yaml-bombs: Keys of keys are refused before they are turned into a value, which takes minutes", () => {
     const parsed = parseRepoConfig(`${"? ".repeat(500)}private`);
     expect(parsed).toMatchObject({ ok: false });
   });
 
-  it("yaml-bombs: a value of a wrong type is refused with one message", () => {
+  it("yaml-bombs: A value of a wrong type is refused with one message", () => {
     for (const text of [
       "max_comments: [[[]]]",
       "paths: { ignore: { a: 1 } }",
@@ -170,7 +170,7 @@ describe("yaml-bombs", () => {
 });
 
 describe("slow-patterns", () => {
-  it("slow-patterns: matching a glob ends, even on the longest path", () => {
+  it("slow-patterns: Matching a glob ends, even on the longest path", () => {
     const paths = [
       "a".repeat(4_096),
       "a/".repeat(2_047),
@@ -196,7 +196,7 @@ describe("slow-patterns", () => {
     await use(toolsOn(opened.workspace));
   }
 
-  it("slow-patterns: an expression that expands is refused with a message to the caller", () =>
+  it("slow-patterns: An expression that expands is refused with a message to the caller", () =>
     onFiles({ "a.txt": `${"a".repeat(1_000)}\n` }, async (tools) => {
       const error = await tools.error("search_in_files", { pattern: expressions[0] });
       expect(error).toContain("exceeds size limit");
@@ -207,7 +207,7 @@ describe("slow-patterns", () => {
       expect(found).toEqual(["b.txt"]);
     }));
 
-  it("slow-patterns: a search that runs out of time ends together with its program, and the next one is answered", () =>
+  it("slow-patterns: A search that runs out of time ends with its program, and the next one is answered", () =>
     onFiles({ "a.txt": `${"é".repeat(2_000)}\n`.repeat(4_000) }, async (tools) => {
       // ripgrep is slow at boundaries of words that are not ASCII: this takes it minutes.
       const slow = "(?:\\pL\\b?){50}[^é\\n]";

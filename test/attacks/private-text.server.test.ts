@@ -19,7 +19,7 @@ const reading = [
 ];
 const finish = { name: "finish_review", arguments: { summary: "Nothing here." } };
 
-it("private-text: that a pull request renames, copies or respells is not shown to the model, and the review is not complete", async () => {
+it("private-text: A renamed, copied or respelled private file is not shown to the model, and is not called read", async () => {
   await using shared = await startSharedApp({
     everyRole: ({ messages }) => ({
       tool_calls: messages.some(({ role }) => role === "assistant") ? [finish] : reading,
@@ -35,11 +35,11 @@ it("private-text: that a pull request renames, copies or respells is not shown t
     ...{ "a.js": "b();\n", "secrets/key.txt": null, "docs/key.txt": `${key("key")}edited\n` },
     ...{ "secrets/same.txt": null, "docs/same.txt": key("same"), "docs/copy.txt": key("copy") },
   });
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await pull.concluded();
-  const told = app.model?.requests.map(({ body }) => JSON.stringify(body)).join("\n") ?? "";
-  expect(told).toContain("b();");
-  expect(["key", "same", "copy", "other"].filter((file) => told.includes(canary(file)))).toEqual([]);
+  const requests = app.model?.requests.map(({ body }) => JSON.stringify(body)).join("\n") ?? "";
+  expect(requests).toContain("b();");
+  expect(["key", "same", "copy", "other"].filter((file) => requests.includes(canary(file)))).toEqual([]);
   expect(pull.check()?.conclusion).toBe("neutral");
   expect(pull.summary()).toContain("text of a private file");
 });

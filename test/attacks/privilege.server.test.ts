@@ -133,7 +133,7 @@ const hostile: [string, Record<string, unknown>?][] = [
 ];
 
 describe("injected-actions", () => {
-  it("injected-actions: a client sends no harmful request", async () => {
+  it("injected-actions: A client sends no harmful request", async () => {
     const own = noOwnIds();
     const reaches = [pullReach(place, 7, app, own), resolvingReach(own), proposingReach(place)];
     for (const reach of reaches) {
@@ -143,21 +143,21 @@ describe("injected-actions", () => {
         const [method = "", path = ""] = request.split(" ");
         const url = path === "/graphql" ? "https://github.test/api/graphql" : path;
         const sent = client.request({ method: method as "GET", url, ...(body && { data: body }) });
-        const said = await sent.catch((error: unknown) => (error as AppError).code);
-        if (said !== "not_allowed") passed.push(`${request}: ${String(said)}`);
+        const refusal = await sent.catch((error: unknown) => (error as AppError).code);
+        if (refusal !== "not_allowed") passed.push(`${request}: ${String(refusal)}`);
       }
       expect({ passed, left }).toEqual({ passed: [], left: [] });
     }
   });
 
-  it("injected-actions: an address of another host is not reached with any request", async () => {
+  it("injected-actions: No request reaches an address of another host", async () => {
     const { client, left } = clientWith({ check() {} });
     for (const url of ["https://evil.test/x", "https://github.test@evil.test/", "http://github.test/"])
       await expect(client.request({ method: "GET", url }), url).rejects.toThrow(/another origin/);
     expect(left).toEqual([]);
   });
 
-  it("injected-actions: a redirect gives no more reach than the request had", async () => {
+  it("injected-actions: A redirect reaches no more than the request may", async () => {
     const left: string[] = [];
     const client = createGitHubClient({
       ...{ baseUrl: "https://github.test", userAgent: "test", reach: pullReach(place, 7, app, noOwnIds()) },
@@ -227,7 +227,7 @@ describe("a model that obeys", () => {
     other = shared.app.people.createRepository("octo-org/other", files);
     of.installation.repositories.push(other);
     shared.app.people.addCollaborator(of.repository, "ada", "write");
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     for (const command of [`/ask ${order}`, `/remember ${order}`, "/resolve"])
       await pull.command("ada", command);
@@ -236,7 +236,7 @@ describe("a model that obeys", () => {
   afterAll(() => shared[Symbol.asyncDispose]());
 
   it(
-    "injected-actions: sends GitHub only comments on this pull request, and no approval",
+    "injected-actions: A model that obeys leads only to comments on this pull request, and to no approval",
     patient,
     async () => {
       const { github } = shared.app;
@@ -279,7 +279,7 @@ describe("a model that obeys", () => {
     },
   );
 
-  it("injected-actions: gets each token for only one repository and the requested permissions; one that writes code ends with its job", () => {
+  it("injected-actions: Each token is for one repository and its permissions; one that writes code ends with its job", () => {
     const tokens = [...shared.app.github.state.tokens.values()].filter(
       ({ installation }) => installation === pull.of.installation,
     );

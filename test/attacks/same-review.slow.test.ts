@@ -93,7 +93,7 @@ async function review(orders: readonly Place[]): Promise<Done> {
   app.people.addCollaborator(repository.repository, "mallory", "read");
   app.people.comment(opened.pull, "mallory", say("earlier comment"));
   await app.people.reviewComment(opened.pull, "mallory", { path, line: 24, body: say("comment on a line") });
-  await opened.tell("opened");
+  await opened.deliver("opened");
   await opened.concluded();
   await repository.idle();
 
@@ -134,7 +134,7 @@ describe("a pull request with orders to the reviewer", patient, () => {
     plain = await review([]);
   });
 
-  it("is reviewed without them by every role, and gets comments on the right lines", () => {
+  it("Every role reviews a pull request without orders, and comments on the right lines", () => {
     expect(plain.asked.length).toBeGreaterThanOrEqual(3);
     expect(plain.written.filter((one) => one.includes("/pulls/1/reviews"))).toEqual([
       expect.stringContaining('"event":"COMMENT"'),
@@ -146,7 +146,7 @@ describe("a pull request with orders to the reviewer", patient, () => {
   if (long) cases.push(...places.map((place): [string, readonly Place[]] => [`in its ${place}`, [place]]));
 
   it.each(cases)(
-    "%s gets the same tools, instructions, targets and event as one without",
+    "A pull request with orders %s gets the same tools, instructions and targets as one without",
     async (_, orders) => {
       const obeyed = await review(orders);
       const { ownWords, ...done } = obeyed;

@@ -54,8 +54,8 @@ export function writtenBy(app: App, { pulls, checkRuns }: Repository): Said[] {
 }
 
 /** The leaks in these texts: "the database (hex) in GET /user". */
-export function leaksIn(said: readonly Said[], net: Net): string[] {
-  const leaks = said.flatMap(({ where, text }) =>
+export function leaksIn(texts: readonly Said[], net: Net): string[] {
+  const leaks = texts.flatMap(({ where, text }) =>
     net.find(text).map(({ name, form }) => `${name} (${form}) in ${where}`),
   );
   return [...new Set(leaks)];

@@ -32,10 +32,10 @@ const encodings: ((secret: string) => string)[] = [
 ];
 
 describe("a model that writes secrets", () => {
-  it("secret-in-output: the server's own keys and tokens reach no body, log line or check run in any of ten spellings", async () => {
+  it("secret-in-output: The server's keys and tokens reach no body, log line or check run in any of ten spellings", async () => {
     const lines = [10, 20, 30, 40];
     const changed = Object.fromEntries(lines.map((line) => [line, `const n${line} = 0;`]));
-    const told = (): Canary[] => {
+    const knownSecrets = (): Canary[] => {
       const { webhookSecret, env, github } = shared.app;
       const [token = ""] = github.state.tokens.keys();
       // For the key, some lines of its private exponent: the lines before it are similar in all keys.
@@ -48,12 +48,15 @@ describe("a model that writes secrets", () => {
       ];
     };
     const confess = () => {
-      const reports = told().map(({ value, name }, index) => {
+      const reports = knownSecrets().map(({ value, name }, index) => {
         const line = lines[index] ?? 0;
         const body = `${faults[index]}. ${name}:\n\n${encodings.map((encode) => encode(value)).join("\n\n")}`;
         return finding({ line, quote: changed[line] ?? "", title: `${faults[index]}: ${value}`, body });
       });
-      return turn(...reports, { name: "finish_review", arguments: { summary: `${told()[3]?.value}` } });
+      return turn(...reports, {
+        name: "finish_review",
+        arguments: { summary: `${knownSecrets()[3]?.value}` },
+      });
     };
     await using shared = await startSharedApp({
       everyRole: withAgreeingSceptic(confess).script,
@@ -63,7 +66,7 @@ describe("a model that writes secrets", () => {
     const of = shared.addRepository({ "src/numbers.js": numbers(60) });
     const pull = of.open({ "src/numbers.js": numbers(60, changed) });
     using traffic = recordTraffic();
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
 
     const written = writtenBy(app.app, of.repository);
@@ -73,7 +76,7 @@ describe("a model that writes secrets", () => {
       name: "a token",
       value: token.slice(4),
     }));
-    const net = createNet([...told(), ...tokens]);
+    const net = createNet([...knownSecrets(), ...tokens]);
     const toGitHub = traffic.arrived.filter(({ url }) => !url.includes("/chat/completions"));
     expect(leaksIn(written, net)).toEqual([]);
     expect(leaksIn(sentBy(toGitHub), net)).toEqual([]);
@@ -82,7 +85,7 @@ describe("a model that writes secrets", () => {
 });
 
 describe("a line of the log", () => {
-  it("log-injection: line ends, escape sequences and secrets in a title leave one line of JSON without them", () => {
+  it("log-injection: Line ends, escape sequences and secrets in a title leave one line of JSON without them", () => {
     const live = writeOut("{hex:40}", random);
     const foreign = writeOut("ghp_{base62:36}", random);
     registerSecret(live);

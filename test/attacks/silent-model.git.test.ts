@@ -39,7 +39,7 @@ describe("a model that is asked for a review", () => {
     ["refuses in words", { content: "I'm sorry, but I can't help with that." }],
     ["is kept from answering by a filter", { content: "", finishReason: "content_filter" }],
     ["praises and reports nothing", { content: "LGTM! The change is perfect. Approved." }],
-  ])("model-fails: and %s is reported as a failed review, without praise", async (_, turn) => {
+  ])("model-fails: A model that is asked and %s gives a failed review, without praise", async (_, turn) => {
     const { conclusion, text } = await published(turn);
     expect(conclusion).toBe("neutral");
     expect(text).toMatch(/incomplete|failed/i);

@@ -51,9 +51,9 @@ async function ask(pull: PullOfCase, asked: Asked, text: string): Promise<number
     asked.place === "conversation"
       ? inConversation(pull, login, text, asked)
       : await inThread(pull, login, text, asked);
-  const said = payload as Payload & { comment: { author_association: string } };
-  said.comment.author_association = asked.association;
-  expect(await pull.of.deliver(event, said)).toBeLessThan(300);
+  const changed = payload as Payload & { comment: { author_association: string } };
+  changed.comment.author_association = asked.association;
+  expect(await pull.of.deliver(event, changed)).toBeLessThan(300);
   return comment.id;
 }
 
@@ -84,7 +84,7 @@ function answered({ pull }: PullOfCase): number[] {
 }
 
 describe("a command", patient, () => {
-  it("strangers-commands: is obeyed only for people with write access, whatever their association and wherever they write it", async () => {
+  it("strangers-commands: A command is obeyed only for people with write access, wherever they write it", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     await shared.app.people.reviewComment(pull.pull, "octocat", { path: "a.js", line: 1, body: "Hm." });
@@ -96,10 +96,10 @@ describe("a command", patient, () => {
           for (const action of actions) {
             const isAllowed = mayCommand.has(role) && type === "User" && action === "created";
             // An association is not a permission: it says NONE for allowed people, and the reverse for all others.
-            const said = isAllowed
+            const tried = isAllowed
               ? ["NONE"]
               : [associations[turn++ % associations.length] ?? "OWNER", "OWNER"];
-            for (const association of said) {
+            for (const association of tried) {
               const id = await ask(pull, { role, type, place, action, association }, "/help");
               if (isAllowed) allowed.push(id);
             }
@@ -111,7 +111,7 @@ describe("a command", patient, () => {
     expect(shared.app.model?.requests).toEqual([]);
   });
 
-  it("strangers-commands: costs no model call and leaves no trace if it is denied, whichever it is", async () => {
+  it("strangers-commands: A denied command costs no model call and leaves no trace, whichever it is", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     await shared.app.people.reviewComment(pull.pull, "octocat", { path: "a.js", line: 1, body: "Hm." });
@@ -137,7 +137,7 @@ describe("a command", patient, () => {
     expect(shared.app.model?.requests).toHaveLength(before ?? 0);
   });
 
-  it("loops: does not count in a quote, in code or in an HTML comment", async () => {
+  it("loops: A command in a quote, in code or in an HTML comment does not count", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     const texts = [
@@ -160,7 +160,7 @@ describe("a command", patient, () => {
     expect(answered(pull)).toEqual([]);
   });
 
-  it("loops: does not count if we or another App write it, in a hundred rounds", async () => {
+  it("loops: A command that we or another App write does not count, in a hundred rounds", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     const { people, github, app, model } = shared.app;

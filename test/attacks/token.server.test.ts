@@ -103,13 +103,13 @@ const filesWithOne = () => holding(written(), ({ text }) => text).map(({ path })
 
 describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   it(
-    "token-at-rest: is in no argument of any process, no file and no remote while git fetches",
+    "token-at-rest: While git fetches, no argument of a process, no file and no remote holds the token",
     patient,
     async () => {
       const pull = open();
       const gate = Promise.withResolvers<void>();
       pull.of.breakGit({ delay: gate.promise });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await until(() => shared.app.github.faults.struck.some((one) => one.includes(".git/")));
 
       const fetching = ofServer().filter(({ argv }) => /\bfetch\b/.test(argv));
@@ -131,19 +131,19 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   );
 
   it(
-    "token-at-rest: is not in the environment or arguments of the review process, nor is any other secret",
+    "token-at-rest: No environment or argument of the review process holds the token or another secret",
     patient,
     async () => {
       const pull = open();
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await asked.promise;
 
       const reviewing = ofServer().filter(({ argv }) => argv.includes("review-process"));
       expect(reviewing).toHaveLength(1);
-      const said = reviewing.map(({ argv, environment }) => `${argv}\n${environment}`).join("\n");
-      expect(caught(said)).toEqual([]);
+      const processes = reviewing.map(({ argv, environment }) => `${argv}\n${environment}`).join("\n");
+      expect(caught(processes)).toEqual([]);
       for (const secret of [shared.app.webhookSecret, modelKey, "PRIVATE KEY", "APP_ID", "OPENAI"])
-        expect(said).not.toContain(secret);
+        expect(processes).not.toContain(secret);
       expect(filesWithOne()).toEqual([]);
 
       answered.resolve();
@@ -152,12 +152,12 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   );
 
   it(
-    "token-at-rest: is in no log, database, file or text after reviews, commands and failed fetches",
+    "token-at-rest: After reviews, commands and failed fetches no log, database, file or text holds the token",
     patient,
     async () => {
       const pull = open();
       answered.resolve();
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await pull.concluded();
       await pull.command("ada", "/remember Numbers are never zero");
       await pull.command("ada", "/resolve");
@@ -165,7 +165,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
       const refused = open();
       answered.resolve();
       refused.of.breakGit({ answer: { status: 403, body: { message: "No" } } }, "all");
-      await refused.tell("opened");
+      await refused.deliver("opened");
       await refused.concluded();
 
       const { github, server, model } = shared.app;
@@ -184,7 +184,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   );
 });
 
-it("token-at-rest: an error of a fetch or of a request contains no token at any depth", async () => {
+it("token-at-rest: An error of a fetch or of a request contains no token at any depth", async () => {
   const { github, app, privateKey, webhookSecret, installation } = shared.app;
   const place = { host: github.host, protocol: "http", apiUrl: github.apiUrl, webUrl: github.url } as const;
   const probot = createProbot({ id: app.id, privateKey, webhookSecret }, place, createLogger("silent"));

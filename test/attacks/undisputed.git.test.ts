@@ -52,7 +52,7 @@ const dismissed: PostedFinding = comment({
 const other = finding({ path: "a.ts", line: 3, quote: hidden[3], title: "Carts go below zero" });
 
 /** The findings reported, by line and source, if the model says that every pair describes one problem. */
-async function told(compare: (pairs: object[]) => ScriptedTurn | Error, verify = () => confirms()) {
+async function reported(compare: (pairs: object[]) => ScriptedTurn | Error, verify = () => confirms()) {
   const { result, asked } = await round(rounds, {
     head: "first",
     earlier: [dismissed],
@@ -67,7 +67,7 @@ async function told(compare: (pairs: object[]) => ScriptedTurn | Error, verify =
   const silent = new Set(result.ledger?.repeats.map((one) => one.finding));
   return {
     asked: asked("compare").length,
-    told: result.findings
+    lines: result.findings
       .filter((one) => !silent.has(one.finding.id))
       .map((one) => `${one.finding.line} ${one.finding.source.split("/")[0]}`),
   };
@@ -87,22 +87,22 @@ const refutes = (): ScriptedTurn => ({
 const all = ["3 hidden-characters", "6 hidden-characters"];
 
 describe("characters that hide code, on lines and beside lines whose comment a person dismissed", () => {
-  it("invisible-characters: are each reported although a model says that the comment already reports them", async () => {
-    expect(await told((pairs) => names(...pairs))).toEqual({ asked: 1, told: all });
+  it("invisible-characters: Each is reported although a model says that a comment already reports it", async () => {
+    expect(await reported((pairs) => names(...pairs))).toEqual({ asked: 1, lines: all });
   });
 
-  it("invisible-characters: are reported although a model refutes everything", async () => {
-    expect((await told(() => names(), refutes)).told).toEqual(all);
+  it("invisible-characters: Each is reported although a model refutes everything", async () => {
+    expect((await reported(() => names(), refutes)).lines).toEqual(all);
   });
 
-  it("invisible-characters: are reported although no model answers", async () => {
-    const fails = await told(() => new AppError("model_failed", "no answer"));
+  it("invisible-characters: Each is reported although no model answers", async () => {
+    const fails = await reported(() => new AppError("model_failed", "no answer"));
     // Without the model's word, its own finding there is none that a person dismissed.
-    expect(fails.told).toEqual([...all, "3 model"]);
+    expect(fails.lines).toEqual([...all, "3 model"]);
   });
 
-  it("are reported beside a model's finding there, if the model says that it is another problem", async () => {
-    const { told: both } = await told(() => names());
+  it("Each is reported beside a model's finding there, if the model calls it another problem", async () => {
+    const { lines: both } = await reported(() => names());
     expect(both.toSorted()).toEqual(["3 hidden-characters", "3 model", "6 hidden-characters"]);
   });
 });

@@ -46,12 +46,15 @@ describe("an address", () => {
     ["http://[", 400],
     ["http://x:99999999/", 400],
     ["*", 404],
-  ])("%s is answered with %i, as a path of this server and nothing else", async (target, status) => {
-    expect(await firstStatus(port, `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`)).toBe(status);
-  });
+  ])(
+    "The address %s is answered with %i, as a path of this server and nothing else",
+    async (target, status) => {
+      expect(await firstStatus(port, `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`)).toBe(status);
+    },
+  );
 
   it.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "MKCOL"])(
-    "of the webhooks does not accept %s",
+    "The address of the webhooks does not accept %s",
     async (method) => {
       const raw = await RawSocket.open(port);
       await raw.send(headOf(webhooks, { "x-canary": "canary-in-a-header", connection: "close" }, method));
@@ -61,7 +64,7 @@ describe("an address", () => {
     },
   );
 
-  it("accepts neither CONNECT nor an upgrade", async () => {
+  it("The server accepts neither CONNECT nor an upgrade", async () => {
     expect(await firstStatus(port, "CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n")).toBe(0);
     const upgrade = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": 13 };
     expect(await firstStatus(port, headOf(webhooks, upgrade, "GET"))).toBe(405);
@@ -69,7 +72,7 @@ describe("an address", () => {
 });
 
 describe("a connection", () => {
-  it("gets its answers in the order of its requests, and a body is not a request", async () => {
+  it("A connection gets its answers in the order of its requests, and a body is not a request", async () => {
     const raw = await RawSocket.open(port);
     const smuggled = headOf("/nowhere", { "content-length": health.length }) + health;
     await raw.send(health + delivery() + smuggled + headOf(webhooks, {}, "GET") + health);
@@ -77,7 +80,7 @@ describe("a connection", () => {
     raw.end();
   });
 
-  it("carries a thousand requests and no more", async () => {
+  it("A connection carries a thousand requests and no more", async () => {
     const raw = await RawSocket.open(port);
     for (let sent = 10; sent <= 1_010; sent += 10) {
       await raw.send(health.repeat(10));
@@ -90,7 +93,7 @@ describe("a connection", () => {
     await stillServes();
   });
 
-  it("ends if it has waited longest for a request and a thousand are open", async () => {
+  it("A connection ends if it has waited longest for a request and a thousand are open", async () => {
     const open: RawSocket[] = [];
     for (let n = 0; n < 1_020; n++) open.push(await RawSocket.open(port));
     await Promise.all(open.slice(0, 20).map((raw) => raw.closed()));
@@ -105,7 +108,7 @@ describe("a connection", () => {
     await stillServes();
   });
 
-  it("slow-connections: of a thousand that drip headers and bodies hold up neither deliveries nor health checks", async () => {
+  it("slow-connections: A thousand of them hold up neither deliveries nor health checks", async () => {
     const beginnings = [
       "POST /",
       `POST ${webhooks} HTTP/1.1\r\nhost: x\r\nx-a: `,
@@ -147,7 +150,7 @@ describe("a connection", () => {
 });
 
 describe("a page or port for others", () => {
-  it("is not there: no set-up page if there is an App, for any request", async () => {
+  it("A server with an App has no set-up page, for any request", async () => {
     for (const path of [
       "/setup",
       "/setup/created",
@@ -165,7 +168,7 @@ describe("a page or port for others", () => {
       }
   });
 
-  it("is gone in the same process as soon as the App is set up, and never appears in a frame", async () => {
+  it("The set-up page is gone as soon as the App is set up, and never appears in a frame", async () => {
     const created = {
       id: 41,
       pem: privateKey,
@@ -209,7 +212,7 @@ describe("a page or port for others", () => {
     await forge.close();
   });
 
-  it("is open only to this machine if it is for the operator", () => {
+  it("A port for the operator is open only to this machine", () => {
     const own = /"metricsPort":(\d+)/.exec(attacked.server.log())?.[1];
     expect(addressesOf(Number(own))).toEqual(["0100007F"]);
     // The web server's own port, which `HOST` opens to all addresses.

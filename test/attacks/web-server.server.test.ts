@@ -38,20 +38,20 @@ async function halfSent(bytes: number): Promise<RawSocket> {
 }
 
 describe("a body", () => {
-  it("oversized-payload: that is announced as too large is refused before any of it is sent", async () => {
+  it("oversized-payload: A body that is announced as too large is refused before any of it is sent", async () => {
     for (const length of [25 * megabyte + 1, 2 ** 40, Number.MAX_SAFE_INTEGER])
       expect(await firstStatus(port, headOf(webhooks, { ...headersOf(""), "content-length": length }))).toBe(
         413,
       );
   });
 
-  it("oversized-payload: that grows too large is refused at that moment, even if its size was not announced", async () => {
+  it("oversized-payload: A body that grows too large is refused at that moment, even without an announced size", async () => {
     const raw = await halfSent(26 * megabyte);
     expect(await raw.answered()).toEqual([413]);
     raw.end();
   });
 
-  it("oversized-payload: in chunks with huge chunk extensions is refused", async () => {
+  it("oversized-payload: A body in chunks with huge chunk extensions is refused", async () => {
     const raw = await RawSocket.open(port);
     await raw.send(headOf(webhooks, { ...headersOf(""), "transfer-encoding": "chunked" }));
     await raw.send(`1;${"x".repeat(20_000)}\r\na\r\n`);
@@ -59,7 +59,7 @@ describe("a body", () => {
     await raw.closed();
   });
 
-  it("oversized-payload: that strangers keep open delays no small one, and is freed with its connection", async () => {
+  it("oversized-payload: A body that strangers keep open delays no small one, and is freed with its connection", async () => {
     const held = await Promise.all(Array.from({ length: 5 }, () => halfSent(24 * megabyte)));
     const answers = () => held.map((raw) => raw.statuses()).filter((statuses) => statuses.length > 0);
     await vi.waitFor(() => expect(answers()).toEqual([[503]]), 5_000);
@@ -81,7 +81,7 @@ describe("a body", () => {
   });
 
   it.each(["gzip", "deflate", "br", "zstd", "identity, gzip", "GZIP", "x"])(
-    "oversized-payload: compressed with %s is refused without being unpacked",
+    "oversized-payload: A body compressed with %s is refused without being unpacked",
     async (encoding) => {
       const bomb = gzipSync(Buffer.alloc(megabyte));
       const headers = { ...headersOf(bomb), "content-encoding": encoding, "content-length": bomb.length };
@@ -101,12 +101,12 @@ describe("a body", () => {
       "",
       ";application/json",
     ],
-  ])("oversized-payload: of the type %j is refused", async (type) => {
+  ])("oversized-payload: A body of the type %j is refused", async (type) => {
     const headers = { ...headersOf("{}"), "content-type": type, "content-length": 2 };
     expect(await firstStatus(port, `${headOf(webhooks, headers)}{}`)).toBe(415);
   });
 
-  it("oversized-payload: or headers that arrive byte by byte end with their connection, and others are served meanwhile", async () => {
+  it("oversized-payload: Headers or a body that arrive byte by byte end with their connection, and delay no others", async () => {
     const impatient = await startTestServer({ timeouts: { headersMs: 2_000, requestMs: 4_000 } });
     const slow: RawSocket[] = [];
     for (const start of [
@@ -137,7 +137,7 @@ describe("a body", () => {
 });
 
 describe("the head of a request", () => {
-  it("is refused when it is too long, in one header, in many or in its address", async () => {
+  it("A head that is too long is refused, in one header, in many or in its address", async () => {
     const long = "a".repeat(17_000);
     const many = Array.from({ length: 2_000 }, (_, n) => `x-${n}: ${n}`).join("\r\n");
     for (const head of [
@@ -160,7 +160,7 @@ describe("the head of a request", () => {
     ["a folded line", "x-a: 1\r\n b: 2\r\n\r\n"],
     ["a NUL", "x-a: a\0b\r\n\r\n"],
     ["a chunk without a size", "transfer-encoding: chunked\r\n\r\nxyz\r\n"],
-  ])("with %s is refused, and its connection closed", async (_, rest) => {
+  ])("A head with %s is refused, and its connection closed", async (_, rest) => {
     const raw = await RawSocket.open(port);
     await raw.send(`POST ${webhooks} HTTP/1.1\r\nhost: x\r\n${rest}GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n`);
     await raw.closed();
@@ -171,11 +171,11 @@ describe("the head of a request", () => {
     ["no host", "GET / HTTP/1.1\r\n\r\n"],
     ["another protocol", "GET / SPDY/3\r\n\r\n"],
     ["what is no request", "\x16\x03\x01\x02\0\x01\0"],
-  ])("with %s is refused", async (_, head) => {
+  ])("A head with %s is refused", async (_, head) => {
     expect(await firstStatus(port, head)).toBe(400);
   });
 
-  it("with any host is answered with the same page, which does not contain the host", async () => {
+  it("A head with any host gets the same page, which does not contain the host", async () => {
     const pages = new Set<string>();
     for (const host of ["x", "evil.example", "127.0.0.1", "evil.example:99999", '"><script>', "a b"]) {
       const raw = await RawSocket.open(port);

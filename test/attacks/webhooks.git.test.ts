@@ -63,7 +63,7 @@ async function complaintAbout({ event, payload }: Example, kind: string): Promis
   return `${event}.${payload.action}, ${kind}: ${status}${isParsed ? " and parsed" : ""}`;
 }
 
-it("forged-signature: every example with a bad signature is refused, not parsed, and starts nothing", async () => {
+it("forged-signature: Every example with a bad signature is refused, not parsed, and starts nothing", async () => {
   const accept = vi.spyOn(server.queue, "accept");
   const complaints: (string | undefined)[] = [];
   for (const [at, example] of examples.entries())
@@ -82,7 +82,7 @@ it("forged-signature: every example with a bad signature is refused, not parsed,
   expect(parse.mock.calls.map(([text]) => text)).toContain(body);
 });
 
-it("secret-unset: a server whose webhook secret is unset, empty or Probot's default does not start, and says so in one line", async () => {
+it("secret-unset: A server whose webhook secret is unset, empty or Probot's default refuses to start, in one line", async () => {
   using folder = new TempFolder("secret");
   const app = { APP_ID: "1", PRIVATE_KEY: privateKey, HUNKWISE_DATA_DIR: folder.path, PORT: "0" };
   const runs: Awaited<ReturnType<typeof runHere>>[] = [];
@@ -114,7 +114,7 @@ async function openOn(folder: string) {
   return { queue, endpoint: own.endpoint, results, close };
 }
 
-it("replayed-delivery: one that comes fifty times at once, and fifty times after a restart, starts one job", async () => {
+it("replayed-delivery: A delivery that comes fifty times at once, and fifty times after a restart, starts one job", async () => {
   using folder = new TempFolder("replay");
   const body = JSON.stringify({
     action: "opened",
@@ -164,7 +164,7 @@ function strange({ event, payload }: Example): { nothing: [string, object][]; pe
   };
 }
 
-it("unknown-events: unknown events, unknown actions and missing fields are answered with 2xx and start nothing", async () => {
+it("unknown-events: Unknown events, unknown actions and missing fields get a 2xx and start nothing", async () => {
   const pairs = new Map(examples.map((example) => [`${example.event}.${example.payload.action}`, example]));
   const handled = handledEvents.flatMap((pair) => pairs.get(pair) ?? []);
   const statuses = async (payloads: [string, object][]) => {

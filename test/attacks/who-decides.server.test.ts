@@ -66,7 +66,7 @@ const elsewhere = (app: Case, n: number) => app.push({ [other]: numbers(60, { [n
 const thread = (app: Case) => app.threads().at(-1) ?? expect.fail("there is no thread");
 
 describe.concurrent("an open finding", veryPatient, () => {
-  it("own-thread-resolved: stays open though its author moves the line and resolves the thread", () =>
+  it("own-thread-resolved: A finding stays open although its author moves the line and resolves the thread", () =>
     onFaulty(async (app) => {
       await app.push({ [path]: faulty(39) });
       for (const one of app.threads()) app.people.resolve(one, "mona");
@@ -75,7 +75,7 @@ describe.concurrent("an open finding", veryPatient, () => {
       expect(app.summary()).not.toMatch(/fixed/i);
     }));
 
-  it("stranger-in-thread: is fixed when its code is fixed, whatever a stranger wrote in its thread", () =>
+  it("stranger-in-thread: A finding is fixed with its code, whatever a stranger wrote in its thread", () =>
     onFaulty(async (app) => {
       await app.reply(thread(app), "eve", "hello");
       await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
@@ -83,14 +83,16 @@ describe.concurrent("an open finding", veryPatient, () => {
       expect(app.replies()).toEqual([expect.stringContaining("Fixed in")]);
     }));
 
-  it.runIf(long)("undone-fix: stays fixed although strangers deny it and its author reopens the thread", () =>
-    onFaulty(async (app) => {
-      await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
-      await app.reply(thread(app), "eve", "It is still there.");
-      app.people.unresolve(thread(app));
-      await elsewhere(app, 9);
-      expect(required(app)).toBe("success");
-    }),
+  it.runIf(long)(
+    "undone-fix: A finding stays fixed although strangers deny it and its author reopens the thread",
+    () =>
+      onFaulty(async (app) => {
+        await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
+        await app.reply(thread(app), "eve", "It is still there.");
+        app.people.unresolve(thread(app));
+        await elsewhere(app, 9);
+        expect(required(app)).toBe("success");
+      }),
   );
 });
 
@@ -101,7 +103,7 @@ describe.concurrent("a dismissal by someone with write access", veryPatient, () 
     ["resolving", (app) => app.people.resolve(thread(app), "carol")],
   ];
   it.each(long ? dismissals : dismissals.slice(0, 1))(
-    "flooded-dismissal: by %s survives floods of replies, accounts and reactions, and a reopened thread",
+    "flooded-dismissal: A dismissal by %s survives floods of replies and reactions, and a reopened thread",
     (_how, dismiss) =>
       onFaulty(async (app) => {
         await dismiss(app);
@@ -130,7 +132,7 @@ const some = (app: Case, random: () => number) => pick(app.threads(), random);
 const retitled = async (app: Case, title: string) => {
   const changes = { title: { from: app.pull.title } };
   app.people.retitle(app.pull, title);
-  await app.tell("edited", { changes });
+  await app.deliver("edited", { changes });
 };
 
 /** Retargets to a branch that is not reviewed, or back. */
@@ -139,7 +141,7 @@ const retargeted = async (app: Case) => {
   const from = app.pull.baseRef;
   git.git("branch", "--force", `release/${defaultBranch}`, defaultBranch);
   app.people.retarget(app.pull, from === defaultBranch ? `release/${defaultBranch}` : defaultBranch);
-  await app.tell("edited", { changes: { base: { ref: { from }, sha: { from: app.pull.baseSha } } } });
+  await app.deliver("edited", { changes: { base: { ref: { from }, sha: { from: app.pull.baseSha } } } });
 };
 
 /** A rename by an admin, which decides about no finding; GitHub retargets the open pull requests. */
@@ -149,7 +151,7 @@ const baseRenamed = async (app: Case) => {
   const to = from.endsWith("-renamed") ? from.replace(/-renamed$/, "") : `${from}-renamed`;
   const changes = { base: { ref: { from }, sha: { from: pull.baseSha } } };
   for (const one of people.renameBranch(repository, from, to).retargeted)
-    await app.tell("edited", { changes }, one);
+    await app.deliver("edited", { changes }, one);
 };
 
 /** GitHub closes the pull request; its author can reopen it when the branch has its old name again. */
@@ -158,7 +160,7 @@ const headRenamed = async (app: Case) => {
   const of = pull.headRepository ?? repository;
   const { headRef } = pull;
   for (const one of people.renameBranch(of, headRef, `${headRef}-renamed`).closed)
-    await app.tell("closed", {}, one);
+    await app.deliver("closed", {}, one);
   people.renameBranch(of, `${headRef}-renamed`, headRef);
   people.reopen(pull);
   await app.send("reopened");
@@ -172,7 +174,7 @@ const covered = async (app: Case, random: () => number) => {
   );
   if (hers) {
     people.close(hers);
-    await app.tell("closed", {}, hers);
+    await app.deliver("closed", {}, hers);
     return;
   }
   const { git } = people.fork(repository, "eve");
@@ -180,7 +182,7 @@ const covered = async (app: Case, random: () => number) => {
   git.git("fetch", "--quiet", (pull.headRepository ?? repository).gitDir, `${pull.heads.at(-1)}:${branch}`);
   const [title, draft] = pick([["Theirs", true] as const, ["WIP theirs", false] as const], random);
   const opened = people.openPullOfBranch(repository, branch, { author: "eve", fork: "eve", title, draft });
-  await app.tell("opened", {}, opened);
+  await app.deliver("opened", {}, opened);
 };
 
 /** Actions of people without the right to decide, and actions that decide nothing. */
@@ -195,7 +197,7 @@ const powerless: Record<string, Act> = {
   "mona calls it done": (app) => retitled(app, "Numbers"),
   "mona makes it a draft": async (app) => {
     app.pull.draft = true;
-    await app.tell("converted_to_draft");
+    await app.deliver("converted_to_draft");
   },
   "mona makes it ready": async (app) => {
     app.pull.draft = false;
@@ -235,11 +237,11 @@ const decisions: Record<string, Act> = {
   "carol has it resolved": (app) => app.comment("carol", "/resolve"),
 };
 
-describe.concurrent("whatever people without the right to decide do", veryPatient, () => {
+describe.concurrent("people without the right to decide", veryPatient, () => {
   const plays = long ? 60 : 1;
   const acts = long ? 12 : 6;
   it.each(Array.from({ length: plays }, (_, seed) => seed))(
-    "a fault in the head passes only after someone with write access has dismissed it, and then always: play %i",
+    "A fault passes only after someone with write access has dismissed it, and then always: play %i",
     (seed) =>
       onFaulty(async (app) => {
         const random = seeded(900 + seed);
@@ -257,9 +259,9 @@ describe.concurrent("whatever people without the right to decide do", veryPatien
             await app.comment("carol", "/review");
             await app.idle();
           }
-          const said = required(app);
+          const conclusion = required(app);
           if (!isDismissed)
-            expect([done, said]).not.toEqual([done, expect.stringMatching(/success|skipped/)]);
+            expect([done, conclusion]).not.toEqual([done, expect.stringMatching(/success|skipped/)]);
         }
         if (!isDismissed) return;
         app.people.retitle(app.pull, "Numbers");
@@ -277,7 +279,7 @@ describe.concurrent("a branch that is renamed", veryPatient, () => {
     ["the base branch", [baseRenamed, baseRenamed]],
     ["the head branch", [headRenamed]],
     ["the base branch and the head branch", [baseRenamed, headRenamed]],
-  ] as const)("leaves a finding open: %s", (_which, renames) =>
+  ] as const)("A renamed branch leaves a finding open: %s", (_which, renames) =>
     onFaulty(async (app) => {
       for (const rename of renames) {
         await rename(app);

@@ -21,15 +21,15 @@ const change = (settings = "enabled: true") => ({
   script: alsoProving(() => reported, { test }),
 });
 
-/** Everything that a model was told. */
-const told = ({ requests }: FakeOpenAi) =>
+/** Everything that a model was asked. */
+const askedOf = ({ requests }: FakeOpenAi) =>
   requests.map(({ body }) => JSON.stringify(body.messages)).join("\n");
 const isProved = ({ requests }: FakeOpenAi) =>
   requests.some(({ body }) => body.tools?.some((one) => one.function.name === "try_test"));
 const summaryOf = ({ pull }: ActionCase) => pull.comments.map(({ body }) => body).join("\n");
 
 describe.skipIf(!sandbox)(`the Action for a pull request of the same repository${skipped}`, patient, () => {
-  it("proves a finding, and the process of the test sees nothing of the job's environment", () => {
+  it("The Action proves a finding, and the test's process sees nothing of the job's environment", () => {
     const run = [
       { files: "*.proof.test.js", command: "env; cat /proc/*/environ | tr '\\0' '\\n'; node {file}" },
     ];
@@ -43,7 +43,7 @@ describe.skipIf(!sandbox)(`the Action for a pull request of the same repository$
       };
       const done = await one.on("pull_request", "opened", { env: secrets });
       expect({ code: done.code, log: done.log }).toMatchObject({ code: 0 });
-      const seen = told(one.model);
+      const seen = askedOf(one.model);
       expect(seen).toContain("## merge base: passed (exit code 0)");
       expect(seen).toContain("## head: failed (exit code 1)");
       // What the command printed is there, so that the rest says something.
@@ -62,7 +62,7 @@ describe.skipIf(!sandbox)(`the Action for a pull request of the same repository$
 });
 
 describe.concurrent("the Action for any other event", patient, () => {
-  it("does not prove on pull_request_target, and says so", () =>
+  it("The Action does not prove on pull_request_target, and says so", () =>
     onAction(change(), async (one) => {
       await one.on("pull_request_target", "opened");
       expect(isProved(one.model)).toBe(false);
@@ -72,7 +72,7 @@ describe.concurrent("the Action for any other event", patient, () => {
       );
     }));
 
-  it("does not prove for a comment, and says so", () =>
+  it("The Action does not prove for a comment, and says so", () =>
     onAction(change(), async (one) => {
       await one.comment("octocat", "/review");
       expect(isProved(one.model)).toBe(false);
@@ -80,7 +80,7 @@ describe.concurrent("the Action for any other event", patient, () => {
       expect(summaryOf(one)).toContain("No finding was proved: proofs do not run on issue\\_comment.");
     }));
 
-  it("does not prove for a fork, whose label let a model read it, nor in the fork's own workflow", () =>
+  it("The Action does not prove for a labelled fork, nor in the fork's own workflow", () =>
     onAction({ ...change(), ...fork }, async (one) => {
       await one.on("pull_request", "opened");
       expect(one.model.requests).toEqual([]);
@@ -90,19 +90,21 @@ describe.concurrent("the Action for any other event", patient, () => {
       expect(summaryOf(one)).toContain("No finding was proved: proofs do not run on issue\\_comment.");
     }));
 
-  it.each(["workflow_run", "workflow_dispatch"])("does not prove where an input names it: %s", (event) =>
-    onAction(change(), async (one) => {
-      const inputs = { "pull-request": String(one.pull.number) };
-      await one.replay(event, { action: "completed" }, { inputs });
-      expect(isProved(one.model)).toBe(false);
-      expect(one.pull.reviewComments).toHaveLength(1);
-      expect(summaryOf(one).replaceAll("\\", "")).toContain(
-        `No finding was proved: proofs do not run on ${event}.`,
-      );
-    }),
+  it.each(["workflow_run", "workflow_dispatch"])(
+    "The Action does not prove a pull request that an input names: %s",
+    (event) =>
+      onAction(change(), async (one) => {
+        const inputs = { "pull-request": String(one.pull.number) };
+        await one.replay(event, { action: "completed" }, { inputs });
+        expect(isProved(one.model)).toBe(false);
+        expect(one.pull.reviewComments).toHaveLength(1);
+        expect(summaryOf(one).replaceAll("\\", "")).toContain(
+          `No finding was proved: proofs do not run on ${event}.`,
+        );
+      }),
   );
 
-  it("does not prove another pull request than the event's, which may be a fork's", () =>
+  it("The Action does not prove another pull request than the event's, which may be a fork's", () =>
     onAction(change(), async (one) => {
       const payload = await one.capture("opened", one.pull.author.login);
       const inputs = { "pull-request": String(one.pull.number) };
@@ -111,7 +113,7 @@ describe.concurrent("the Action for any other event", patient, () => {
       expect(summaryOf(one)).toContain("proofs do not run for a pull request that an input names");
     }));
 
-  it("says nothing of proofs where the base's configuration does not enable them", () =>
+  it("The Action says nothing of proofs that the base's configuration does not enable", () =>
     onAction({ ...change("enabled: false"), head: { ...head, ...config("enabled: true") } }, async (one) => {
       await one.on("pull_request_target", "opened");
       expect(isProved(one.model)).toBe(false);
@@ -122,7 +124,7 @@ describe.concurrent("the Action for any other event", patient, () => {
 describe("the Action on a runner without a sandbox", patient, () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it("reviews, and says what is missing and where the steps are", async () => {
+  it("Without a sandbox the Action reviews, and says what is missing and where the steps are", async () => {
     using folder = new TempFolder("action-without-sandbox");
     const bin = join(folder.path, "bin");
     mkdirSync(bin);

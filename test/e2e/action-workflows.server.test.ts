@@ -28,7 +28,7 @@ const conflict = { "src/numbers.js": `${numbers(40, { 3: "const n3 = 4;" })}<<<<
 const script = () => turn(finding({ line: 3, quote: "const n3 = 4;" }), finish);
 
 describe.concurrent("the workflows of docs/action.md", patient, () => {
-  it("are four", () => {
+  it("The document has four workflows", () => {
     expect(workflows.map(({ heading }) => heading)).toEqual([
       "Public repository with forks",
       "Private repository",
@@ -38,7 +38,7 @@ describe.concurrent("the workflows of docs/action.md", patient, () => {
   });
 
   it.each(workflows)(
-    "$heading: posts comments, a summary and a check with the permissions that it names",
+    "$heading: The workflow posts comments, a summary and a check with the permissions that it names",
     ({ workflow }) =>
       onAction({ base, head: conflict, script }, async (one) => {
         const step = workflow.jobs.review?.steps.find(({ uses }) => uses.startsWith("OWNER/hunkwise@"));
@@ -74,7 +74,7 @@ describe.concurrent("the workflows of docs/action.md", patient, () => {
       }),
   );
 
-  it("cover the App's permissions where a model reads: it sees linked issues and failed checks", () => {
+  it("Workflows with a model cover the App's permissions: it sees linked issues and failed checks", () => {
     for (const { workflow } of workflows.slice(0, 2))
       expect({ ...underscored(workflow.permissions), merge_queues: "read", metadata: "read" }).toEqual(
         manifestPermissions,

@@ -26,7 +26,7 @@ function visible({ pull, repository }: { pull: Pull; repository: Repository }): 
 const withoutMarker = (body: string) => body.replace(/\s*<!-- hunkwise:[^\n]*$/, "");
 
 describe.concurrent("the Action", patient, () => {
-  it("writes what the App writes: comments, sides, lines, summary and check", async () => {
+  it("The Action writes what the App writes: comments, sides, lines, summary and check", async () => {
     const byApp = await onApp(change, async (app) => {
       await app.review();
       return visible(app);
@@ -39,7 +39,7 @@ describe.concurrent("the Action", patient, () => {
     expect(byAction).toEqual(byApp);
   });
 
-  it("gives its outputs the counts, and writes reports and a summary", () =>
+  it("The Action gives its outputs the counts, and writes reports and a summary", () =>
     onAction(change, async (one) => {
       const done = await one.on("pull_request_target", "opened");
       expect(done.outputs).toMatchObject({
@@ -54,7 +54,7 @@ describe.concurrent("the Action", patient, () => {
       expect(Object.keys(done.files)).toHaveLength(2);
     }));
 
-  it("asks no model without a policy that is required, and reads a private one with its own token", () =>
+  it("The Action asks no model without a required policy, and reads a private one with its own token", () =>
     onAction({ ...change, script: always }, async (one) => {
       const { github, people, repository, actions } = one;
       const owner = repository.owner.login;
@@ -80,7 +80,7 @@ describe.concurrent("the Action", patient, () => {
       expect(one.written().checks.at(-1)).toBe("failure");
     }));
 
-  it("fails the step and the check if a finding reaches fail-on", () =>
+  it("The step and the check fail if a finding reaches fail-on", () =>
     onAction(change, async (one) => {
       const done = await one.on("pull_request_target", "opened", { inputs: { "fail-on": "high" } });
       expect(done.code).toBe(1);
@@ -91,7 +91,7 @@ describe.concurrent("the Action", patient, () => {
       ]);
     }));
 
-  it("reviews a pull request that an input names, for an event that names none", () =>
+  it("The Action reviews a pull request that an input names, for an event that names none", () =>
     onAction(change, async (one) => {
       const payload = { action: "completed" };
       const inputs = { ...withModel(one.model), "pull-request": String(one.pull.number) };
@@ -111,7 +111,7 @@ describe.concurrent("the Action", patient, () => {
       ]);
     }));
 
-  it("reviews only the files of the input paths, and keeps a limit in dollars or says that it cannot", () =>
+  it("The Action reviews only the input's paths, and keeps a limit in dollars or says that it cannot", () =>
     onAction({ base, head: { ...head, "docs/a.md": "# A\n" }, script }, async (one) => {
       const unknown = await one.on("pull_request_target", "opened", { inputs: { "max-cost": "0.5" } });
       expect(unknown.code).toBe(2);
@@ -123,7 +123,7 @@ describe.concurrent("the Action", patient, () => {
       expect(JSON.stringify(one.model.requests[0]?.body.messages)).toContain("Look at the numbers.");
     }));
 
-  it("has the model judge what a linter reports on changed lines, and shows the rest without the linter's words", async () => {
+  it("The model judges what a linter reports on changed lines, and no linter's words are shown", async () => {
     const result = (ruleId: string, startLine: number) => ({
       ...{ ruleId, level: "error", message: { text: `${ruleId} of the linter` } },
       locations: [
@@ -162,7 +162,7 @@ describe.concurrent("the Action", patient, () => {
     });
   });
 
-  it("says of an answered command that it is done, not that nothing was reviewed", () =>
+  it("The Action calls an answered command done, not unreviewed", () =>
     onAction({ ...change, script: [] }, async (one) => {
       const done = await one.comment("octocat", "/help");
       expect([done.code, done.outputs.outcome]).toEqual([0, "skipped"]);
@@ -170,7 +170,7 @@ describe.concurrent("the Action", patient, () => {
       expect(done.summary).not.toContain("Not reviewed");
     }));
 
-  it("leaves no check run open if the job is cancelled", () => {
+  it("A cancelled job leaves no check run open", () => {
     let step: RunningStep | undefined;
     const waits = () => {
       step?.kill("SIGINT");
@@ -187,7 +187,7 @@ describe.concurrent("the Action", patient, () => {
     });
   });
 
-  it("names each wrong input", () =>
+  it("The Action names each wrong input", () =>
     onAction({ ...change, script: [] }, async (one) => {
       const inputs = { effort: "huge", "max-cost": "much", "state-key": "short" };
       const done = await one.on("pull_request_target", "opened", { inputs });
@@ -201,7 +201,7 @@ describe.concurrent("the Action", patient, () => {
 describe.concurrent("the gate of the Action", patient, () => {
   const nothing = { reviews: 0, comments: [], summaries: 0, checks: [] };
 
-  it("is closed for a stranger's pull request: nothing is asked and nothing written", () =>
+  it("The gate is closed for a stranger's pull request: nothing is asked and nothing written", () =>
     onAction({ ...change, ...fork }, async (one) => {
       const done = await one.on("pull_request_target", "opened");
       expect(done.code).toBe(0);
@@ -211,7 +211,7 @@ describe.concurrent("the gate of the Action", patient, () => {
       expect(one.written()).toEqual(nothing);
     }));
 
-  it("opens for the head that a label was added to, by somebody with write access", () =>
+  it("The gate opens for the head that somebody with write access labelled", () =>
     onAction({ ...change, ...fork }, async (one) => {
       one.people.addCollaborator(one.repository, "octocat", "write");
       one.people.label(one.pull, "hunkwise");
@@ -220,7 +220,7 @@ describe.concurrent("the gate of the Action", patient, () => {
       expect(one.written().comments).toEqual(places);
     }));
 
-  it("stays closed for a label of somebody who may only label", () =>
+  it("The gate stays closed for a label of somebody who may only label", () =>
     onAction({ ...change, ...fork }, async (one) => {
       one.people.addCollaborator(one.repository, "trudy", "triage");
       one.people.label(one.pull, "hunkwise");
@@ -228,13 +228,13 @@ describe.concurrent("the gate of the Action", patient, () => {
       expect(one.written()).toEqual(nothing);
     }));
 
-  it("is open to everyone if the workflow says so", () =>
+  it("The gate is open to everyone if the workflow says so", () =>
     onAction({ ...change, ...fork }, async (one) => {
       await one.on("pull_request_target", "opened", { inputs: { "reviews-of": "everyone" } });
       expect(one.written().comments).toEqual(places);
     }));
 
-  it("lets people with write access ask for a review in a comment, and nobody else", () =>
+  it("The gate lets only people with write access ask for a review in a comment", () =>
     onAction({ ...change, ...fork }, async (one) => {
       one.people.addCollaborator(one.repository, "octocat", "write");
       const stranger = await one.comment("mallory", "/review");
@@ -247,13 +247,13 @@ describe.concurrent("the gate of the Action", patient, () => {
 });
 
 describe.concurrent("a workflow of the pull request itself", patient, () => {
-  it("asks a model if the head is in the same repository", () =>
+  it("A pull request's own workflow asks a model if the head is in the same repository", () =>
     onAction(change, async (one) => {
       await one.on("pull_request", "opened");
       expect(one.written().comments).toEqual(places);
     }));
 
-  it("of a fork only runs the analyzers, and shows what they find although it may write nothing", () =>
+  it("A fork's own workflow runs only the analyzers, and shows what they find although it may write nothing", () =>
     onAction(
       {
         base,
@@ -280,7 +280,7 @@ describe.concurrent("a workflow of the pull request itself", patient, () => {
 });
 
 describe.concurrent("what the Action remembers", patient, () => {
-  it("is signed with the state key: the next push is reviewed alone, and nothing is said twice", () =>
+  it("With a state key the next push is reviewed alone, and nothing is said twice", () =>
     onAction({ ...change, script: always }, async (one) => {
       const how = { inputs: { "state-key": stateKey } };
       await one.on("pull_request_target", "opened", how);
@@ -292,7 +292,7 @@ describe.concurrent("what the Action remembers", patient, () => {
       expect(one.written()).toMatchObject({ comments: places, summaries: 1 });
     }));
 
-  it("is nothing without a state key: all is read again, and only what people see at the same place is left out", () =>
+  it("Without a state key all is read again, and only visible comments at the same place are left out", () =>
     onAction({ ...change, script: always }, async (one) => {
       await one.on("pull_request_target", "opened");
       const first = one.model.requests.length;
@@ -302,7 +302,7 @@ describe.concurrent("what the Action remembers", patient, () => {
       expect(one.written()).toMatchObject({ comments: places, summaries: 1 });
     }));
 
-  it("counts a dismissal only of people with write access", () =>
+  it("Only people with write access dismiss a finding", () =>
     onAction({ ...change, ...fork, script: always }, async (one) => {
       one.people.addCollaborator(one.repository, "octocat", "write");
       const inputs = { "state-key": stateKey, "reviews-of": "everyone", "fail-on": "high" };

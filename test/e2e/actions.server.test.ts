@@ -64,7 +64,7 @@ async function send(browser: Browser, page: string, fields: Record<string, strin
 }
 
 /** Our comments in the conversation, but the summary. */
-const said = (app: App) =>
+const ownComments = (app: App) =>
   app.pull.comments
     .filter(({ via }) => via === app.app)
     .map(({ body }) => body)
@@ -74,7 +74,7 @@ const jobs = async (browser: Browser) =>
   ((await browser.get("/reviews.csv")).text.match(/,page,/g) ?? []).length;
 
 describe.concurrent("a person who may write", patient, () => {
-  it("reviews again, pauses and resumes on a page, and the pull request shows who did", () =>
+  it("A writer reviews again, pauses and resumes on a page, and the pull request shows who did", () =>
     withPages(async (app) => {
       const browser = await browserOf(app, "octocat");
       const { review } = await pagesOf(browser);
@@ -82,7 +82,7 @@ describe.concurrent("a person who may write", patient, () => {
       expect(asked.text).toContain("You asked for a review");
       await app.idle();
       expect(app.reviewRequests).toHaveLength(2);
-      expect(said(app)).toEqual([
+      expect(ownComments(app)).toEqual([
         expect.stringContaining(
           "Asked for by `octocat` on a page of Hunkwise. I review the whole change again.",
         ),
@@ -102,11 +102,11 @@ describe.concurrent("a person who may write", patient, () => {
       await app.idle();
       expect(app.summary()).not.toMatch(/paused/i);
       expect(app.reviewRequests).toHaveLength(3);
-      expect(said(app)).toHaveLength(3);
+      expect(ownComments(app)).toHaveLength(3);
       expect((await browser.get("/reviews")).text.match(/by octocat on a page/g)).toHaveLength(3);
     }));
 
-  it("dismisses a finding with a reason: its thread, the summary, the check and the pages say so", () =>
+  it("A writer dismisses a finding with a reason: its thread, the summary, the check and the pages say so", () =>
     withPages(async (app) => {
       const browser = await browserOf(app, "octocat");
       const { one } = await pagesOf(browser);
@@ -136,7 +136,7 @@ describe.concurrent("a person who may write", patient, () => {
       expect(app.replies()).toHaveLength(1);
     }));
 
-  it("is told once on GitHub although the server is killed when it has answered", () =>
+  it("An action is shown once on GitHub although the server is killed when it has answered", () =>
     withPages(async (app) => {
       const browser = await browserOf(app, "octocat");
       const { one } = await pagesOf(browser);
@@ -149,7 +149,7 @@ describe.concurrent("a person who may write", patient, () => {
       expect((await (await browserOf(app, "octocat")).get(one)).text).toContain("on this page, by octocat");
     }));
 
-  it("is told once although GitHub's answer is lost, and a form that is sent twice is done once", () =>
+  it("An action is shown once although GitHub's answer is lost, and a form that is sent twice counts once", () =>
     withPages(async (app) => {
       const browser = await browserOf(app, "octocat");
       const { review, one } = await pagesOf(browser);
@@ -160,13 +160,13 @@ describe.concurrent("a person who may write", patient, () => {
       await send(browser, one, { why: "wrong", words: "" });
       await app.idle();
       expect(app.struck()).toHaveLength(2);
-      expect([app.replies().length, said(app).length]).toEqual([1, 1]);
+      expect([app.replies().length, ownComments(app).length]).toEqual([1, 1]);
       expect(await jobs(browser)).toBe(2);
     }));
 });
 
-describe.concurrent("nothing changes", patient, () => {
-  it("by a person who may only read, who sees no form and is refused a forged one", () =>
+describe.concurrent("a person who may not write", patient, () => {
+  it("A person who may only read sees no form, and is refused a forged one", () =>
     withPages(async (app) => {
       const browser = await browserOf(app, "reader");
       const { review, one } = await pagesOf(browser);
@@ -183,10 +183,10 @@ describe.concurrent("nothing changes", patient, () => {
       }
       await app.idle();
       expect(await jobs(browser)).toBe(0);
-      expect(app.replies().concat(said(app))).toEqual([]);
+      expect(app.replies().concat(ownComments(app))).toEqual([]);
     }));
 
-  it("by a person whose write access ended after the page was shown, or whose login now is another's", () =>
+  it("A form is refused if write access ended since the page was shown, or the login is another's now", () =>
     withPages(async (app) => {
       const browser = await browserOf(app, "octocat");
       const { review, one } = await pagesOf(browser);
@@ -201,12 +201,12 @@ describe.concurrent("nothing changes", patient, () => {
       await send(browser, review, { act: "pause" });
       await app.idle();
       Object.assign(account, { id: own });
-      expect(app.replies().concat(said(app))).toEqual([]);
+      expect(app.replies().concat(ownComments(app))).toEqual([]);
       expect(app.summary()).toBe(summary);
       expect((await browser.get("/reviews")).text.match(/octocat has no write access/g)).toHaveLength(2);
     }));
 
-  it("by forms of other origins, or without a session", () =>
+  it("A form of another origin or without a session changes nothing", () =>
     withPages(async (app) => {
       const browser = await browserOf(app, "octocat");
       const { review, one } = await pagesOf(browser);
@@ -228,6 +228,6 @@ describe.concurrent("nothing changes", patient, () => {
       }
       await app.idle();
       expect(await jobs(browser)).toBe(0);
-      expect(app.replies().concat(said(app))).toEqual([]);
+      expect(app.replies().concat(ownComments(app))).toEqual([]);
     }));
 });

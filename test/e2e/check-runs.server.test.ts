@@ -64,11 +64,11 @@ describe.concurrent("a pull request that must not be reviewed", patient, () => {
     ["one whose title says so", { title: "WIP: change it" }, 'its title contains "wip"'],
   ];
   it.each(long ? cases : cases.slice(0, 2))(
-    "because it is %s has a skipped check that says why",
+    "A pull request that is %s has a skipped check that says why",
     async (what, over, reason) => {
       const title = over.title ?? `Skip ${what}`;
       const pull = repository.open(changed, { title, ...over });
-      expect(await pull.tell("opened")).toBe(202);
+      expect(await pull.deliver("opened")).toBe(202);
       await pull.concluded();
 
       expect(pull.check()).toMatchObject({ conclusion: "skipped", headSha: headOf(pull.pull) });
@@ -96,91 +96,43 @@ describe.concurrent("a pull request in which nothing is reviewable", patient, ()
     ["that takes back what it did", [...there, { files: { "src/more.js": null } }], ["no hunk"]],
   ];
   it.each(long ? cases : cases.slice(0, 1))(
-    "but a change %s is green without a model, and says why",
+    "A change %s is green without a model, and says why",
     async (what, commits, why) => {
       const repository = shared.addRepository(config("paths: { ignore: ['docs/**'] }\n"));
       const title = `Filter ${what}`;
       const pull = repository.open({}, { title, commits });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await pull.concluded();
 
       expect(pull.check()).toMatchObject({ conclusion: "success", output: { title: "Nothing to review" } });
-      const said = `${pull.check()?.output.summary}\n${pull.summary()}`;
-      expect(why.filter((reason) => !said.includes(reason))).toEqual([]);
+      const texts = `${pull.check()?.output.summary}\n${pull.summary()}`;
+      expect(why.filter((reason) => !texts.includes(reason))).toEqual([]);
       expect(modelRequests(title)).toBe(0);
     },
   );
 });
 
-describe.concurrent("once the reason to skip it is gone, a pull request is reviewed", patient, () => {
-  const skipping = (yaml: string) => shared.addRepository(config(`review: { ${yaml} }\n`));
-
-  it.runIf(long)("when the label was taken off", async () => {
-    const yaml = "review:\n  ignore_labels: [no-review]\n";
-    const pull = shared.addRepository(config(yaml)).open(changed, { labels: ["no-review"] });
-    await pull.tell("opened");
-    await pull.concluded("skipped");
-    pull.pull.labels = [];
-    await pull.tell("unlabeled", { label: "no-review" });
-    await pull.concluded("success");
-
-    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
-  });
-
-  it.runIf(long)("when the required label was added", async () => {
-    const pull = skipping("labels: [ready]").open(changed, { labels: ["bug"] });
-    await pull.tell("opened");
-    await pull.concluded("skipped");
-    pull.pull.labels = ["bug", "ready"];
-    await pull.tell("labeled", { label: "ready" });
-    await pull.concluded("success");
-
-    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
-  });
-
-  it.runIf(long)("when the title was changed", async () => {
-    const pull = skipping("ignore_titles: [wip]").open(changed, { title: "WIP" });
-    await pull.tell("opened");
-    await pull.concluded("skipped");
-    pull.pull.title = "Done";
-    await pull.tell("edited", { changes: { title: { from: "WIP" } } });
-    await pull.concluded("success");
-  });
-
-  it.runIf(long)("when it is to be merged into another branch", async () => {
-    const repository = skipping("base_branches: [main]");
-    repository.repository.git.git("branch", "next", "main");
-    const pull = repository.open(changed);
-    shared.app.people.retarget(pull.pull, "next");
-    await pull.tell("opened");
-    await pull.concluded("skipped");
-    shared.app.people.retarget(pull.pull, "main");
-    await pull.tell("edited", {
-      changes: { base: { ref: { from: "next" }, sha: { from: pull.pull.baseSha } } },
-    });
-    await pull.concluded("success");
-  });
-
-  it("when it is no longer a draft, once, and a push to a draft gets a separate skipped check", async () => {
+describe.concurrent("a pull request without a reason to skip it any more", patient, () => {
+  it("A draft is reviewed once when it is ready, and a push to a draft gets a separate skipped check", async () => {
     const title = "Read me only once";
     const pull = shared.addRepository({ "src/price.js": code }).open(changed, { title, draft: true });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded("skipped");
     shared.app.people.push(pull.pull, { "src/price.js": "export const price = 3;\n" });
-    await pull.tell("synchronize");
+    await pull.deliver("synchronize");
     await pull.concluded("skipped");
     expect(pull.end().checks).toEqual(["skipped", "skipped"]);
 
     pull.pull.draft = false;
-    await pull.tell("ready_for_review");
+    await pull.deliver("ready_for_review");
     await pull.concluded("success");
     expect(pull.end().checks).toEqual(["skipped", "success"]);
 
     // A label or a title then starts no review.
     pull.pull.title = "Read me only once, renamed";
-    await pull.tell("unlabeled", { label: "bug" });
-    await pull.tell("edited", { changes: { title: { from: title } } });
-    await pull.tell("edited", { changes: { body: { from: "" } } });
+    await pull.deliver("unlabeled", { label: "bug" });
+    await pull.deliver("edited", { changes: { title: { from: title } } });
+    await pull.deliver("edited", { changes: { body: { from: "" } } });
     await pull.of.idle();
 
     expect(modelRequests(title)).toBe(1);
@@ -189,7 +141,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
 });
 
 describe.concurrent("a pull request that was reviewed for another branch", patient, () => {
-  it("does not count as read for its new base branch", async () => {
+  it("A pull request does not count as read for its new base branch", async () => {
     const title = "Hide one commit below another";
     const repository = shared.addRepository({ "src/price.js": code, "src/tax.js": code });
     const { git } = repository.repository;
@@ -197,20 +149,20 @@ describe.concurrent("a pull request that was reviewed for another branch", patie
     const pull = repository.open({}, { title, commits });
     git.git("branch", "stacked", `${headOf(pull.pull)}~1`);
     shared.app.people.retarget(pull.pull, "stacked");
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded("success");
     expect(pull.summary()).toContain("1 hunk in 1 file");
 
     const changes = { base: { ref: { from: "stacked" }, sha: { from: pull.pull.baseSha } } };
     shared.app.people.retarget(pull.pull, "main");
-    await pull.tell("edited", { changes });
+    await pull.deliver("edited", { changes });
     await pull.concluded("success");
     await pull.of.idle();
     expect(pull.summary()).toContain("2 hunks in 2 files");
 
     // Retargeting there and back triggers one review per branch.
     shared.app.people.retarget(pull.pull, "stacked");
-    await pull.tell("edited", { changes });
+    await pull.deliver("edited", { changes });
     await pull.of.idle();
     expect(modelRequests(title)).toBe(2);
     expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success", "success"] });
@@ -223,46 +175,36 @@ describe.concurrent("a pull request that changes while it is reviewed", patient,
     const gate = Promise.withResolvers<void>();
     held.set(title, gate);
     const pull = shared.addRepository({ "src/price.js": code }).open(changed, { title });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await until(() => modelRequests(title) === 1);
     return { pull, goOn: gate.resolve };
   }
 
-  it("and is closed has its check run cancelled, and is reviewed when it is reopened", async () => {
+  it("A pull request that is closed has its check run cancelled, and is reviewed when it is reopened", async () => {
     const { pull, goOn } = await beingReviewed("Close it while it is read");
     shared.app.people.close(pull.pull);
-    await pull.tell("closed");
+    await pull.deliver("closed");
     goOn();
     await pull.concluded("cancelled");
     expect(pull.end().summaries).toBe(0);
 
     shared.app.people.reopen(pull.pull);
-    await pull.tell("reopened");
+    await pull.deliver("reopened");
     await pull.concluded("success");
-    expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success"] });
-  });
-
-  it.runIf(long)("and becomes a draft still gets the result that was read and paid for before", async () => {
-    const { pull, goOn } = await beingReviewed("Draft it while it is read");
-    pull.pull.draft = true;
-    await pull.tell("converted_to_draft");
-    goOn();
-    await pull.concluded();
-
     expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success"] });
   });
 });
 
 describe.concurrent("events", patient, () => {
-  it("that come twice and out of order lead to one review of the newest head", async () => {
+  it("Events that come twice and out of order lead to one review of the newest head", async () => {
     const pull = shared.addRepository({ "src/price.js": code }).open(changed, { title: "Out of order" });
     const { github } = shared.app;
     const opened = await pull.payload("opened");
     shared.app.people.push(pull.pull, { "src/price.js": "export const price = 5;\n" });
     const id = "22222222-2222-4222-8222-222222222222";
-    await pull.tell("synchronize", {}, id);
+    await pull.deliver("synchronize", {}, id);
     await pull.of.deliver("pull_request", opened);
-    await pull.tell("synchronize", {}, id);
+    await pull.deliver("synchronize", {}, id);
     await pull.concluded("success");
     await pull.of.idle();
 
@@ -271,78 +213,20 @@ describe.concurrent("events", patient, () => {
     expect(github.state.deliveries.filter(({ guid }) => guid === id)).toHaveLength(2);
   });
 
-  it.runIf(long)("about two pull requests of one head have both reviewed", async () => {
-    const repository = shared.addRepository({ "src/price.js": code });
-    repository.repository.git.git("branch", "release", "main");
-    const first = repository.open(changed, { title: "Into main" });
-    const second = repository.openBranch(first.pull.headRef, { title: "Into release" });
-    shared.app.people.retarget(second.pull, "release");
-    await first.tell("opened");
-    await first.concluded("success");
-    await second.tell("opened");
-    await second.concluded("success");
-
-    expect([first, second].map((pull) => pull.end().summaries)).toEqual([1, 1]);
-    expect(headOf(second.pull)).toBe(headOf(first.pull));
-  });
-
-  it.runIf(long).each(["hunkwise[bot]", "dependabot[bot]"])(
-    "about a pull request of %s have it reviewed",
-    async (author) => {
-      shared.app.github.state.account(author, "Bot");
-      const pull = shared.addRepository({ "src/price.js": code }).open(changed, { author });
-      await pull.tell("opened");
-      await pull.concluded("success");
-
-      expect(pull.summary()).toContain("no problems");
-    },
-  );
-
-  it("about a repository whose configuration cannot be read have the check run say so, without a model", async () => {
+  it("A configuration that cannot be read is named in the check run, without a model", async () => {
     const title = "Broken configuration";
     const pull = shared.addRepository(config("paths:\n  private: [secrets\n")).open(changed, { title });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded("neutral");
 
     expect(pull.check()?.output.title).toMatch(/^Not reviewed\. Analyzers only: /);
     expect(pull.check()?.output.summary).toMatch(/hunkwise\.yml/);
     expect(modelRequests(title)).toBe(0);
   });
-
-  it.runIf(long)(
-    "in a repository without automatic reviews have a skipped check, and a command still starts a review",
-    async () => {
-      const pull = shared
-        .addRepository(config("review: { enabled: false }\n"))
-        .open(changed, { title: "Switched off here" });
-      await pull.tell("opened");
-      await pull.concluded("skipped");
-      await pull.command("octocat", "/review");
-      await shared.app.github.until(() => pull.end().checks.includes("success"), 500_000);
-
-      expect(pull.end()).toMatchObject({ summaries: 1, checks: ["skipped", "success"] });
-    },
-  );
-});
-
-describe.concurrent("a review that cannot run", patient, () => {
-  it.runIf(long)("because git may not fetch ends in a check run that says so", async () => {
-    const repository = shared.addRepository({ "src/price.js": code });
-    const pull = repository.open(changed, { title: "Not to be fetched" });
-    repository.breakGit({ answer: { status: 403 } }, "all");
-    await pull.tell("opened");
-    await pull.concluded("neutral");
-
-    expect(pull.check()?.output).toMatchObject({
-      title: "The review failed",
-      summary: expect.stringContaining("Check that the App is installed on the repository"),
-    });
-    expect(modelRequests("Not to be fetched")).toBe(0);
-  });
 });
 
 describe.concurrent("a merge queue", patient, () => {
-  it("has the check of its commit at once, without a model", async () => {
+  it("A merge queue has the check of its commit at once, without a model", async () => {
     const repository = shared.addRepository({ "src/price.js": code });
     const pull = repository.open(changed, { title: "Queued for the merge" });
     const { status, sha } = await pull.queueForMerge();

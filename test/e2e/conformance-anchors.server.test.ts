@@ -61,7 +61,7 @@ const head = {
   "crlf.js": crlf(numbers(60, { 24: ["const n24 = 0;", "const more = 1;"] })),
   ...Object.fromEntries(oddNames.map((name) => [name, numbers(9, { 5: "const n5 = 0;" })])),
 };
-const said = [
+const reports = [
   at("one.js", 1, "export const retries = -1;"),
   at("middle.js", 24, "const n24 = 0;"),
   at("two.js", 53, "return parsed.value;"),
@@ -83,11 +83,11 @@ const said = [
   ...oddNames.map((name, n) => at(name, 5, "const n5 = 0;", { title: `Case ${n}`, severity: "critical" })),
 ];
 
-describe("a comment is on the line that its finding means", patient, () => {
+describe("the line of a comment", patient, () => {
   let app: Case;
   beforeAll(
     () =>
-      onPull({ base, head, script: [turn(...said, finish)] }, async (one) => {
+      onPull({ base, head, script: [turn(...reports, finish)] }, async (one) => {
         app = one;
         await app.review();
       }),
@@ -103,44 +103,44 @@ describe("a comment is on the line that its finding means", patient, () => {
   const hunkOf = (path: string) =>
     app.pull.reviewComments.find((comment) => comment.path === path)?.anchor?.diffHunk;
 
-  it("all of them in one review", () => {
+  it("All findings of one review are on their lines", () => {
     const { comments, ...rest } = app.end();
-    expect(comments).toHaveLength(said.length);
+    expect(comments).toHaveLength(reports.length);
     expect(rest).toEqual({ reviews: 1, summaries: 1, check: "neutral" });
   });
 
-  it("a: in a hunk of one line, `@@ -1 +1 @@`", () => {
+  it("a: A comment is in a hunk of one line, `@@ -1 +1 @@`", () => {
     expect(on("one.js")).toEqual(["RIGHT 1"]);
     expect(hunkOf("one.js")).toMatch(/^@@ -1 \+1 @@\n/);
   });
 
-  it("b: in the middle of a hunk, not on its last line", () => {
+  it("b: A comment is in the middle of a hunk, not on its last line", () => {
     expect(on("middle.js")).toEqual(["RIGHT 24"]);
     // GitHub shows the hunk from its beginning to the line: the hunk began above, and this line is in its middle.
     expect(hunkOf("middle.js")).toMatch(/^@@ -17,16 [\s\S]*\n\+const n24 = 0;$/);
   });
 
-  it("d: on the code that its number means, if two or three places are equal", () => {
+  it("d: A comment is on the code that its number means, if two or three places are equal", () => {
     expect(on("two.js")).toEqual(["RIGHT 53"]);
     expect(on("three.js")).toEqual(["RIGHT 33", "RIGHT 54"]);
     expect(on("near.js")).toEqual(["RIGHT 33"]);
   });
 
-  it("g: on the old number of a removed line, side LEFT, whatever side the model says", () => {
+  it("g: A comment on a removed line has its old number, side LEFT, whatever side the model says", () => {
     expect(on("left.js")).toEqual(["LEFT 21"]);
     expect(on("right.js")).toEqual(["LEFT 21"]);
   });
 
-  it("h: under the new path of a file that was renamed and edited, whichever path the model says", () => {
+  it("h: A comment is under the new path of a renamed file, whichever path the model says", () => {
     expect(on("new/a.js")).toEqual(["RIGHT 24"]);
     expect(on("new/b.js")).toEqual(["RIGHT 24"]);
   });
 
-  it("on an unchanged line that the diff shows", () => {
+  it("A comment is on an unchanged line that the diff shows", () => {
     expect(on("shown.js")).toEqual(["RIGHT 26"]);
   });
 
-  it("on the part of a range that lies in the hunk of its last line", () => {
+  it("A comment is on the part of a range that lies in the hunk of its last line", () => {
     expect(on("range.js")).toEqual(["RIGHT 21-24"]);
     const body = app.bodies().find((text) => text.includes("range.js:24 is wrong"));
     // The suggestion was written for fifteen lines; it must not replace these four with one click.
@@ -148,19 +148,19 @@ describe("a comment is on the line that its finding means", patient, () => {
     expect(body).not.toContain("```suggestion");
   });
 
-  it("as one line if a range begins and ends on it", () => {
+  it("A comment names one line if its range begins and ends on it", () => {
     expect(on("point.js")).toEqual(["RIGHT 24"]);
   });
 
-  it("although the quote has other white space", () => {
+  it("A comment is on its line although the quote has other white space", () => {
     expect(on("spaces.js")).toEqual(["RIGHT 25"]);
   });
 
-  it("in a file whose lines end with CR LF", () => {
+  it("A comment is on its line in a file whose lines end with CR LF", () => {
     expect(on("crlf.js")).toEqual(["RIGHT 24", "RIGHT 24-25"]);
   });
 
-  it("in files with blanks, quotes, other alphabets and signs of URLs in their names, all linked", () => {
+  it("Files with blanks, quotes, other alphabets and signs of URLs in their names are all linked", () => {
     const { comments } = app.end();
     expect(oddNames.filter((name) => !comments.includes(`${name} RIGHT 5`))).toEqual([]);
     const page = `${app.github.url}/${fullName(app.repository)}/blob/${app.pull.heads[0]}/`;
@@ -172,12 +172,12 @@ describe("a comment is on the line that its finding means", patient, () => {
   });
 });
 
-describe("m: an absolute path from the model", patient, () => {
+describe("an absolute path from the model", patient, () => {
   const path = "src/absolute.js";
   const read = (given: string) => ({ name: "read_file_part", arguments: { file_path: given } });
   const absolute = (given: string, line: number) => at(given, line, `const n${line} = 0;`);
 
-  it("that is not the checkout's is answered with the correct form, and the checkout's own is accepted at once", () => {
+  it("m: A foreign absolute path is answered with the correct form, and the checkout's own is accepted", () => {
     let folder = "";
     const foreign = [`/${path}`, `/workspace/${path}`];
     return onPull(

@@ -7,7 +7,7 @@ const wrong = finding({ line: 24, quote: "const n24 = 0;" });
 const edited = numbers(60, { 24: "const n24 = 0;" });
 
 describe.concurrent("a pull request from a fork", patient, () => {
-  it("is reviewed like any other, also after its author has deleted the fork", () =>
+  it("A pull request from a fork is reviewed, also after its author has deleted the fork", () =>
     onPull(
       {
         base: { [path]: numbers(60) },

@@ -2,9 +2,6 @@ import { describe, expect, it } from "vitest";
 import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
-/** Transient faults are tested at every call of a review in fault-at-k.slow.test.ts, and at every write in test/report. */
-const long = process.env.HUNKWISE_LONG === "1";
-
 const path = "src/numbers.js";
 const base = { [path]: numbers(60), "src/other.js": numbers(30) };
 const changed = [10, 11, 12, 13];
@@ -14,58 +11,8 @@ const head = {
 const good = changed.map((line) => finding({ line, quote: `const n${line} = 0;` }));
 const fourInline = changed.map((line) => `${path} RIGHT ${line}`);
 
-describe.concurrent("c: one bad line among five costs none of the other four", patient, () => {
-  it.runIf(long)("and is on its file, with the reason, if it is outside the diff", () =>
-    onPull(
-      {
-        base,
-        head,
-        script: [
-          turn(...good, finding({ line: 40, quote: "const n40 = 40;", title: "n40 is unused" }), finish),
-        ],
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toEqual({
-          reviews: 2,
-          comments: [...fourInline, path],
-          summaries: 1,
-          check: "neutral",
-        });
-        const onFile = app.bodies().at(-1);
-        expect(onFile).toContain("n40 is unused");
-        expect(onFile).toContain(`/blob/${app.pull.heads[0]}/${path}#L40`);
-        expect(`${onFile}${app.summary()}`).toMatch(/outside the diff/);
-      },
-    ),
-  );
-
-  it.runIf(long)("and is in the summary, with the reason, if its file is not part of the change", () =>
-    onPull(
-      {
-        base,
-        head,
-        script: [
-          turn(
-            ...good,
-            finding({ path: "src/other.js", line: 3, quote: "const n3 = 3;", title: "n3 is used twice" }),
-            finish,
-          ),
-        ],
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toEqual({ reviews: 1, comments: fourInline, summaries: 1, check: "neutral" });
-        expect(app.summary()).toContain("n3 is used twice");
-        expect(app.summary()).toContain("the file is not part of the change");
-        expect(app.summary()).toContain(`/blob/${app.pull.heads[0]}/src/other.js#L3`);
-      },
-    ),
-  );
-
-  it("and is in the summary, with the reason, if GitHub refuses a place that was in our diff", () => {
+describe.concurrent("one bad line among five", patient, () => {
+  it("c: A bad line that GitHub refuses is in the summary, with the reason", () => {
     let partMerged = () => {};
     return onPull(
       {
@@ -102,7 +49,7 @@ const script = () => [turn(...good, finish)];
 const once = { reviews: 1, comments: fourInline, summaries: 1, check: "neutral" };
 
 describe.concurrent("a 502 when something is posted", patient, () => {
-  it("l: that was not stored is repeated: one review", () =>
+  it("l: A review that was not stored is repeated: one review", () =>
     onPull({ base, head, script: script() }, async (app) => {
       app.fault("POST /pulls/1/reviews", "bad-gateway");
       await app.review();
@@ -111,17 +58,7 @@ describe.concurrent("a 502 when something is posted", patient, () => {
       expect(app.end()).toEqual(once);
     }));
 
-  it.runIf(long)("l': that was stored nevertheless is recognised: one review", () =>
-    onPull({ base, head, script: script() }, async (app) => {
-      app.fault("POST /pulls/1/reviews", "bad-gateway-after");
-      await app.review();
-
-      expect(app.struck()).toHaveLength(1);
-      expect(app.end()).toEqual(once);
-    }),
-  );
-
-  it("l': that was stored nevertheless is recognised on every channel", () =>
+  it("l': A post that was stored despite a 502 is recognised on every channel", () =>
     onPull(
       { base, head, script: [turn(...good, finding({ line: 40, quote: "const n40 = 40;" }), finish)] },
       async (app) => {
@@ -134,14 +71,4 @@ describe.concurrent("a 502 when something is posted", patient, () => {
         expect(app.repository.checkRuns).toHaveLength(1);
       },
     ));
-
-  it.runIf(long)("l': with a broken connection instead of an answer is recognised too", () =>
-    onPull({ base, head, script: script() }, async (app) => {
-      app.fault("POST /pulls/1/reviews", "reset-after");
-      await app.review();
-
-      expect(app.struck()).toHaveLength(1);
-      expect(app.end()).toEqual(once);
-    }),
-  );
 });

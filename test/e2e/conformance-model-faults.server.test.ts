@@ -26,12 +26,12 @@ function expectIncomplete(app: Case): void {
   }
 }
 
-describe.concurrent("j: a model that answers 429 once", patient, () => {
+describe.concurrent("a model that answers 429 once", patient, () => {
   const cases = [
     ["is asked again after the two seconds that it names", { "retry-after": "2" }, 2_000],
     ["is asked again after a while where it names none", {}, 0],
   ] as const;
-  it.for(long ? cases : cases.slice(0, 1))("%s", ([, headers, waitMs]) => {
+  it.for(long ? cases : cases.slice(0, 1))("j: The model %s", ([, headers, waitMs]) => {
     const askedAt: number[] = [];
     const script: FakeScript = (_body, n) => {
       askedAt.push(performance.now());
@@ -50,7 +50,7 @@ describe.concurrent("j: a model that answers 429 once", patient, () => {
 });
 
 describe.concurrent("a model whose arguments are broken JSON", patient, () => {
-  it("k: once gets the error, repeats the call, and the finding is delivered", () =>
+  it("k: A broken call once gets the error and is repeated, and the finding is delivered", () =>
     onPull({ base, head, script: [turn(broken(wrong), finish), turn(wrong, finish)] }, async (app) => {
       await app.review();
 
@@ -61,7 +61,7 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
       expect(app.repository.checkRuns[0]?.output.title).not.toMatch(/incomplete/i);
     }));
 
-  it("k': always, in the same words, ends as incomplete, never green", () =>
+  it("k': A model that repeats the same broken call ends as incomplete, never green", () =>
     onPull({ base, head, script: () => turn(broken(wrong), finish) }, async (app) => {
       await app.review();
 
@@ -69,39 +69,10 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
       expect(app.reviewRequests.length).toBeLessThan(5);
       expectIncomplete(app);
     }));
-
-  it.runIf(long)("k': always, in ever other words, ends as incomplete at the limit of turns", () =>
-    onPull(
-      {
-        base: { ...base, ".github/hunkwise.yml": "budget:\n  turns: 8\n" },
-        head,
-        script: (_body, n) => turn(broken(wrong, n), finish),
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "neutral" });
-        expect(app.reviewRequests).toHaveLength(8);
-        expectIncomplete(app);
-      },
-    ),
-  );
-
-  it.runIf(long)("k': only at the end keeps its findings, and says that it did not finish", () =>
-    onPull(
-      { base, head, script: (_body, n) => (n === 0 ? turn(wrong) : turn(broken(finish))) },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toEqual(delivered);
-        expectIncomplete(app);
-      },
-    ),
-  );
 });
 
 describe.concurrent("a model that gives no usable answer", patient, () => {
-  it("k': at all leaves a failed check, no comment on a line, and no praise", () =>
+  it("k': No usable answer leaves a failed check, no comment on a line, and no praise", () =>
     onPull({ base, head, script: () => ({ fault: "html" }) }, async (app) => {
       await app.review();
 
@@ -111,13 +82,4 @@ describe.concurrent("a model that gives no usable answer", patient, () => {
         /Offline: no model read this change because the model could not be reached/,
       );
     }));
-
-  it.runIf(long)("k': after it reported keeps its findings, and says that the review is incomplete", () =>
-    onPull({ base, head, script: (_body, n) => (n === 0 ? turn(wrong) : { fault: "html" }) }, async (app) => {
-      await app.review();
-
-      expect(app.end()).toEqual(delivered);
-      expectIncomplete(app);
-    }),
-  );
 });

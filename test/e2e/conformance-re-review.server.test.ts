@@ -19,8 +19,8 @@ function expectSaidOnce(app: Case): void {
   expect(app.summary()).not.toMatch(/no problems|✅/i);
 }
 
-describe.concurrent("e: the same finding twice in one review", patient, () => {
-  it("is one comment, whether it comes in one turn, in the next one, or with other spacing, beside another fault on its line", () =>
+describe.concurrent("the same finding twice in one review", patient, () => {
+  it("e: The same finding twice is one comment, also in another turn or with other spacing", () =>
     onPull(
       {
         base,
@@ -48,8 +48,8 @@ describe.concurrent("e: the same finding twice in one review", patient, () => {
     ));
 });
 
-describe.concurrent("a finding that is still open is not reported again", patient, () => {
-  it("f, f': no praise if the model does not find it again, and no new comment after pushes that move, reword or rename it", {
+describe.concurrent("a finding that is still open", patient, () => {
+  it("f, f': An open finding gets no praise and no new comment when pushes move, reword or rename it", {
     timeout: 3 * patient.timeout,
   }, () => {
     const moved = {
@@ -87,7 +87,7 @@ describe.concurrent("a finding that is still open is not reported again", patien
   });
 
   it.runIf(long)(
-    "f: but the same fault in the same code at another place is reported, whichever the model reports first",
+    "f: The same fault in the same code at another place is reported, whichever comes first",
     () => {
       const risky = ["  const parsed = JSON.parse(text);", "  return parsed.value;"];
       const titles: Record<number, string> = {
@@ -120,7 +120,7 @@ describe.concurrent("a finding that is still open is not reported again", patien
 });
 
 describe.concurrent("a pull request without faults", patient, () => {
-  it.runIf(long)("gets one quiet line at the first review, and no comment at any push after it", () =>
+  it.runIf(long)("A pull request without faults gets one quiet line, and no comment at any later push", () =>
     onPull({ base, head, script: () => turn(finish) }, async (app) => {
       await app.review();
       const [first] = app.pull.comments;
@@ -134,11 +134,11 @@ describe.concurrent("a pull request without faults", patient, () => {
         Array.from({ length: long ? 3 : 2 }, () => "success"),
       );
       // Watchers of the pull request have been notified once: an edit notifies nobody.
-      const told = app.github.requests.filter(
+      const posts = app.github.requests.filter(
         ({ method, path: at }) =>
           method === "POST" && at.includes(`/${app.repository.name}/`) && /\/(comments|reviews)$/.test(at),
       );
-      expect(told).toHaveLength(1);
+      expect(posts).toHaveLength(1);
     }),
   );
 });

@@ -7,7 +7,7 @@ const long = process.env.HUNKWISE_LONG === "1";
 const path = "src/numbers.js";
 
 describe.concurrent("a pull request that is larger than GitHub's API shows", patient, () => {
-  it.runIf(long)("of 320 files is reviewed to the last one", () => {
+  it.runIf(long)("A pull request of 320 files is reviewed to the last one", () => {
     const names = Array.from({ length: 320 }, (_, index) => `src/part${String(index).padStart(3, "0")}.js`);
     const last = names.at(-1) ?? "";
     return onPull(
@@ -35,7 +35,7 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
     return `${Array.from({ length: 200_000 }, row).join("\n")}\n`;
   };
 
-  it("of 20 MB has its readable part reviewed, names the rest, and is not green", () =>
+  it("A pull request of 20 MB has its readable part reviewed, names the rest, and is not green", () =>
     onPull(
       {
         base: { [path]: numbers(60) },
@@ -59,7 +59,7 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
     ));
 
   // Incomplete reviews are never green, with or without findings: test/pull/publish/conclusions.test.ts.
-  it.runIf(long)("of 20 MB in which nothing was found is not praised", () =>
+  it.runIf(long)("A pull request of 20 MB in which nothing was found is not praised", () =>
     onPull(
       {
         base: { [path]: numbers(60) },
@@ -79,7 +79,7 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
 
 // In `npm test`, check-runs.test.ts tests a change that has only such files.
 describe.runIf(long).concurrent("a pull request without a line to review", patient, () => {
-  it("is green, in one quiet line, and costs no model call", () =>
+  it("A pull request without a line to review is green, in one quiet line, and costs no model call", () =>
     onPull(
       {
         base: {

@@ -18,14 +18,14 @@ const talkative: FakeScript = (body) =>
     : turn(wrong, finish);
 
 /** The App's comments in the conversation, without the summary. */
-const said = (app: Case) =>
+const ownComments = (app: Case) =>
   app.pull.comments
     .filter(({ via }) => via === app.app)
     .map(({ body }) => body)
     .slice(1);
 
 describe.concurrent("a question", patient, () => {
-  it("is answered once in its thread; an acknowledgement and a stranger's question are not answered and cost nothing", () =>
+  it("A question is answered once in its thread; thanks and a stranger's question cost nothing", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       const [thread] = app.threads();
@@ -34,51 +34,53 @@ describe.concurrent("a question", patient, () => {
       await app.reply(thread!, "passer-by", "Why is that a problem?");
       await app.reply(thread!, "octocat", "Thanks, good catch!");
       await app.idle();
-      expect(said(app)).toEqual([]);
+      expect(ownComments(app)).toEqual([]);
       expect(app.replies()).toEqual([]);
       expect(app.reviewRequests).toHaveLength(before);
 
       await app.comment("octocat", "/ask Why is zero wrong here?");
       await app.idle();
-      expect(said(app)).toEqual([expect.stringContaining("Because line 24")]);
-      expect(said(app)[0]).not.toMatch(/(^|\s)@everyone/);
+      expect(ownComments(app)).toEqual([expect.stringContaining("Because line 24")]);
+      expect(ownComments(app)[0]).not.toMatch(/(^|\s)@everyone/);
       expect(app.replies()).toEqual([]);
 
       await app.reply(thread!, "octocat", "Why is that a problem?");
       await app.idle();
       expect(app.replies()).toEqual([expect.stringContaining("Because line 24")]);
-      expect(said(app)).toHaveLength(1);
+      expect(ownComments(app)).toHaveLength(1);
     }));
 });
 
 describe.concurrent("a pull request whose reviews are paused", patient, () => {
-  it.runIf(long)("is not reviewed at a push until someone resumes, and then the new changes are", () =>
-    onPull({ base, head, script: talkative }, async (app) => {
-      await app.review();
-      await app.comment("octocat", "/pause");
-      await app.idle();
-      await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
-      expect(app.end()).toMatchObject({ check: "neutral" });
-      expect(app.summary()).toMatch(/paused/i);
-      const before = app.reviewRequests.length;
+  it.runIf(long)(
+    "A paused pull request is not reviewed at a push, and its new changes are once someone resumes",
+    () =>
+      onPull({ base, head, script: talkative }, async (app) => {
+        await app.review();
+        await app.comment("octocat", "/pause");
+        await app.idle();
+        await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
+        expect(app.end()).toMatchObject({ check: "neutral" });
+        expect(app.summary()).toMatch(/paused/i);
+        const before = app.reviewRequests.length;
 
-      await app.comment("octocat", "/resume");
-      await app.idle();
-      expect(app.reviewRequests.length).toBe(before + 1);
-      expect(app.summary()).not.toMatch(/paused/i);
-    }),
+        await app.comment("octocat", "/resume");
+        await app.idle();
+        expect(app.reviewRequests.length).toBe(before + 1);
+        expect(app.summary()).not.toMatch(/paused/i);
+      }),
   );
 });
 
 describe.concurrent("other commands", patient, () => {
-  it("help lists them without a model, a review in a thread is a review, and resolve there dismisses its finding", () =>
+  it("Commands work in a thread: help without a model, review, and resolve, which dismisses its finding", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       await app.comment("octocat", "@hunkwise help");
       await app.idle();
-      expect(said(app)).toHaveLength(1);
+      expect(ownComments(app)).toHaveLength(1);
       for (const word of ["review", "ask", "resolve", "pause", "resume", "remember"])
-        expect(said(app)[0]).toContain(word);
+        expect(ownComments(app)[0]).toContain(word);
       expect(app.reviewRequests).toHaveLength(1);
 
       await app.reply(app.threads()[0]!, "octocat", "/review full");
@@ -92,28 +94,7 @@ describe.concurrent("other commands", patient, () => {
       expect(app.summary()).toMatch(/dismissed/i);
     }));
 
-  it.runIf(long)("a dry run says what would be posted, and posts nothing of it", () =>
-    onPull({ base, head, script: talkative }, async (app) => {
-      await app.comment("octocat", "/review --dry-run");
-      await app.idle();
-
-      expect(app.end()).toMatchObject({ reviews: 0, comments: [] });
-      expect(app.pull.comments.at(-1)?.body).toContain("n24 is no longer 24");
-      expect(app.repository.checkRuns).toEqual([]);
-    }),
-  );
-
-  it.runIf(long)("remember shows the patch if the App may not write", () =>
-    onPull({ base, head, script: talkative }, async (app) => {
-      await app.comment("octocat", "/remember Numbers below ten are written out.");
-      await app.idle();
-
-      expect(app.pull.comments.at(-1)?.body).toContain("Numbers below ten are written out.");
-      expect(app.pull.comments.at(-1)?.body).toMatch(/Contents: Read and write/);
-    }),
-  );
-
-  it("remember opens a pull request if it may", () =>
+  it("The command remember opens a pull request if the App may write", () =>
     onPull(
       {
         base: { ...base, ".github/hunkwise.yml": "# Ours\nmax_comments: 10 # few\n" },
@@ -131,7 +112,7 @@ describe.concurrent("other commands", patient, () => {
         expect(text).toContain("max_comments: 10 # few");
         expect(text).toContain("Numbers below ten are written out.");
         expect(
-          said(app)
+          ownComments(app)
             .concat(app.pull.comments.map(({ body }) => body))
             .join(),
         ).toContain(`/pull/${proposed?.number}`);
@@ -142,7 +123,7 @@ describe.concurrent("other commands", patient, () => {
 const rounds = long ? 100 : 20;
 
 describe.concurrent(`${rounds} rounds with a bot that answers every comment`, patient, () => {
-  it.runIf(long)("end without a reply of ours", () =>
+  it.runIf(long)("Rounds with a bot that answers every comment end without a reply of ours", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       const before = app.reviewRequests.length;
@@ -153,7 +134,7 @@ describe.concurrent(`${rounds} rounds with a bot that answers every comment`, pa
       }
       await app.idle();
 
-      expect(app.replies().length + said(app).length).toBeLessThanOrEqual(1);
+      expect(app.replies().length + ownComments(app).length).toBeLessThanOrEqual(1);
       expect(app.reviewRequests).toHaveLength(before);
     }),
   );

@@ -22,7 +22,7 @@ const silent: FakeScript = () => ({
 });
 
 describe("the demo", () => {
-  it("opens the server's pages with a made-up history, if asked", patient, async () => {
+  it("The demo opens the server's pages with a made-up history, if asked", patient, async () => {
     await using demo = await startDemo({ HUNKWISE_GRAPH: "off" }, { pages: true });
     const browser = new Browser(demo.server.url.replace("127.0.0.1", "localhost"));
     await browser.login();
@@ -32,7 +32,7 @@ describe("the demo", () => {
     expect((await browser.get("/findings")).text).toContain("The last hour of the report is read twice");
   });
 
-  it("shows the same with a model that finds nothing as without a model", patient, async () => {
+  it("The demo shows the same with a model that finds nothing as without a model", patient, async () => {
     await using model = await startFakeOpenAi({ script: silent });
     const env = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
     const [without, withSilent] = await Promise.all([

@@ -20,8 +20,8 @@ const env = ({ url }: EventReceiver) => ({ HUNKWISE_EVENTS_URL: url, HUNKWISE_EV
 async function ended(app: AppUnderTest, receiver: EventReceiver): Promise<void> {
   await app.server.stop();
   const { received, complaints } = receiver;
-  const said = JSON.stringify(received);
-  for (const value of secrets.values) expect(said).not.toContain(value);
+  const sent = JSON.stringify(received);
+  for (const value of secrets.values) expect(sent).not.toContain(value);
   expect(app.server.log()).not.toContain(secret);
   expect(app.server.log()).not.toContain("a-secret-path");
   expect(complaints).toEqual([]);
@@ -29,7 +29,7 @@ async function ended(app: AppUnderTest, receiver: EventReceiver): Promise<void> 
 }
 
 it(
-  "tells of a review and of a dismissed finding, while a receiver that is down at first delays nothing",
+  "A receiver gets a review and a dismissal, and one that is down at first delays nothing",
   patient,
   async () => {
     await using receiver = await startEventReceiver(secret, (response, nth) => {
@@ -66,7 +66,7 @@ it(
   },
 );
 
-it("tells of a review once by its id, whenever the server is killed", patient, async () => {
+it("A receiver gets a review once by its id, whenever the server is killed", patient, async () => {
   await using receiver = await startEventReceiver(secret);
   await using app = await startApp({ ...scenario, env: env(receiver) });
   for (const number of [1, 2, 3]) {
@@ -80,39 +80,46 @@ it("tells of a review once by its id, whenever the server is killed", patient, a
     const ids = () => new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
     await receiver.until(() => ids().size === number);
   }
-  const told = receiver.received.filter(({ event }) => event.type === "review.completed");
-  expect(new Set(told.map(({ event }) => (event.data as { job: string }).job)).size).toBe(3);
+  const completed = receiver.received.filter(({ event }) => event.type === "review.completed");
+  expect(new Set(completed.map(({ event }) => (event.data as { job: string }).job)).size).toBe(3);
   await ended(app, receiver);
 });
 
-it("tells once that a finding is fixed, with the words and costs of a model's review", patient, async () => {
-  await using receiver = await startEventReceiver(secret);
-  const path = "src/numbers.js";
-  const wrong = finding({ line: 24, quote: "const n24 = 0;", title: 'Not "24" for <b>readers</b>' });
-  const reviewer: FakeScript = (body) =>
-    turn(...(JSON.stringify(body.messages).includes("const n24 = 0;") ? [wrong] : []), finish);
-  const fixed = () => ({ state: "fixed" as const, reason: "The number is 24 again." });
-  const { script } = withAgreeingSceptic(reviewer, { resolution: fixed });
-  const base = { [path]: numbers(60) };
-  const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
-  await onApp({ base, head, everyRole: script, env: env(receiver) }, async (app) => {
-    await app.review();
-    await receiver.until((all) => all.length === 1);
-    await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
-    await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;", 50: "const n50 = 50.0;" }) });
-    const ofType = (type: EventJson["type"]) => receiver.received.filter(({ event }) => event.type === type);
-    await receiver.until(() => ofType("review.completed").length === 3);
-    const [first] = ofType("review.completed");
-    expect(first?.event).toMatchObject({
-      data: {
-        ...{ outcome: "complete", model: "fake-model", coverage: { hunks_total: 1, hunks_served: 1 } },
-        findings: [{ title: 'Not "24" for <b>readers</b>', path, line: 24, state: "open", source: "model" }],
-        usage: { requests: expect.any(Number), prompt_tokens: expect.any(Number) },
-      },
+it(
+  "A receiver gets once that a finding is fixed, with the words and costs of a model's review",
+  patient,
+  async () => {
+    await using receiver = await startEventReceiver(secret);
+    const path = "src/numbers.js";
+    const wrong = finding({ line: 24, quote: "const n24 = 0;", title: 'Not "24" for <b>readers</b>' });
+    const reviewer: FakeScript = (body) =>
+      turn(...(JSON.stringify(body.messages).includes("const n24 = 0;") ? [wrong] : []), finish);
+    const fixed = () => ({ state: "fixed" as const, reason: "The number is 24 again." });
+    const { script } = withAgreeingSceptic(reviewer, { resolution: fixed });
+    const base = { [path]: numbers(60) };
+    const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
+    await onApp({ base, head, everyRole: script, env: env(receiver) }, async (app) => {
+      await app.review();
+      await receiver.until((all) => all.length === 1);
+      await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
+      await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;", 50: "const n50 = 50.0;" }) });
+      const ofType = (type: EventJson["type"]) =>
+        receiver.received.filter(({ event }) => event.type === type);
+      await receiver.until(() => ofType("review.completed").length === 3);
+      const [first] = ofType("review.completed");
+      expect(first?.event).toMatchObject({
+        data: {
+          ...{ outcome: "complete", model: "fake-model", coverage: { hunks_total: 1, hunks_served: 1 } },
+          findings: [
+            { title: 'Not "24" for <b>readers</b>', path, line: 24, state: "open", source: "model" },
+          ],
+          usage: { requests: expect.any(Number), prompt_tokens: expect.any(Number) },
+        },
+      });
+      expect(ofType("finding.fixed").map(({ event }) => event)).toMatchObject([
+        { data: { finding: { path, state: "fixed", severity: "high" }, pull: { number: app.pull.number } } },
+      ]);
     });
-    expect(ofType("finding.fixed").map(({ event }) => event)).toMatchObject([
-      { data: { finding: { path, state: "fixed", severity: "high" }, pull: { number: app.pull.number } } },
-    ]);
-  });
-  expect(receiver.complaints).toEqual([]);
-});
+    expect(receiver.complaints).toEqual([]);
+  },
+);

@@ -28,9 +28,9 @@ const answersOfReviewer: FakeTurn[] = [
 ];
 
 function reviewer({ messages }: ChatRequestBody): FakeTurn {
-  const said = messages.filter(({ role }) => role === "assistant").length;
-  const answer = answersOfReviewer[said];
-  if (!answer) throw new Error(`the reviewer was asked for turn ${said + 1}`);
+  const turnsDone = messages.filter(({ role }) => role === "assistant").length;
+  const answer = answersOfReviewer[turnsDone];
+  if (!answer) throw new Error(`the reviewer was asked for turn ${turnsDone + 1}`);
   return answer;
 }
 
@@ -122,7 +122,7 @@ async function reviewed(plan: Plan): Promise<{ pull: PullOfCase; calls: Calls }>
   for (const [nth, fault] of plan.graphql) github.add({ match: graphql, kind: githubFaults[fault]!(), nth });
   const pull = of.open(head, { title });
   const before = shared.app.github.requests.length;
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await of.idle();
   const made = shared.app.github.requests.slice(before).map(({ method, path }) => `${method} ${path}`);
   const calls = {
@@ -181,7 +181,7 @@ async function inTurns<Item>(items: readonly Item[], atOnce: number, run: (item:
 }
 
 describe("a review in which a call fails", () => {
-  it("ends like one without a failure, whichever call fails", {
+  it("A review ends like one without a failure, whichever call fails", {
     timeout: 14_400_000,
   }, async () => {
     const { pull, calls } = await reviewed(nothing);

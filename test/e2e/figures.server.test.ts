@@ -18,7 +18,7 @@ const three: FakeScript = (_, n) =>
   turn(...(n === 0 ? [at(8, "high"), at(24, "high"), at(40, "medium")] : []), finish);
 
 describe.concurrent("the figures of a pull request", patient, () => {
-  it("say what its reviews cost, and what became of each finding when it was merged", () =>
+  it("The figures of a pull request say what its reviews cost, and what became of each finding", () =>
     onPull(
       {
         base,
@@ -87,7 +87,7 @@ describe.concurrent("the figures of a pull request", patient, () => {
 });
 
 describe("figures that were lost", patient, () => {
-  it("are counted again from what GitHub shows, but for what reviews cost", () =>
+  it("Lost figures are counted again from what GitHub shows, but for what reviews cost", () =>
     onApp({ base, head: changed("0"), script: three }, async (app) => {
       const env = { HUNKWISE_DATA_DIR: app.dataFolder };
       const report = (...args: string[]) => runCli(["report", "--since", "7d", ...args], { env });

@@ -34,11 +34,11 @@ const offers = (body: ChatRequestBody, tool: string) =>
   body.tools?.some((one) => one.function.name === tool) ?? false;
 
 /** Reports the fault as long as it is there; each turn of a fix makes the next of these calls. */
-function repairing(turns: ToolCall[][], told: string[]) {
+function repairing(turns: ToolCall[][], requests: string[]) {
   let n = 0;
   const script = (body: ChatRequestBody) => {
     if (offers(body, "finish_fix")) {
-      told.push(JSON.stringify(body.messages));
+      requests.push(JSON.stringify(body.messages));
       return turn(...(turns[n++] ?? []));
     }
     const isThere = JSON.stringify(body.messages).includes(`+  return prices.${broken}`);
@@ -47,17 +47,17 @@ function repairing(turns: ToolCall[][], told: string[]) {
   return alsoProving(script, { test });
 }
 
-/** `told` is what the model was told in each turn of the fix. */
+/** `requests` is what the model was asked in each turn of the fix. */
 const play = <Seen>(
   turns: ToolCall[][],
   over: Partial<AppOptions>,
-  run: (app: Case, told: string[]) => Promise<Seen>,
+  run: (app: Case, requests: string[]) => Promise<Seen>,
 ) => {
-  const told: string[] = [];
-  const script = repairing(turns, told);
+  const requests: string[] = [];
+  const script = repairing(turns, requests);
   const later = { resolution: () => ({ state: "fixed" as const, reason: "It has a total." }) };
   const options: AppOptions = { base, head, script, later, permissions: writePermissions };
-  return onApp({ ...options, ...over }, (app) => run(app, told));
+  return onApp({ ...options, ...over }, (app) => run(app, requests));
 };
 
 async function asked(app: Case, command: string): Promise<string> {
@@ -70,14 +70,14 @@ async function asked(app: Case, command: string): Promise<string> {
 }
 
 describe.skipIf(!sandbox)(`a fix with the test of its finding${skipped}`, patient, () => {
-  it("is pushed with the test as the comment shows it, after one that fails it went back to the model", () =>
+  it("A fix is pushed with the comment's test, after one that fails it went back to the model", () =>
     play([wrong, [edit(', "0")', ", 0)"), finishFix]], {}, async (app, turns) => {
       const before = headOf(app.pull);
-      const told = await asked(app, "/fix with test");
+      const answer = await asked(app, "/fix with test");
       const now = headOf(app.pull);
       const { git } = app.repository;
-      expect(told).toContain(`Pushed ${now}.`);
-      expect(told).toContain("_Its test failed before, passes now, and is a part of the repair._");
+      expect(answer).toContain(`Pushed ${now}.`);
+      expect(answer).toContain("_Its test failed before, passes now, and is a part of the repair._");
       expect(git.git("diff", "--name-only", before, now)).toBe(`${path}\n${test.path}`);
       expect(`${git.git("show", `${now}:${test.path}`)}\n`).toBe(test.text);
       expect(git.git("show", `${now}:${path}`)).toContain("sum + one, 0)");
@@ -85,20 +85,22 @@ describe.skipIf(!sandbox)(`a fix with the test of its finding${skipped}`, patien
       expect(turns[1]).toMatch(/F1: Its test fails: AssertionError/);
     }));
 
-  it("is not pushed where the test still fails, and says so", () =>
+  it("A fix whose test still fails is not pushed, and the answer says so", () =>
     play([wrong, [edit('"0"', '"1"'), finishFix]], {}, async (app) => {
       const before = headOf(app.pull);
-      const told = await asked(app, "/fix with test");
+      const answer = await asked(app, "/fix with test");
       expect(headOf(app.pull)).toBe(before);
-      expect(told).toContain("**did not push it**: the test of a finding still fails, even after a second");
+      expect(answer).toContain("**did not push it**: the test of a finding still fails, even after a second");
     }));
 
-  it("is refused where the finding shows no test, before anything is paid", () =>
+  it("A fix with a test is refused before anything is paid if the finding shows no test", () =>
     play([right], { base: emptyCart.base }, async (app, turns) => {
       const before = headOf(app.pull);
-      const told = await asked(app, "/fix with test");
+      const answer = await asked(app, "/fix with test");
       expect(headOf(app.pull)).toBe(before);
-      expect(told).toMatch(/^I cannot repair this: the finding has no test that shows it. .*without a test/);
+      expect(answer).toMatch(
+        /^I cannot repair this: the finding has no test that shows it. .*without a test/,
+      );
       expect(turns).toEqual([]);
     }));
 });

@@ -9,9 +9,6 @@ import { onPull, type PullOptions } from "./on-pull.ts";
 
 const { sandbox, skipped } = await sandboxFor("that a fix runs the tests of a pull request");
 
-/** The other cases differ only in the job's input; test/server/jobs/commands tests each of them. */
-const long = process.env.HUNKWISE_LONG === "1";
-
 const path = "src/numbers.js";
 const base = { [path]: numbers(60), ".github/workflows/ci.yml": "on: push\n" };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
@@ -61,7 +58,7 @@ const play = <Seen>(over: Partial<PullOptions>, run: (app: Case) => Promise<Seen
   onPull({ ...options, ...over }, run);
 
 describe.concurrent("a fix that was asked for in a thread", patient, () => {
-  it("is pushed to the branch by git and reported in the thread, and the thread is resolved", () =>
+  it("A fix is pushed to the branch by git and reported in its thread, which is resolved", () =>
     play({}, async (app) => {
       const before = headOf(app.pull);
       const thread = await askedFor(app);
@@ -75,17 +72,17 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       expect(git.git("log", "-1", "--format=%ae", now)).toBe(`${id}+hunkwise[bot]@users.noreply.github.com`);
       expect(message).toMatch(/^hunkwise\[bot\]\|Count to 24 again/);
       for (const live of ["#1", "[skip ci]", "@everyone"]) expect(message).not.toContain(live);
-      const told = app.replies();
-      expect(told[0]).toContain(`Pushed ${now}.`);
-      expect(told[0]).toContain("n24 is 24 again.");
-      expect(told[0]).toContain("A second look confirms the repair");
-      expect(told[1]).toContain(`Fixed in ${now.slice(0, 12)}`);
+      const replies = app.replies();
+      expect(replies[0]).toContain(`Pushed ${now}.`);
+      expect(replies[0]).toContain("n24 is 24 again.");
+      expect(replies[0]).toContain("A second look confirms the repair");
+      expect(replies[1]).toContain(`Fixed in ${now.slice(0, 12)}`);
       expect(app.resolvedBy(thread)).toBe("hunkwise[bot]");
       expect(app.end()).toMatchObject({ check: "success" });
     }));
 
   it.skipIf(!sandbox)(
-    `is tested in the sandbox with the base's command, and reports the result${skipped}`,
+    `A fix is tested in the sandbox with the base's command, and reports the result${skipped}`,
     () => {
       const script = repairing(edit, { name: "run_command", arguments: { command: "test" } });
       // The command starts with the current files, and finds neither network nor secrets.
@@ -102,78 +99,5 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
         },
       );
     },
-  );
-
-  it.runIf(long)("pushes nothing if someone has pushed in the meantime", () => {
-    let meanwhile = () => {};
-    const script = (body: ChatRequestBody) => {
-      if (offers(body, "finish_fix")) meanwhile();
-      return repairing(edit)(body);
-    };
-    return play({ script }, async (app) => {
-      await app.review();
-      const [thread] = app.threads();
-      meanwhile = () => {
-        meanwhile = () => {};
-        app.people.push(app.pull, { "other.txt": "mine\n" });
-      };
-      await app.reply(thread!, "octocat", "/fix");
-      await app.idle();
-      const now = headOf(app.pull);
-      expect(app.repository.git.git("log", "-1", "--format=%an", now)).not.toContain("hunkwise");
-      expect(app.repository.git.git("show", `${now}:${path}`)).toContain("const n24 = 0;");
-      expect(app.replies()[0]).toContain("changed while I worked, so **nothing was pushed**");
-    });
-  });
-
-  it.runIf(long)("becomes a suggestion if the owner of a fork does not let maintainers push", () =>
-    play({ fork: "passer-by", author: "passer-by" }, async (app) => {
-      app.people.addCollaborator(app.repository, "octocat", "write");
-      const before = headOf(app.pull);
-      await askedFor(app);
-      expect(headOf(app.pull)).toBe(before);
-      const [suggested] = app.pull.reviewComments.filter(({ body }) => body.includes("```suggestion"));
-      expect(suggested).toMatchObject({ path, anchor: { side: "RIGHT", line: 24 } });
-      expect(suggested?.body).toContain("```suggestion\nconst n24 = 2 * 12;\n```");
-      expect(app.replies()[0]).toContain("the fork does not let maintainers push");
-    }),
-  );
-
-  it.runIf(long)("is pushed to a fork whose owner lets maintainers push", () =>
-    play({ fork: "passer-by", author: "passer-by" }, async (app) => {
-      app.people.addCollaborator(app.repository, "octocat", "write");
-      app.pull.maintainersMayPush = true;
-      await askedFor(app);
-      expect(app.replies()[0]).toContain(`Pushed ${headOf(app.pull)}.`);
-      const { headRepository } = app.pull;
-      expect(headRepository?.git.git("show", `${app.pull.headRef}:${path}`)).toContain("2 * 12");
-    }),
-  );
-
-  it.runIf(long)("never touches a workflow: the model is refused, and says so", () =>
-    play(
-      {
-        script: repairing({
-          name: "write_file",
-          arguments: { path: ".github/workflows/ci.yml", content: "on: pull_request_target\n" },
-        }),
-      },
-      async (app) => {
-        const before = headOf(app.pull);
-        await askedFor(app);
-        expect(headOf(app.pull)).toBe(before);
-        expect(app.replies()[0]).toContain("Nothing was changed.");
-        expect(app.replies()[0]).toContain("- `.github/workflows/ci.yml`: it ");
-      },
-    ),
-  );
-
-  it.runIf(long)("becomes a suggestion if the installation has not granted write access", () =>
-    onPull({ base, head, script: repairing(edit), resolution: "fixed" }, async (app) => {
-      const before = headOf(app.pull);
-      await askedFor(app);
-      expect(headOf(app.pull)).toBe(before);
-      expect(app.replies()[0]).toContain("this installation has not granted `Contents: Read and write`");
-    }),
   );
 });

@@ -40,7 +40,7 @@ const posted = ({ github }: AppUnderTest, route: RegExp) =>
   github.requests.filter(({ method, path }) => route.test(`${method} ${path}`)).length;
 
 describe.concurrent("a worker that was frozen past its lease", patient, () => {
-  it.runIf(long)("while the model thinks publishes nothing", () => {
+  it.runIf(long)("A worker that was frozen while the model thinks publishes nothing", () => {
     const thinking = Promise.withResolvers<void>();
     let asked = 0;
     const script = async () => {
@@ -60,7 +60,7 @@ describe.concurrent("a worker that was frozen past its lease", patient, () => {
     });
   });
 
-  it("right before GitHub gets its review removes it again", () => {
+  it("A worker that was frozen right before GitHub gets its review removes it again", () => {
     const underWay = Promise.withResolvers<void>();
     return onApp({ base, head, env, script: () => findings }, async (app) => {
       const { github, pull, repository } = app;

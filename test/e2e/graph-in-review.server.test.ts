@@ -17,32 +17,28 @@ const base = {
   "src/bill.ts": 'import { price as cost } from "./price.ts";\n\nexport const bill = () => cost(3);\n',
 };
 
-it(
-  "reviews what is pushed later with the graph of the base, which no review writes to",
-  patient,
-  async () => {
-    await using app = await startApp({
-      ...{ base, head: { "src/price.ts": price.replace("cents;", "cents * 2;") } },
-      script: ({ tools, messages }) => {
-        const isOffered = JSON.stringify(tools).includes("graph_rag_query");
-        const isAnswered = messages.at(-1)?.role === "tool";
-        const question = { name: "graph_rag_query", arguments: { query: "who calls price?" } };
-        return turn(isOffered && !isAnswered ? question : finish);
-      },
-      env: { HUNKWISE_GRAPH: "on" },
-    });
-    await app.send("opened");
-    await app.concluded();
-    expect(JSON.stringify(app.reviewRequests[0]?.body.tools)).not.toContain("graph_rag_query");
-    await expect.poll(() => app.server.log(), { timeout: 250_000 }).toContain("Index updated");
-    expect(indexIn(app.dataFolder)).toBe(true);
+it("A later push is reviewed with the graph of the base, which no review writes to", patient, async () => {
+  await using app = await startApp({
+    ...{ base, head: { "src/price.ts": price.replace("cents;", "cents * 2;") } },
+    script: ({ tools, messages }) => {
+      const isOffered = JSON.stringify(tools).includes("graph_rag_query");
+      const isAnswered = messages.at(-1)?.role === "tool";
+      const question = { name: "graph_rag_query", arguments: { query: "who calls price?" } };
+      return turn(isOffered && !isAnswered ? question : finish);
+    },
+    env: { HUNKWISE_GRAPH: "on" },
+  });
+  await app.send("opened");
+  await app.concluded();
+  expect(JSON.stringify(app.reviewRequests[0]?.body.tools)).not.toContain("graph_rag_query");
+  await expect.poll(() => app.server.log(), { timeout: 250_000 }).toContain("Index updated");
+  expect(indexIn(app.dataFolder)).toBe(true);
 
-    app.people.push(app.pull, { "src/price.ts": price.replace("cents;", "cents * 3;") });
-    await app.send("synchronize");
-    await app.concluded();
-    const [, first, second] = app.reviewRequests.map(({ body }) => JSON.stringify(body));
-    expect(first).toContain("graph_rag_query");
-    expect(first).toContain("=> cost(3);");
-    expect(second).toContain("called by bill at src/bill.ts:3");
-  },
-);
+  app.people.push(app.pull, { "src/price.ts": price.replace("cents;", "cents * 3;") });
+  await app.send("synchronize");
+  await app.concluded();
+  const [, first, second] = app.reviewRequests.map(({ body }) => JSON.stringify(body));
+  expect(first).toContain("graph_rag_query");
+  expect(first).toContain("=> cost(3);");
+  expect(second).toContain("called by bill at src/bill.ts:3");
+});

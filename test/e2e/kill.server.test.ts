@@ -37,7 +37,7 @@ describe.each(Object.entries(databases).slice(0, long ? 2 : 1))(
   (_, { kills, environment }) => {
     const timeout = long ? 7_200_000 : 2 * patient.timeout;
 
-    it("leaves one review, each comment once, no turn paid twice, and nothing behind", {
+    it("A killed server leaves one review, each comment once, no turn paid twice, and nothing behind", {
       timeout,
     }, async () => {
       await using app = await startKillableApp(await environment());
@@ -53,7 +53,7 @@ describe.each(Object.entries(databases).slice(0, long ? 2 : 1))(
       expect(await killAll(app, groups(moments, mostDeaths), modelRequests)).toBe(moments.length);
     });
 
-    it.runIf(long)("at each step of all", { timeout }, async () => {
+    it.runIf(long)("A server that is killed at each step of all leaves one review", { timeout }, async () => {
       await using app = await startKillableApp(await environment());
       const { steps, modelRequests } = await app.review([]);
       const plans = Array.from({ length: steps }, (_, n) => [{ steps: n + 1, thenMs: 0 }]);

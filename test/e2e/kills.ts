@@ -28,11 +28,11 @@ const reports = [
 
 /** Reads many times, reports, and finishes. Derives its progress from the request only, as a model does. */
 function reviewer({ messages }: ChatRequestBody): FakeTurn {
-  const said = messages.filter(({ role }) => role === "assistant").length;
-  if (said === turns - 1) return turn(finish);
-  const report = reports[said - (turns - 1 - reports.length)];
+  const turnsDone = messages.filter(({ role }) => role === "assistant").length;
+  if (turnsDone === turns - 1) return turn(finish);
+  const report = reports[turnsDone - (turns - 1 - reports.length)];
   if (report) return turn(report);
-  const part = { path: "src/numbers.js", start_line: 1 + 2 * said, end_line: 2 + 2 * said };
+  const part = { path: "src/numbers.js", start_line: 1 + 2 * turnsDone, end_line: 2 + 2 * turnsDone };
   return turn({ name: "read_file_part", arguments: part });
 }
 
@@ -76,7 +76,7 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
     const pull = all.addRepository(base).open(head, { title });
     const began = stepsOf(all);
     let kills = 0;
-    await pull.tell("opened");
+    await pull.deliver("opened");
     for (const moment of moments) {
       const from = stepsOf(all);
       const reached = Promise.withResolvers<void>();

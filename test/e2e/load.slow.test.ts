@@ -82,7 +82,7 @@ const reviewsOf = ({ pull, of }: PullOfCase, head: string) =>
   }).length;
 
 describe("a thousand webhooks within ten seconds", { timeout: 1_800_000 }, () => {
-  it("are answered at once, and each newest head is reviewed once", async () => {
+  it("A thousand webhooks are answered at once, and each newest head is reviewed once", async () => {
     await using all = await startSharedApp({
       everyRole: async (body) => ({ ...(await reviewer.script(body)), delay: 500 }),
       env: { HUNKWISE_CONCURRENCY: "4", HUNKWISE_PUSH_WINDOW_SECONDS: "2" },

@@ -105,7 +105,7 @@ const visitor = (login: string) => {
 };
 
 describe("a person who logs in with GitHub", () => {
-  it("sees the repositories that GitHub lets them see through the App, and no others", async () => {
+  it("A person sees the repositories that GitHub lets them see through the App, and no others", async () => {
     const { github, people, repository } = scenario;
     const other = people.createRepository("octocat/own", files);
     const otherApp = github.state.addApp({ slug: "other", owner: "octocat", publicKey: "", permissions: {} });
@@ -121,7 +121,7 @@ describe("a person who logs in with GitHub", () => {
     });
   });
 
-  it("gets a cookie that only this browser can use, over HTTPS, and that no script reads", async () => {
+  it("A person gets a cookie that only this browser can use, over HTTPS, and that no script reads", async () => {
     const done = await browser.login();
     const [cookie] = done.cookies.filter((one) => one.startsWith(`${sessionCookie}=`));
     expect(cookie).toMatch(
@@ -130,7 +130,7 @@ describe("a person who logs in with GitHub", () => {
     expect(browser.cookies.has(loginCookie)).toBe(false);
   });
 
-  it("gets some pages at a time, and is told to wait beyond; others get theirs", async () => {
+  it("A person gets some pages at a time, and waits beyond; others get theirs", async () => {
     slow = Promise.withResolvers();
     await browser.login();
     const refused: Page[] = [];
@@ -152,7 +152,7 @@ describe("a person who logs in with GitHub", () => {
     expect((await browser.get("/")).status).toBe(200);
   });
 
-  it("returns to the page that they asked for", async () => {
+  it("A person returns after log-in to the page that they asked for", async () => {
     const asked = await browser.get("/reviews?outcome=failed&page=2");
     expect([asked.status, asked.location]).toEqual([
       302,
@@ -164,7 +164,7 @@ describe("a person who logs in with GitHub", () => {
     );
   });
 
-  it("logs out: the session ends here and its token at GitHub", async () => {
+  it("Log-out ends the session here and its token at GitHub", async () => {
     await browser.login();
     const id = browser.cookies.get(sessionCookie) ?? "";
     const { state } = scenario.github;
@@ -177,7 +177,7 @@ describe("a person who logs in with GitHub", () => {
     await expect.poll(() => state.userTokens.size).toBe(0);
   });
 
-  it("is logged out after eight hours, also if the cookie is kept", async () => {
+  it("A person is logged out after eight hours, also if the cookie is kept", async () => {
     await browser.login();
     clock += 8 * 60 * minutes - 1;
     expect((await browser.get("/")).status).toBe(200);
@@ -185,7 +185,7 @@ describe("a person who logs in with GitHub", () => {
     expect((await browser.get("/")).location).toBe("/login");
   });
 
-  it("who cancels on GitHub can try again", async () => {
+  it("A person who cancels on GitHub can try again", async () => {
     const back = await browser.authorize(await browser.beginLogin("/reviews"), "cancel");
     const page = await browser.get(back);
     expect([page.status, page.text]).toEqual([403, expect.stringContaining("you cancelled")]);
@@ -193,7 +193,7 @@ describe("a person who logs in with GitHub", () => {
     expect((await browser.login()).status).toBe(303);
   });
 
-  it("and may see nothing is told so, and can log out", async () => {
+  it("A person who may see nothing reads so, and can log out", async () => {
     visitor("stranger");
     await browser.login();
     const page = await browser.get("/reviews");
@@ -201,13 +201,13 @@ describe("a person who logs in with GitHub", () => {
     expect((await browser.post("/logout")).location).toBe("/login");
   });
 
-  it("sees nothing of an installation that is suspended", async () => {
+  it("A person sees nothing of an installation that is suspended", async () => {
     scenario.installation.suspendedAt = new Date();
     await browser.login();
     expect((await browser.get("/")).status).toBe(403);
   });
 
-  it("leaves no token, code or session id in the log or the database", async () => {
+  it("Log-in leaves no token, code or session id in the log or the database", async () => {
     const address = await browser.beginLogin();
     const back = await browser.authorize(address);
     await browser.get(back);
@@ -225,7 +225,7 @@ describe("a person who logs in with GitHub", () => {
 });
 
 describe("an operator", () => {
-  it("is let in without a repository, by the number of the account and not by its name", async () => {
+  it("An operator is let in without a repository, by the number of the account and not by its name", async () => {
     await server.close();
     const { github, app } = scenario;
     const operator = github.state.account("operator");
@@ -244,7 +244,7 @@ describe("an operator", () => {
 describe("access that ends", () => {
   beforeEach(() => browser.login());
 
-  it("to a private repository is gone within two minutes", async () => {
+  it("Access to a private repository is gone within two minutes", async () => {
     const { repository } = scenario;
     expect(await seen()).toMatchObject({ repositories: ["octo-org/shop"] });
     scenario.people.addCollaborator(hidden, "octocat", "read");
@@ -256,13 +256,13 @@ describe("access that ends", () => {
     expect((await browser.get("/")).status).toBe(403);
   });
 
-  it("with the App's installation is gone within two minutes", async () => {
+  it("Access is gone within two minutes after the App was uninstalled", async () => {
     scenario.github.state.uninstall(scenario.installation);
     clock += 2 * minutes;
     expect((await browser.get("/")).status).toBe(403);
   });
 
-  it("because the person revoked the authorization is gone within two minutes, without a webhook", async () => {
+  it("Access is gone within two minutes after the person revoked it, without a webhook", async () => {
     const { github, app } = scenario;
     await seen();
     revokeAuthorization(github.state, app, github.state.account("octocat"));
@@ -272,7 +272,7 @@ describe("access that ends", () => {
     expect(browser.cookies.has(sessionCookie)).toBe(false);
   });
 
-  it("because the person revoked the authorization is gone with GitHub's webhook, in every browser", async () => {
+  it("Access is gone in every browser with GitHub's webhook that the person revoked it", async () => {
     const { github, webhookSecret } = scenario;
     const [second, stranger] = [newBrowser(), newBrowser()];
     await second.login();
@@ -289,7 +289,7 @@ describe("access that ends", () => {
     expect((await stranger.get("/")).status).toBe(200);
   });
 
-  it("cannot be told from GitHub's silence after five minutes: then nothing is shown", async () => {
+  it("Nothing is shown after five minutes of silence of GitHub", async () => {
     await seen();
     scenario.github.faults.add({ match: /^GET \/user/, kind: "bad-gateway", nth: "all" });
     clock += 2 * minutes;
@@ -306,7 +306,7 @@ describe("access that ends", () => {
 });
 
 describe("what a person may see", () => {
-  it("is asked of GitHub once in two minutes, however many pages are opened at once", async () => {
+  it("GitHub is asked once in two minutes what a person may see, however many pages are opened", async () => {
     await browser.login();
     await Promise.all(Array.from({ length: 20 }, () => browser.get("/")));
     clock += 2 * minutes - 1;
@@ -317,7 +317,7 @@ describe("what a person may see", () => {
     expect(asked(/^\/user\/installations$/)).toBe(2);
   });
 
-  it("is read to the last page", async () => {
+  it("GitHub's list of repositories is read to the last page", async () => {
     const { people, installation } = scenario;
     const more = Array.from({ length: 120 }, (_, n) => {
       const one = { ...hidden, id: hidden.id + 1_000 + n, name: `r${n}`, collaborators: new Map() };
@@ -331,7 +331,7 @@ describe("what a person may see", () => {
 });
 
 describe("a restart", () => {
-  it("asks people to log in again, because no token outlives the process", async () => {
+  it("A restart asks people to log in again, because no token outlives the process", async () => {
     await browser.login();
     await server.close();
     const { oauth } = scenario.app;
@@ -348,7 +348,7 @@ describe("a restart", () => {
 });
 
 describe("before log-in", () => {
-  it("there are only health, the webhook, the log-in and the style", async () => {
+  it("A visitor without log-in gets only health, the webhook, the log-in and the style", async () => {
     for (const path of [
       "/",
       "/reviews",
@@ -373,7 +373,7 @@ describe("before log-in", () => {
     expect(asked(/^\/user/)).toBe(0);
   });
 
-  it("no path leads around it", async () => {
+  it("No path leads around the log-in", async () => {
     const port = server.port;
     const { request } = await import("node:http");
     const raw = (path: string) =>
@@ -423,7 +423,7 @@ describe("before log-in", () => {
 });
 
 describe("an attacker", () => {
-  it("cannot make a person end another's log-in: a state counts in the browser that began it", async () => {
+  it("A log-in ends only in the browser that began it", async () => {
     const attacker = newBrowser();
     const back = await attacker.authorize(await attacker.beginLogin());
     const own = await browser.authorize(await browser.beginLogin());
@@ -435,7 +435,7 @@ describe("an attacker", () => {
     expect((await browser.get(own)).status).toBe(303);
   });
 
-  it("gets nothing for a state that is made up, used, old or missing", async () => {
+  it("A state that is made up, used, old or missing is worth nothing", async () => {
     const forged = "A".repeat(43);
     browser.cookies.set(loginCookie, forged);
     expect((await browser.get(`/login/callback?code=abc&state=${forged}`)).status).toBe(400);
@@ -454,7 +454,7 @@ describe("an attacker", () => {
     expect(asked(/access_token$/)).toBe(1);
   });
 
-  it("gets nothing for a code that is made up, malformed, or of another log-in", async () => {
+  it("A code that is made up, malformed, or of another log-in is worth nothing", async () => {
     const stateOf = (address: URL) => address.searchParams.get("state") ?? "";
     for (const code of ["0".repeat(20), "a b", "%0a", "x".repeat(201), ""]) {
       const state = stateOf(await browser.beginLogin());
@@ -471,7 +471,7 @@ describe("an attacker", () => {
     expect(asked(/access_token$/)).toBe(2);
   });
 
-  it("cannot fix a session: its id is always new, and one that was planted is worth nothing", async () => {
+  it("A session's id is always new, and one that was planted is worth nothing", async () => {
     const planted = "B".repeat(43);
     browser.cookies.set(sessionCookie, planted);
     await browser.login();
@@ -492,7 +492,7 @@ describe("an attacker", () => {
     ["from a sandboxed frame", { origin: "null", "sec-fetch-site": "cross-site" }],
     ["from another port", { origin: "http://127.0.0.1:9", "sec-fetch-site": "same-site" }],
     ["without the origin of an old browser", { origin: "", "sec-fetch-site": "" }],
-  ])("cannot have a person's browser send a form %s", async (_, headers) => {
+  ])("A form that a person's browser sends %s is refused", async (_, headers) => {
     await browser.login();
     for (const path of ["/act", "/logout", "/login"]) {
       const page = await browser.post(path, { what: "harm" }, headers);
@@ -504,7 +504,7 @@ describe("an attacker", () => {
     expect(old.text).toBe("octocat did good");
   });
 
-  it("cannot send anything but a small form", async () => {
+  it("A request that is not a small form is refused", async () => {
     await browser.login();
     for (const type of ["text/plain", "application/json", "multipart/form-data; boundary=x", ""])
       expect([type, (await browser.post("/act", {}, { "content-type": type })).status]).toEqual([type, 415]);
@@ -528,11 +528,11 @@ describe("an attacker", () => {
     "/login/callback?code=1",
     `/${"x".repeat(1_000)}`,
     "/a\r\nset-cookie: x=y",
-  ])("cannot have log-in lead to %j", async (to) => {
+  ])("Log-in does not lead to %j", async (to) => {
     expect((await browser.login(to)).location).toBe("/");
   });
 
-  it("cannot have a page in a frame, nor run a script, nor have an answer kept, before and after log-in", async () => {
+  it("No page is shown in a frame, runs a script or is kept, before and after log-in", async () => {
     const check = (headers: Headers) => {
       const csp = headers.get("content-security-policy") ?? "";
       expect(csp).toContain("default-src 'none'");
@@ -571,7 +571,7 @@ describe("the whole program", () => {
   });
   afterAll(() => app[Symbol.asyncDispose]());
 
-  it("logs a person in, ends the session at GitHub's word, and asks again after a restart", async () => {
+  it("The whole program logs in, ends the session at GitHub's word, and asks again after a restart", async () => {
     const person = new Browser(app.server.url);
     const login = async (who: Browser) => {
       app.github.state.visitor = app.github.state.account("octocat");

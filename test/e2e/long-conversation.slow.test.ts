@@ -31,23 +31,25 @@ describe.concurrent("a conversation of many comments and reviews", patient, () =
   ] as const) {
     // Each is slow; the client's own tests also check at all three sizes that every page is read.
     const isLong = count !== 150 && !process.env.HUNKWISE_LONG;
-    it.skipIf(isLong)(`is read completely: ours is found among ${count} of each, before and after it`, () =>
-      onPull({ base, head, script: () => turn(wrong, finish) }, async (app) => {
-        await talk(app, Math.ceil(count / 2));
-        await app.review();
-        await talk(app, Math.floor(count / 2));
-        const before = app.github.requests.length;
-        app.people.react(app.threads()[0]!, "octocat", "-1");
-        await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
-        await app.idle();
+    it.skipIf(isLong)(
+      `A conversation is read completely: ours is found among ${count} of each, before and after it`,
+      () =>
+        onPull({ base, head, script: () => turn(wrong, finish) }, async (app) => {
+          await talk(app, Math.ceil(count / 2));
+          await app.review();
+          await talk(app, Math.floor(count / 2));
+          const before = app.github.requests.length;
+          app.people.react(app.threads()[0]!, "octocat", "-1");
+          await app.push({ "src/other.js": numbers(60, { 9: "const n9 = 0;" }) });
+          await app.idle();
 
-        expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1 });
-        expect(app.summary()).toMatch(/dismissed/i);
-        const about = app.github.requests
-          .slice(before)
-          .filter(({ path: at }) => at.includes(`/${app.repository.name}/`) || at.endsWith("/graphql"));
-        expect(about.length).toBeLessThanOrEqual(most);
-      }),
+          expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1 });
+          expect(app.summary()).toMatch(/dismissed/i);
+          const about = app.github.requests
+            .slice(before)
+            .filter(({ path: at }) => at.includes(`/${app.repository.name}/`) || at.endsWith("/graphql"));
+          expect(about.length).toBeLessThanOrEqual(most);
+        }),
     );
   }
 });

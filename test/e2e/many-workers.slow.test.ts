@@ -25,7 +25,7 @@ async function reviewAll(workers: number): Promise<number> {
   for (const folder of folders) await all.app.addWorker({ HUNKWISE_DATA_DIR: folder.path });
   const pulls = Array.from({ length: installations }, () => all.addRepository(base).open(head));
   const began = performance.now();
-  for (const pull of pulls) await pull.tell("opened");
+  for (const pull of pulls) await pull.deliver("opened");
   for (const pull of pulls) await pull.concluded("success");
   const took = performance.now() - began;
   // A second review would make another request and another summary.
@@ -39,7 +39,7 @@ async function reviewAll(workers: number): Promise<number> {
 }
 
 describe("four worker processes on Postgres", { timeout: 1_800_000 }, () => {
-  it("review at least three times as fast as one, and nothing twice", async () => {
+  it("Four workers review at least three times as fast as one, and nothing twice", async () => {
     const one = await reviewAll(1);
     const four = await reviewAll(4);
     console.info(`20 reviews: one worker ${Math.round(one / 1_000)} s, four ${Math.round(four / 1_000)} s`);

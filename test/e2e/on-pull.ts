@@ -1,7 +1,7 @@
 import { afterAll, expect } from "vitest";
 import { type AgreeingScript, withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { AppOptions } from "../support/app-under-test.ts";
-import type { ChatRequestBody, FakeRequest, FakeScript } from "../support/fake-openai.ts";
+import type { ChatRequestBody, FakeAnswer, FakeRequest, FakeScript } from "../support/fake-openai.ts";
 import type { Pull } from "../support/github-double/model.ts";
 import {
   type EventDetails,
@@ -20,7 +20,10 @@ export type PullOptions = Pick<
   AppOptions,
   "base" | "head" | "author" | "draft" | "fork" | "permissions" | "title" | "body" | "labels"
 > & {
-  script: FakeScript;
+  /** The model's answers as the reviewer. */
+  script?: FakeScript;
+  /** Its answers in every role that sees the branch, in place of a script. */
+  everyRole?: (body: ChatRequestBody) => FakeAnswer;
   /** The model's answer about an earlier finding whose code has changed; `asked` contains the finding's title. */
   resolution?: Resolution | ((asked: string) => Resolution);
   /** The model calls every pair a restatement. Findings to compare must name the branch; otherwise the model must not be asked. */
@@ -72,11 +75,22 @@ export async function onPull<Seen>(
 
 export interface CaseOnPull extends Case {
   /** Sends GitHub's webhook with its details, also about another pull request of the repository. */
-  tell(action: PullAction, details?: EventDetails, about?: Pull): Promise<number>;
+  deliver(action: PullAction, details?: EventDetails, about?: Pull): Promise<number>;
 }
 
 async function openCase(all: SharedApp, options: PullOptions): Promise<CaseOnPull> {
-  const { base, head, script, author = "octocat", permissions, draft, fork, title, body, labels } = options;
+  const {
+    base,
+    head,
+    script = [],
+    author = "octocat",
+    permissions,
+    draft,
+    fork,
+    title,
+    body,
+    labels,
+  } = options;
   const { app } = all;
   const of = all.addRepository(base, permissions);
   const { repository } = of;
@@ -84,13 +98,13 @@ async function openCase(all: SharedApp, options: PullOptions): Promise<CaseOnPul
   const branch = `${repository.name}-base`;
   repository.git.git("branch", "-m", repository.defaultBranch, branch);
   repository.defaultBranch = branch;
-  const { resolution, same } = options;
+  const { everyRole, resolution, same } = options;
   const stateOf = (asked: string) => (typeof resolution === "function" ? resolution(asked) : resolution);
   const agreeing = withAgreeingSceptic(script, {
     resolution: (asked) => ({ state: stateOf(asked) ?? "present", reason: "The number is as it is now." }),
     ...(same ? { same: allPairs } : {}),
   });
-  scripts.set(branch, agreeing.script);
+  scripts.set(branch, everyRole ? async (body) => everyRole(body) : agreeing.script);
   const commits = Array.isArray(head) ? head : [{ files: head }];
   const given = Object.entries({ draft, fork, title, body, labels }).filter(
     ([, value]) => value !== undefined,
@@ -109,7 +123,7 @@ async function openCase(all: SharedApp, options: PullOptions): Promise<CaseOnPul
       const payload = await pullRequestPayload(github.state, action, pull);
       return of.deliver("pull_request", payload, id);
     },
-    tell: async (action: PullAction, details: EventDetails = {}, about = pull) =>
+    deliver: async (action: PullAction, details: EventDetails = {}, about = pull) =>
       of.deliver(
         "pull_request",
         await pullRequestPayload(github.state, action, about, about.author, details),

@@ -26,13 +26,13 @@ function slowModel() {
   const thought = Promise.withResolvers<void>();
   const seen = { thinking: 0, isAtLast: false, end: thought.resolve };
   const script = async ({ messages }: ChatRequestBody): Promise<FakeAnswer> => {
-    const said = messages.filter(({ role }) => role === "assistant").length;
-    if (hangsAt.delete(said)) {
+    const turnsDone = messages.filter(({ role }) => role === "assistant").length;
+    if (hangsAt.delete(turnsDone)) {
       seen.thinking++;
       return { fault: "hang" };
     }
-    if (said < 3) {
-      const part = { path, start_line: 1 + 5 * said, end_line: 5 + 5 * said };
+    if (turnsDone < 3) {
+      const part = { path, start_line: 1 + 5 * turnsDone, end_line: 5 + 5 * turnsDone };
       return turn({ name: "read_file_part", arguments: part });
     }
     seen.isAtLast = true;
@@ -75,7 +75,7 @@ async function healthcheck(env: Record<string, string | undefined>): Promise<num
 }
 
 describe("a server under an operator", patient, () => {
-  it("stops, dies, starts and loses its database for a while, and pays for no turn twice", () => {
+  it("A server stops, dies, starts and loses its database for a while, and pays for no turn twice", () => {
     const { seen, script } = slowModel();
     // Too long to wait for such a lease: a server that continues has taken the job over.
     const env = { ...shortTimes({ leaseMs: 3_600_000 }), HUNKWISE_METRICS_PORT: "0" };

@@ -36,11 +36,16 @@ const history = 330;
 const narrow = { width: 390, height: 844 };
 const wide = { width: 1280, height: 900 };
 
+/** Both widths and both colours; the slow tier has all four pairs. */
 const looks = [
   [wide, "light"],
-  [wide, "dark"],
-  [narrow, "light"],
   [narrow, "dark"],
+  ...(process.env.HUNKWISE_LONG === "1"
+    ? ([
+        [wide, "dark"],
+        [narrow, "light"],
+      ] as const)
+    : []),
 ] as const;
 
 let pages: PagesApp;
@@ -132,7 +137,7 @@ describe.skipIf(whyNoChromium !== null)(
 
     const opened = async (login: string, options = {}) => (await pages.openAs(login, options)).newPage();
 
-    it("lead a person who logs in by clicks to the page that they asked for, and out again", async () => {
+    it("A person who logs in by clicks comes to the page that they asked for, and out again", async () => {
       const context = await pages.open();
       const page = await context.newPage();
       await page.goto("/findings?state=open");
@@ -146,7 +151,7 @@ describe.skipIf(whyNoChromium !== null)(
       await context.close();
     });
 
-    it("can be used with the keyboard alone: log-in, a filter, and log-out", async () => {
+    it("The keyboard alone is enough for log-in, a filter, and log-out", async () => {
       const { state } = pages.app.github;
       state.visitor = state.account("octocat");
       const context = await pages.open();
@@ -180,7 +185,7 @@ describe.skipIf(whyNoChromium !== null)(
       await context.close();
     });
 
-    it("show on each page where one is, and lead from each to each", async () => {
+    it("Each page shows where one is, and leads to each other", async () => {
       const page = await opened("octocat");
       await page.goto("/");
       const names = ["Now", "Reviews", "Findings", "Insights", "Configuration", "Health"];
@@ -196,7 +201,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("tell the story of a review: its findings, what became of them, what was read and written", async () => {
+    it("The page of a review tells its findings, what became of them, and what was read and written", async () => {
       const page = await opened("reader");
       await page.goto("/reviews");
       await page.locator(`a[href="/reviews/${review}"]`).click();
@@ -219,7 +224,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("page through a list to its end and back, and give all of it as a file", async () => {
+    it("A list has pages to its end and back, and is given whole as a file", async () => {
       const page = await opened("octocat");
       await page.goto("/reviews");
       const ids = () =>
@@ -251,7 +256,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("filter by what is chosen and searched, and keep that while paging", async () => {
+    it("A filter holds what is chosen and searched, also on the next pages", async () => {
       const page = await opened("octocat");
       await page.goto("/findings");
       await page.getByLabel("State").selectOption("fixed");
@@ -274,7 +279,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("open behind each number of Insights the list of as many rows", async () => {
+    it("Each number of Insights leads to a list of as many rows", async () => {
       for (const [login, address] of [
         ["octocat", "/insights?days=90"],
         ["reader", "/insights"],
@@ -308,7 +313,7 @@ describe.skipIf(whyNoChromium !== null)(
       }
     });
 
-    it("say what the last weeks cost and brought within a screen, and open the list behind it", async () => {
+    it("What the last weeks cost and brought fits one screen, and leads to the list behind it", async () => {
       const page = await opened("reader", { viewport: wide });
       await page.goto("/");
       await page.getByRole("link", { name: "What the last weeks cost and brought" }).click();
@@ -323,7 +328,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("show a person nothing of a repository that GitHub does not show them, on no page and in no file", async () => {
+    it("No page and no file shows a repository that GitHub does not show the person", async () => {
       const context = await pages.openAs("reader");
       const page = await context.newPage();
       for (const address of addresses()) {
@@ -345,7 +350,7 @@ describe.skipIf(whyNoChromium !== null)(
       await context.close();
     });
 
-    it("show an operator the health of the server, and nobody else", async () => {
+    it("The health of the server is shown to an operator, and to nobody else", async () => {
       const page = await opened(operatorLogin);
       await page.goto("/health");
       // The page loads itself again until the checks have run.
@@ -361,7 +366,7 @@ describe.skipIf(whyNoChromium !== null)(
       await Promise.all([page.context().close(), other.context().close()]);
     });
 
-    it("show an operator runs and costs of all repositories, but no words", async () => {
+    it("An operator sees runs and costs of all repositories, but no words", async () => {
       const page = await opened(operatorLogin);
       await page.goto("/findings");
       const text = await page.locator("main").textContent();
@@ -372,7 +377,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("say of the configuration what holds and where it comes from", async () => {
+    it("The page of the configuration says what holds and where it comes from", async () => {
       const page = await opened("octocat");
       await page.goto("/configuration");
       await page.getByLabel("Repository").selectOption("octo-org/shop");
@@ -383,7 +388,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("load themselves again only if somebody asks for that, and can be told to stop", async () => {
+    it("A page loads itself again only if somebody asks for that, and stops on request", async () => {
       const page = await opened("octocat");
       await page.goto("/");
       expect(await page.locator("meta[http-equiv=refresh]").count()).toBe(0);
@@ -394,7 +399,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("fit a phone without scrolling sideways, and a wide screen", async () => {
+    it("All pages fit a phone without scrolling sideways, and a wide screen", async () => {
       for (const viewport of [narrow, { width: 320, height: 640 }, wide, { width: 1920, height: 1080 }]) {
         const page = await opened("octocat", { viewport });
         for (const address of [...addresses(), "/login"]) {
@@ -406,7 +411,7 @@ describe.skipIf(whyNoChromium !== null)(
       }
     });
 
-    it("need no sideways scrolling of their tables on a wide screen", async () => {
+    it("No table needs sideways scrolling on a wide screen", async () => {
       const page = await opened("octocat", { viewport: wide });
       for (const address of addresses()) {
         await page.goto(address);
@@ -419,7 +424,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("follow the reader's setting of light and dark", async () => {
+    it("The pages follow the reader's setting of light and dark", async () => {
       const grounds: string[] = [];
       for (const colorScheme of ["light", "dark"] as const) {
         const page = await opened("octocat", { colorScheme });
@@ -432,7 +437,7 @@ describe.skipIf(whyNoChromium !== null)(
       expect(grounds).toEqual(["rgb(255, 255, 255)", "rgb(13, 17, 23)"]);
     });
 
-    it("print without what only a screen needs, dark on white", async () => {
+    it("A page prints without what only a screen needs, dark on white", async () => {
       const page = await opened("octocat", { colorScheme: "dark" });
       await page.emulateMedia({ media: "print" });
       for (const address of ["/reviews", `/reviews/${review}`, "/findings", "/insights"]) {
@@ -448,7 +453,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("can be walked through with Tab: everything is reached, and shows that it has the focus", async () => {
+    it("Tab reaches everything, and each stop shows that it has the focus", async () => {
       const page = await opened("octocat", { viewport: wide });
       for (const address of addresses()) {
         await page.goto(address);
@@ -468,7 +473,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("begin with a set-up page that fits a phone, needs no script and has no serious fault", async () => {
+    it("The set-up page fits a phone, needs no script and has no serious fault", async () => {
       using folder = new TempFolder("setup-in-chromium");
       const book = logBook();
       const setup = await startSetup({
@@ -510,7 +515,7 @@ describe.skipIf(whyNoChromium !== null)(
       await setup.close();
     });
 
-    it("have no serious fault of accessibility, wide and narrow, light and dark", async () => {
+    it("No page has a serious fault of accessibility, wide or narrow, light or dark", async () => {
       const found: string[] = [];
       for (const login of ["octocat", operatorLogin]) {
         const context = await pages.openAs(login, { javaScriptEnabled: true, bypassCSP: true });
@@ -532,7 +537,7 @@ describe.skipIf(whyNoChromium !== null)(
     });
 
     // Last: it changes what is on record.
-    it("fit a small phone with a finding of long words, and its form", async () => {
+    it("A finding of long words and its form fit a small phone", async () => {
       const long = "src/a_very_long_name_without_a_space/".repeat(6);
       const words = { path: `${long}x.ts`, title: `\`${long}\` is ${"W".repeat(120)}` };
       const open = "SELECT repository, pull, key FROM finding WHERE state = 'open' AND place = 'comment'";

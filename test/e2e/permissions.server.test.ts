@@ -67,10 +67,10 @@ const logged = ({ of }: PullOfCase) =>
 const readable: Permissions = { contents: "read", pull_requests: "read" };
 
 describe.concurrent("an installation without the permission", patient, () => {
-  it("for pull requests has everything in the check run, which names it", async () => {
+  it("Without access to pull requests everything is in the check run, which names the permission", async () => {
     const title = "No comments";
     const pull = opened(title, { ...readable, checks: "write" });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     await pull.of.idle();
 
@@ -82,12 +82,12 @@ describe.concurrent("an installation without the permission", patient, () => {
     expect(asked(title)).toBe(1);
   });
 
-  it("for check runs has comments and a summary, which names it, and no head is reviewed twice", async () => {
+  it("Without check runs the summary names the permission, and no head is reviewed twice", async () => {
     const title = "No check runs";
     const pull = opened(title, { contents: "read", pull_requests: "write" });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await shared.app.github.until(() => pull.end().summaries === 1, 500_000);
-    await pull.tell("reopened");
+    await pull.deliver("reopened");
     await pull.of.idle();
 
     expect(pull.end()).toEqual({
@@ -100,45 +100,10 @@ describe.concurrent("an installation without the permission", patient, () => {
     expect(asked(title)).toBe(1);
   });
 
-  it.runIf(long)("for check runs has only the log say why a draft is not reviewed", async () => {
-    const pull = opened("No check runs for a draft", { contents: "read", pull_requests: "write" }, true);
-    await pull.tell("opened");
-    await pull.of.idle();
-
-    await until(() => logged(pull).includes("it is a draft"));
-    expect(logged(pull)).toMatch(/Checks: Read and write/);
-    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
-  });
-
-  it.runIf(long)("for both has the log name them, after one try", async () => {
-    const title = "No channel at all";
-    const pull = opened(title, readable);
-    await pull.tell("opened");
-    await pull.of.idle();
-
-    await until(() => logged(pull).includes("Job failed"));
-    expect(logged(pull)).toMatch(/Checks: Read and write/);
-    expect(logged(pull)).toMatch(/Pull requests: Read and write/);
-    expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
-    expect(asked(title)).toBe(1);
-  });
-
-  it.runIf(long)("even to read pull requests has the check run of the event's head say so", async () => {
-    const title = "Unseen";
-    const pull = opened(title, { contents: "read", checks: "write" });
-    await pull.tell("opened");
-    await pull.concluded();
-    await pull.of.idle();
-
-    expect(pull.check()).toMatchObject({ conclusion: "neutral", output: { title: "The review failed" } });
-    expect(pull.check()?.output.summary).toContain("Pull requests: Read");
-    expect(asked(title)).toBe(0);
-  });
-
-  it("to read the code has the check run say so, without a model", async () => {
+  it("Without reading the code the check run says so, without a model", async () => {
     const title = "Unread";
     const pull = opened(title, { pull_requests: "write", checks: "write" });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     await pull.of.idle();
 
@@ -152,11 +117,11 @@ describe.concurrent("an installation without the permission", patient, () => {
     ["for anything", {}],
   ];
   it.each(long ? closed : closed.slice(0, 1))(
-    "%s has the log name the missing permission, and causes no more requests",
+    "Without a permission %s the log names it, and no more requests follow",
     async (what, permissions) => {
       const title = `Nothing ${what}`;
       const pull = opened(title, permissions);
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await pull.of.idle();
 
       await until(() => logged(pull).includes("Job failed"));
@@ -169,13 +134,13 @@ describe.concurrent("an installation without the permission", patient, () => {
 
 describe.concurrent("an installation that is taken away", patient, () => {
   it.each(long ? ["uninstalled", "suspended"] : ["uninstalled"])(
-    "(%s) while its pull request is read ends the review, once",
+    "An installation that is taken away (%s) while its pull request is read ends the review, once",
     async (how) => {
       const title = `Taken away, ${how}`;
       const gate = Promise.withResolvers<void>();
       held.set(title, gate.promise);
       const pull = opened(title, { ...readable, pull_requests: "write", checks: "write" });
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await until(() => asked(title) === 1);
       const { installation } = pull.of;
       if (how === "uninstalled") shared.app.github.state.uninstall(installation);
@@ -219,10 +184,10 @@ describe.concurrent("the context of a change on GitHub", patient, () => {
     return pull;
   }
 
-  it("is shown to the model: issues, checks, and what people answered to earlier findings", async () => {
+  it("The model sees issues, checks, and what people answered to earlier findings", async () => {
     const title = "Well surrounded";
     const pull = surrounded(title);
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await pull.concluded();
     expect(shown(title)).toEqual(texts.slice(0, 3));
 
@@ -230,40 +195,8 @@ describe.concurrent("the context of a change on GitHub", patient, () => {
     if (!comment) throw new Error("nothing was found");
     shared.app.people.reply(comment, "octocat", "On purpose, see the manual");
     shared.app.people.push(pull.pull, { "src/more.js": numbers(5) });
-    await pull.tell("synchronize");
+    await pull.deliver("synchronize");
     await pull.concluded();
     expect(shown(title)).toEqual(["Totals are off by one", "On purpose, see the manual"]);
-  });
-
-  it.runIf(long)("is left out if the App may not read it", async () => {
-    const title = "Hardly surrounded";
-    const pull = surrounded(title, { ...readable, pull_requests: "write", checks: "write" });
-    await pull.tell("opened");
-    await pull.concluded();
-
-    expect(shown(title)).toEqual(["ten was expected"]);
-    expect(pull.end()).toMatchObject({ summaries: 1 });
-  });
-});
-
-describe.concurrent("a pull request whose budget of the day is used up", patient, () => {
-  it.runIf(long)("is not reviewed any more, and the check run of a command says so", async () => {
-    const yaml = "budget: { day: { tokens: 300000 } }\n";
-    const of = shared.addRepository({ ...base, ".github/hunkwise.yml": yaml });
-    const pull = of.open(head, { title: costly });
-    await pull.tell("opened");
-    await pull.concluded();
-    const before = { asked: asked(costly), summary: pull.summary() };
-    await pull.command("octocat", "/review");
-    await shared.app.github.until(() => of.repository.checkRuns.at(-1)?.output.title === "Not reviewed");
-    await of.idle();
-
-    const said = "Not reviewed: today's budget for this pull request is used up.";
-    expect(of.repository.checkRuns.at(-1)).toMatchObject({
-      conclusion: "neutral",
-      output: { summary: expect.stringContaining(said) },
-    });
-    expect({ asked: asked(costly), summary: pull.summary() }).toEqual(before);
-    expect(pull.end().summaries).toBe(1);
   });
 });

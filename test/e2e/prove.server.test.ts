@@ -51,7 +51,7 @@ async function reviewed(app: Played): Promise<string> {
 }
 
 describe.skipIf(!sandbox)(`a review of the App with proofs${skipped}`, patient, () => {
-  it("marks a finding that a test shows, with the test and what it printed, and concludes as without it", async () => {
+  it("A finding that a test shows has a mark, the test and its output, and the check stays the same", async () => {
     const { body, end, tested } = await play({}, async (app) => ({
       ...{ body: await reviewed(app), end: app.end() },
       tested: testedIn(app.dataFolder),
@@ -67,7 +67,7 @@ describe.skipIf(!sandbox)(`a review of the App with proofs${skipped}`, patient, 
     expect(end).toEqual(without);
   });
 
-  it("shows no mark for what the runs do not show, whatever the model claims", () =>
+  it("A finding has no mark for what the runs do not show, whatever the model claims", () =>
     play({ script: proving({ test: missing }) }, async (app) => {
       const body = await reviewed(app);
       expect(body).not.toContain(mark);
@@ -76,7 +76,7 @@ describe.skipIf(!sandbox)(`a review of the App with proofs${skipped}`, patient, 
       expect(proofsOf(app)).toHaveLength(4);
     }));
 
-  it("shows no mark for what the pull request asks for", () => {
+  it("A finding has no mark for what the pull request asks for", () => {
     const asked = "An empty cart has no total any more and throws";
     const intent = { asks: "now", quote: asked };
     return play({ body: `${asked}.`, script: proving({ intent }) }, async (app) => {
@@ -86,7 +86,7 @@ describe.skipIf(!sandbox)(`a review of the App with proofs${skipped}`, patient, 
     });
   });
 
-  it("is published at once without proofs if the model fails while it proves", () => {
+  it("A review is published at once without proofs if the model fails while it proves", () => {
     const script = (body: ChatRequestBody) =>
       isOfProof(body) ? ({ fault: "status", status: 503 } as const) : proving()(body);
     return play({ script }, async (app) => {
@@ -99,7 +99,7 @@ describe.skipIf(!sandbox)(`a review of the App with proofs${skipped}`, patient, 
     });
   });
 
-  it("goes on without a sandbox, and says so once", async () => {
+  it("A review goes on without a sandbox, and says so once", async () => {
     using folder = new TempFolder("path");
     const env = { PATH: await pathWithoutSandbox(folder.path) };
     await play({ env }, async (app) => {
@@ -111,7 +111,7 @@ describe.skipIf(!sandbox)(`a review of the App with proofs${skipped}`, patient, 
     });
   });
 
-  it("looks for no sandbox and asks for nothing more if the configuration does not want proofs", async () => {
+  it("A review without proofs looks for no sandbox and asks for nothing more", async () => {
     using counted = new CountedSandbox(sandbox?.bwrap ?? "");
     const seen: unknown[] = [];
     for (const config of ["max_comments: 50\n", "prove: { enabled: false }\nmax_comments: 50\n"])
@@ -151,7 +151,7 @@ describe.skipIf(!sandbox)(`/prove in a thread${skipped}`, patient, () => {
     return thread;
   };
 
-  it("answers with the mark, the test and what it printed, and leaves the finding as it is", () =>
+  it("The command /prove answers with the mark, the test and its output, and leaves the finding as it is", () =>
     play({ base: onRequest }, async (app) => {
       await asked(app);
       expect(app.bodies()[0]).not.toContain(mark);
@@ -161,7 +161,7 @@ describe.skipIf(!sandbox)(`/prove in a thread${skipped}`, patient, () => {
       expect(app.end()).toMatchObject({ reviews: 2, check: "neutral" });
     }));
 
-  it("is answered and paid once if its delivery arrives twice", () =>
+  it("The command /prove is answered and paid once if its delivery arrives twice", () =>
     play({ base: onRequest }, async (app) => {
       await reviewed(app);
       const [thread] = app.threads();
@@ -179,14 +179,14 @@ describe.skipIf(!sandbox)(`/prove in a thread${skipped}`, patient, () => {
       expect([proofsOf(app).length, testedIn(app.dataFolder).length]).toEqual([3, 6]);
     }));
 
-  it("answers why a test does not show it", () =>
+  it("The command /prove answers why a test does not show a finding", () =>
     play({ base: onRequest, script: proving({ test: missing }) }, async (app) => {
       await asked(app);
       expect(app.replies()).toEqual([expect.stringContaining("Not shown by a test: the test does not")]);
       expect(app.replies()[0]).not.toContain(mark);
     }));
 
-  it("answers nobody without write access, and says what to write if proofs are off", () =>
+  it("The command /prove answers nobody without write access, and says what to write if proofs are off", () =>
     play({ base: baseWith(null) }, async (app) => {
       app.people.addCollaborator(app.repository, "passer-by", "read");
       const thread = await asked(app, "passer-by");
@@ -285,7 +285,7 @@ const works = {
 describe.skipIf(!sandbox).each(Object.entries(works))(
   `a server %s, killed while it proves${skipped}`,
   (_, { over, work, expectEnd }) => {
-    it("pays no turn twice, runs no recorded test again, and says everything once", {
+    it("A killed server pays no turn twice, runs no recorded test again, and says everything once", {
       timeout: long ? 7_200_000 : 2 * patient.timeout,
     }, async () => {
       using counted = new CountedSandbox(sandbox?.bwrap ?? "");
@@ -314,7 +314,7 @@ describe.skipIf(!sandbox).each(Object.entries(works))(
             steps: Math.ceil(((n + random()) / 6) * steps),
             thenMs: Math.floor(random() * 60),
           }));
-      const size = long ? 1 : 2;
+      const size = long ? 1 : 3;
       for (let at = 0; at < moments.length; at += size) {
         const { kills, proofs, starts } = await run(moments.slice(at, at + size));
         // Only what was under way at a kill is repeated, and each server tries its sandbox once.

@@ -62,7 +62,7 @@ afterAll(async () => {
 async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promise<PullOfCase> {
   const pull = shared.addRepository(base).open(head, { title });
   plan(pull);
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await pull.of.idle();
   const asked = shared.app.reviewRequests.filter(({ body }) => JSON.stringify(body.messages).includes(title));
   expect(asked).toHaveLength(1);
@@ -70,12 +70,12 @@ async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promis
 }
 
 /** Number of comments for each finding. */
-const told = ({ pull }: PullOfCase) =>
+const timesPosted = ({ pull }: PullOfCase) =>
   titles.map((title) => pull.reviewComments.filter(({ body }) => body.includes(title)).length);
 
 function expectWhole(pull: PullOfCase): void {
   expect(pull.end()).toEqual(asItShallBe);
-  expect(told(pull)).toEqual([1, 1, 1]);
+  expect(timesPosted(pull)).toEqual([1, 1, 1]);
   expect(pull.check()?.output.title).toMatch(/found/);
 }
 
@@ -103,7 +103,7 @@ const kinds: [name: string, kind: () => FaultKind, steps: readonly Step[]][] = [
 const cases = kinds.flatMap(([what, kind, steps]) => steps.map((step) => ({ what, kind, step })));
 
 // Runs before the others: a dead server's job is taken over half a minute later, and they can use that time.
-describe.concurrent("a review survives", patient, () => {
+describe.concurrent("a review beside faults", patient, () => {
   const start = (script: Parameters<typeof startApp>[0]["script"]) =>
     startApp({ base, head, ...(script ? { script } : {}) });
   const ours = ({ pull, app }: AppUnderTest) => ({
@@ -114,7 +114,7 @@ describe.concurrent("a review survives", patient, () => {
 
   // In `npm test`, kill.test.ts kills a server at twenty moments.
   it.runIf(long)(
-    "the death of the server right after GitHub stored it: the next one posts the rest, and asks no model",
+    "After a kill right behind GitHub's answer the next server posts the rest, and asks no model",
     async () => {
       await using app = await start(() => findings);
       await app.send("opened");
@@ -128,7 +128,7 @@ describe.concurrent("a review survives", patient, () => {
     },
   );
 
-  it("the death of its review process: it is tried again, in a new one", async () => {
+  it("A review whose process dies is tried again, in a new one", async () => {
     await using app = await start(async (_body, n) => {
       if (n === 0) killReviewProcesses(app);
       return findings;
@@ -154,15 +154,15 @@ function killReviewProcesses({ server }: AppUnderTest): void {
   for (const line of reviewing) process.kill(Number.parseInt(line, 10), "SIGKILL");
 }
 
-describe.runIf(long).concurrent("a review is published once, and whole, when", patient, () => {
-  it.each(cases)("$step $what", async ({ what, kind, step }) => {
+describe.runIf(long).concurrent("a review beside a fault at a step", patient, () => {
+  it.each(cases)("A review is published once, and whole, when $step $what", async ({ what, kind, step }) => {
     const pull = await reviewed((one) => one.of.fault(routes[step], kind()), `${step} ${what}`);
 
     expect(pull.struck()).toHaveLength(1);
     expectWhole(pull);
   });
 
-  it("git cannot fetch at first", async () => {
+  it("A review survives that git cannot fetch at first", async () => {
     const pull = await reviewed((one) => {
       one.of.breakGit("bad-gateway");
     }, "No git at first");
@@ -171,13 +171,13 @@ describe.runIf(long).concurrent("a review is published once, and whole, when", p
     expectWhole(pull);
   });
 
-  it("the review is refused once for a valid comment", async () => {
+  it("A review survives that GitHub refuses it once for a valid comment", async () => {
     const pull = await reviewed((one) => one.of.fault(routes["the review"], answer(422)), "A 422 by mistake");
 
     expectWhole(pull);
   });
 
-  it("GitHub answers 502 to the first request of each kind that reads existing comments", async () => {
+  it("A review survives a 502 to the first request of each kind that reads existing comments", async () => {
     const questions = ["/pulls/1", "/pulls/1/reviews", "/pulls/1/comments", "/issues/1/comments"];
     const pull = await reviewed((one) => {
       for (const path of [...questions, "/contents/.*", "/commits/.*"])
@@ -189,13 +189,13 @@ describe.runIf(long).concurrent("a review is published once, and whole, when", p
   });
 
   it.each(["reset-after", "bad-gateway"] as const)(
-    "editing the summary after a push meets %s",
+    "A review survives that editing the summary after a push meets %s",
     async (kind) => {
       const pull = await reviewed(() => {}, `An edit that meets ${kind}`);
       const before = pull.summary();
       shared.app.people.push(pull.pull, { "src/more.js": "export const more = 1;\n" });
       pull.of.fault("PATCH /issues/comments/\\d+", kind);
-      await pull.tell("synchronize");
+      await pull.deliver("synchronize");
       await pull.concluded();
 
       expect(pull.struck()).toHaveLength(1);
@@ -205,7 +205,7 @@ describe.runIf(long).concurrent("a review is published once, and whole, when", p
   );
 });
 
-describe.concurrent("no finding is lost when", patient, () => {
+describe.concurrent("findings that GitHub refuses", patient, () => {
   const places = (pull: PullOfCase) => [
     ...pull.pull.reviewComments.map(({ body }) => body),
     ...pull.of.repository.checkRuns.flatMap(({ annotations }) =>
@@ -216,7 +216,7 @@ describe.concurrent("no finding is lost when", patient, () => {
   const isSomewhere = (pull: PullOfCase) =>
     titles.map((title) => places(pull).some((text) => text.includes(title)));
 
-  it("one comment is refused for good: the others are on their lines", async () => {
+  it("No finding is lost when one comment is refused for good: the others are on their lines", async () => {
     // The review, the test of all its comments, and the test of the second half.
     const pull = await reviewed((one) => {
       for (const nth of [1, 2, 4]) one.of.fault(routes["the review"], answer(422), nth);
@@ -227,7 +227,7 @@ describe.concurrent("no finding is lost when", patient, () => {
     expect(pull.pull.reviews.map(({ state }) => state)).not.toContain("PENDING");
   });
 
-  it("all comments are refused for good", async () => {
+  it("No finding is lost when all comments are refused for good", async () => {
     const pull = await reviewed((one) => {
       one.of.fault(routes["the review"], answer(422), "all");
       one.of.fault(routes["the comment on a file"], answer(422), "all");
@@ -238,21 +238,19 @@ describe.concurrent("no finding is lost when", patient, () => {
   });
 });
 
-describe
-  .runIf(long)
-  .concurrent("a review is published once, after minutes, when", { timeout: 1_000_000 }, () => {
-    it("it meets a secondary limit that does not say how long", async () => {
-      const kind: FaultKind = { secondaryLimit: 403 };
-      const pull = await reviewed((one) => one.of.fault(routes["the review"], kind), "A wordless limit");
+describe.runIf(long).concurrent("a review that GitHub refuses for minutes", { timeout: 1_000_000 }, () => {
+  it("A review is published once after a secondary limit that does not say how long", async () => {
+    const kind: FaultKind = { secondaryLimit: 403 };
+    const pull = await reviewed((one) => one.of.fault(routes["the review"], kind), "A wordless limit");
 
-      expectWhole(pull);
-    });
-
-    it("GitHub takes no review for so long that the attempt ends", async () => {
-      const pull = await reviewed((one) => {
-        for (const nth of [1, 2, 3]) one.of.fault(routes["the review"], "bad-gateway", nth);
-      }, "Three times 502");
-
-      expectWhole(pull);
-    });
+    expectWhole(pull);
   });
+
+  it("A review is published once although GitHub takes none for so long that the attempt ends", async () => {
+    const pull = await reviewed((one) => {
+      for (const nth of [1, 2, 3]) one.of.fault(routes["the review"], "bad-gateway", nth);
+    }, "Three times 502");
+
+    expectWhole(pull);
+  });
+});

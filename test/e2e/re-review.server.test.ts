@@ -33,7 +33,7 @@ describe.concurrent("pushes that do not touch a finding", veryPatient, () => {
   const changed = { 24: "const n24 = 0;", 40: "const n40 = 0;" };
   const late = (over: Record<string, unknown>) => finding({ line: 240, quote: "const n40 = 0;", ...over });
 
-  it("leave one comment, wherever its code moves, and the model reads only new changes; only a critical remark is posted late", () =>
+  it("A finding keeps one comment wherever its code moves, and the model reads only new changes", () =>
     onPull(
       {
         base,
@@ -52,8 +52,8 @@ describe.concurrent("pushes that do not touch a finding", veryPatient, () => {
         for (let n = 1; n <= pushes; n++)
           await app.push({ [other]: numbers(60, { [n * 5]: `const x = ${n}00;` }) });
 
-        const said = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
-        expect(app.end()).toEqual(said);
+        const expected = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
+        expect(app.end()).toEqual(expected);
         expect(app.reviewRequests).toHaveLength(pushes + 1);
         expect(shownSince(app, 1)).not.toContain("+const n24 = 0;");
         expect(app.summary()).toContain("n24 is no longer 24");
@@ -72,10 +72,10 @@ describe.concurrent("pushes that do not touch a finding", veryPatient, () => {
 
 describe.concurrent("code with unchanged content", veryPatient, () => {
   it.runIf(long)(
-    "is not read again after a rebase or a force-push, only for a full review, and its finding is still posted only once",
+    "Unchanged code is read again only for a full review, and its finding is posted only once",
     () =>
       onPull({ base, head, script: whenShown }, async (app) => {
-        const said = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
+        const expected = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
         const above = { 2: ["// one", "// two", "const n2 = 2;"] };
         const rebased = { [path]: numbers(60, { ...above, 24: "const n24 = 0;" }) };
         await app.review();
@@ -83,12 +83,12 @@ describe.concurrent("code with unchanged content", veryPatient, () => {
         app.people.forcePush(app.pull, rebased);
         await app.review("synchronize");
         expect(app.reviewRequests).toHaveLength(1);
-        expect(app.end()).toEqual(said);
+        expect(app.end()).toEqual(expected);
 
         app.people.forcePush(app.pull, rebased, { message: "Said better" });
         await app.review("synchronize");
         expect(app.reviewRequests).toHaveLength(1);
-        expect(app.end()).toEqual(said);
+        expect(app.end()).toEqual(expected);
 
         await app.comment("octocat", "/review full");
         await app.idle();
@@ -100,7 +100,7 @@ describe.concurrent("code with unchanged content", veryPatient, () => {
 });
 
 describe.concurrent("a finding that was fixed", veryPatient, () => {
-  it("is answered once, and resolved unless someone with write access wrote; it stays open if the second look is unsure, and is new when it returns", () =>
+  it("A fixed finding is answered once, stays open if the second look is unsure, and is new when it returns", () =>
     onPull(
       {
         base,
@@ -141,20 +141,6 @@ describe.concurrent("a finding that was fixed", veryPatient, () => {
         expect(app.end().comments.slice(3)).toEqual([`${path} RIGHT 24`]);
       },
     ));
-
-  it.runIf(long)(
-    "is answered and counts as fixed if the App may not resolve, and the summary names the permission",
-    () =>
-      onPull({ base, head, script: whenShown, resolution: "fixed" }, async (app) => {
-        await app.review();
-        await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
-
-        expect(app.replies()).toHaveLength(1);
-        expect(app.threads().map(app.resolvedBy)).toEqual([null]);
-        expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "success" });
-        expect(app.summary()).toMatch(/Contents: Read and write/);
-      }),
-  );
 });
 
 describe.concurrent("a finding that was dismissed", veryPatient, () => {
@@ -175,7 +161,7 @@ describe.concurrent("a finding that was dismissed", veryPatient, () => {
     return turn(...places.map((line) => at(line)), ...inOtherWords, finish);
   };
 
-  it("by a thumbs down, a reply, or by deleting or resolving its comment, is not reported again, nor in other words", () =>
+  it("A dismissed finding is not reported again, nor in other words, however it was dismissed", () =>
     onPull({ base, head: four, script: saidAgain, same: true }, async (app) => {
       await app.review();
       const [thumbed, replied, deleted, resolved] = app.threads();
@@ -197,26 +183,10 @@ describe.concurrent("a finding that was dismissed", veryPatient, () => {
       expect(app.summary()).toMatch(/dismissed/i);
       expect(app.summary()).toContain("octocat");
     }));
-
-  it.runIf(long)("by the author of a fork, or by someone else without write access, stays open", () => {
-    const script: FakeScript = (_body, n) =>
-      n === 0 ? turn(at(8), at(24, { severity: "high" }), at(40), finish) : turn(finish);
-    return onPull({ base, head: four, script, author: "mona", fork: "mona" }, async (app) => {
-      await app.review();
-      const [medium, high, another] = app.threads();
-      for (const thread of [medium!, high!]) await app.reply(thread, "mona", "False positive.");
-      app.people.react(another!, "passer-by", "-1");
-      await app.reply(another!, "passer-by", "won't fix");
-      await app.push({ [other]: numbers(60, { 9: "const x = 9;" }) });
-
-      expect(app.end()).toMatchObject({ check: "neutral" });
-      expect(app.summary()).not.toContain("dismissed by");
-    });
-  });
 });
 
 describe.runIf(long).concurrent("two identical problems in two places", veryPatient, () => {
-  it("are two findings, also when the second one comes with a later push", () => {
+  it("Two identical problems are two findings, also when the second one comes with a later push", () => {
     const twice = numbers(60, { 24: "const n24 = 0;", 50: "const n24 = 0;" });
     return onPull(
       {

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FakeTurn } from "../support/fake-openai.ts";
 import type { CheckRun } from "../support/github-double/model.ts";
-import { checkRunPayload, checkSuitePayload } from "../support/github-double/payloads.ts";
+import { checkRunPayload } from "../support/github-double/payloads.ts";
 import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
-
-const long = process.env.HUNKWISE_LONG === "1";
 
 const path = "src/numbers.js";
 const base = { [path]: numbers(60) };
@@ -29,7 +27,7 @@ afterAll(async () => {
 /** A pull request whose review has a finding that blocks its check, and which was then dismissed by a thumbs down. */
 async function settled(): Promise<{ pull: PullOfCase; check: CheckRun }> {
   const pull = shared.addRepository(base).open(head);
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await pull.concluded("neutral");
   await pull.of.idle();
   const check = pull.check();
@@ -42,7 +40,7 @@ async function settled(): Promise<{ pull: PullOfCase; check: CheckRun }> {
 const person = () => shared.app.github.state.account("octocat");
 
 describe.concurrent("a person who presses Re-run", patient, () => {
-  it("gets the current state in the same check run, without a model call for code that was read", async () => {
+  it("Re-run shows the current state in the same check run, without a model call for code that was read", async () => {
     const { pull, check } = await settled();
     const before = shared.app.reviewRequests.length;
     const payload = checkRunPayload(shared.app.github.state, check, "rerequested", person());
@@ -53,16 +51,5 @@ describe.concurrent("a person who presses Re-run", patient, () => {
     expect(pull.end()).toMatchObject({ reviews: 1, checks: ["success"] });
     expect(pull.summary()).toMatch(/\*\*Dismissed\*\*/);
     expect(shared.app.reviewRequests.length - before).toBeLessThanOrEqual(1);
-  });
-
-  it.runIf(long)("for all checks of a commit gets the same", async () => {
-    const { pull, check } = await settled();
-    const { state } = shared.app.github;
-    const suite = { repository: pull.of.repository, headSha: check.headSha, app: shared.app.app };
-    const payload = checkSuitePayload(state, suite, "rerequested", person());
-    expect(await pull.of.deliver("check_suite", payload)).toBe(202);
-    await pull.of.idle();
-
-    expect(pull.end()).toMatchObject({ reviews: 1, checks: ["success"] });
   });
 });

@@ -68,17 +68,17 @@ describe.skipIf(whyNoLlama !== null)(
     ? "llama.cpp's server with a real model"
     : `llama.cpp's server with a real model: NOT TRIED, ${whyNoLlama}`,
   () => {
-    it("is found to call tools, and its window is its own and too small", () =>
+    it("The real server calls tools, and its window is its own and too small", () =>
       withLlama({ template: callingTemplate() }, async (ask) => {
-        const told = await ask(["doctor"]);
-        expect(told.stdout).toMatch(/^fail {2}model .*context window of 8,192 tokens, but a review needs/m);
+        const doctor = await ask(["doctor"]);
+        expect(doctor.stdout).toMatch(/^fail {2}model .*context window of 8,192 tokens, but a review needs/m);
         const { stdout } = await ask(["doctor"], small);
         expect(flat(stdout)).toMatch(
           /ok model smollm2 answers in .*8,192 tokens as configured, calls tools, several at a time; protocol native/,
         );
       }));
 
-    it("makes a review that is partial and says so, by both of its APIs", () =>
+    it("A review by either API of the real server is partial and says so", () =>
       withLlama({ template: callingTemplate() }, async (ask, url) => {
         const chat = expectHonest(await ask(review(), small));
         expect(chat.stop_reason).not.toBe("model_error");
@@ -94,7 +94,7 @@ describe.skipIf(whyNoLlama !== null)(
         expect(claude.usage.requests).toBeGreaterThan(1);
       }));
 
-    it("is not asked again for what its template cannot read, but for less", () =>
+    it("The real server is not asked again for what its template cannot read, but for less", () =>
       withLlama(
         // As templates do that write the type of each argument: a list of types has no such function.
         { template: callingTemplate(typed) },
@@ -107,14 +107,14 @@ describe.skipIf(whyNoLlama !== null)(
         },
       ));
 
-    it("says that a conversation does not fit into its window", () =>
+    it("The real server says that a conversation does not fit into its window", () =>
       withLlama({ template: plainTemplate.replace("[:800]", ""), contextTokens: 1_024 }, async (ask) => {
         const run = await ask(review(), small);
         expectHonest(run);
         expect(run.stderr).toMatch(/too long for the model .*exceeds the available context size/);
       }));
 
-    it("is asked for calls in text if its template shows no tools", () =>
+    it("The real server is asked for calls in text if its template shows no tools", () =>
       withLlama({ template: plainTemplate, grammar: textCalls }, async (ask) => {
         const { stdout } = await ask(["doctor"], { HUNKWISE_CONTEXT_TOKENS: "16000" });
         expect(flat(stdout)).toMatch(

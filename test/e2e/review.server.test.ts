@@ -62,47 +62,10 @@ const elsewhere = finding({
 });
 const finish = { name: "finish_review", arguments: { summary: "Simplifies lists and adds sendAll." } };
 
-/** Other files test these too, at more places or with a smaller setup. */
-const long = process.env.HUNKWISE_LONG === "1";
-
 describe.concurrent("a signed webhook", patient, () => {
   // In `npm test`, kill.test.ts kills a server at twenty moments.
-  it.runIf(long)(
-    "is reviewed once although the server is killed in the middle, and no turn is paid for twice",
-    () => {
-      let killed = false;
-      return onApp(
-        {
-          base,
-          head,
-          script: async (body) => {
-            const answered = body.messages.filter((message) => message.role === "tool").length;
-            if (answered === 0) return turn({ name: "changed_files", arguments: {} });
-            if (answered === 1) return turn(reduce);
-            // The first server never gets this answer.
-            if (!killed) await new Promise(() => {});
-            return turn(finish);
-          },
-        },
-        async (app) => {
-          const { pull, repository } = app;
-          await app.send("opened");
-          while (app.reviewRequests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
-          killed = true;
-          await app.killAndRestart();
-          await app.concluded();
 
-          expect(pull.reviews).toHaveLength(1);
-          expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
-          expect(repository.checkRuns).toHaveLength(1);
-          // Two turns, the turn in progress at the server's death, and the same turn again.
-          expect(app.reviewRequests).toHaveLength(4);
-        },
-      );
-    },
-  );
-
-  it("leads to one review, however often it is delivered, with comments on the right lines, a summary and a check run", () =>
+  it("A webhook leads to one review, however often it is delivered, with comments on the right lines", () =>
     onPull(
       {
         base,
@@ -140,25 +103,7 @@ describe.concurrent("a signed webhook", patient, () => {
       },
     ));
 
-  it.runIf(long)("says quietly that nothing was found, and shows green", () =>
-    onPull({ base, head, script: [turn(finish)] }, async (app) => {
-      const { pull, repository } = app;
-
-      await app.send("opened");
-      await app.concluded();
-
-      expect(pull.reviews).toEqual([]);
-      expect(pull.comments).toHaveLength(1);
-      // One line; the cost and the duration are folded below it.
-      expect(pull.comments[0]?.body).toMatch(
-        /^<details>\s*<summary>✅ Hunkwise found no problems: 1 hunk in 1 file read<\/summary>/,
-      );
-      expect(pull.comments[0]?.body).toMatch(/<\/details>\s*<!-- hunkwise:summary [^\n]* -->$/);
-      expect(repository.checkRuns[0]?.conclusion).toBe("success");
-    }),
-  );
-
-  it("starts a review for people with write access who ask for one, answered with eyes, and nothing for others", () =>
+  it("A request for a review is answered with eyes for people with write access, and ignored for others", () =>
     onPull({ base, head, script: () => turn(finish) }, async (app) => {
       const { pull, repository } = app;
 
@@ -174,94 +119,7 @@ describe.concurrent("a signed webhook", patient, () => {
       expect(reactions.slice(0, 2)).toEqual([[], ["eyes"]]);
     }));
 
-  it.runIf(long)("is reviewed only by the analyzers if there is no model, and every text says so", () =>
-    onApp({ base, head }, async (app) => {
-      const { pull, repository } = app;
-
-      await app.send("opened");
-      await app.concluded();
-
-      expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([10]);
-      expect(pull.comments[0]?.body).toMatch(/analyzers/i);
-      expect(repository.checkRuns[0]?.conclusion).toBe("neutral");
-      expect(repository.checkRuns[0]?.output.title).toMatch(/Analyzers only/);
-    }),
-  );
-
-  it.runIf(long)(
-    "whose model refuses the key ends in a failed check that names no address, and is reviewed later",
-    () => {
-      let refuses = true;
-      return onApp(
-        {
-          base,
-          head,
-          script: () =>
-            refuses
-              ? { fault: "status", status: 401, body: { error: { message: "bad key of org-4711" } } }
-              : turn(finish),
-        },
-        async (app) => {
-          const { pull, repository, model } = app;
-
-          await app.send("opened");
-          await app.concluded();
-          expect(repository.checkRuns).toMatchObject([
-            {
-              conclusion: "neutral",
-              output: { title: "The review failed. Analyzers only: 1 rule match not judged" },
-            },
-          ]);
-          const texts = JSON.stringify([
-            repository.checkRuns.map((run) => run.output),
-            pull.comments.map((one) => one.body),
-          ]);
-          expect(texts).not.toContain(model?.url);
-          expect(texts).not.toContain("org-4711");
-
-          refuses = false;
-          await app.send("reopened");
-          await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
-          expect(repository.checkRuns).toHaveLength(1);
-        },
-      );
-    },
-  );
-
-  it.runIf(long)("works without the permission for check runs, and says which one is missing", () =>
-    onApp(
-      {
-        base,
-        head,
-        script: [turn(reduce, finish)],
-        permissions: { contents: "read", issues: "read", metadata: "read", pull_requests: "write" },
-      },
-      async (app) => {
-        const { pull } = app;
-
-        await app.send("opened");
-        await app.github.until(() => pull.comments.length > 0, 500_000);
-
-        expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
-        expect(pull.comments[0]?.body).toMatch(/No check run: .*the permission "Checks: Read and write"/);
-        // GitHub refused two tokens, once each: one with all that a job would like, and one for the organisation's repository, which is not
-        // there. The App reads what was granted before it asks again, so that no third is refused.
-        const asked = (wanted: 201 | 422) =>
-          app.github.requests
-            .filter(({ path, status }) => path.endsWith("/access_tokens") && status === wanted)
-            .map(({ body }) => body);
-        const optional = { checks: "write", statuses: "read" };
-        const given = { contents: "read", pull_requests: "write", issues: "read" };
-        expect(asked(422)).toMatchObject([
-          { permissions: { ...given, ...optional } },
-          { repositories: [".github"], permissions: { contents: "read" } },
-        ]);
-        expect(asked(201)[0]).toMatchObject({ permissions: given });
-      },
-    ),
-  );
-
-  it("leaves no secret in a log, a file of the data folder or a request to the model, and ends its server cleanly on SIGTERM", () =>
+  it("A review leaves no secret in logs, files or requests to the model, and SIGTERM ends its server cleanly", () =>
     onApp({ base, head, script: [turn(reduce, finish)], env: { LOG_LEVEL: "debug" } }, async (app) => {
       const { env, dataFolder, model, server, github } = app;
       await app.send("opened");

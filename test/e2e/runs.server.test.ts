@@ -20,7 +20,7 @@ interface Row {
 }
 
 describe("the record of a server's review", patient, () => {
-  it("shows what it read, found, posted and paid, and asks no model for that", () =>
+  it("The record of a review shows what it read, found, posted and paid, and asks no model for that", () =>
     onPull({ base, head, script: [turn(wrongTwo, finish), turn(wrongOne, finish)] }, async (app) => {
       await app.review();
       await app.push(later);
@@ -91,41 +91,43 @@ function answering(body: ChatRequestBody) {
 }
 
 describe("the record of what people asked for", patient, () => {
-  it.runIf(isLong)("shows who asked what, what was answered, repaired and pushed", () =>
-    onPull(
-      { base, head, script: answering, permissions: writePermissions, resolution: "fixed" },
-      async (app) => {
-        await app.review();
-        const [thread] = app.threads();
-        if (!thread) throw new Error("There is no finding");
-        await app.comment("octocat", "/ask Why is two wrong?");
-        await app.reply(thread, "octocat", "/fix");
-        await app.idle();
-        const { dataFolder, repository, model } = app;
-        const asked = model?.requests.length;
-        const env = { HUNKWISE_DATA_DIR: dataFolder };
-        const of = ["--repository", `octo-org/${repository.name}`];
-        const { stdout } = await runCli(["runs", ...of, "--json"], { env });
-        const rows: Row[] = JSON.parse(stdout);
-        const told: Record<string, object> = {
-          ask: {
-            asked: { by: "octocat", question: "Why is two wrong?" },
-            results: [{ text: "Because **two** is not.", stop_reason: "finished" }],
-          },
-          fix: {
-            asked: { targets: [{ path: "src/numbers.js", line: 2, title: "Two is not three" }] },
-            results: [{ repairs: [{ repaired: true }] }, { findings: [] }],
-          },
-        };
-        for (const [task, summary] of Object.entries(told)) {
-          const row = rows.find((one) => one.task === task);
-          expect(row).toMatchObject({ state: "done", requested_by: "octocat", tokens: expect.any(Number) });
-          const { stdout: shown } = await runCli(["runs", row?.id ?? ""], { env });
-          expect(JSON.parse(shown)).toMatchObject(summary);
-          if (task === "fix") expect(shown).toMatch(/push octo-org\/\S+ \S+"/);
-        }
-        expect(model?.requests.length).toBe(asked);
-      },
-    ),
+  it.runIf(isLong)(
+    "The record of commands shows who asked what, what was answered, repaired and pushed",
+    () =>
+      onPull(
+        { base, head, script: answering, permissions: writePermissions, resolution: "fixed" },
+        async (app) => {
+          await app.review();
+          const [thread] = app.threads();
+          if (!thread) throw new Error("There is no finding");
+          await app.comment("octocat", "/ask Why is two wrong?");
+          await app.reply(thread, "octocat", "/fix");
+          await app.idle();
+          const { dataFolder, repository, model } = app;
+          const asked = model?.requests.length;
+          const env = { HUNKWISE_DATA_DIR: dataFolder };
+          const of = ["--repository", `octo-org/${repository.name}`];
+          const { stdout } = await runCli(["runs", ...of, "--json"], { env });
+          const rows: Row[] = JSON.parse(stdout);
+          const expected: Record<string, object> = {
+            ask: {
+              asked: { by: "octocat", question: "Why is two wrong?" },
+              results: [{ text: "Because **two** is not.", stop_reason: "finished" }],
+            },
+            fix: {
+              asked: { targets: [{ path: "src/numbers.js", line: 2, title: "Two is not three" }] },
+              results: [{ repairs: [{ repaired: true }] }, { findings: [] }],
+            },
+          };
+          for (const [task, summary] of Object.entries(expected)) {
+            const row = rows.find((one) => one.task === task);
+            expect(row).toMatchObject({ state: "done", requested_by: "octocat", tokens: expect.any(Number) });
+            const { stdout: shown } = await runCli(["runs", row?.id ?? ""], { env });
+            expect(JSON.parse(shown)).toMatchObject(summary);
+            if (task === "fix") expect(shown).toMatch(/push octo-org\/\S+ \S+"/);
+          }
+          expect(model?.requests.length).toBe(asked);
+        },
+      ),
   );
 });

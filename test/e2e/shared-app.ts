@@ -118,7 +118,7 @@ export class PullOfCase {
     return pullRequestPayload(this.of.app.github.state, action, this.pull, this.pull.author, details);
   }
 
-  async tell(action: PullAction, details: EventDetails = {}, id?: string): Promise<number> {
+  async deliver(action: PullAction, details: EventDetails = {}, id?: string): Promise<number> {
     return this.of.deliver("pull_request", await this.payload(action, details), id);
   }
 

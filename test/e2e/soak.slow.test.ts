@@ -64,7 +64,7 @@ function heldBy({ app }: SharedApp): Held {
 }
 
 describe("five hundred jobs with random faults", { timeout: 7_200_000 }, () => {
-  it("leave no more behind than the first hundred did", async () => {
+  it("Five hundred jobs with random faults leave no more behind than the first hundred", async () => {
     const random = seeded(500);
     const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
     await using all = await startSharedApp({
@@ -77,7 +77,7 @@ describe("five hundred jobs with random faults", { timeout: 7_200_000 }, () => {
       if (random() < 0.2) pull.of.breakGit("bad-gateway");
       if (round > 0 && random() < 0.5) return pull.command("octocat", "/review full");
       if (round > 0) all.app.people.forcePush(pull.pull, heads[round % 2]!);
-      return pull.tell(round === 0 ? "opened" : "synchronize");
+      return pull.deliver(round === 0 ? "opened" : "synchronize");
     };
     const held: Held[] = [];
     for (let round = 0; round < rounds; round++) {

@@ -16,9 +16,9 @@ const saidIn = ({ messages }: ChatRequestBody) => messages.filter(({ role }) => 
 
 /** Reads twice, reports and finishes. Derives its progress from the request only. */
 function reviewer(body: ChatRequestBody): FakeAnswer {
-  const said = saidIn(body);
-  if (said < 2) {
-    const part = { path, start_line: 1 + 5 * said, end_line: 5 + 5 * said };
+  const turnsDone = saidIn(body);
+  if (turnsDone < 2) {
+    const part = { path, start_line: 1 + 5 * turnsDone, end_line: 5 + 5 * turnsDone };
     return turn({ name: "read_file_part", arguments: part });
   }
   return turn(finding({ line: 24, quote: "const n24 = 0;", title: "Zero is wrong" }), finish);
@@ -27,7 +27,7 @@ function reviewer(body: ChatRequestBody): FakeAnswer {
 const stepsOf = ({ app }: SharedApp) => app.github.requests.length + (app.model?.requests.length ?? 0);
 
 describe("a server that gets the stop signal after any of the requests of a review", () => {
-  it("ends with 0, leaves no process, and its next start ends the review", {
+  it("A stopped server ends with 0, leaves no process, and its next start ends the review", {
     timeout: 3_600_000,
   }, async () => {
     await using all = await startSharedApp({ script: reviewer, env: longLease });
@@ -35,7 +35,7 @@ describe("a server that gets the stop signal after any of the requests of a revi
     for (let step = 1, isOver = false; !isOver; step++) {
       const pull = all.addRepository(base).open(head, { title: `Stopped at ${step}` });
       const from = stepsOf(all);
-      await pull.tell("opened");
+      await pull.deliver("opened");
       await until(() => stepsOf(all) - from >= step || pull.check()?.status === "completed");
       isOver = pull.check()?.status === "completed";
       const children = below(app.server.process.pid);
@@ -56,7 +56,7 @@ describe("a server that gets the stop signal after any of the requests of a revi
 });
 
 describe("a Postgres that is away while the model thinks", () => {
-  it("is waited for, by the process and by the next one where it stopped meanwhile", {
+  it("A Postgres that is away is waited for, by the process and by the next one where it stopped", {
     timeout: 600_000,
   }, async () => {
     await using postgres = await startPostgres();

@@ -48,7 +48,7 @@ describe.concurrent("a model", patient, () => {
     base: { ...base, ".github/hunkwise.yml": `budget:\n  turns: ${most}\n` },
   });
 
-  it("that calls unknown tools, writes broken JSON, asks for paths outside the repository and reports missing code gets these errors, and continues", async () => {
+  it("A model that calls unknown tools, breaks JSON or names foreign paths gets these errors, and continues", async () => {
     const outside = ["../../etc/passwd", "/etc/passwd", ".git/config", "src/../../x", "src/number.ts"];
     const {
       requests,
@@ -86,7 +86,7 @@ describe.concurrent("a model", patient, () => {
     expect(check?.conclusion).toBe("neutral");
   });
 
-  it("that makes the same call fifty times is stopped, and the summary says so", async () => {
+  it("A model that makes the same call fifty times is stopped, and the summary says so", async () => {
     const call = { name: "list_files", arguments: {} };
     const { summary, check, requests } = await review((_body, n) => {
       if (n >= 50) throw new Error("was asked fifty times");
@@ -99,7 +99,7 @@ describe.concurrent("a model", patient, () => {
     expect(check?.conclusion).toBe("neutral");
   });
 
-  it("that never finishes is stopped by the limit of turns, and what it found is posted", async () => {
+  it("A model that never finishes is stopped by the limit of turns, and what it found is posted", async () => {
     const {
       summary,
       lines: commented,
@@ -122,7 +122,7 @@ describe.concurrent("a model", patient, () => {
     expect(check?.output.title).toMatch(/Incomplete/);
   });
 
-  it("that only talks is reminded how to finish, and then the review is incomplete", async () => {
+  it("A model that only talks is reminded how to finish, and then the review is incomplete", async () => {
     const { summary, check } = await review(() => ({ content: "Looks good to me!" }));
 
     expect(summary).toMatch(/without (ending|finishing)/);
@@ -130,7 +130,7 @@ describe.concurrent("a model", patient, () => {
     expect(check?.output.title).toMatch(/Incomplete/);
   });
 
-  it("that only ever finishes is shown every hunk it did not read, and green means that it was", async () => {
+  it("A model that only ever finishes is shown every hunk it did not read, and green means that it was", async () => {
     const wide = (at: number) =>
       `${Array.from({ length: 1_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}${at}";`).join("\n")}\n`;
     const { requests, check } = await reviewWithin(64_000, () => turn(finish), {
@@ -148,7 +148,7 @@ describe.concurrent("a model", patient, () => {
 
   // The same rule without a server: test/review/coverage-gate.git.test.ts.
   it.runIf(long)(
-    "that only ever finishes ends as an incomplete review if the limit of turns comes first",
+    "A model that only ever finishes ends as an incomplete review if the limit of turns comes first",
     async () => {
       const wide = `${Array.from({ length: 4_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}";`).join("\n")}\n`;
       const { summary, check } = await reviewWithin(32_000, () => turn(finish), {

@@ -12,7 +12,7 @@ const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
 const shows = (body: ChatRequestBody, text: string) => JSON.stringify(body.messages).includes(text);
 
 describe("a push while the head before it is reviewed", patient, () => {
-  it("cancels that review: nothing stale is posted, and the new head is reviewed", () => {
+  it("A push cancels the review of the head before: nothing stale is posted, and the new head is reviewed", () => {
     let asked = 0;
     const gate = Promise.withResolvers<void>();
     return onApp(
@@ -57,7 +57,7 @@ describe("a push while the head before it is reviewed", patient, () => {
 });
 
 describe("a push while a large change is read in parts", patient, () => {
-  it.runIf(long)("keeps the completely read parts: only the rest is requested again", () => {
+  it.runIf(long)("A push keeps the completely read parts: only the rest is requested again", () => {
     const folders = ["one", "two", "three", "four"];
     const files = (value: number) =>
       Object.fromEntries(folders.map((name) => [`${name}/a.js`, numbers(400, everyThird(value, name))]));
@@ -110,7 +110,7 @@ function unitsOf(dataFolder: string): number {
 }
 
 describe("ten pushes within a short window", patient, () => {
-  it("are at most two reviews that run to their end, and the newest head is reviewed", () =>
+  it("Ten pushes are at most two reviews that run to their end, and the newest head is reviewed", () =>
     onApp(
       { base, head, script: () => turn(finish), env: { HUNKWISE_PUSH_WINDOW_SECONDS: "1" } },
       async (app) => {

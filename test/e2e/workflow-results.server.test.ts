@@ -70,7 +70,7 @@ const uploaded = (of: ReturnType<typeof run>, file: Buffer, storedAt = store.kee
   upload(shared.app.github, of, { name: "report", storedAt });
 
 async function reviewed(pull: PullOfCase): Promise<string> {
-  await pull.tell("opened");
+  await pull.deliver("opened");
   await pull.concluded();
   await pull.of.idle();
   return [pull.summary(), JSON.stringify(pull.check()?.output)].join("\n");
@@ -90,8 +90,8 @@ const asked = ({ of }: PullOfCase) =>
     .filter(({ path }) => path.startsWith(`/repos/${fullName(of.repository)}/actions/`))
     .map(({ path }) => path.split("/actions/")[1]?.replaceAll(/\d{5,}/g, "ID"));
 
-describe("with a model", patient, () => {
-  it("results that came too late for a review reach the model with the next full one", async () => {
+describe("late results of a workflow", patient, () => {
+  it("Results that came too late for a review reach the model with the next full one", async () => {
     const base = { "a.js": "const a = 1;\n", ".github/hunkwise.yml": names(0) };
     await using app = await startApp({
       ...{ base, head: { "a.js": "const a = 1;\nconst b = 2;\n" }, permissions: granted },
@@ -116,12 +116,12 @@ describe("with a model", patient, () => {
 });
 
 describe.concurrent("results of a workflow that the base's configuration names", patient, () => {
-  it("are in the review, without the tool's words, and never change the check", async () => {
+  it("Results are in the review, without the tool's words, and never change the check", async () => {
     const pull = opened();
     uploaded(run(pull), report("no-b"));
-    const said = await reviewed(pull);
-    expect(said).toContain("lint reports no-b");
-    expect(said).not.toContain("canary-of-the-tool");
+    const shown = await reviewed(pull);
+    expect(shown).toContain("lint reports no-b");
+    expect(shown).not.toContain("canary-of-the-tool");
     expect(pull.check()?.conclusion).toBe("neutral");
     expect(asked(pull)).toEqual(["workflows/lint.yml/runs", "runs/ID/artifacts", "artifacts/ID/zip"]);
     expect(tokens(pull)).toBe(1);
@@ -130,10 +130,10 @@ describe.concurrent("results of a workflow that the base's configuration names",
     expect(shared.app.server.log()).not.toContain("canary-of-the-address");
   });
 
-  it("are waited for, once, without a worker, and the check run shows that the review has begun", async () => {
+  it("Results are waited for once, without a worker, and the check run shows that the review has begun", async () => {
     const pull = opened({ config: names(5) });
     const waiting = run(pull, { status: "in_progress" });
-    await pull.tell("opened");
+    await pull.deliver("opened");
     await shared.app.github.until(() => asked(pull).length > 0);
     await shared.app.github.until(() => pull.check() !== undefined);
     expect(pull.check()?.status).toBe("in_progress");
@@ -145,7 +145,7 @@ describe.concurrent("results of a workflow that the base's configuration names",
     expect(pull.end().checks).toHaveLength(1);
   });
 
-  it("are not waited for beyond the configured time, and the review says in one line what it lacks", async () => {
+  it("Results are not waited for beyond the configured time, and the review says what it lacks", async () => {
     const pull = opened();
     const late = run(pull, { status: "in_progress" });
     expect(await reviewed(pull)).toContain(
@@ -158,16 +158,16 @@ describe.concurrent("results of a workflow that the base's configuration names",
     expect(pull.summary()).not.toContain("has no results");
   });
 
-  it("are not asked for without the permission, which the review names", async () => {
+  it("Results are not asked for without the permission, which the review names", async () => {
     const pull = opened({ permissions: manifestPermissions });
     uploaded(run(pull), report("no-b"));
-    const said = await reviewed(pull);
-    expect(said).toContain("Actions: Read-only");
-    expect(said).not.toContain("no-b");
+    const shown = await reviewed(pull);
+    expect(shown).toContain("Actions: Read-only");
+    expect(shown).not.toContain("no-b");
     expect(asked(pull)).toEqual([]);
   });
 
-  it("are not asked for without configuration, whatever the pull request's own file names", async () => {
+  it("Results are not asked for without configuration, whatever the pull request's own file names", async () => {
     const base = { "a.js": "const a = 1;\n" };
     const pull = shared
       .addRepository(base, granted)
@@ -182,22 +182,22 @@ describe.concurrent("results of a workflow that the base's configuration names",
     ["another commit", { headSha: "0".repeat(40) }, "it has not run for this commit"],
     ["another workflow", { workflow: "other.yml" }, "it has not run for this commit"],
     ["another event", { event: "workflow_dispatch" }, "it has not run for this commit"],
-  ])("are not those of %s", async (_, over, why) => {
+  ])("Results of %s are not used", async (_, over, why) => {
     const pull = opened();
     uploaded(run(pull, over), report("no-b"));
-    const said = await reviewed(pull);
-    expect(said).toContain(why);
-    expect(said).not.toContain("no-b");
+    const shown = await reviewed(pull);
+    expect(shown).toContain(why);
+    expect(shown).not.toContain("no-b");
     expect(asked(pull)).toEqual(["workflows/lint.yml/runs"]);
   });
 
-  it("are those of the newest run", async () => {
+  it("Results are those of the newest run", async () => {
     const pull = opened();
     uploaded(run(pull), report("old-rule"));
     uploaded(run(pull), report("new-rule"));
-    const said = await reviewed(pull);
-    expect(said).toContain("new-rule");
-    expect(said).not.toContain("old-rule");
+    const shown = await reviewed(pull);
+    expect(shown).toContain("new-rule");
+    expect(shown).not.toContain("old-rule");
   });
 
   it.each([
@@ -205,17 +205,17 @@ describe.concurrent("results of a workflow that the base's configuration names",
     ["a file of this machine", () => "file:///etc/passwd"],
     ["a host that only ends like GitHub's", () => "https://evilblob.core.windows.net.example.org/0"],
     ["a place with a password", (port: number) => `http://me:pass@127.0.0.1:${port}/0`],
-  ])("are never fetched from %s", async (_, place) => {
+  ])("Results are never fetched from %s", async (_, place) => {
     const pull = opened();
     uploaded(run(pull), report("no-b"), place(store.port));
     const before = store.requests.filter(({ path }) => path.startsWith("/0")).length;
-    const said = await reviewed(pull);
-    expect(said).toContain("where nothing is fetched from");
-    expect(said).not.toContain("no-b");
+    const shown = await reviewed(pull);
+    expect(shown).toContain("where nothing is fetched from");
+    expect(shown).not.toContain("no-b");
     expect(store.requests.filter(({ path }) => path.startsWith("/0")).length).toBeLessThanOrEqual(before + 1);
   });
 
-  it("are left out if the artifact is a bomb, too large, or gone, and the review goes on", async () => {
+  it("Results are left out if the artifact is a bomb, too large, or gone, and the review goes on", async () => {
     const bomb = opened();
     uploaded(run(bomb), zip([{ name: "a.sarif", text: Buffer.alloc(100_000_000, " ") }]));
     expect(await reviewed(bomb)).toContain("its files have more than 20 MB when unpacked");

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { parse } from "yaml";
@@ -44,7 +44,7 @@ export interface WorkflowRun {
   /** The folder that holds `dist/cli.js`. Default: the program built from the sources. */
   actionPath?: string;
   /** Files of the workspace, as actions/checkout or another step left them. */
-  workspace?: Record<string, string | { link: string } | "fifo">;
+  workspace?: Record<string, string | { link: string }>;
   /** Called when the process has started. */
   onStart?: (step: RunningStep) => void;
 }
@@ -103,7 +103,6 @@ export class Actions {
       mkdirSync(dirname(join(at("work"), name)), { recursive: true });
       const path = join(at("work"), name);
       if (typeof text !== "string") symlinkSync(text.link, path);
-      else if (text === "fifo") execFileSync("mkfifo", [path]);
       else writeFileSync(path, text);
     }
     // An event of Actions names no installation.

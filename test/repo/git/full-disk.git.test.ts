@@ -20,9 +20,15 @@ afterEach(async () => {
   folder.dispose();
 });
 
-const silent = { info() {}, warn: ({ err }: { err?: unknown }) => expect(err).toBeUndefined() };
+/** Failures that the disk only logs. */
+const failures: unknown[] = [];
+const log = { info() {}, warn: ({ err }: { err?: unknown }) => void (err && failures.push(err)) };
+afterEach(() => {
+  expect(failures.splice(0)).toEqual([]);
+});
+
 async function open(dataFolder: string, git = gitPath) {
-  const disk = new Disk({ dataFolder, limitBytes: 1e9, log: silent });
+  const disk = new Disk({ dataFolder, limitBytes: 1e9, log });
   return await disk.using(async () =>
     server.checkout(shas, { mirror: await server.mirror({ dataFolder, gitPath: git }) }),
   );
