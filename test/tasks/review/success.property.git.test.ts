@@ -21,7 +21,7 @@ import { pullText } from "./context/first-message.ts";
  */
 
 const long = process.env.HUNKWISE_LONG === "1";
-const RUNS = long ? 1_000 : 60;
+const RUNS = long ? 1_000 : 100;
 
 type Files = Record<string, Content | null>;
 
