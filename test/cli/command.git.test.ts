@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { nearest } from "../../src/cli/command.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { errorLine } from "../../src/core/errors.ts";
 import { capturedIo } from "../support/captured-io.ts";
@@ -52,21 +51,5 @@ describe("the options of a command", () => {
     const io = capturedIo();
     expect(await runProgram(["review", "--nonsense", "--help"], io)).toBe(0);
     expect(io.printed()).toContain("Usage: hunkwise review [options]");
-  });
-});
-
-describe("the nearest word", () => {
-  const known = ["review", "tool", "serve", "worker", "doctor", "config"];
-
-  it("finds typing errors and beginnings", () => {
-    expect(nearest("reveiw", known)).toBe("review");
-    expect(nearest("tools", known)).toBe("tool");
-    expect(nearest("doc", known)).toBe("doctor");
-  });
-
-  it("makes no guess if nothing is near", () => {
-    expect(nearest("deploy", known)).toBeUndefined();
-    expect(nearest("", known)).toBeUndefined();
-    expect(nearest("x".repeat(100_000), known)).toBeUndefined();
   });
 });

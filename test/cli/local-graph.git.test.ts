@@ -118,22 +118,6 @@ describe("a kept graph", () => {
     await kept[Symbol.asyncDispose]();
   });
 
-  it("reports its steps to whoever watches, also to those who come later, until it is open", async () => {
-    const gate = Promise.withResolvers<void>();
-    const { kept } = keep({ opening: () => gate.promise });
-    const seen: string[] = [];
-    const watch = (who: string) => kept.watch(({ step }) => seen.push(`${who} ${step}`));
-    const early = watch("early");
-    const query = kept.query("a", 5, never);
-    const late = watch("late");
-    expect(seen).toEqual(["early indexing", "late indexing"]);
-    gate.resolve();
-    await query;
-    for (const one of [early, late, watch("too late")]) one[Symbol.dispose]();
-    expect(seen).toEqual(["early indexing", "late indexing"]);
-    await kept[Symbol.asyncDispose]();
-  });
-
   it("does not keep its server from ending while the index is being made", async () => {
     const { kept, told } = keep({ opening: () => new Promise(() => {}), patienceMs: 1 });
     await expect(kept.query("a", 5, never)).rejects.toThrow("is being indexed");

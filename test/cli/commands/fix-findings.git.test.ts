@@ -60,15 +60,15 @@ describe("the findings to repair", () => {
 
   it("cannot be looked up where no records are kept, and what is said of it does not lead back to a review", async () => {
     await expect(findingsToFix({ ...query, folder: null })).rejects.toMatchObject({
-      message: "there are no records of reviews, because there is no home folder",
-      remedy: expect.stringContaining("--from"),
+      message: expect.stringContaining("on record"),
+      remedy: expect.stringMatching(/^Run hunkwise review --output .* --from\.$/),
     });
   });
 
   it("are none where the review found none, which is said as it is", async () => {
     record(11, [], "d".repeat(40));
     await expect(idsOf({ head: "d".repeat(40) })).rejects.toMatchObject({
-      message: "there is nothing to repair: the review of dddddddddddd has no findings",
+      message: "the review of dddddddddddd has no findings to repair",
     });
   });
 

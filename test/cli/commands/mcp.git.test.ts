@@ -104,28 +104,6 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     );
   });
 
-  it("learns from the first query of the graph what it waits for, and from no later one", async () => {
-    const fresh = new TempFolder("mcp-fresh");
-    await using other = await connect({
-      ...{ repo: repo.dir, tmp: tmp.path },
-      env: { HUNKWISE_DATA_DIR: fresh.path },
-    });
-    const told: { progress: number; message?: string | undefined }[] = [];
-    const query = { name: "graph_rag_query", arguments: { query: "total" } };
-    const first = await other.client.callTool(query, { onprogress: (one) => told.push(one) });
-    expect(textOf(first)).toContain("cart.py");
-    const messages = told.map(({ message }) => message);
-    expect(messages.slice(0, 2)).toEqual([
-      "reading the repository",
-      expect.stringMatching(/^indexing \d\/\d files?$/),
-    ]);
-    expect(told.map(({ progress }) => progress)).toEqual(told.map((_, at) => at + 1));
-    const before = told.length;
-    await other.client.callTool(query, { onprogress: (one) => told.push(one) });
-    expect(told).toHaveLength(before);
-    fresh.dispose();
-  });
-
   it("gets errors of tools as answers to act on, without an end of the session", async () => {
     const missing = await call("read_file_part", { file_path: "crat.py" });
     expect(missing).toMatchObject({ isError: true, structuredContent: { status: "error" } });

@@ -181,7 +181,7 @@ describe("review --findings", () => {
         ...given([sarif([...results, place("README.md", 1), place("gone.js", 1)])]),
       ]);
       expect(stderr).toMatch(
-        /^warning: 4 results of \S+\.sarif were left out: 2 name no changed file, 2 are on no changed line$/m,
+        /^warning: 4 results of \S+\.sarif were left out: names no changed file \(2\), is on no changed line \(2\)$/m,
       );
       expect(
         fromTools(ReviewJson.parse(JSON.parse(stdout))).map(({ path, line }) => `${path}:${line}`),

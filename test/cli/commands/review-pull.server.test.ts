@@ -135,7 +135,7 @@ describe.concurrent("hunkwise review --pr", patient, () => {
     onPull(async (one) => {
       const env = forServer(one);
       const both = await one.review(["--base", "main"], env);
-      expect(both.stderr).toContain("--pr and --base exclude each other");
+      expect(both.stderr).toContain("option '--pr <NUMBER>' cannot be used with option '--base <REF>'");
       const alone = await runCli(["review", "--publish"]);
       expect(alone.stderr).toContain("--publish needs --pr");
       using repo = GitRepo.create();
