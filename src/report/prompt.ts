@@ -26,8 +26,7 @@ const marks =
   "with the same id. Invisible characters in it are written as \\u{HEX}.";
 
 /**
- * The findings as a prompt for a coding agent. Whatever a pull request or a model wrote, including names of files and branches, is inside of
- * marks that it cannot close; only words of ours and numbers are outside.
+ * The findings as a prompt for a coding agent. Text of a pull request or a model is inside of marks that it cannot close.
  *
  * @param scope what was reviewed, if that includes uncommitted changes
  */

@@ -33,13 +33,11 @@ const securitySeverity: Record<Severity, string> = {
 };
 
 interface SarifContext {
-  /** This program's version. */
   version: string;
   /** Tells this analysis apart from others of the same commit; if omitted, whoever uploads the log does. */
   category?: string | undefined;
 }
 
-/** The SARIF log of a review. */
 export function toSarif(result: ReviewResult, { version, category }: SarifContext): Record<string, unknown> {
   const rejected = result.dropped.filter(({ verdict }) => verdict === "rejected");
   const matched = [...result.findings.map(({ finding }) => ruleOf(finding)), ...rejected.map(rejectedRule)];
@@ -216,7 +214,6 @@ function locationOf(place: Omit<CodeLocation, "quote">) {
   };
 }
 
-/** Other places of the same problem. */
 function relatedTo({ places }: Finding) {
   if (places.length === 0) return {};
   return {
@@ -227,7 +224,6 @@ function relatedTo({ places }: Finding) {
   };
 }
 
-/** What is said beside a further place of a problem. */
 export const sameProblem = (place: Omit<CodeLocation, "quote">): string =>
   place.side === "LEFT" ? `The same problem. ${removedNote(place)}` : "The same problem.";
 

@@ -80,8 +80,8 @@ function markLines(finding: Finding, style: Style): string[] {
   const mark = markOf(finding);
   if (mark === null) return [];
   const width = style.width - INDENT.length;
-  const said = markParts(mark).flatMap(([name, what]) => wrap(`- ${name}: ${plainLine(what)}`, width));
-  return [style.bold(markTitles[mark.kind]), ...said];
+  const parts = markParts(mark).flatMap(([name, what]) => wrap(`- ${name}: ${plainLine(what)}`, width));
+  return [style.bold(markTitles[mark.kind]), ...parts];
 }
 
 /** Longer tests are in the file of another format. */
@@ -223,7 +223,6 @@ export interface TerminalOptions {
   range: RangeNames;
   source: SourceLines;
   colour: boolean;
-  /** Width of prose. */
   width: number;
   /** Width of code on a terminal. Default: code is never cut. */
   codeWidth?: number | undefined;
@@ -289,7 +288,6 @@ function uncommittedLines({ range }: TerminalOptions, style: Style): string[] {
 
 const leadOf = ({ repository }: RangeNames) => (repository ? `${plainLine(repository)} · ` : "");
 
-/** What was not done, shown before the rest. */
 function outcomeLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {
   const sentence = outcomeSentence(result);
   if (!sentence) return [];
@@ -351,7 +349,6 @@ function droppedRows(result: ReviewResult): [string, string][] {
   return rows;
 }
 
-/** The named rules, each on a line; none without named rules. */
 function ruleRows({ rules }: ReviewResult): [string, string][] {
   if (rules === undefined) return [];
   const rows = rules.applied.map((one): [string, string] => [

@@ -11,7 +11,7 @@ import { noAccount, sampleDropped, sampleResult, sampleSource } from "./sample-r
 
 const range = { base: "main", head: "topic", commits: "2 commits" };
 const base = { repositoryUrl: "https://github.com/octo/shop", headSha: "b", mergeBaseSha: "a" };
-const places = { posted: [], annotated: [], listed: [], standing: [], silent: [] };
+const places = { posted: [], annotated: [], listed: [], postedBefore: [], silent: [] };
 const check = (result: ReviewResult) => reviewConclusion(result, { threshold: "high", fail: false });
 
 /** Every report that people or programs read. The formats of reviewdog have no place for it. */

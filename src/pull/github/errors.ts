@@ -17,11 +17,8 @@ const needed: [path: RegExp, permission: string][] = [
 const neededInTheEnd = new Set(["checks=read", "pull_requests=read"]);
 
 /**
- * The permission that a refused call needs, as the settings of a GitHub App name it: `"Pull requests: Read and write"`, with "and" and "or"
- * between several. `header` is `x-accepted-github-permissions`: a comma joins permissions that are needed together, a semicolon separates
- * alternatives. Undefined if the permission is not known.
- *
- * @param call method and path, such as `POST /repos/o/r/issues/1/comments`
+ * The permission that a refused call needs, as the settings of a GitHub App name it: `"Pull requests: Read and write"`. `header` is
+ * `x-accepted-github-permissions`: a comma joins permissions that are needed together, a semicolon separates alternatives.
  */
 function permissionFor(call: string, header: string | undefined): string | undefined {
   // An external header: only text that looks like permissions is repeated.
@@ -64,10 +61,7 @@ export function refusalError({ status, headers, message }: Refusal): Error {
   return Object.assign(new Error(message), { status, response } satisfies Omit<RequestFailure, keyof Error>);
 }
 
-/**
- * The AppError for any error of a request. `call` is method and path, such as `POST /repos/o/r/issues/1/comments`. Nothing of the request
- * itself is kept: neither headers nor the original error, which hold the token.
- */
+/** The AppError for any error of a request. Keeps nothing of the request: its headers and the original error hold the token. */
 export function toAppError(error: unknown, call: string): AppError {
   const carried = error instanceof Error && error.cause instanceof AppError ? error.cause : error;
   if (carried instanceof AppError) return carried;
@@ -78,8 +72,8 @@ export function toAppError(error: unknown, call: string): AppError {
       remedy: "Check the network, the proxy and https://www.githubstatus.com",
     });
   }
-  const said = refusal.message === "" ? "" : `: ${refusal.message}`;
-  const message = `GitHub answered ${call} with ${refusal.status}${said}`;
+  const detail = refusal.message === "" ? "" : `: ${refusal.message}`;
+  const message = `GitHub answered ${call} with ${refusal.status}${detail}`;
   const limit = rateLimitOf(refusal, Date.now());
   if (limit) {
     const retryAfterMs = limit.waitMs ?? backoffMs(0);
@@ -161,7 +155,6 @@ function remedyFor(refusal: Refusal, call: string): { remedy?: string } {
   return { remedy: `Give Hunkwise the permission ${permission}` };
 }
 
-/** Maximum number of details that are shown besides GitHub's message. */
 const mostDetails = 20;
 
 function messageOf(data: unknown): string {

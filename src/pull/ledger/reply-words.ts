@@ -16,7 +16,6 @@ const onlyDismisses = new RegExp(
   "u",
 );
 
-/** A sentence in the form that the word rules read. */
 interface Sentence {
   /** In lower case, without emphasis, URLs and punctuation around it, with even white space. */
   text: string;
@@ -60,13 +59,9 @@ function sentence(raw: string): Sentence[] {
 /** Remarks on a finding are short: this much of a reply is read, and this many characters of its writer's own text. */
 const most = { bytes: 20_000, characters: 5_000 };
 
-/** The part of a reply that is read. */
 const readReply = (body: string) => writtenText(cutBytes(body, most.bytes)).slice(0, most.characters);
 
-/**
- * Whether a reply says that a finding stays as it is: it consists of fixed phrases, besides punctuation and courtesy. A question, a
- * reason or any other word makes it a remark, which dismisses nothing.
- */
+/** Whether a reply says that a finding stays as it is: fixed phrases and courtesy, without a question, a reason or any other word. */
 export function dismisses(body: string): boolean {
   const own = body.replaceAll(/^>.*$/gm, "").trim();
   const written = writtenText(body);
@@ -80,10 +75,7 @@ export function dismisses(body: string): boolean {
   return onlyDismisses.test(words);
 }
 
-/**
- * Whether a reply wants an answer: it contains a question or a request, not after thousands of words. Thanks and reports of what was done
- * want none.
- */
+/** Whether a reply wants an answer: it contains a question or a request. Thanks and reports of what was done want none. */
 export function asks(body: string): boolean {
   return sentencesOf(readReply(body)).some(({ text, isQuestion }) => {
     if (isQuestion) return !acknowledgement.test(text);
@@ -97,8 +89,10 @@ const longestRemark = 200;
 /** Whether a reply only thanks or agrees, in words or by a sign: it takes back nothing that was said. */
 export function acknowledges(body: string): boolean {
   if (body.length > longestRemark || /[`>]/.test(body)) return false;
-  const said = sentencesOf(body.replace(goodSign, " ok "));
-  return said.length > 0 && said.every(({ text, isQuestion }) => !isQuestion && courtesy.test(text));
+  const sentences = sentencesOf(body.replace(goodSign, " ok "));
+  return (
+    sentences.length > 0 && sentences.every(({ text, isQuestion }) => !isQuestion && courtesy.test(text))
+  );
 }
 
 const goodSign =

@@ -39,8 +39,7 @@ export interface CheckRun {
 }
 
 /**
- * Opens the check run of a head and trigger, or takes over the one that an earlier attempt opened. Without the permission, the review
- * continues without a check, and `problem` says so.
+ * Opens the check run of a head and trigger, or takes over that of an earlier attempt.
  *
  * @param again a person asked for this check run again: it is reopened even if a review has concluded it
  */
@@ -91,10 +90,7 @@ export const settleChecks = (api: CheckApi, headSha: string, pull: PullState): P
 /** Whether a check run holds the conclusion of a review, whatever it shows. */
 const isReviewed = (run: OwnCheckRun): boolean => isReview(ownOf(run));
 
-/**
- * Creates a concluded check run, for a skipped pull request. One with the conclusion of a review stays as it is. Resolves to a notice
- * if GitHub refused.
- */
+/** Creates a concluded check run for a skipped pull request, unless a review has concluded it. Resolves to a notice if GitHub refused. */
 export async function concludeAtOnce(
   api: CheckApi,
   pull: PullState,
@@ -126,8 +122,8 @@ export async function closeCheckRun(
   update: CheckRunUpdate,
 ): Promise<void> {
   const externalId = checkRunKey(key);
-  const standing = standingRun(await api.checkRuns(key.head), externalId);
-  const open = standing.filter((run) => ownOf(run) === null);
+  const existing = runsOf(await api.checkRuns(key.head), externalId);
+  const open = existing.filter((run) => ownOf(run) === null);
   if (open.length === 0) return;
   const commit = await readCommit(api, key.head, pull);
   for (const { id } of open) await api.updateCheckRun(id, concluded(update, pull, commit, externalId));
@@ -135,24 +131,23 @@ export async function closeCheckRun(
 }
 
 /** The check runs of one review, oldest first; more than one if workers did not know about each other. */
-const standingRun = (runs: readonly OwnCheckRun[], externalId: string) =>
+const runsOf = (runs: readonly OwnCheckRun[], externalId: string) =>
   runs.filter((run) => run.externalId === externalId);
 
 /** Closes duplicates of a review's check run. They show its conclusion, or "Called off" until it has one. */
 export async function closeDoubledChecks(api: CheckApi, headSha: string, externalId: string): Promise<void> {
-  const [standing, ...doubles] = standingRun(await api.checkRuns(headSha), externalId);
-  if (standing === undefined) return;
-  const { completed, conclusion, title } = standing;
+  const [existing, ...doubles] = runsOf(await api.checkRuns(headSha), externalId);
+  if (existing === undefined) return;
+  const { completed, conclusion, title } = existing;
   const isKnown = completed && isConclusion(conclusion);
-  const said = isKnown ? { conclusion, title: publicPlain(title ?? "") } : calledOff;
-  const update = { status: "completed", ...said, summary: doubled } as const;
+  const shown = isKnown ? { conclusion, title: publicPlain(title ?? "") } : calledOff;
+  const update = { status: "completed", ...shown, summary: doubled } as const;
   for (const { id, completed } of doubles) if (!completed) await api.updateCheckRun(id, update);
 }
 
 const calledOff = { conclusion: "cancelled", title: publicPlain("Called off") } as const;
 const doubled = publicText("Another worker of Hunkwise is reviewing this change. See its check run.");
 
-/** The content while the review runs. */
 export const inProgress: CheckRunUpdate = {
   status: "in_progress",
   title: publicPlain("Reviewing"),
@@ -163,7 +158,6 @@ interface Upserted {
   id: number | undefined;
   found: boolean;
   kept: boolean;
-  /** The earlier check runs of the commit. */
   before: readonly OwnCheckRun[];
   problem: string | undefined;
 }
@@ -171,8 +165,8 @@ interface Upserted {
 async function upsert(
   api: CheckApi,
   key: ReviewKey,
-  say: () => Promise<CheckRunUpdate>,
-  keep: (standing: OwnCheckRun) => boolean,
+  content: () => Promise<CheckRunUpdate>,
+  keep: (run: OwnCheckRun) => boolean,
 ): Promise<Upserted> {
   const { head } = key;
   let before: readonly OwnCheckRun[] | undefined;
@@ -180,26 +174,26 @@ async function upsert(
   let id: number | undefined;
   let [found, kept] = [false, false];
   let update: CheckRunUpdate | undefined;
-  let isSaid = false;
+  let isCurrent = false;
   const find = async () => {
     const runs = await api.checkRuns(head);
     before ??= runs;
-    const [standing, ...doubles] = standingRun(runs, externalId);
-    id = standing?.id;
-    found = standing !== undefined;
-    kept = standing !== undefined && keep(standing);
+    const [existing, ...doubles] = runsOf(runs, externalId);
+    id = existing?.id;
+    found = existing !== undefined;
+    kept = existing !== undefined && keep(existing);
     // A late worker must not reopen what was concluded meanwhile.
-    isSaid =
-      kept || (standing?.completed === false && update?.status === "in_progress" && ownOf(standing) === null);
+    isCurrent =
+      kept || (existing?.completed === false && update?.status === "in_progress" && ownOf(existing) === null);
     if (kept && doubles.some(({ completed }) => !completed)) await closeDoubledChecks(api, head, externalId);
     return found;
   };
   const problem = await withoutPermission(async () => {
-    const said = await say();
-    update = said;
-    if (await find()) return isSaid ? undefined : repeatUpdate(api, id, said);
+    const wanted = await content();
+    update = wanted;
+    if (await find()) return isCurrent ? undefined : repeatUpdate(api, id, wanted);
     const create = async () => {
-      id = await api.createCheckRun(head, externalId, said);
+      id = await api.createCheckRun(head, externalId, wanted);
     };
     await postOnce(api, create, find);
   });

@@ -18,7 +18,6 @@ export type Own = NonNullable<CheckMark["own"]>;
 /** From best to worst. */
 const ranks: Record<Conclusion, number> = { success: 0, skipped: 1, neutral: 2, cancelled: 3, failure: 4 };
 
-/** A check run and its own review's conclusion. */
 interface Judged extends OwnCheckRun {
   mark: CheckMark;
 }
@@ -88,10 +87,7 @@ export const isReview = (own: Own | null): boolean =>
 
 const worse = <One extends Own>(a: One, b: One) => (ranks[b.conclusion] > ranks[a.conclusion] ? b : a);
 
-/**
- * The newest review of a pull request for its base branch. A check run that is requested again keeps its id, so ids do not tell which one
- * is the newest.
- */
+/** The newest review of a pull request for its base branch. A check run that is requested again keeps its id, so ids do not tell. */
 function reviewOf({ number, baseRef }: PullState, runs: readonly Judged[]): Judged | undefined {
   const isMeant = ({ mark }: Judged) => mark.pull === number && mark.base === baseRef && isReview(mark.own);
   return runs
@@ -100,13 +96,12 @@ function reviewOf({ number, baseRef }: PullState, runs: readonly Judged[]): Judg
     .at(-1);
 }
 
-/** Its conclusion; null if there is no such review. */
 export const reviewedAs = (pull: PullState, runs: readonly OwnCheckRun[]): Own | null =>
   reviewOf(pull, judged(runs))?.mark.own ?? null;
 
 /**
- * The verdict of an open pull request on this commit: its newest review for its base branch. Without one, the worst of its other
- * conclusions, except cancelled ones: red stays red while the base branch is one that is not reviewed.
+ * The verdict of a pull request on this commit: its newest review for its base branch, else the worst of its other conclusions, except
+ * cancelled ones: red stays red while the base branch is one that is not reviewed.
  */
 function verdictOf(pull: PullState, runs: readonly Judged[]): Own | null {
   const review = reviewOf(pull, runs);
@@ -126,9 +121,8 @@ interface Shown {
 }
 
 /**
- * A skipped pull request does not affect others, unless it waits to be reviewed: that holds all of them. A closed one does not count. Of
- * two reviews of one pull request the newer one counts, whichever check run GitHub shows. A running review is waited for, unless the same
- * pull request has a finished one.
+ * A skipped pull request affects others only while it waits to be reviewed. A closed one does not count. Of two reviews of one pull request
+ * the newer one counts. A running review is waited for, unless its pull request has a finished one.
  */
 function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
   const { mark } = run;
@@ -143,12 +137,12 @@ function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
   const byItself = { ...own, from: null as number | null };
   // GitHub shows the last check run. The others may stay as they were.
   const isOutdone = newest !== undefined && newest !== run && isReview(own) && runs.at(-1) === run;
-  const isSaid = here ? !isOutdone : verdicts.length === 0;
-  const worst = (isSaid ? [byItself, ...verdicts] : verdicts).reduce(worse);
+  const isOwn = here ? !isOutdone : verdicts.length === 0;
+  const worst = (isOwn ? [byItself, ...verdicts] : verdicts).reduce(worse);
   const goesOn = (number: number) => runs.some((one) => one.mark.pull === number && one.mark.own === null);
   const awaited = pulls.find((pull) => goesOn(pull.number) && (pull !== here || newest === undefined));
   if (worst.conclusion === "failure") return worst;
-  const waiting = [...(isSaid ? [byItself] : []), ...verdicts].find(isWaiting);
+  const waiting = [...(isOwn ? [byItself] : []), ...verdicts].find(isWaiting);
   if (awaited === undefined && waiting === undefined) return worst;
   return { conclusion: null, title: own.title, from: awaited?.number ?? waiting?.from ?? null };
 }
@@ -156,7 +150,6 @@ function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
 /** Ends the review's own part of a check run's summary. Quoted text cannot contain it, because it begins like a marker. */
 const ownEnd = "\n\n<!-- hunkwise:commit -->\n";
 
-/** The content while a review runs. */
 export function goingOn(update: CheckRunUpdate, { number, baseRef }: PullState): CheckRunUpdate {
   const marker = formatMarker({ kind: "check", pull: number, base: baseRef, own: null, turn: 0 });
   return { ...update, summary: publicText(`${update.summary}\n\n${marker}`) };
@@ -181,11 +174,11 @@ export function concluded(
 
 function rendered(run: Judged, own: Own, commit: Commit): CheckRunUpdate {
   const { conclusion, title, from } = shownBy(run, own, commit);
-  const [said = ""] = withoutMarker(run.summary ?? "").split(ownEnd);
+  const [ownPart = ""] = withoutMarker(run.summary ?? "").split(ownEnd);
   const other = from === run.mark.pull ? null : from;
   const why = from === null ? "" : conclusion === null ? waits(other) : comesFrom(other, conclusion, own);
   const summary = [
-    said,
+    ownPart,
     ...(why === "" ? [] : [`${ownEnd.trim()}\n${why}`]),
     formatMarker({ kind: "check", ...run.mark }),
   ];
@@ -229,9 +222,8 @@ const comesFrom = (other: Other, conclusion: Conclusion, own: Own) =>
 const mostRounds = 3;
 
 /**
- * Updates every check run of a commit. Call this when a review ends or takes over a check run, and when a pull request leaves the commit:
- * by a push, by closing, or for another branch. Workers may do this at the same time, because each writes its own conclusion first. The
- * data may be old when it is written, so it is read again after writing.
+ * Updates every check run of a commit, when a review ends or takes over a check run, and when a pull request leaves the commit. Workers may
+ * do this at the same time, because each writes its own conclusion first, and reads again after writing.
  */
 export async function settleCommit(
   api: CheckApi,
@@ -247,7 +239,6 @@ export async function settleCommit(
   }
 }
 
-/** Whether there was anything to write. */
 async function settleOnce(
   commit: Commit,
   update: (id: number, update: CheckRunUpdate) => Promise<void>,

@@ -95,14 +95,12 @@ function placeLine({ path, start_line, line, side }: CodeLocation): string {
 const lineNumbers = (first: number, last: number) => (last > first ? `${first}-${last}` : `${first}`);
 
 function evidenceLine({ path, start_line, end_line, note }: Evidence): string {
-  const said = plainLine(note, mostNoteBytes);
-  return `- ${plainLine(`${path}:${lineNumbers(start_line, end_line)}`, mostNoteBytes)}${said === "" ? "" : `: ${said}`}`;
+  const text = plainLine(note, mostNoteBytes);
+  return `- ${plainLine(`${path}:${lineNumbers(start_line, end_line)}`, mostNoteBytes)}${text === "" ? "" : `: ${text}`}`;
 }
 
 /**
- * Untrusted text for a place that GitHub shows as plain text: Markdown and HTML have no meaning there, nobody is notified, and escapes
- * would show. It only needs to be visible: invisible and direction-changing characters are spelled out, and a URL is kept from becoming a
- * link.
+ * Untrusted text for a place that GitHub shows as plain text: only invisible characters are spelled out, and URLs kept from becoming links.
  */
 function plain(text: string): string {
   const shown = escapeInvisible(text.toWellFormed().replace(/\r\n?/g, "\n"));

@@ -210,8 +210,8 @@ describe("the body of the summary", () => {
   const place = fc.constantFrom<FinalState[]>(
     { kind: "posted" },
     { kind: "annotated" },
-    { kind: "standing", entry: null },
-    { kind: "standing", entry: sampleEntry() },
+    { kind: "posted_before", entry: null },
+    { kind: "posted_before", entry: sampleEntry() },
     { kind: "dismissed", entry: sampleEntry({ state: "dismissed" }) },
     listed("its lines are not in the diff"),
     listed(`\`\`\` <details> | ${"long ".repeat(200)}`),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { commitMessage, renderFix, type ToldFix } from "../../../src/pull/publish/fix-texts.ts";
+import { commitMessage, type FixReport, renderFix } from "../../../src/pull/publish/fix-texts.ts";
 import type { FixResult } from "../../../src/tasks/fix/fix-input.ts";
 
 const token = `ghp_${"A1b2C3d4".repeat(4)}E5f6`;
@@ -35,7 +35,7 @@ describe("the message of a commit of ours", () => {
   });
 });
 
-const told = (end: ToldFix["end"], over: Partial<FixResult> = {}): string =>
+const told = (end: FixReport["end"], over: Partial<FixResult> = {}): string =>
   renderFix({
     fix: {
       repairs: [{ id: "f1", repaired: true, note: "Done.", check: { state: "fixed", reason: "a.ts:1 is." } }],
@@ -60,7 +60,7 @@ describe("what is told of the test of a finding", () => {
   const withTest = (
     test: FixResult["repairs"][number]["test"],
     check: FixResult["repairs"][number]["check"] = { state: "fixed", reason: "a.ts:1 is." },
-    end: ToldFix["end"] = { kind: "pushed", commit: "f".repeat(40) },
+    end: FixReport["end"] = { kind: "pushed", commit: "f".repeat(40) },
   ) => told(end, { repairs: [{ ...repaired, check, ...(test && { test }) }] });
 
   it("is that it passes now and is added, or why it is not", () => {

@@ -126,7 +126,7 @@ describe("every finding", () => {
           expect(titlesInFull(github).toSorted()).toEqual(
             findings.map(({ finding }) => finding.title).toSorted(),
           );
-          expect(outcome.posted + outcome.annotated + outcome.listed + outcome.standing).toBe(
+          expect(outcome.posted + outcome.annotated + outcome.listed + outcome.postedBefore).toBe(
             findings.length,
           );
         },

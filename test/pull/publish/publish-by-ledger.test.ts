@@ -11,7 +11,7 @@ describe("a finding that an earlier comment says", () => {
   it("is not posted again, and holds the check run", async () => {
     const github = await withOne();
     const done = await again(github, [reworded], repeats(reworded, firstComment(github)));
-    expect(done).toMatchObject({ posted: 0, standing: 1, listed: 0 });
+    expect(done).toMatchObject({ posted: 0, postedBefore: 1, listed: 0 });
     expect(inlineIds(github)).toEqual(["src/a.ts:1"]);
     expect(last(github)).toMatchObject({ conclusion: "neutral", title: "found 1 high" });
     expect(summary(github)).toMatch(
@@ -23,7 +23,7 @@ describe("a finding that an earlier comment says", () => {
     const github = await withOne();
     github.outdate(firstComment(github));
     expect(await again(github, [reworded], repeats(reworded, firstComment(github)))).toMatchObject({
-      ...{ posted: 0, standing: 1 },
+      ...{ posted: 0, postedBefore: 1 },
     });
   });
 
@@ -38,7 +38,7 @@ describe("a finding that an earlier comment says", () => {
     const github = await withOne();
     dismiss(github, firstComment(github));
     const done = await again(github, [reworded], repeats(reworded, firstComment(github)));
-    expect(done).toMatchObject({ posted: 0, standing: 0, dismissed: 1 });
+    expect(done).toMatchObject({ posted: 0, postedBefore: 0, dismissed: 1 });
     expect(last(github)).toMatchObject({ conclusion: "success", title: "No problems found, 1 dismissed" });
     expect(summary(github)).toMatch(/^<details><summary>✅ Hunkwise found no problems: .*, 1 dismissed</);
     expect(summary(github)).toMatch(/\*\*Dismissed\*\*\n\n- \[The condition .*: dismissed by `ann`/);
@@ -61,22 +61,22 @@ describe("a finding that an earlier comment says", () => {
     expect(
       await again(github, [reworded], repeats(reworded, comment), { trigger: "comment:6" }),
     ).toMatchObject({
-      ...{ posted: 1, standing: 0 },
+      ...{ posted: 1, postedBefore: 0 },
     });
   });
 
   it("is told by its very place where another review said it after this one began", async () => {
     const github = await withOne();
-    expect(await again(github, many(1))).toMatchObject({ posted: 0, standing: 1 });
+    expect(await again(github, many(1))).toMatchObject({ posted: 0, postedBefore: 1 });
     const files = new MemoryGitHub();
     await publish(files, onFile(1));
-    expect(await again(files, onFile(1))).toMatchObject({ posted: 0, standing: 1 });
+    expect(await again(files, onFile(1))).toMatchObject({ posted: 0, postedBefore: 1 });
   });
 
   it("is another one at another place, though the code is the same", async () => {
     const github = await withOne();
     const twin = placed({ id: "src/a.ts:1-2", path: "src/a.ts", line: 9 });
-    expect(await again(github, [twin])).toMatchObject({ posted: 1, standing: 0 });
+    expect(await again(github, [twin])).toMatchObject({ posted: 1, postedBefore: 0 });
   });
 });
 
@@ -199,7 +199,7 @@ describe("a comment of an interrupted attempt", () => {
     const github = await interrupted();
     const ledger = sampleUpdate(repeats(reworded, firstComment(github)));
     const done = await publish(github, [], { result: sampleResult({ findings: [reworded], ledger }) });
-    expect(done).toMatchObject({ posted: 0, standing: 1, listed: 0 });
+    expect(done).toMatchObject({ posted: 0, postedBefore: 1, listed: 0 });
   });
 });
 
@@ -207,10 +207,10 @@ describe("a check run that was asked for again", () => {
   it("has what its review finds now posted, beside the comments of the one before", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(1));
-    expect(await publish(github, many(2), { again: "job-2" })).toMatchObject({ posted: 1, standing: 1 });
+    expect(await publish(github, many(2), { again: "job-2" })).toMatchObject({ posted: 1, postedBefore: 1 });
     expect(inlineIds(github)).toEqual(["src/a.ts:1", "src/a.ts:2"]);
     expect(github.checks).toHaveLength(1);
-    expect(await publish(github, many(2), { again: "job-2" })).toMatchObject({ posted: 1, standing: 1 });
+    expect(await publish(github, many(2), { again: "job-2" })).toMatchObject({ posted: 1, postedBefore: 1 });
     expect(github.reviews).toHaveLength(2);
   });
 });

@@ -18,7 +18,7 @@ describe("a channel that GitHub closes", () => {
   it("by locking the conversation is told with what opens it, and the check run holds everything", async () => {
     github.scenario.pull.locked = true;
     expect(await github.publish(findings)).toMatchObject({ posted: 0, annotated: 2, listed: 3 });
-    expect(github.standing).toMatchObject({ comments: [], pending: 0, annotations: [10, 40], summaries: 0 });
+    expect(github.onGitHub).toMatchObject({ comments: [], pending: 0, annotations: [10, 40], summaries: 0 });
     expect(checkText(github)).toContain("Unlock the conversation of the pull request");
     const asked = github.scenario.github.requests.filter(
       ({ path, method }) => method === "POST" && /reviews$/.test(path),
@@ -37,7 +37,7 @@ describe("a channel that GitHub closes", () => {
     async (_name, kind) => {
       github.faults.add({ match: /^POST .*\/reviews$/, nth: "all", kind });
       expect(await github.publish(findings)).toMatchObject({ posted: 1, annotated: 2, listed: 2 });
-      expect(github.standing).toMatchObject({ comments: ["file"], annotations: [10, 40] });
+      expect(github.onGitHub).toMatchObject({ comments: ["file"], annotations: [10, 40] });
     },
   );
 
@@ -83,8 +83,8 @@ describe("a channel that GitHub closes", () => {
         github.faults.add({ match: /^PATCH .*\/check-runs\/\d+$/, nth, kind });
         expect(await github.publishAsJob(sixty)).toMatchObject({ annotated: 60, listed: 0 });
         expect(github.faults.struck).toHaveLength(1);
-        expect(github.standing.annotations.toSorted((a, b) => Number(a) - Number(b))).toEqual(lines);
-        expect(github.standing.checks).toEqual(["completed neutral"]);
+        expect(github.onGitHub.annotations.toSorted((a, b) => Number(a) - Number(b))).toEqual(lines);
+        expect(github.onGitHub.checks).toEqual(["completed neutral"]);
       },
     );
   });

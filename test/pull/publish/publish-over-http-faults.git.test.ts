@@ -82,7 +82,7 @@ describe("one fault ends in the same state, nothing twice and nothing lost:", ()
       ...{ kind: "published", posted: 3, listed: 1, notices: [] },
     });
     expect(github.faults.struck).toHaveLength(1);
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
     expect(github.summary).toContain("Nobody can place this");
   });
 
@@ -90,7 +90,7 @@ describe("one fault ends in the same state, nothing twice and nothing lost:", ()
     await github.publish([inline(10)]);
     github.faults.add({ match: /^PATCH .*\/issues\/comments\/\d+$/, kind });
     expect(await github.publishAsJob(findings)).toMatchObject({ kind: "published", notices: [] });
-    expect(github.standing.summaries).toBe(1);
+    expect(github.onGitHub.summaries).toBe(1);
     expect(github.summary).toContain("Nobody can place this");
   });
 
@@ -107,7 +107,7 @@ describe("one fault ends in the same state, nothing twice and nothing lost:", ()
     const outcome = await github.publishAsJob([...findings, inline(25, { title: "Far away" })]);
     expect(outcome).toMatchObject({ kind: "published", posted: 3, listed: 2 });
     expect(github.faults.struck).toHaveLength(1);
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
     expect(github.summary).toContain("Far away");
   });
 });
@@ -135,7 +135,7 @@ describe("a fault that does not end", () => {
     await expect(github.publish(findings)).rejects.toMatchObject({ code: "github_failed", retryable: true });
     github.faults.clear();
     await github.publish(findings);
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
   });
 
   it("of answers alone is no fault to speak of", async () => {
@@ -143,6 +143,6 @@ describe("a fault that does not end", () => {
     await expect(github.publish(findings)).rejects.toMatchObject({ retryable: true });
     github.faults.clear();
     await github.publish(findings);
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
   });
 });

@@ -27,13 +27,13 @@ describe("publishing to a GitHub that knows the diff", () => {
         posted: 4,
         annotated: 0,
         listed: 1,
-        standing: 0,
+        postedBefore: 0,
         dismissed: 0,
         fixed: 0,
         notices: [],
       },
     });
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
     expect(github.summary).toContain("Nobody can place this");
   });
 
@@ -41,7 +41,7 @@ describe("publishing to a GitHub that knows the diff", () => {
     expect(await github.publish([...all, inline(25, { title: "Far away" })])).toMatchObject({
       ...{ posted: 4, listed: 2 },
     });
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
     expect(github.summary).toMatch(
       /Far away[\s\S]*GitHub refused its line [\s\S]*Line could not be resolved/,
     );

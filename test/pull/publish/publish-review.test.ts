@@ -21,12 +21,12 @@ describe("publishing", () => {
       posted: 3,
       annotated: 0,
       listed: 1,
-      standing: 0,
+      postedBefore: 0,
       dismissed: 0,
       fixed: 0,
       notices: [],
       findings: {
-        ...{ posted: findings.slice(0, 3).map(({ finding }) => finding), annotated: [], standing: [] },
+        ...{ posted: findings.slice(0, 3).map(({ finding }) => finding), annotated: [], postedBefore: [] },
         listed: [{ finding: findings[3]?.finding, reason: "the file is binary" }],
         ...{ entries: [], fixed: [], settled: [] },
       },
@@ -251,7 +251,7 @@ describe("publishing again", () => {
     await publish(github, many(2));
     expect(await publish(github, many(3), { trigger: "comment:5" })).toMatchObject({
       posted: 1,
-      standing: 2,
+      postedBefore: 2,
     });
     expect(inlineIds(github)).toEqual(["src/a.ts:1", "src/a.ts:2", "src/a.ts:3"]);
     expect(summary(github)).toContain("Reported earlier, and still present");

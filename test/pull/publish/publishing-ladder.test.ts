@@ -203,7 +203,7 @@ describe("annotations", () => {
     await publish(github, many(2));
     expect(await publish(github, many(3), { trigger: "comment:5" })).toMatchObject({
       annotated: 1,
-      standing: 2,
+      postedBefore: 2,
     });
     expect(places(github)).toHaveLength(3);
     expect(summary(github)).toContain("Reported earlier, and still present");

@@ -81,7 +81,7 @@ describe("a second round", () => {
             kind: "published",
             posted: fresh,
             dismissed: count((one) => one.now === "repeated" && isDismissed(one)),
-            standing: count((one) => one.now === "repeated" && !isDismissed(one)),
+            postedBefore: count((one) => one.now === "repeated" && !isDismissed(one)),
             fixed: count((one) => one.now === "fixed" && !isDismissed(one)),
           });
           const left = count(({ fate }) => fate !== "deleted");

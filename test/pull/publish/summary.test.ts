@@ -23,7 +23,7 @@ const base = {
 };
 
 function summary(result: Partial<ReviewResult> = {}, over: Partial<SummaryInput> = {}): string {
-  const places = { posted: [], annotated: [], listed: [], standing: [], silent: [] };
+  const places = { posted: [], annotated: [], listed: [], postedBefore: [], silent: [] };
   const nothing = { ...places, ...noAccount, notices: [], checkUrl: undefined };
   return renderSummary(
     { result: sampleResult({ findings: [], ...result }), version: "0.1.0", ...nothing, ...over },
@@ -278,7 +278,7 @@ describe("the summary of a review with findings", () => {
 
   it("names what was said before", () => {
     expect(
-      summary(result, { standing: [{ finding: sampleFinding({ title: "Old" }), entry: null }] }),
+      summary(result, { postedBefore: [{ finding: sampleFinding({ title: "Old" }), entry: null }] }),
     ).toMatch(/\*\*Reported earlier, and still present\*\*\n\n- 🔴 High: \[Old\]/);
   });
 
@@ -326,7 +326,7 @@ describe("the summary of a review with findings", () => {
         })),
         dismissed: huge.map(({ path, title }) => sampleEntry({ path, title, state: "dismissed" })),
         silent: [],
-        standing: huge.map((finding) => ({ finding, entry: null })),
+        postedBefore: huge.map((finding) => ({ finding, entry: null })),
         notices: Array.from({ length: 20 }, () => "n".repeat(5_000)),
       },
       base,
@@ -383,7 +383,7 @@ describe("the summary of findings with tests", () => {
     const carried = { finding: shown, standing: "listed" as const, reason: "why" };
     const posted = renderSummaryComment(
       {
-        ...{ result: sampleResult(), version: "0", posted: [], annotated: [], standing: [], silent: [] },
+        ...{ result: sampleResult(), version: "0", posted: [], annotated: [], postedBefore: [], silent: [] },
         ...{ ...noAccount, notices: [], checkUrl: undefined, listed: [carried] },
       },
       base,
