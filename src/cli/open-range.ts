@@ -96,22 +96,14 @@ export async function openRange(options: RangeOptions): Promise<OpenRange> {
     workspace.tree("base").catch(() => {});
     const { uncommitted } = range;
     const commits = commitCount((await workspace.commits(MOST_COMMITS + 1)).length);
-    return {
-      place: range.place,
-      workspace,
-      names: {
-        ...range.names,
-        commits,
-        repository: nameOf(range.place.root),
-        uncommitted: uncommitted && wordsOf(uncommitted, range.names.base, commits),
-      },
-      roots: await rootsOf(range.workTree, repo),
-      dirty: range.dirty,
-      uncommitted,
-      behind: range.behind,
-      parent: range.parent,
-      [Symbol.asyncDispose]: dispose,
+    const names = {
+      ...range.names,
+      commits,
+      repository: nameOf(range.place.root),
+      uncommitted: uncommitted && wordsOf(uncommitted, range.names.base, commits),
     };
+    const roots = await rootsOf(range.workTree, repo);
+    return { ...range, workspace, names, roots, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;

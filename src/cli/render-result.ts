@@ -12,19 +12,11 @@ import { programVersion } from "./output.ts";
 export const formats = ["pretty", "json", "markdown", "sarif", "rdjson", "rdjsonl", "prompt"] as const;
 export type Format = (typeof formats)[number];
 
-const endings: readonly (readonly [ending: string, format: Format])[] = [
-  [".sarif", "sarif"],
-  [".sarif.json", "sarif"],
-  [".rdjson", "rdjson"],
-  [".rdjsonl", "rdjsonl"],
-  [".json", "json"],
-  [".md", "markdown"],
-  [".markdown", "markdown"],
-];
-
 /** The format for a file name by its ending; null for an unknown one. */
 export function formatOfName(file: string): Format | null {
-  return endings.find(([ending]) => file.toLowerCase().endsWith(ending))?.[1] ?? null;
+  const [, ending] = /\.(sarif(?=\.json$|$)|rdjsonl?$|json$|md$|markdown$)/i.exec(file) ?? [];
+  const name = ending?.toLowerCase() === "md" ? "markdown" : ending?.toLowerCase();
+  return formats.find((format) => format === name) ?? null;
 }
 
 export interface RenderOptions {

@@ -44,16 +44,11 @@ export function passingOf(finding: Proved): RanProof | null {
 
 /** What happens on both sides, each with its name and without a final full stop. */
 export function markParts({ kind, before, now }: Mark): [name: string, what: string][] {
-  const [was, is] = [phrase(before), phrase(now)];
-  return kind === "regression"
-    ? [
-        ["Before", was],
-        ["Now", is],
-      ]
-    : [
-        ["Now", is],
-        ["With the suggestion", was],
-      ];
+  const parts: [name: string, what: string][] = [
+    [kind === "regression" ? "Before" : "With the suggestion", phrase(before)],
+    ["Now", phrase(now)],
+  ];
+  return kind === "regression" ? parts : parts.toReversed();
 }
 
 /** The beginning of a line that reads like a mark, in a list or with some words emphasised. */
@@ -79,10 +74,10 @@ export function notShownSentence(finding: Proved): string {
   return proof?.kind === "not_shown" ? `Not shown by a test: ${phrase(proof.reason)}.` : "";
 }
 
-/** "A test that was written for this finding passes: it returns 0."; empty if none does. */
-export function passingSentence(finding: Proved): string {
+/** The same, or "A test that was written for this finding passes: it returns 0."; empty if there is neither. */
+export function testSentence(finding: Proved): string {
   const passing = passingOf(finding);
-  if (passing === null) return "";
+  if (passing === null) return notShownSentence(finding);
   const now = phrase(passing.now);
   return `A test that was written for this finding passes${now === "" ? "" : `: ${now}`}.`;
 }

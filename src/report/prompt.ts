@@ -11,8 +11,7 @@ import {
   markOf,
   markSentence,
   noteBesideEvidence,
-  notShownSentence,
-  passingSentence,
+  testSentence,
 } from "./finding-words.ts";
 import { outcomeSentence, plural, unreadPlaces } from "./outcome.ts";
 
@@ -101,7 +100,7 @@ export function quoteOf(finding: Finding, frame = ownLines(finding)): QuotedFind
     markSentence(finding),
     bodyOf(finding).trim(),
     noteBesideEvidence(finding) ?? "",
-    notShownSentence(finding) || passingSentence(finding),
+    testSentence(finding),
   ];
   const mark = markOf(finding);
   const others = [

@@ -87,7 +87,7 @@ export const ruleOf = (finding: Finding): string => ruleNameOf(finding) ?? `mode
 function ruleObject(id: string, { findings, dropped }: ReviewResult) {
   const first = findings.find(({ finding }) => ruleOf(finding) === id)?.finding;
   const title = dropped.find((one) => rejectedRule(one) === id)?.title ?? id;
-  const words = first === undefined ? rejectedWords(title, id) : wordsOf(first);
+  const words = first === undefined ? { title, help: `${title}\n\n${rejectedHelp(id)}` } : wordsOf(first);
   const [text, markdown] = [withoutLinks(words.help), untrustedBlock(words.help, MOST_BYTES)];
   return {
     id,
@@ -104,33 +104,20 @@ const tagsOf = ({ category, severity }: Finding) => ({
   ...(category === "security" ? { "security-severity": securitySeverity[severity] } : {}),
 });
 
-const wordsOf = (finding: Finding) =>
-  finding.rule !== undefined
-    ? namedWords(finding.rule)
-    : finding.source === "model"
-      ? modelWords(finding)
-      : analyzerWords(finding);
+const rejectedHelp = (id: string) =>
+  `The rule ${id} matched, and the model that judged it says that the code is right.`;
 
-const namedWords = (rule: string) => ({
-  title: `Rule of this repository: ${rule}`,
-  help: `The configuration of the repository defines the rule ${rule}. A language model read the change and reported code that breaks it. Each result says how.`,
-});
-
-const rejectedWords = (title: string, id: string) => ({
-  title,
-  help: `${title}\n\nThe rule ${id} matched, and the model that judged it says that the code is right.`,
-});
-
-function modelWords({ category }: Finding) {
-  return {
-    title: `Reported by the model: ${category}`,
-    help:
-      `A language model read the change and reported a problem of the category ${category}. Each result says what fails ` +
-      "and how certain that is.",
-  };
-}
-
-function analyzerWords({ title, body, source }: Finding) {
+function wordsOf({ rule, title, body, category, source }: Finding) {
+  if (rule !== undefined)
+    return {
+      title: `Rule of this repository: ${rule}`,
+      help: `The configuration of the repository defines the rule ${rule}. A language model read the change and reported code that breaks it. Each result says how.`,
+    };
+  if (source === "model")
+    return {
+      title: `Reported by the model: ${category}`,
+      help: `A language model read the change and reported a problem of the category ${category}. Each result says what fails and how certain that is.`,
+    };
   const tool = toolOf(source);
   const by = tool === null ? `the built-in rule ${source}` : `another tool, ${tool}`;
   return { title, help: `${body}\n\nFound by ${by}, without a model.` };

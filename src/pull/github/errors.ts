@@ -5,14 +5,6 @@ import { backoffMs, type Headers, type Refusal, rateLimitOf } from "./rate-limit
 /** The words in GitHub's settings for the API's access levels. */
 const accesses: Record<string, string> = { read: "Read-only", write: "Read and write", admin: "Admin" };
 
-/** The permissions of our endpoints, for answers that do not name them: older enterprise servers, some refusals. */
-const needed: [path: RegExp, permission: string][] = [
-  [/\/check-runs\b/, "checks=write"],
-  [/\/contents\//, "contents=read"],
-  [/\/actions\//, "actions=read"],
-  [/\/(pulls|issues)\//, "pull_requests=write"],
-];
-
 /** A call that is refused for reading will need writing next. */
 const neededInTheEnd = new Set(["checks=read", "pull_requests=read"]);
 
@@ -20,16 +12,13 @@ const neededInTheEnd = new Set(["checks=read", "pull_requests=read"]);
  * The permission that a refused call needs, as the settings of a GitHub App name it: `"Pull requests: Read and write"`. `header` is
  * `x-accepted-github-permissions`: a comma joins permissions that are needed together, a semicolon separates alternatives.
  */
-function permissionFor(call: string, header: string | undefined): string | undefined {
+function permissionFor(header: string): string | undefined {
   // An external header: only text that looks like permissions is repeated.
-  if (header !== undefined && /^\w+=\w+(\s*[,;]\s*\w+=\w+)*$/.test(header) && header.length <= 200) {
-    return header
-      .split(";")
-      .map((set) => set.split(",").map(settingOf).join(" and "))
-      .join(" or ");
-  }
-  const permission = needed.find(([path]) => path.test(call))?.[1];
-  return permission && settingOf(permission);
+  if (!/^\w+=\w+(\s*[,;]\s*\w+=\w+)*$/.test(header) || header.length > 200) return undefined;
+  return header
+    .split(";")
+    .map((set) => set.split(",").map(settingOf).join(" and "))
+    .join(" or ");
 }
 
 function settingOf(pair: string): string {
@@ -80,7 +69,7 @@ export function toAppError(error: unknown, call: string): AppError {
     return new AppError("github_rate_limited", message, { retryable: true, retryAfterMs });
   }
   return new AppError(codeFor(refusal), message, {
-    ...remedyFor(refusal, call),
+    ...remedyFor(refusal),
     retryable: refusal.status >= 500 || refusal.status === 408,
   });
 }
@@ -119,7 +108,7 @@ export const firstFaults = ({ issues }: z.ZodError): string =>
 
 /** The AppError for an action that needs permissions which the GitHub App does not have, such as `contents=write`. */
 export function notGranted(what: string, permissions: string): AppError {
-  const named = permissionFor("", permissions);
+  const named = permissionFor(permissions);
   return new AppError("github_forbidden", `${what} needs the permission ${named}, which is not granted`, {
     remedy: `Give Hunkwise the permission ${named}`,
   });
@@ -140,16 +129,15 @@ function codeFor(refusal: Refusal): ErrorCode {
   return "github_failed";
 }
 
-function remedyFor(refusal: Refusal, call: string): { remedy?: string } {
+function remedyFor(refusal: Refusal): { remedy?: string } {
   const { status, headers, message } = refusal;
   if (status === 401) return { remedy: "Check APP_ID and the private key, or the token" };
   if (isLocked(refusal)) return { remedy: "Unlock the conversation of the pull request" };
   if (status !== 403) return {};
   // GitHub also names the endpoint's permissions in other refusals, such as those of a suspended or archived thing.
   const isMissing = /\bnot accessible by integration\b/i.test(message);
-  const header = headers["x-accepted-github-permissions"];
   const permission = isMissing
-    ? permissionFor(call, header === undefined ? header : String(header))
+    ? permissionFor(String(headers["x-accepted-github-permissions"] ?? ""))
     : undefined;
   if (permission === undefined) return { remedy: "Check the permissions of the GitHub App or of the token" };
   return { remedy: `Give Hunkwise the permission ${permission}` };

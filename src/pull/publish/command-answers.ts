@@ -3,7 +3,7 @@ import { formatMarker } from "../../core/ledger/marker.ts";
 import { byteLength, cutAtLine } from "../../core/text/cut.ts";
 import { fence } from "../../core/text/fence.ts";
 import type { PublicText } from "../../core/text/inert-text.ts";
-import { notShownSentence, passingSentence } from "../../report/finding-words.ts";
+import { testSentence } from "../../report/finding-words.ts";
 import { renderMarkdown } from "../../report/markdown.ts";
 import { plural } from "../../report/outcome.ts";
 import { markLine, testFold } from "../../report/proof-markdown.ts";
@@ -65,8 +65,7 @@ export function provedAnswer({ model }: Pick<ProveResult, "model">, proof: Proof
   const footer = `<sub>The test is by ${untrustedCode(model)}, and ran on the code at ${head.slice(0, 12)}. Its runs decide what it shows; people decide what follows.</sub>`;
   // Certain findings are not proved.
   const proved = { proof, source: "model" };
-  const sentence =
-    markLine(proved) || untrustedLine(notShownSentence(proved) || passingSentence(proved), mostSentenceBytes);
+  const sentence = markLine(proved) || untrustedLine(testSentence(proved), mostSentenceBytes);
   return (maxBytes: number) => {
     const fold = testFold(proved, maxBytes - byteLength(sentence) - byteLength(footer) - 4);
     return [sentence, fold, footer].filter((part) => part !== "").join("\n\n");
@@ -81,22 +80,19 @@ export function renderDryRun(result: ReviewResult, maxBytes: number): string {
   const known = new Set(result.ledger?.repeats.map(({ finding }) => finding));
   const findings = bySeverity(result.findings.filter(({ finding }) => !known.has(finding.id)));
   const repeated = result.findings.length - findings.length;
-  const again =
-    repeated > 0
-      ? [
-          `${plural(repeated, "more finding")} ${repeated === 1 ? "has" : "have"} a comment already, and would not be posted again.`,
-        ]
-      : [];
   for (let count = findings.length; ; count = Math.floor(count * 0.7)) {
     const report = renderMarkdown({ ...result, findings: findings.slice(0, count) }, () => null).trim();
     const left = findings.length - count;
-    const rest =
-      left > 0
-        ? [
-            `${plural(left, "more finding")} would be posted, and ${left === 1 ? "is" : "are"} not shown here.`,
-          ]
-        : [];
-    const text = [intro, report, ...rest, ...again].join("\n\n");
+    const text = [
+      intro,
+      report,
+      left > 0 &&
+        `${plural(left, "more finding")} would be posted, and ${left === 1 ? "is" : "are"} not shown here.`,
+      repeated > 0 &&
+        `${plural(repeated, "more finding")} ${repeated === 1 ? "has" : "have"} a comment already, and would not be posted again.`,
+    ]
+      .filter((part) => part !== false)
+      .join("\n\n");
     if (byteLength(text) <= maxBytes) return text;
     // The file lists can be endless: as code, because nothing may stay open at the cut.
     if (count === 0) return `${intro}\n\n${fence(cutAtLine(report, maxBytes / 2).text)}`;

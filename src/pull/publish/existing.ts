@@ -1,5 +1,5 @@
 import type { Ledger, OwnText } from "../../core/ledger/entry.ts";
-import { markerIn, parseMarker } from "../../core/ledger/marker.ts";
+import { type Marker, markerIn, parseMarker } from "../../core/ledger/marker.ts";
 import type { OwnComment, OwnReview, PullRequestApi } from "../github/pull-request-api.ts";
 import { type LedgerSource, readLedger } from "../ledger/read-ledger.ts";
 import { refusalNotice } from "./post-once.ts";
@@ -39,30 +39,25 @@ export function doublesAmong<T extends OwnText>(texts: readonly T[]): T[] {
     });
 }
 
+/** By kind of marker, what makes two texts the same; null: nothing does. */
+const identifying: Record<Marker["kind"], readonly string[] | null> = {
+  review: ["head", "trigger"],
+  finding: ["head", "trigger", "id"],
+  summary: [],
+  fixed: ["comment", "head"],
+  dismissed: ["comment", "by"],
+  answer: ["comment"],
+  acted: ["id"],
+  check: null,
+  suggested: ["comment", "part"],
+};
+
 function identityOf(body: string): string | undefined {
   const marker = parseMarker(body);
-  if (marker === undefined) return undefined;
-  const { kind } = marker;
-  switch (kind) {
-    case "review":
-      return JSON.stringify([kind, marker.head, marker.trigger]);
-    case "finding":
-      return JSON.stringify([kind, marker.head, marker.trigger, marker.id]);
-    case "summary":
-      return kind;
-    case "fixed":
-      return JSON.stringify([kind, marker.comment, marker.head]);
-    case "dismissed":
-      return JSON.stringify([kind, marker.comment, marker.by]);
-    case "answer":
-      return JSON.stringify([kind, marker.comment]);
-    case "acted":
-      return JSON.stringify([kind, marker.id]);
-    case "check":
-      return undefined;
-    case "suggested":
-      return JSON.stringify([kind, marker.comment, marker.part]);
-  }
+  const keys = marker && identifying[marker.kind];
+  if (!keys) return undefined;
+  const values = new Map<string, unknown>(Object.entries(marker));
+  return JSON.stringify([marker.kind, ...keys.map((key) => values.get(key))]);
 }
 
 /*

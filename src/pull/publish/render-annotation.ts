@@ -6,9 +6,8 @@ import {
   doubtSentence,
   markSentence,
   noteBesideEvidence,
-  notShownSentence,
   originWords,
-  passingSentence,
+  testSentence,
 } from "../../report/finding-words.ts";
 import { plural } from "../../report/outcome.ts";
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
@@ -61,7 +60,7 @@ function detailsOf(finding: Finding): string {
   const { suggestion, line, start_line, rule } = finding;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   const note = plainLine(noteBesideEvidence(finding) ?? "", mostLookBytes);
-  const proof = plainLine(notShownSentence(finding) || passingSentence(finding), mostLookBytes);
+  const proof = plainLine(testSentence(finding), mostLookBytes);
   const checked = [
     "How this was checked:",
     ...(note === "" ? [] : [`- ${note}`]),
