@@ -19,8 +19,8 @@ const whole = {
   checks: ["completed neutral"],
 };
 
-describe("publishing to a GitHub that knows the diff", () => {
-  it("sends what GitHub describes, and all of it stands", async () => {
+describe("Publishing to a GitHub that knows the diff", () => {
+  it("A publication sends what GitHub describes, and all of it is accepted", async () => {
     expect(await github.publish(all)).toMatchObject({
       ...{
         kind: "published",
@@ -37,7 +37,7 @@ describe("publishing to a GitHub that knows the diff", () => {
     expect(github.summary).toContain("Nobody can place this");
   });
 
-  it("leaves out the one comment that has no place in the diff, and says why in the summary", async () => {
+  it("A publication leaves out the one comment without a place in the diff, and says why", async () => {
     expect(await github.publish([...all, inline(25, { title: "Far away" })])).toMatchObject({
       ...{ posted: 4, listed: 2 },
     });

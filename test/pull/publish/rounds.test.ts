@@ -34,8 +34,8 @@ function happen(github: MemoryGitHub, comment: number, fate: string): void {
   if (fate === "deleted") github.delete(comment);
 }
 
-describe("a second round", () => {
-  it("says, answers and counts everything once, whatever people did and wherever it was interrupted", async () => {
+describe("A second round of reviews", () => {
+  it("A second round posts, answers and counts everything once, whatever people did and a crash stopped", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(earlier, { maxLength: 6 }),
