@@ -14,8 +14,7 @@ import type { CheckRunUpdate, PullRequestApi } from "../../pull/github/pull-requ
 import { createRateLimiter } from "../../pull/github/rate-limit.ts";
 import { hasWriteAccess } from "../../pull/ledger/authority.ts";
 import { createSeal, type Seal } from "../../pull/ledger/seal.ts";
-import { closeCheckRun } from "../../pull/publish/check-run.ts";
-import { reviewedAs } from "../../pull/publish/commit-check.ts";
+import { closeCheckRun, reviewedAs } from "../../pull/publish/check-run.ts";
 import { cancelledConclusion, failedConclusion } from "../../pull/publish/conclusions.ts";
 import { sealedPull, sealedRepository } from "../../pull/publish/sealed-api.ts";
 import { Disk } from "../../repo/git/disk.ts";

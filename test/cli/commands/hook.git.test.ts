@@ -13,17 +13,27 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { withAgreeingSceptic } from "../../support/agreeing-sceptic.ts";
 import { type FakeScript, startFakeOpenAi } from "../../support/fake-openai.ts";
 import { GitRepo, TempFolder, testGitEnvironment } from "../../support/git-repo.ts";
 import { type CliRun, runCli, unsetVariables } from "../../support/run-cli.ts";
+import { runHere } from "../../support/run-program.ts";
 import { installed } from "../../support/shell.ts";
 
 const names = ["pre-commit", "pre-push"];
 const sound = "def total(items):\n    return sum(items)\n";
 /** The analyzers find a fault in it, of severity high. */
 const faulty = "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n";
+
+const [, vitest = ""] = process.argv;
+beforeAll(() => {
+  process.argv[1] = join(import.meta.dirname, "../../../src/cli.ts");
+  Object.assign(process.env, testGitEnvironment);
+});
+afterAll(() => {
+  process.argv[1] = vitest;
+});
 
 let repo: GitRepo;
 let remote: GitRepo;
@@ -42,8 +52,8 @@ afterEach(() => {
 });
 
 const hooks = (...path: string[]) => join(repo.dir, ".git/hooks", ...path);
-const hook = (...args: string[]) =>
-  runCli(["hook", ...args, "--repo", repo.dir], { env: testGitEnvironment });
+/** In this process, which is faster; the hooks that it writes start the program by the name of this process. */
+const hook = (...args: string[]) => runHere(["hook", ...args, "--repo", repo.dir]);
 
 /** Runs git as a person does: it runs the hooks. Not synchronous, because the model is in this process. */
 function git(args: readonly string[], env: Record<string, string> = {}, cwd = repo.dir): Promise<CliRun> {
