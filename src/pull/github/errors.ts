@@ -82,9 +82,6 @@ export function unreadableAnswer(call: string, what: string): AppError {
   });
 }
 
-const hasCode = (error: unknown, ...codes: readonly ErrorCode[]) =>
-  error instanceof AppError && codes.includes(error.code);
-
 /** The answer; `without` if GitHub says that the thing does not exist. */
 export const unlessGone = <T, W = null>(asked: Promise<T>, without: W = null as W): Promise<T | W> =>
   unless(asked, without, "github_not_found");
@@ -97,7 +94,7 @@ async function unless<T, W>(asked: Promise<T>, without: W, ...codes: readonly Er
   try {
     return await asked;
   } catch (error) {
-    if (!hasCode(error, ...codes)) throw error;
+    if (!(error instanceof AppError && codes.includes(error.code))) throw error;
     return without;
   }
 }

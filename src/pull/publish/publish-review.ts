@@ -86,7 +86,8 @@ export async function publishReview(options: PublishOptions): Promise<PublishOut
   const { api, check, result, baseRef } = options;
   const pull = await api.pull();
   if (pull.state === "closed") return callOff(check, "closed", "the pull request was closed");
-  if (pull.headSha !== result.head_sha) return callOff(check, "stale_head", movedTo(pull.headSha));
+  if (pull.headSha !== result.head_sha)
+    return callOff(check, "stale_head", `the head is now ${pull.headSha}`);
   if (pull.baseRef !== baseRef) return callOff(check, "other_base", `its base branch is now ${pull.baseRef}`);
   try {
     return await publish(options);
@@ -254,5 +255,3 @@ async function callOff(
   await check.conclude(cancelledConclusion(`Not published: ${reason}.`));
   return { kind, reason };
 }
-
-const movedTo = (sha: string) => `the head is now ${sha}`;

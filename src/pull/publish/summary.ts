@@ -61,35 +61,30 @@ function earlierSections(
 
 function settledSections(input: SummaryInput, maxBytes: number): string[] {
   const { fixed, settled, dismissed } = input;
-  const fixedLines = [
-    ...fixed.map((one) => () => `- ${entryLink(one.entry)}${because(one.reason)}`),
-    ...settled.map(
-      (one) => () => `- ${untrustedLine(one.title)} in ${untrustedCode(one.path)}${because(one.reason)}`,
-    ),
-  ];
+  const fixedLine = (one: (typeof fixed)[number] | (typeof settled)[number]) => {
+    const what =
+      "entry" in one ? entryLink(one.entry) : `${untrustedLine(one.title)} in ${untrustedCode(one.path)}`;
+    return `- ${what}${because(one.reason)}`;
+  };
+  const allDismissed = [...dismissed, ...dismissedByNumber(input)];
+  const dismissedOne = (one: (typeof allDismissed)[number]) =>
+    typeof one === "string" ? one : dismissedLine(one);
   return [
-    ...section("**Fixed**", fixedLines, (line) => line(), maxBytes),
-    ...section(
-      "**Dismissed**",
-      [...dismissed.map((one) => () => dismissedLine(one)), ...dismissedByNumber(input)],
-      (line) => line(),
-      maxBytes,
-    ),
+    ...section("**Fixed**", [...fixed, ...settled], fixedLine, maxBytes),
+    ...section("**Dismissed**", allDismissed, dismissedOne, maxBytes),
   ];
 }
 
 /** Findings and reports without a thread that people have dismissed, each as a line. */
-export function dismissedByNumber({ remembered }: Pick<SummaryInput, "remembered">): (() => string)[] {
+export function dismissedByNumber({ remembered }: Pick<SummaryInput, "remembered">): string[] {
   const findings = remembered?.carried.filter(({ standing }) => standing === "dismissed") ?? [];
   const reports = remembered?.unplaced.reports.filter(({ by }) => by !== undefined) ?? [];
+  const line = (what: string, where: string, by = "") =>
+    `- ${untrustedLine(what, mostReasonBytes)}${where}: dismissed by ${untrustedCode(by)}, by its number`;
   return [
-    ...findings.map(({ finding, by }) => ({ what: finding.title, path: finding.path, by })),
-    ...reports.map(({ text, by }) => ({ what: text, path: null, by })),
-  ].map(
-    ({ what, path, by = "" }) =>
-      () =>
-        `- ${untrustedLine(what, mostReasonBytes)}${path === null ? "" : ` in ${untrustedCode(path)}`}: dismissed by ${untrustedCode(by)}, by its number`,
-  );
+    ...findings.map(({ finding, by }) => line(finding.title, ` in ${untrustedCode(finding.path)}`, by)),
+    ...reports.map(({ text, by }) => line(text, "", by)),
+  ];
 }
 
 /** Reports of the model that no comment shows. */
