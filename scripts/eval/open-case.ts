@@ -103,8 +103,8 @@ export function pullTextOf({ title, body }: EvalCase): PullText {
 /** The channels of a first review, in the order of the findings. */
 export function channelsOf(result: ReviewResult, maxComments: number): Channel[] {
   const ledger = { state: emptyState, entries: [], sticky: null, notice: null };
-  const standing = { ledger, mine: new Map<string, number>(), visible: [], review: false, pending: false };
-  const planned = planPublication({ result, standing, annotated: new Set(), maxComments });
+  const existing = { ledger, mine: new Map<string, number>(), visible: [], review: false, pending: false };
+  const planned = planPublication({ result, existing, annotated: new Set(), maxComments });
   const places = new Map(planned.map(({ finding, place }) => [finding, place.kind]));
   return result.findings.map(({ finding }) => {
     const kind = places.get(finding);

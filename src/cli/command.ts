@@ -1,9 +1,7 @@
-import { Command, type CommandUnknownOpts, InvalidArgumentError } from "@commander-js/extra-typings";
-import { distance } from "fastest-levenshtein";
+import { Command, type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { z } from "zod";
 import type { StartedProcess, StartOptions } from "../border/start-process.ts";
 import { inCi } from "../config/process-env.ts";
-import { AppError } from "../core/errors.ts";
 import type { RangeOptions } from "./open-range.ts";
 
 /** The parts of the process that a command uses. */
@@ -21,20 +19,10 @@ export interface CommandContext extends CommandIo {
   exitCode: number;
 }
 
-/**
- * Exit codes of the command line.
- *
- * - `clean`: no finding at or above the threshold
- * - `found`: at least one
- * - `failed`: wrong usage, or something is not set up
- * - `incomplete`: the change was not reviewed, or only partly
- */
+/** `found`: a finding at or above the threshold; `failed`: usage or setup; `incomplete`: not or only partly reviewed. */
 export const exitCodes = { clean: 0, found: 1, failed: 2, incomplete: 3 } as const;
 
-/**
- * Reads an option's value. Refuses an empty one, which an unset variable leaves, and another option: `--repo --base main` would
- * take "--base" for a folder.
- */
+/** Reads an option's value. Refuses an empty one, and another option: `--repo --base main` would take "--base" for a folder. */
 export function optionText(value: string): string {
   if (value === "") throw new InvalidArgumentError("It is empty: a variable may be unset.");
   if (value.length > 1 && value.startsWith("-")) throw new InvalidArgumentError("The option needs a value.");
@@ -76,10 +64,27 @@ export const rangeCommand = (name: string) =>
 /** A command about a change that need not be committed. */
 export const changeCommand = (name: string) =>
   rangeCommand(name)
-    .option("--uncommitted", "only uncommitted changes: from HEAD to the working tree")
-    .option("--staged", "only staged changes: from HEAD to the index")
-    .option("--committed", "only commits; the default if CI is set, or --head names a revision")
-    .option("--commit <REF>", "only this commit, compared with its parent", optionText);
+    .addOption(
+      new Option("--uncommitted", "only uncommitted changes: from HEAD to the working tree").conflicts([
+        ...["staged", "committed", "commit", "base", "head"],
+      ]),
+    )
+    .addOption(
+      new Option("--staged", "only staged changes: from HEAD to the index").conflicts([
+        ...["committed", "commit", "base", "head"],
+      ]),
+    )
+    .addOption(
+      new Option(
+        "--committed",
+        "only commits; the default if CI is set, or --head names a revision",
+      ).conflicts("commit"),
+    )
+    .addOption(
+      new Option("--commit <REF>", "only this commit, compared with its parent")
+        .argParser(optionText)
+        .conflicts(["base", "head"]),
+    );
 
 /** The options that decide what is read. */
 interface ChangeValues {
@@ -91,38 +96,16 @@ interface ChangeValues {
   commit?: string | undefined;
 }
 
-/**
- * What a command reads: by default the working tree with the commits below it, and in a build only commits.
- * @throws AppError `usage` if two options contradict each other.
- */
+/** What a command reads: by default the working tree with the commits below it, and in a build only commits. */
 export function chosenRange(
   { base, head, uncommitted, staged, committed, commit }: ChangeValues,
   isBuild = inCi(),
 ): Pick<RangeOptions, "scope" | "base" | "head"> {
   const namesHead = head !== "HEAD";
-  const choices = { uncommitted, staged, committed, commit };
-  const [chosen, other] = [
-    ...Object.entries(choices).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`])),
-    ...(namesHead && !committed ? ["--head"] : []),
-    // Each of the others names its own.
-    ...(base !== undefined && (uncommitted || staged || commit !== undefined) ? ["--base"] : []),
-  ];
-  if (chosen !== undefined && other !== undefined) {
-    throw new AppError("usage", `${chosen} and ${other} exclude each other`, {
-      remedy: `Leave one of them out: ${explained[chosen] ?? "--head names the last commit to read"}.`,
-    });
-  }
   if (commit !== undefined) return { scope: "commit", head: commit };
   if (uncommitted || staged) return { scope: uncommitted ? "uncommitted" : "staged", head };
   return { scope: committed || isBuild || namesHead ? "commits" : "work_tree", base, head };
 }
-
-const explained: Record<string, string> = {
-  "--uncommitted": "--uncommitted reads from HEAD to the working tree",
-  "--staged": "--staged reads from HEAD to the index",
-  "--committed": "--committed reads the commits from --base to --head",
-  "--commit": "--commit reads one commit, compared with its parent",
-};
 
 /** Paragraphs of a description. Each is wrapped to the width of the help. */
 export const paragraphs = (...texts: readonly string[]): string => texts.join("\n\n");
@@ -130,20 +113,3 @@ export const paragraphs = (...texts: readonly string[]): string => texts.join("\
 /** The end of a command's help: for each example, a description and the command line. */
 export const examples = (...all: readonly (readonly [shows: string, line: string])[]): string =>
   `\nExamples:\n${all.map(([shows, line]) => `  # ${shows}\n  ${line}`).join("\n")}`;
-
-/** The candidate that `word` most likely means, if any is close: a typing error or a prefix of it. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const beginning = candidates.filter((one) => word.length >= 2 && one.startsWith(word));
-  if (beginning.length === 1) return beginning[0];
-  const ranked = candidates
-    .map((one) => ({ one, edits: distance(word.slice(0, 64), one) }))
-    .sort((a, b) => a.edits - b.edits);
-  const best = ranked[0];
-  return best && best.edits <= Math.ceil(best.one.length / 3) ? best.one : undefined;
-}
-
-/** "Did you mean 'review'?", or "" if no candidate is near. */
-export function didYouMean(word: string, candidates: readonly string[]): string {
-  const found = nearest(word, candidates);
-  return found === undefined ? "" : `Did you mean '${found}'?`;
-}

@@ -32,19 +32,13 @@ interface ModelOptions {
   forOneRun?: boolean;
   /** Takes one line for the operator. */
   warn(text: string): void;
-  /**
-   * Called for each request that has ended: with the model that was asked, which may be a fallback, and with its usage or error code. A
-   * refusal by an open circuit counts as a request. For metrics.
-   */
+  /** For metrics: called for each request that has ended, also one that an open circuit refused, with the model that was asked. */
   onRequest?: (model: string, end: RequestEnd) => void;
   /** Called right before a model is probed for its abilities. */
   onProbe?: ((model: string) => void) | undefined;
 }
 
-/**
- * The models of the environment, each connected once even if it has several roles; behind each of them the fallback, if there is one. The
- * client is loaded late, because a command has more urgent work first. Rejects for an invalid price table.
- */
+/** Connects each model of the environment once, with the fallback behind it. Loads clients late. Rejects for an invalid price table. */
 export async function createModels(env: ModelEnv, options: ModelOptions): Promise<ConnectedModels> {
   const parts = await partsFor(options);
   const connected = new Map<string, Connected>();
@@ -54,12 +48,12 @@ export async function createModels(env: ModelEnv, options: ModelOptions): Promis
   const named = (name: string): AdaptiveModel => {
     const known = connected.get(name);
     if (known) return known.model;
-    const { model, load } = connectTo(env, name, parts);
-    const standing =
-      fallback && !isFallback(env, name) ? withFallback(model, fallback.model, options.warn) : model;
-    connected.set(name, { model: standing, load });
+    const { model: alone, load } = connectTo(env, name, parts);
+    const hasFallback = fallback && !isFallback(env, name);
+    const model = hasFallback ? withFallback(alone, fallback.model, options.warn) : alone;
+    connected.set(name, { model, load });
     loads.push(load);
-    return standing;
+    return model;
   };
   const models = {
     review: named(env.name),
@@ -103,14 +97,8 @@ async function partsFor(options: ModelOptions): Promise<Parts> {
     warn: forOneRun ? () => {} : warn,
     onRequest,
   });
-  return {
-    prices: await pricesOf(pricesFile),
-    known: openKnownModels(folder),
-    guard,
-    onProbe,
-    warn,
-    forOneRun,
-  };
+  const prices = await pricesOf(pricesFile);
+  return { prices, known: openKnownModels(folder), guard, onProbe, warn, forOneRun };
 }
 
 function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
@@ -201,17 +189,8 @@ async function connect(
   avoids = new Set<Avoidable>(),
 ): Promise<Required<EndpointModel>> {
   const { apiKey, baseUrl, contextTokens, reasoningEffort } = env;
-  const options = {
-    apiKey,
-    baseUrl,
-    contextTokens,
-    reasoningEffort,
-    prices,
-    maxRetries,
-    model: name,
-    timeoutMs: TIMEOUT_MS,
-    avoids,
-  };
+  const endpoint = { apiKey, baseUrl, contextTokens, reasoningEffort, model: name, prices };
+  const options = { ...endpoint, maxRetries, timeoutMs: TIMEOUT_MS, avoids };
   if (env.api === "anthropic") {
     const { createAnthropicModel } = await import("../agent/llm/anthropic.ts");
     return createAnthropicModel(options);
@@ -246,6 +225,6 @@ export async function createEmbedder(
 ): Promise<Embedder> {
   if (apiKey) registerSecret(apiKey, { keep: true });
   const { createOpenAiEmbeddings } = await import("../agent/llm/openai-embeddings.ts");
-  const limits = { timeoutMs: EMBEDDING_TIMEOUT_MS, maxRetries };
-  return createOpenAiEmbeddings({ ...{ model: name, apiKey, baseUrl, azure }, ...limits });
+  const timeoutMs = EMBEDDING_TIMEOUT_MS;
+  return createOpenAiEmbeddings({ model: name, apiKey, baseUrl, azure, timeoutMs, maxRetries });
 }

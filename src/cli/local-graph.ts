@@ -40,10 +40,7 @@ export interface LocalGraph extends Disposable {
   embed(signal: AbortSignal): Promise<VectorReport | null>;
 }
 
-/**
- * Updates this user's index of a repository to the head of a range and opens it. It is kept in the cache folder, and in memory
- * if there is none.
- */
+/** Updates this user's index of a repository to the head of a range and opens it. Without a cache folder, it is in memory. */
 export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalGraph> {
   const { range, repo, isPrivate, onStep, signal } = options;
   const { place, workspace } = range;
@@ -111,15 +108,11 @@ const PATIENCE_MS = 20_000;
 /** Clients kill a server that takes longer to end; the next one continues an incomplete index. */
 const END_MS = 1_000;
 
-/**
- * The graph of a range, opened by the first query and kept as long as the range. Queries do not wait for embeddings: these are computed
- * meanwhile, and until then the search only uses words.
- */
+/** The graph of a range, opened by the first query. Queries do not wait for embeddings: until these are there, the search uses words. */
 export class KeptGraph implements GraphPort, AsyncDisposable {
   readonly #options: KeptGraphOptions;
   readonly #open: typeof openLocalGraph;
   readonly #ending = new AbortController();
-  readonly #watchers = new Set<(step: GraphStep) => void>();
   #opened: Promise<LocalGraph> | undefined;
   /** Null if the index is not being opened. */
   #step: GraphStep | null = null;
@@ -131,14 +124,10 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
     this.#open = open;
   }
 
-  /**
-   * Rejects with a ToolError if the index takes longer than a query waits, with the signal's reason after it has fired, and as
-   * `openLocalGraph` does; the next query then tries again. An index that takes longer is still built, for the next query.
-   */
+  /** Rejects with a ToolError if the index takes longer than a query waits; it is still built, for the next query. */
   async query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer> {
     signal.throwIfAborted();
     this.#opened ??= this.#openNow();
-    // After an aborted query, the index is still built for the next one.
     const { patienceMs = PATIENCE_MS } = this.#options;
     const opened = await unlessAborted(
       within(patienceMs, this.#opened, () => undefined),
@@ -151,23 +140,13 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
     return await opened.graph.query(query, k, signal);
   }
 
-  /** Reports the current step and the following ones while the index is being opened, until it is disposed. */
-  watch(watcher: (step: GraphStep) => void): Disposable {
-    this.#watchers.add(watcher);
-    if (this.#step) watcher(this.#step);
-    return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
-  }
-
-  #onStep = (step: GraphStep): void => {
-    // A question does not wait for vectors.
-    if (step.step === "embedding") return;
-    this.#step = step;
-    for (const watcher of this.#watchers) watcher(step);
-  };
-
   #openNow(): Promise<LocalGraph> {
     const { signal } = this.#ending;
-    const opening = this.#open({ ...this.#options, onStep: this.#onStep, signal });
+    const onStep = (step: GraphStep) => {
+      // A question does not wait for vectors.
+      if (step.step !== "embedding") this.#step = step;
+    };
+    const opening = this.#open({ ...this.#options, onStep, signal });
     opening.then(
       (opened) => {
         this.#step = null;

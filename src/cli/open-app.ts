@@ -63,10 +63,7 @@ export function openLog(env: Env): Logger {
   return createLogger(env.logLevel, logDestination(process.stderr));
 }
 
-/**
- * Composes the App: stores, GitHub, models, worker, health. `stop` fires when the process must end. Rejects with one line if something is
- * missing: git, the data folder, the price table.
- */
+/** Composes the App. `stop` fires when the process must end. Rejects with one line if git, the data folder or the price table is missing. */
 export async function openApp(
   env: Env,
   credentials: AppCredentials,
@@ -94,7 +91,8 @@ export async function openApp(
   if (connected === null) log.warn("No model is configured: reviews use only the built-in analyzers");
 
   const commandSandbox = createCommandSandbox({
-    ...{ searchPath: programPath(), ...env.sandbox },
+    searchPath: programPath(),
+    ...env.sandbox,
     warn: (why, remedy) => log.warn(`Fixes run no commands, and findings are not proved: ${why}. ${remedy}`),
   });
   const warn = (message: string, err: unknown) => log.warn({ err }, `${message}: ${errorLine(err)}`);
@@ -146,7 +144,10 @@ export async function openApp(
 
   const isDiskLow = async () => (await freeSpace(env.dataDir)).isLow;
   return {
-    ...{ log, stores, metrics, probot: github.probot },
+    log,
+    stores,
+    metrics,
+    probot: github.probot,
     health: createHealth({ queue, log, stop, isDiskLow }),
     async loadConfiguration(repository, signal) {
       const access = github.openJob();
@@ -161,13 +162,13 @@ export async function openApp(
     async startWorker() {
       await disk.start();
       return startWorker({
-        ...{ queue, log, ...jobs },
-        ...{
-          concurrency: env.concurrency,
-          leaseMs: env.times.leaseMs,
-          retentionMs: env.retentionMs,
-          version,
-        },
+        queue,
+        log,
+        ...jobs,
+        concurrency: env.concurrency,
+        leaseMs: env.times.leaseMs,
+        retentionMs: env.retentionMs,
+        version,
         ...(metrics && { watch: watchFor(metrics) }),
       });
     },
@@ -202,13 +203,12 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
   };
   const upkeep: Upkeep = {
     access: createAppAccess({ ...requests, appToken: appAuth(probot) }),
-    ...{ queue: stores.queue, notes: stores.notes },
+    queue: stores.queue,
+    notes: stores.notes,
     handles: handlesEvent,
     async jobsOf(event, payload) {
-      const { slug: appSlug } = await identity();
-      const decision = decide(event, payload, {
-        ...{ appSlug, appId: credentials.id, pushWindowMs: env.pushWindowMs },
-      });
+      const { id: appId, slug: appSlug } = await identity();
+      const decision = decide(event, payload, { appSlug, appId, pushWindowMs: env.pushWindowMs });
       return "jobs" in decision ? decision.jobs : [];
     },
     removeRepository: async (place) => {
@@ -270,31 +270,13 @@ export function networkOf({ github, proxy, caFile }: Pick<Env, "github" | "proxy
 function logDestination(stream: NodeJS.WriteStream): { write(line: string): void } {
   if (!stream.isTTY) return stream;
   const style = styleOf(stream);
-  const paint: Record<string, (text: string) => string> = {
-    info: style.code,
-    warn: style.alarm,
-    error: style.removed,
-    fatal: style.removed,
-  };
   return {
     write(line) {
-      const { time, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
-      const clock = style.dim(String(time).slice(11, 19));
-      const label = (paint[String(level)] ?? style.dim)(String(level).padEnd(5));
-      stream.write(`${clock} ${label} ${plainLine(String(message))}${style.dim(plainLine(show(fields)))}\n`);
+      const { time, level, message, part: _, ...fields } = JSON.parse(line) as Record<string, unknown>;
+      const head = `${String(time).slice(11, 19)} ${String(level).padEnd(5)}`;
+      const paint = level === "info" || level === "debug" || level === "trace" ? style.dim : style.alarm;
+      const text = plainLine(`${message} ${JSON.stringify(fields)}`.replace(/ \{\}$/, ""));
+      stream.write(`${paint(head)} ${text}\n`);
     },
   };
-}
-
-/** Fields as ` key=value`; of an object, such as an error, only its message. */
-function show(fields: Record<string, unknown>): string {
-  return Object.entries(fields)
-    .filter(([name, value]) => value !== null && name !== "part")
-    .map(([name, value]) => ` ${name}=${typeof value === "object" ? messageOf(value) : String(value)}`)
-    .join("");
-}
-
-function messageOf(value: unknown): string {
-  const { message } = value as { message?: unknown };
-  return JSON.stringify(message ?? value);
 }

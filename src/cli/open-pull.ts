@@ -52,10 +52,7 @@ interface PullOptions {
 /** A mirror of this size is kept for the next review. */
 const MOST_BYTES = 5_000_000_000;
 
-/**
- * Fetches a pull request. Rejects with `usage` if it is unknown where it is, or there is no token for that host; then nothing was sent.
- * Otherwise as GitHub and git do.
- */
+/** Fetches a pull request. Rejects with `usage` before any request if its place or a token for its host is not known. */
 export async function openPull({ pr, repo, publish, env, warn, signal }: PullOptions): Promise<OpenPull> {
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const isNumber = /^#?\d+$/.test(pr);
@@ -72,7 +69,7 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
   const access = createTokenAccess({ apiUrl, userAgent, token, identity: async () => identity }).openJob(
     publish ? undefined : readOnly,
   );
-  // Names and ids of a renamed repository differ; requests that change something are about its present name.
+  // Without an id, requests that change something are about the repository's present name.
   const repository = { installation: 1, id: 0, owner, name };
   const api = await access.pull(repository, number, signal);
   const pull = await api.pull();
@@ -152,10 +149,7 @@ interface Post {
   repositoryUrl: string;
 }
 
-/**
- * Posts a result once. A person's own words must not count as markers, so only those of this run do, and a finding that a comment of the
- * same person shows at its place is not repeated.
- */
+/** Posts a result. A person's own words must not count as markers, so only those of this run do. Repeats no visible comment of that person. */
 async function post({ api, result, config, number, baseRef, repositoryUrl }: Post): Promise<string> {
   const seal = createSeal(randomBytes(32));
   const outcome = await publishReview({
@@ -171,8 +165,8 @@ async function post({ api, result, config, number, baseRef, repositoryUrl }: Pos
     check: noCheck,
   });
   if (outcome.kind !== "published") return `nothing was posted: ${outcome.reason}`;
-  const { posted, listed, standing } = outcome;
-  return `posted on ${repositoryUrl}/pull/${number}: ${posted} on lines, ${listed} in the summary, ${standing} there already`;
+  const { posted, listed, postedBefore } = outcome;
+  return `posted on ${repositoryUrl}/pull/${number}: ${posted} on lines, ${listed} in the summary, ${postedBefore} there already`;
 }
 
 /** Only an App can have check runs, and only of its own. */

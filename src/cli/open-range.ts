@@ -55,10 +55,7 @@ const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "mast
 /** A tag may have the same name. */
 const asBranch = (name: string) => `refs/${name.startsWith("origin/") ? "remotes" : "heads"}/${name}`;
 
-/**
- * The default base. In CI it is only the target branch of the pull request: a review against another branch would cover other
- * commits.
- */
+/** The default base. In CI only the target branch of the pull request: a review against another would cover other commits. */
 export function usualBase(): BaseChoice {
   const target = ciTargetBranch();
   if (target === null) {
@@ -74,10 +71,7 @@ export function usualBase(): BaseChoice {
   return { names, isCertain: true, complaint, ...(/^[\w./-]+$/.test(target.branch) && { remedy }) };
 }
 
-/**
- * Finds git and resolves both revisions, without a checkout. Rejects with `git_missing`, `git_too_old`,
- * `repository_unavailable` or `revision_unknown`.
- */
+/** Resolves both revisions, without a checkout. Rejects with `git_missing`, `git_too_old`, `repository_unavailable` or `revision_unknown`. */
 export async function openRange(options: RangeOptions): Promise<OpenRange> {
   const { repo, scope, base, head, indexFile, reports, signal } = options;
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
@@ -102,22 +96,14 @@ export async function openRange(options: RangeOptions): Promise<OpenRange> {
     workspace.tree("base").catch(() => {});
     const { uncommitted } = range;
     const commits = commitCount((await workspace.commits(MOST_COMMITS + 1)).length);
-    return {
-      place: range.place,
-      workspace,
-      names: {
-        ...range.names,
-        commits,
-        repository: nameOf(range.place.root),
-        uncommitted: uncommitted && wordsOf(uncommitted, range.names.base, commits),
-      },
-      roots: await rootsOf(range.workTree, repo),
-      dirty: range.dirty,
-      uncommitted,
-      behind: range.behind,
-      parent: range.parent,
-      [Symbol.asyncDispose]: dispose,
+    const names = {
+      ...range.names,
+      commits,
+      repository: nameOf(range.place.root),
+      uncommitted: uncommitted && wordsOf(uncommitted, range.names.base, commits),
     };
+    const roots = await rootsOf(range.workTree, repo);
+    return { ...range, workspace, names, roots, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;
@@ -188,14 +174,13 @@ export function rangeNotices(
   done: "reviewed" | "read" = "reviewed",
 ): string[] {
   const empty = done === "reviewed" && isCutOff(range) ? null : emptyNotice(range);
-  if (range.uncommitted?.lacksBase) {
-    const tried = `${usualBases.slice(0, -1).join(", ")} or ${usualBases.at(-1)}`;
-    const found = `there is no ${tried}, so only uncommitted changes are ${done}, and no commits: name a branch to compare with --base`;
-    return empty === null ? [found] : [found, empty];
-  }
-  if (!range.dirty) return empty === null ? [] : [empty];
-  const told = `uncommitted changes in ${repo} are not ${done}, only commits: to include them, leave out --committed and --head, and unset CI`;
-  return empty === null ? [told] : [told, empty];
+  const tried = `${usualBases.slice(0, -1).join(", ")} or ${usualBases.at(-1)}`;
+  const scope = range.uncommitted?.lacksBase
+    ? `there is no ${tried}, so only uncommitted changes are ${done}, and no commits: name a branch to compare with --base`
+    : range.dirty
+      ? `uncommitted changes in ${repo} are not ${done}, only commits: to include them, leave out --committed and --head, and unset CI`
+      : null;
+  return [scope, empty].filter((notice) => notice !== null);
 }
 
 /** Why a range holds no commit; null if it holds some. */
@@ -255,12 +240,10 @@ function nearestPath(only: readonly string[], paths: readonly string[]): string 
   return near.reduce((best, one) => (one.edits < best.edits ? one : best)).path;
 }
 
-const lastOf = ({ names }: NoticedRange) => plainLine(names.head);
-
 /** Names the previous commit only if it exists. */
 function wayOn(range: NoticedRange): string {
   if (isCutOff(range)) return SHALLOW_REMEDY;
-  const head = lastOf(range);
+  const head = plainLine(range.names.head);
   if (range.parent === "none") return `It is the first commit; to review it: --commit ${head}`;
   return `To review the last commit: ${head === "HEAD" ? "--base HEAD~1" : `--base ${head}~1 --head ${head}`}`;
 }
@@ -274,7 +257,6 @@ export interface LocalConfig {
 
 /**
  * Rejects with `config_invalid` if a file is refused: then it is unknown which files are private.
- *
  * @param given takes the place of the repository's file; those of folders are read all the same
  */
 export async function loadLocalConfig(workspace: Workspace, given?: RepoConfig): Promise<LocalConfig> {
@@ -285,10 +267,7 @@ export async function loadLocalConfig(workspace: Workspace, given?: RepoConfig):
   return { config: await withNested(config, workspace, given && isNestedName), path };
 }
 
-/**
- * A file of the repository at the base; undefined if there is none.
- * @throws AppError `config_invalid` for a link
- */
+/** A file of the repository at the base; undefined if there is none. Rejects with `config_invalid` for a link. */
 export async function textAtBase(workspace: Workspace, path: string): Promise<string | undefined> {
   const entry = (await workspace.tree("base")).get(path);
   if (!entry) return undefined;

@@ -7,10 +7,7 @@ import { AppError, errorLine } from "../core/errors.ts";
 import { escapeInvisible } from "../core/text/escape-invisible.ts";
 import { createStyle, PIPED_WIDTH, type Style } from "../report/terminal-style.ts";
 
-/**
- * Writes and waits until the text has left the process, so that ending it loses nothing. A closed pipe (`hunkwise review | head`) is not a
- * failure; a full disk is.
- */
+/** Resolves when the text has left the process, so that ending it loses nothing. A closed pipe is no failure; a full disk is one. */
 export function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, (error) => {

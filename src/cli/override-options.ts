@@ -74,13 +74,9 @@ function positiveAmount(value: string): number {
 export async function overridesOf(values: OverrideValues): Promise<Overrides> {
   const { effort, minimumSeverity, maxCost: maxCostUsd, only = [], instructions, prove } = values;
   if (selectsNothing(only)) {
-    throw new AppError(
-      "usage",
-      `--only ${only.join(" --only ")} selects no file: a pattern with ! only takes files away`,
-      {
-        remedy: `Add what it takes them away from: --only '**' --only '${only[0]}'.`,
-      },
-    );
+    const why = `--only ${only.join(" --only ")} selects no file: a pattern with ! only takes files away`;
+    const remedy = `Add what it takes them away from: --only '**' --only '${only[0]}'.`;
+    throw new AppError("usage", why, { remedy });
   }
   const guidance = instructions === undefined ? undefined : await readGuidance(instructions);
   return { effort, minimumSeverity, maxCostUsd, only, guidance, prove };
@@ -133,12 +129,9 @@ export async function requirePrices(
   const asked = [name, verifyName, summarizeName, ...(fallback ? [fallback.name] : [])];
   const unknown = [...new Set(asked)].filter((one) => priceOf(one, prices) === null);
   if (unknown.length === 0) return;
-  throw new AppError(
-    "usage",
-    `The maximum cost cannot be kept: the price of ${unknown.join(" and ")} is not known`,
-    {
-      remedy:
-        "Name its price in a JSON file, and the file in HUNKWISE_PRICES (docs/models.md), or limit tokens with budget.tokens in the configuration.",
-    },
-  );
+  const why = `The maximum cost cannot be kept: the price of ${unknown.join(" and ")} is not known`;
+  throw new AppError("usage", why, {
+    remedy:
+      "Name its price in a JSON file, and the file in HUNKWISE_PRICES (docs/models.md), or limit tokens with budget.tokens in the configuration.",
+  });
 }

@@ -129,9 +129,9 @@ export async function runProgram(argv: readonly string[], process: CommandIo): P
 
 /** Commander's message ends with a line in brackets if it has a suggestion. */
 function usageError({ message }: CommanderError, asked: string | undefined): AppError {
-  const [, said = message, suggestion] =
+  const [, text = message, suggestion] =
     /^error: ([\s\S]*?)(?:\n\((Did you mean [^\n]*)\))?$/.exec(message) ?? [];
-  const what = said.replace(
+  const what = text.replace(
     /^command-argument value ('.*') is invalid for argument /s,
     "argument $1 is invalid for ",
   );

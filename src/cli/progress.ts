@@ -24,17 +24,14 @@ const phaseWords = {
 
 type Phase = keyof typeof phaseWords;
 
-/** An event of a run, the probe of a model before it, or a step of other work with its present state: "indexing 3/20 files". */
+/** An event of a run, the probe of a model before it, or a step of other work: "indexing 3/20 files". */
 type ShownEvent =
   | ProgressEvent
   | { type: "probe"; model: string }
   | { type: "step"; name: string; text: string };
 
-/** The number of finished parts of a phase. */
-interface Share {
-  done: number;
-  total: number;
-}
+/** How many parts of a phase have ended: agent runs on the change, verifications, proofs. */
+type Share = Pick<Extract<ProgressEvent, { type: "unit" }>, "done" | "total">;
 
 /** The state of a run, folded from its events. */
 interface ProgressState {
@@ -44,10 +41,7 @@ interface ProgressState {
   step: { name: string; text: string } | null;
   /** Number of turns of all loops together. */
   turn: number;
-  /** Agent runs on the change, and verifications; null until they are known. */
-  units: Share | null;
-  verdicts: Share | null;
-  proofs: Share | null;
+  shares: { unit?: Share; verdict?: Share; proof?: Share };
   /** The tool that ran last in any agent run, with its target. */
   activity: string;
   served: number;
@@ -61,9 +55,7 @@ export const noProgress: ProgressState = {
   phase: null,
   step: null,
   turn: 0,
-  units: null,
-  verdicts: null,
-  proofs: null,
+  shares: {},
   activity: "",
   served: 0,
   total: 0,
@@ -86,11 +78,9 @@ export function advance(state: ProgressState, event: ShownEvent): ProgressState 
       if (event.status !== "started") return state;
       return { ...state, activity: plainLine([event.tool, event.target ?? ""].join(" ").trim()) };
     case "unit":
-      return { ...state, units: { done: event.done, total: event.total } };
     case "proof":
-      return { ...state, proofs: { done: event.done, total: event.total } };
     case "verdict":
-      return { ...state, verdicts: { done: event.done, total: event.total } };
+      return { ...state, shares: { ...state.shares, [event.type]: event } };
     case "coverage":
       return { ...state, served: event.served, total: event.total };
     case "finding":
@@ -123,17 +113,14 @@ export function statusLine(state: ProgressState, elapsedMs: number): string {
 }
 
 /** "reviewing 3/12 units", "checking each finding 2/7" */
-function phaseWord({ probed, phase, step, units, verdicts, proofs }: ProgressState): string {
+function phaseWord({ probed, phase, step, shares: { unit, verdict, proof } }: ProgressState): string {
   if (phase === null && step !== null) return step.text;
   if (phase === null) return probed === null ? "reading the repository" : `asking ${probed} what it can do`;
   const word = phaseWords[phase];
-  if (phase === "review" && isSeveral(units)) return `${word} ${units.done}/${units.total} units`;
-  if (phase === "verifying" && verdicts) return `${word} ${verdicts.done}/${verdicts.total}`;
-  if (phase === "proving" && proofs) return `${word} ${proofs.done}/${proofs.total}`;
-  return word;
+  if (phase === "review" && unit && unit.total > 1) return `${word} ${unit.done}/${unit.total} units`;
+  if (phase === "verifying" && verdict) return `${word} ${verdict.done}/${verdict.total}`;
+  return phase === "proving" && proof ? `${word} ${proof.done}/${proof.total}` : word;
 }
-
-const isSeveral = (share: Share | null): share is Share => share !== null && share.total > 1;
 
 export interface Progress extends Disposable {
   handle(event: ShownEvent): void;
@@ -167,10 +154,7 @@ interface ProgressOptions {
   quietMs?: number;
 }
 
-/**
- * One live line on a terminal; else a line for each phase or step, and one every few seconds. Nothing if the work ends at once. Create it
- * before the work begins.
- */
+/** One live line on a terminal; else a line for each phase or step, and one every few seconds. Nothing if the work ends at once. */
 export function createProgress(stream: NodeJS.WriteStream, options: ProgressOptions = {}): Progress {
   const { now = Date.now, isLogged = true, quietMs = FIRST_MS - performance.now() } = options;
   const isHidden = !stream.isTTY && !isLogged;

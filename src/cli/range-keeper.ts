@@ -21,10 +21,7 @@ import { loadLocalConfig, type OpenRange, openRange, type RangeOptions, usualBas
 export const UNCOMMITTED =
   "The working tree has uncommitted changes. They are not part of this result, because this server shows only commits.";
 
-/**
- * A range is kept for half a day. After a whole day, ranges without a known reader are removed (`removeAbandoned`), and systems delete
- * single files from the folder for temporary files.
- */
+/** Half a day: after a whole one, `removeAbandoned` and systems delete what is in the folder for temporary files. */
 const KEPT_MS = 12 * 3_600_000;
 
 interface KeeperOptions extends RangeOptions {
@@ -49,10 +46,7 @@ export interface CurrentRange extends OpenedRange {
 
 /** Keeps a range open for successive calls while the repository changes. */
 export interface RangeKeeper extends AsyncDisposable {
-  /**
-   * Gives the current range to `work`; it does not change until `work` has ended. Reopened only if one of its revisions has
-   * moved, something uncommitted that it shows was edited, its files are gone, or it is old. Rejects as `openRange` does.
-   */
+  /** Gives the current range to `work`, unchanged until `work` has ended. Reopens it only if it is old. Rejects as `openRange` does. */
   use<Result>(work: (current: CurrentRange) => Promise<Result>): Promise<Result>;
 }
 
@@ -70,11 +64,7 @@ interface Held {
   isOld: boolean;
 }
 
-/**
- * Rejects with `repository_unavailable` if there is no repository, and as `requireGit` does. The revisions need not exist yet.
- *
- * @param options the signal stops ranges that are being opened; running work must end by itself
- */
+/** Rejects with `repository_unavailable`, and as `requireGit` does. The revisions need not exist yet. The signal stops no running work. */
 export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKeeper> {
   const { requireGit } = await import("../repo/git/run-git.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
@@ -171,15 +161,8 @@ class HeldRanges {
 
   #hold(state: string): Held {
     const opened = openWhole(this.#options);
-    const held: Held = {
-      state,
-      since: this.#now(),
-      opened,
-      folders: [],
-      users: 0,
-      unused: Promise.withResolvers(),
-      isOld: false,
-    };
+    const unused = Promise.withResolvers<void>();
+    const held: Held = { state, since: this.#now(), opened, folders: [], users: 0, unused, isOld: false };
     opened.then(
       ({ range: { place } }) => {
         held.folders = [place.root, place.gitDir, place.emptyHome];

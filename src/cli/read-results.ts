@@ -51,14 +51,11 @@ export async function readResults(files: readonly string[], options: ResultsOpti
   return fairShare(all, MOST_RESULTS, (one) => one);
 }
 
-/** "2 name no changed file, 1 has no line" */
+/** "names no changed file (2), has no line (1)" */
 const counted = (reasons: readonly string[]) =>
   [...Map.groupBy(reasons, (one) => one)]
-    .map(([why, { length }]) => `${thousands(length)} ${length === 1 ? why : inPlural(why)}`)
+    .map(([why, { length }]) => `${why} (${thousands(length)})`)
     .join(", ");
-
-const inPlural = (why: string) =>
-  why.replace(/^\w+/, (verb) => ({ has: "have", is: "are", names: "name" })[verb] ?? verb);
 
 type Lines = readonly [first: number, last: number];
 

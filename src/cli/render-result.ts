@@ -12,19 +12,11 @@ import { programVersion } from "./output.ts";
 export const formats = ["pretty", "json", "markdown", "sarif", "rdjson", "rdjsonl", "prompt"] as const;
 export type Format = (typeof formats)[number];
 
-const endings: readonly (readonly [ending: string, format: Format])[] = [
-  [".sarif", "sarif"],
-  [".sarif.json", "sarif"],
-  [".rdjson", "rdjson"],
-  [".rdjsonl", "rdjsonl"],
-  [".json", "json"],
-  [".md", "markdown"],
-  [".markdown", "markdown"],
-];
-
 /** The format for a file name by its ending; null for an unknown one. */
 export function formatOfName(file: string): Format | null {
-  return endings.find(([ending]) => file.toLowerCase().endsWith(ending))?.[1] ?? null;
+  const [, ending] = /\.(sarif(?=\.json$|$)|rdjsonl?$|json$|md$|markdown$)/i.exec(file) ?? [];
+  const name = ending?.toLowerCase() === "md" ? "markdown" : ending?.toLowerCase();
+  return formats.find((format) => format === name) ?? null;
 }
 
 export interface RenderOptions {
@@ -57,10 +49,7 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
     case "pretty":
       return (await import("../report/terminal.ts")).renderTerminal(result, options);
     case "json":
-      return (await import("../report/json.ts")).renderJson(result, {
-        version,
-        exit: options.exit ?? null,
-      });
+      return (await import("../report/json.ts")).renderJson(result, { version, exit: options.exit ?? null });
     case "markdown":
       return (await import("../report/markdown.ts")).renderMarkdown(result, options.source, options.range);
     case "sarif":
@@ -72,19 +61,14 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
       return (await import("../report/rdjson.ts")).renderRdjson(result);
     case "rdjsonl":
       return (await import("../report/rdjson.ts")).renderRdjsonl(result);
-    case "prompt":
-      return (await import("../report/prompt.ts")).renderPrompt(
-        result,
-        options.source,
-        options.range.uncommitted,
-      );
+    case "prompt": {
+      const { renderPrompt } = await import("../report/prompt.ts");
+      return renderPrompt(result, options.source, options.range.uncommitted);
+    }
   }
 }
 
-/**
- * Reads the files of findings, so that a reporter can show code without reading anything. Whole files are redacted, because a
- * single line of a key is not recognisable as a secret.
- */
+/** Reads the files of findings for a reporter. Redacts whole files, because a single line of a key is not recognisable as a secret. */
 export async function loadSources(workspace: Workspace, findings: readonly Finding[]): Promise<SourceLines> {
   const key = (path: string, side: Side) => `${side}:${path}`;
   const wanted = new Map(findings.map(({ path, side }) => [key(path, side), { path, side }]));

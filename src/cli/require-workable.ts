@@ -30,9 +30,7 @@ export function isFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT"].includes((cause as NodeJS.ErrnoException | null | undefined)?.code ?? "");
 }
 
-/**
- * Checks the requirements after an App exists: GitHub issues its key only once, so the process that receives it must be able to continue.
- */
+/** Checks what is needed after an App exists: GitHub issues its key only once, and the process that receives it must be able to continue. */
 export async function requireNextStart(env: Env): Promise<void> {
   const { openStores } = await import("../server/queue/stores.ts");
   const { queue } = await openStores({ databaseUrl: env.databaseUrl, dataFolder: env.dataDir });
@@ -69,10 +67,7 @@ export async function requireRipgrep(signal: AbortSignal): Promise<void> {
 /** The folders of the data folder that a process writes to, if they already exist. */
 const kept = ["mirrors", "checkouts", "trash"];
 
-/**
- * Writes to the data folder and its folders; creates it if it does not exist.
- * @returns the topmost folder that was created
- */
+/** Writes to the data folder and its folders; creates it if it does not exist. Resolves to the topmost folder that was created. */
 export async function requireDataFolder(dataDir: string): Promise<string | undefined> {
   const remedy = "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.";
   const refuse = (folder: string) => (error: unknown) => {

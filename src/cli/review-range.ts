@@ -44,8 +44,8 @@ interface ConnectOptions {
 }
 
 /**
- * The models of the environment, ready for requests; null if there is none and only the analyzers review. A model that was probed before is
- * neither loaded nor asked here. If a model cannot be reached, the requests of this run fail at once with that error.
+ * The models of the environment; null if there is none and only the analyzers review. Neither loads nor asks a model that was probed before.
+ * If a model cannot be reached, the requests of this run fail at once with that error.
  */
 export async function connectModels(
   { model, pricesFile, modelFolder, notices }: LocalEnv,
@@ -79,7 +79,7 @@ export interface ReviewRangeOptions {
   warn?(text: string): void;
   onProgress(event: ProgressEvent): void;
   signal: AbortSignal;
-  /** A process that is already loading; it ends with the review. If omitted, one is started. */
+  /** A process that is already loading; it ends with the review. */
   started?: StartedProcess | undefined;
 }
 
@@ -125,10 +125,12 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
     options.onProgress(event);
   };
   const models = connected?.models ?? null;
-  const graph = graphIndex === null ? {} : { graph: true };
-  const told = await onChangedFiles(options.results ?? [], range.workspace);
-  const results = told.length > 0 ? { results: told } : {};
-  const input = { ...inputOf(range.names.base, config, models, options.pull ?? null), ...graph, ...results };
+  const results = await onChangedFiles(options.results ?? [], range.workspace);
+  const input = {
+    ...inputOf(range.names.base, config, models, options.pull ?? null),
+    ...(graphIndex !== null && { graph: true }),
+    ...(results.length > 0 && { results }),
+  };
   const { place } = range;
   await record.append({ kind: "run", shas: place.shas, input });
   const found = await runTask(reviewTask, input, {

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
@@ -49,33 +48,17 @@ export function entryLine({ at, claim, entry }: RecordedEntry): string {
   return `${JSON.stringify({ ...entry, at, claim })}\n`;
 }
 
-/**
- * Reads a record. An incomplete last line, of a killed run, is ignored.
- * @throws AppError `usage`, naming the invalid line.
- */
+/** Reads a record. Ignores an incomplete last line, of a killed run. Rejects with `usage`, naming an invalid line. */
 export async function readRunFile(path: string): Promise<RunFile> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     throw new AppError("usage", `the record cannot be read: ${errorLine(error)}`, { cause: error });
   });
-  const [first = "", ...rest] = wholeLines(text);
+  // Every line ends with a line feed; text after the last one was cut off.
+  const [first = "", ...rest] = text.split("\n").slice(0, -1);
+  const header = lineOf(first, path, 1, (value) => RunHeader.parse(value));
   const entries = rest.map((line, index) => lineOf(line, path, index + 2, parseEntry));
-  return { header: headerIn(first, path), entries };
+  return { header, entries };
 }
-
-/** Reads only the header. Rejects if it is invalid. */
-export async function readRunHeader(path: string): Promise<RunHeader> {
-  let start = "";
-  for await (const piece of createReadStream(path, { encoding: "utf8", end: LONGEST_HEADER })) start += piece;
-  return headerIn(wholeLines(start)[0] ?? "", path);
-}
-
-const LONGEST_HEADER = 64 * 1024;
-
-const headerIn = (line: string, path: string): RunHeader =>
-  lineOf(line, path, 1, (value) => RunHeader.parse(value));
-
-/** Every line ends with a line feed; text after the last one was cut off. */
-const wholeLines = (text: string): string[] => text.split("\n").slice(0, -1);
 
 function lineOf<T>(line: string, path: string, number: number, parse: (value: unknown) => T): T {
   try {
@@ -92,10 +75,7 @@ function lineOf<T>(line: string, path: string, number: number, parse: (value: un
 const LATEST = 8.64e15;
 const Stamped = z.looseObject({ kind: z.string(), at: z.int().min(0).max(LATEST), claim: z.int() });
 
-/**
- * Checks only the fields that every entry has, because only this user can write a record. A reader of a result parses the result.
- * @throws ZodError
- */
+/** Checks only the fields that every entry has, because only this user can write a record. Throws a ZodError. */
 function parseEntry(value: unknown): RecordedEntry {
   const { at, claim, ...entry } = Stamped.parse(value);
   return { at, claim, entry: entry as unknown as TrajectoryEntry };
@@ -144,10 +124,7 @@ interface RecordOptions {
   warn?: ((text: string) => void) | undefined;
 }
 
-/**
- * Begins a record. If the records folder cannot be written, it only warns: the review itself is worth more.
- * @throws AppError `usage` if the named file cannot be written.
- */
+/** Begins a record. Only warns if the folder of records cannot be written; rejects with `usage` if the named file cannot. */
 export async function openRunRecord(
   { repository, folder, keepMs, file }: RecordPlaces,
   range: string,
@@ -169,58 +146,38 @@ export async function openRunRecord(
     began_at: began.toISOString(),
   };
   const named = file === undefined ? null : await openPrivate(file);
-  await named?.appendFile(headerLine(header));
-  const kept = await keep(folder, keepMs, header, warn);
-  return {
-    async append(entry) {
-      const line = entryLine({ at: now().getTime(), claim: 1, entry });
-      await kept.append(line);
-      await named?.appendFile(line);
-      await named?.datasync();
-    },
-    async [Symbol.asyncDispose]() {
-      await kept.close();
-      await named?.close();
-    },
-  };
-}
-
-interface Kept {
-  /** Neither ever rejects. */
-  append(line: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function keep(
-  folder: RecordPlaces["folder"],
-  keepMs: number,
-  header: RunHeader,
-  warn: RecordOptions["warn"],
-): Promise<Kept> {
-  let file: FileHandle | null = null;
+  let kept: FileHandle | null = null;
   const notKept = (why: string) =>
     warn?.(`no record of this run is kept: ${why}. Set HUNKWISE_DATA_DIR to a folder that you can write to.`);
   if (folder === null) notKept("there is no home folder");
-  const attempt = async (work: () => Promise<unknown>) => {
+  const keep = async (work: () => Promise<unknown>) => {
     try {
       await work();
     } catch {
       // The folder is read-only or full. A partial record could pass for a complete one, so nothing is written after a gap.
-      await file?.close().catch(() => {});
-      file = null;
+      await kept?.close().catch(() => {});
+      kept = null;
       notKept(`${dirname(folder ?? "")} cannot be written`);
     }
   };
-  await attempt(async () => {
+  const write = async (line: string) => {
+    await keep(async () => kept?.appendFile(line));
+    await named?.appendFile(line);
+    await named?.datasync();
+  };
+  await keep(async () => {
     if (!folder) return;
-    await prepareRunsFolder(folder, keepMs, new Date(header.began_at));
+    await prepareRunsFolder(folder, keepMs, began);
     // Appending never overwrites an existing record.
-    file = await open(runPath(folder, header.id), "ax", 0o600);
-    await file.appendFile(headerLine(header));
+    kept = await open(runPath(folder, id), "ax", 0o600);
   });
+  await write(headerLine(header));
   return {
-    append: (line) => attempt(async () => file?.appendFile(line)),
-    close: () => attempt(async () => file?.close()),
+    append: (entry) => write(entryLine({ at: now().getTime(), claim: 1, entry })),
+    async [Symbol.asyncDispose]() {
+      await keep(async () => kept?.close());
+      await named?.close();
+    },
   };
 }
 
@@ -253,10 +210,7 @@ export async function localRunIds(folder: string): Promise<string[]> {
     .reverse();
 }
 
-/**
- * Makes the folder, which only this user may read because it holds code. Deletes records in it that are older than `keepMs`, and
- * the oldest ones beyond the maximum number.
- */
+/** Makes the folder, which only this user may read because it holds code. Deletes records that are older than `keepMs` or too many. */
 export async function prepareRunsFolder(folder: string, keepMs: number, now: Date): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const oldest = newRunId(new Date(now.getTime() - keepMs)).slice(0, -6);

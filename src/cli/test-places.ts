@@ -7,27 +7,21 @@ interface TestPlaces {
   sandbox: Env["sandbox"];
   /** Where environments are kept. */
   folder: string;
-  /** What a person is told who has no sandbox, as the end of a sentence. Nobody reads a log here. */
+  /** Says that there is no sandbox, as the end of a sentence. */
   missing(why: string, remedy: string): string;
 }
 
 /** Finds where tests of findings run in a process that makes one review. */
 export function testPlacesHere({ sandbox, folder, missing }: TestPlaces): FindTestPlace {
   return async (order, signal) => {
-    let told: string | null = null;
-    const findTestPlace = createFindTestPlace({
-      findSandbox: createCommandSandbox({
-        searchPath: programPath(),
-        ...sandbox,
-        warn(why, remedy) {
-          told = missing(why, remedy);
-        },
-      }),
-      folder,
-      registries: sandbox.registries,
-    });
+    let whyNone: string | null = null;
+    const warn = (why: string, remedy: string) => {
+      whyNone = missing(why, remedy);
+    };
+    const findSandbox = createCommandSandbox({ searchPath: programPath(), ...sandbox, warn });
+    const findTestPlace = createFindTestPlace({ findSandbox, folder, registries: sandbox.registries });
     const found = await findTestPlace(order, signal);
-    return told === null ? found : { why: told };
+    return whyNone === null ? found : { why: whyNone };
   };
 }
 
@@ -38,9 +32,9 @@ export function localTestPlaces({ sandbox, modelFolder }: Pick<LocalEnv, "sandbo
     folder: environmentsFolder(modelFolder ?? ""),
     missing: (why, remedy) => `${why}. ${remedy.replace(/\.$/, "")}`,
   });
-  const findOrTell: FindTestPlace = async (order, signal) =>
+  const findWithFolder: FindTestPlace = async (order, signal) =>
     modelFolder === null && order.config.prove.prepare !== null ? NO_FOLDER : find(order, signal);
-  return findOrTell;
+  return findWithFolder;
 }
 
 const NO_FOLDER = {

@@ -20,23 +20,20 @@ const CONCURRENCY = 4;
 interface TriedExamples {
   problems: FileProblem[];
   /** Lines about what was tried and what it cost. */
-  said: string[];
+  notes: string[];
 }
 
-/**
- * Tries the examples of a file's named rules with the configured model: one that the model takes for the opposite is a problem. Does nothing
- * without examples, and reads the environment only if there are some. Rejects with the error of a model that fails.
- */
+/** Tries the examples of a file's named rules with the configured model: one that the model takes for the opposite is a problem. */
 export async function tryExamples(
   { file, config }: { file: string; config: RepoConfig },
   { hasModel }: { hasModel: boolean },
   { stderr, signal }: CommandIo,
 ): Promise<TriedExamples> {
   const rules = namedRules(config).filter((rule) => examplesOf(rule).length > 0);
-  if (rules.length === 0) return { problems: [], said: [] };
+  if (rules.length === 0) return { problems: [], notes: [] };
   const count = rules.reduce((sum, rule) => sum + examplesOf(rule).length, 0);
   const what = `${plural(count, "example")} of ${plural(rules.length, "rule")}`;
-  const untried = (why: string) => ({ problems: [], said: [`${what} not tried: ${why}.`] });
+  const untried = (why: string) => ({ problems: [], notes: [`${what} not tried: ${why}.`] });
   if (!hasModel) return untried("--no-model is set");
   const env = readLocalEnv();
   if (env.model === null) return untried("no model is configured");
@@ -45,13 +42,10 @@ export async function tryExamples(
   const connected = await connectModels(env, { warn, signal });
   if (connected === null) return untried("no model is configured");
   const model = connected.models.review;
-  let done = 0;
   const tried = await pMap(
     rules,
     async (rule) => {
       const { mistaken, usage } = await tryExamplesOf(rule, model, createMasking(new Masks()), signal);
-      done += 1;
-      if (stderr.isTTY) await write(stderr, `${done} of ${plural(rules.length, "rule")} tried\n`);
       const problems = mistaken.map(({ kind, at, why }): FileProblem => {
         const taken = kind === "right" ? "for a breach" : "for code that keeps the rule";
         const key = `rules.${rule.name}.examples.${kind}[${at}]:`;
@@ -65,7 +59,7 @@ export async function tryExamples(
   const problems = tried.flatMap((one) => one.problems);
   const cost = `${usageSentence({ usage })}`;
   await write(stderr, `${what} tried with ${plainLine(model.name)}: ${cost}\n`);
-  return { problems, said: [`${what} tried: the model judges them as the file says.`] };
+  return { problems, notes: [`${what} tried: the model judges them as the file says.`] };
 }
 
 /** The price is only known if that of each request is. */

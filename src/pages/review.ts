@@ -9,8 +9,8 @@ import {
   notShownSentence,
   type Proved,
   passingOf,
-  passingSentence,
   revisionNames,
+  testSentence,
 } from "../report/finding-words.ts";
 import { plural, thousands } from "../report/outcome.ts";
 import type { Run } from "../server/queue/database.ts";
@@ -359,7 +359,7 @@ function testPart(finding: Proved): HtmlPart {
     ({ on, exit_code, output }) =>
       html`<p>${revisionNames[on]}: exit code ${exit_code}</p>${output.trim() !== "" && html`<pre>${said(output)}</pre>`}`,
   );
-  return html`<details><summary>${mark === null ? "A test that passes" : "The test"}</summary>${mark === null && prose(passingSentence(finding))}<p class="mono">${said(test.path)}</p><pre>${said(test.text)}</pre><p>Run with <span class="mono">${said(command)}</span></p>${runParts}</details>`;
+  return html`<details><summary>${mark === null ? "A test that passes" : "The test"}</summary>${mark === null && prose(testSentence(finding))}<p class="mono">${said(test.path)}</p><pre>${said(test.text)}</pre><p>Run with <span class="mono">${said(command)}</span></p>${runParts}</details>`;
 }
 
 const placedWords = (placement: Review["findings"][number]["placement"]): string =>

@@ -1,9 +1,6 @@
 import { type Finding, holdsSecret, type Side } from "../core/finding.ts";
 
-/**
- * The lines of a file on one side of the change, or null if they are not available. LEFT also takes the path at head, and returns the
- * merge base's version.
- */
+/** The lines of a file on one side of the change; null if they are not available. LEFT also takes the path at head. */
 export type SourceLines = (path: string, side: Side) => readonly string[] | null;
 
 /** A line of a code frame; null means omitted lines. */
@@ -13,7 +10,6 @@ const FRAME_CONTEXT = 3;
 /** An anchor with more lines than this shows only its first and last lines. */
 const LONGEST_ANCHOR = 16;
 
-/** First and last anchored line. */
 export function anchorOf({ start_line, line }: Pick<Finding, "line" | "start_line">): {
   first: number;
   last: number;
@@ -30,10 +26,7 @@ function anchoredLines(finding: Finding, source: SourceLines): string[] {
   return found.length === last - first + 1 ? [...found] : finding.quote.split("\n").slice(first - last - 1);
 }
 
-/**
- * The anchored lines with their surroundings. Empty if they contain a secret, because reports end up in logs. The texts come from the
- * repository: the caller that prints them must escape them.
- */
+/** The anchored lines with their surroundings, raw. Empty if they contain a secret, because reports end up in logs. */
 export function codeFrame(finding: Finding, source: SourceLines, context = FRAME_CONTEXT): FrameLine[] {
   if (holdsSecret(finding)) return [];
   const { first, last } = anchorOf(finding);

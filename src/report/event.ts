@@ -19,7 +19,6 @@ const About = z.strictObject({
   head_sha: z.string().nullable().describe("Null if the job ended before it knew the head."),
 });
 
-/** Why a review was to be made. */
 const Origin = z.strictObject({
   origin: z
     .enum(["event", "comment", "page", "rerun"])
@@ -70,8 +69,7 @@ const event = <Type extends string, Data extends z.ZodType>(type: Type, data: Da
   });
 
 /**
- * The body of the outgoing webhook. The shape is a contract: minor versions may add fields and types of events; only a major version renames
- * or removes them.
+ * The body of the outgoing webhook. The shape is a contract: minor versions may add fields and types; only a major version changes others.
  */
 export const EventJson = z.discriminatedUnion("type", [
   event(
@@ -111,7 +109,6 @@ export const EventJson = z.discriminatedUnion("type", [
 ]);
 export type EventJson = z.infer<typeof EventJson>;
 export type EventOf<Type extends EventJson["type"]> = Extract<EventJson, { type: Type }>;
-/** What all events say of their job. */
 export type EventAbout = z.infer<typeof About>;
 export type EventOrigin = z.infer<typeof Origin>;
 
@@ -154,7 +151,6 @@ export function findingsOf(
   return { findings: kept, findings_left_out: all.length - kept.length };
 }
 
-/** A finding as the ledger has it. */
 export function eventFinding(
   finding: Pick<PostedFinding, Exclude<keyof EventFinding, "mark">>,
 ): EventFinding {

@@ -5,14 +5,11 @@ import type { DroppedFinding, ReviewResult } from "../tasks/shapes/review-result
 import { plural, thousands } from "./outcome.ts";
 
 /*
- * The words for what a test says about a finding, in all reports. The values are text of a model and of programs that ran: callers must
- * escape them.
+ * What a test says about a finding, for all reports. The values are text of a model and of programs: callers must escape them.
  */
 
-/** What decides about what is said of a test. */
 export type Proved = Pick<Finding, "proof" | "source">;
 
-/** A test that ran, and what it says. */
 export type RanProof = Extract<Proof, { test: unknown }>;
 
 /** A test that shows a finding. */
@@ -27,7 +24,6 @@ export function proofOf(finding: Proved): Proof | null {
   return isMark(proof) || !isCertain(finding) ? proof : null;
 }
 
-/** The same as a field of a report for programs: SARIF has no place of its own for it. */
 export function proofPart(finding: Proved): { proof?: Proof } {
   const proof = proofOf(finding);
   return proof === null ? {} : { proof };
@@ -41,7 +37,6 @@ export function markOf(finding: Proved): Mark | null {
   return proof !== null && isMark(proof) ? proof : null;
 }
 
-/** A test for a finding that passes; null if there is none. */
 export function passingOf(finding: Proved): RanProof | null {
   const proof = proofOf(finding);
   return proof?.kind === "ran_right" ? proof : null;
@@ -49,16 +44,11 @@ export function passingOf(finding: Proved): RanProof | null {
 
 /** What happens on both sides, each with its name and without a final full stop. */
 export function markParts({ kind, before, now }: Mark): [name: string, what: string][] {
-  const [was, is] = [phrase(before), phrase(now)];
-  return kind === "regression"
-    ? [
-        ["Before", was],
-        ["Now", is],
-      ]
-    : [
-        ["Now", is],
-        ["With the suggestion", was],
-      ];
+  const parts: [name: string, what: string][] = [
+    [kind === "regression" ? "Before" : "With the suggestion", phrase(before)],
+    ["Now", phrase(now)],
+  ];
+  return kind === "regression" ? parts : parts.toReversed();
 }
 
 /** The beginning of a line that reads like a mark, in a list or with some words emphasised. */
@@ -84,10 +74,10 @@ export function notShownSentence(finding: Proved): string {
   return proof?.kind === "not_shown" ? `Not shown by a test: ${phrase(proof.reason)}.` : "";
 }
 
-/** "A test that was written for this finding passes: it returns 0."; empty if none does. */
-export function passingSentence(finding: Proved): string {
+/** The same, or "A test that was written for this finding passes: it returns 0."; empty if there is neither. */
+export function testSentence(finding: Proved): string {
   const passing = passingOf(finding);
-  if (passing === null) return "";
+  if (passing === null) return notShownSentence(finding);
   const now = phrase(passing.now);
   return `A test that was written for this finding passes${now === "" ? "" : `: ${now}`}.`;
 }
@@ -107,7 +97,7 @@ export function shownCount(findings: readonly Proved[]): string {
 }
 
 /*
- * The words for the verification of findings in all reports. Notes are a model's text: callers must escape them.
+ * The verification of findings, for all reports. Notes are a model's text: callers must escape them.
  */
 
 /** The verification's note; null if there is none, and for a secret, which the note may repeat. */
@@ -130,9 +120,7 @@ export function doubtSentence(finding: Finding): string {
   return doubt === null ? "" : `${doubt} ${(noteOf(finding) ?? "").replace(/\s+/g, " ")}`.trim();
 }
 
-/**
- * The note next to the evidence: when it goes wrong, or why it could not be checked. An uncertain finding has its note next to the claim.
- */
+/** The note next to the evidence: when it goes wrong, or why it could not be checked. An uncertain finding has it next to the claim. */
 export function noteBesideEvidence(finding: Finding): string | null {
   const note = noteOf(finding);
   if (note === null || finding.verification === "uncertain") return null;
@@ -169,12 +157,12 @@ function checkedSentence({ findings, dropped }: ReviewResult): string {
     [refuted, "refuted"],
     [uncertain, "not settled"],
   ];
-  const told = counts.filter(([count]) => count > 0).map(([count, what]) => `${thousands(count)} ${what}`);
+  const counted = counts.filter(([count]) => count > 0).map(([count, what]) => `${thousands(count)} ${what}`);
   const checked = counts.reduce((sum, [count]) => sum + count, 0);
   // Without a note, no check was requested.
   const failed = having("unverified").filter(({ finding }) => finding.verification_note !== null).length;
   const parts = [
-    checked > 0 ? `${were(checked)} checked again: ${told.join(", ")}` : "",
+    checked > 0 ? `${were(checked)} checked again: ${counted.join(", ")}` : "",
     failed > 0 ? `${were(failed)} not checked, because the second look failed` : "",
   ];
   return parts.filter((part) => part !== "").join("; ");

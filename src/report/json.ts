@@ -26,14 +26,12 @@ import { outcomeOf } from "./outcome.ts";
 /** Increases when a field is renamed or removed, which needs a major version. */
 const SCHEMA_VERSION = 1;
 
-/** How the command that prints a report exits. */
 const Exit = z.strictObject({
   code: z.int(),
   reason: z.enum(["clean", "below_threshold", "findings", "incomplete"]),
   threshold: z.enum([...severities, "never"]).describe("The severity from which findings count."),
 });
 
-/** The parts of a finding that are printed as they are. */
 const unchanged = Finding.pick({
   id: true,
   path: true,
@@ -51,10 +49,7 @@ const unchanged = Finding.pick({
 });
 const unchangedPart = unchanged.strip();
 
-/**
- * The output of `review --format json`. The shape is a contract: minor versions may add fields; only a major version renames or removes
- * them.
- */
+/** The output of `review --format json`. The shape is a contract: minor versions may add fields; only a major version changes others. */
 export const ReviewJson = z.strictObject({
   /** Null if uncommitted changes were reviewed. */
   head_sha: z.string().nullable(),
@@ -135,7 +130,6 @@ export function publishedSchema(
     target: "draft-7",
     override: ({ jsonSchema }) => {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-      // Zod's own bounds.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
@@ -144,7 +138,6 @@ export function publishedSchema(
 }
 
 export interface JsonContext {
-  /** This program's version. */
   version: string;
   exit: ReviewJson["exit"];
 }

@@ -39,11 +39,7 @@ const MOST_NOTE = 2_000;
 /** Most bytes of a test and the output of its runs. */
 const MOST_TEST = 60_000;
 
-/**
- * The report as GitHub-flavoured Markdown, for job summaries and files.
- *
- * @param range `uncommitted`: what was reviewed, if that includes uncommitted changes
- */
+/** The report as GitHub-flavoured Markdown, for job summaries and files. */
 export function renderMarkdown(
   result: ReviewResult,
   source: SourceLines,
@@ -112,8 +108,8 @@ function otherPlaces({ places }: Finding): string[] {
 function checkedLines(finding: Finding): string[] {
   const note = noteBesideEvidence(finding);
   const evidence = finding.evidence.map(
-    ({ path, start_line, end_line, note: said }) =>
-      `${untrustedCode(`${path}:${lines(start_line, end_line)}`)} ${untrustedLine(said)}`,
+    ({ path, start_line, end_line, note: text }) =>
+      `${untrustedCode(`${path}:${lines(start_line, end_line)}`)} ${untrustedLine(text)}`,
   );
   const proof = notShownSentence(finding);
   return [
@@ -179,7 +175,6 @@ function detailsBlock(result: ReviewResult): string {
   return ["<details><summary>About this review</summary>", ...list(facts), "</details>"].join("\n\n");
 }
 
-/** The named rules, each as a fact; none without named rules. */
 function ruleFacts({ rules }: ReviewResult): string[] {
   if (rules === undefined) return [];
   const each = rules.applied.map(

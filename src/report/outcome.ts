@@ -33,24 +33,24 @@ export function isUnread({ mode, usage, coverage }: ReviewResult): boolean {
 /** One sentence without a final full stop on how far the review got; empty for a complete one. */
 export function outcomeSentence(result: ReviewResult): string {
   if (outcomeOf(result) === "complete") return "";
-  const told = (...parts: string[]) => parts.filter((part) => part !== "").join("; ");
+  const joined = (...parts: string[]) => parts.filter((part) => part !== "").join("; ");
   if (result.refused !== null)
-    return told(
+    return joined(
       "Not reviewed: the configuration is refused, so no model read this change, and only certain findings of the analyzers are reported",
       unlookedWords(result),
     );
   if (isOffline(result))
-    return told(`Offline: no model read this change; only ${ANALYZERS} checked it`, unlookedWords(result));
+    return joined(`Offline: no model read this change; only ${ANALYZERS} checked it`, unlookedWords(result));
   const unjudged = notJudgedWords(result);
   if (isUnanswered(result)) {
     const why = whyStopped[result.stop_reason];
-    return told(
+    return joined(
       `Offline: no model read this change because ${why}; only ${ANALYZERS} checked it`,
       unlookedWords(result),
       unjudged,
     );
   }
-  return `Partial: ${told(whyUnread(result), unlookedWords(result), hunksRead(result), unjudged, unplacedWords(result))}`;
+  return `Partial: ${joined(whyUnread(result), unlookedWords(result), hunksRead(result), unjudged, unplacedWords(result))}`;
 }
 
 const MOST_KINDS = 8;
@@ -72,13 +72,11 @@ function notJudgedWords(result: ReviewResult): string {
   return length === 1 ? "1 rule match was not judged" : `${thousands(length)} rule matches were not judged`;
 }
 
-/** Why hunks were not read; empty if all were and the model itself ended the review. */
 function whyUnread({ stop_reason, coverage }: ReviewResult): string {
   const readAll = stop_reason === "finished" && coverage.hunks_served === coverage.hunks_total;
   return readAll ? "" : whyStopped[stop_reason];
 }
 
-/** What something did not look at; empty if there is nothing. */
 function unlookedWords(result: ReviewResult): string {
   const files = unreadFiles(result);
   const masks = result.masked.length;
@@ -224,10 +222,7 @@ function tokensAndCost({ prompt_tokens, completion_tokens, cost_usd }: Spent): s
 const mostMasked = 20;
 
 /**
- * The part of the change that the model could not read, without a final full stop: "2 values on changed lines look like secrets and were
- * hidden from the model: a.ts:3, b.ts:9". Empty if there is none.
- *
- * @param show renders a place; its path is untrusted
+ * The masked values on changed lines, without a final full stop; empty if there are none. `show` renders a place; its path is untrusted.
  */
 export function maskedSentence(
   { masked, findings, usage }: Pick<ReviewResult, "masked" | "findings" | "usage">,
@@ -239,8 +234,8 @@ export function maskedSentence(
   const places = masked.slice(0, mostMasked).map(show);
   const more = masked.length > mostMasked ? ` and ${thousands(masked.length - mostMasked)} more` : "";
   const where = masked.length === 1 ? "a changed line" : "changed lines";
-  const isTold = findings.some(({ finding }) => holdsSecret(finding));
-  const others = isTold ? "; so were the reported secrets" : "";
+  const isReported = findings.some(({ finding }) => holdsSecret(finding));
+  const others = isReported ? "; so were the reported secrets" : "";
   return `${plural(masked.length, "value")} on ${where} ${look} and ${were} hidden from the model: ${places.join(", ")}${more}${others}`;
 }
 
@@ -254,11 +249,7 @@ const limits = {
   output: "it printed too much",
 };
 
-/**
- * How a repair was tried out, in one sentence.
- *
- * @param code renders the text of a model or a repository for its place
- */
+/** How a repair was tried out, in one sentence. `code` renders the text of a model or a repository for its place. */
 export function triedWords({ commands, why_none }: TriedOut, code: (text: string) => string): string {
   const shown = (text: string) =>
     code(text.length > most.characters ? `${text.slice(0, most.characters).toWellFormed()}…` : text);

@@ -11,8 +11,7 @@ import {
   markOf,
   markSentence,
   noteBesideEvidence,
-  notShownSentence,
-  passingSentence,
+  testSentence,
 } from "./finding-words.ts";
 import { outcomeSentence, plural, unreadPlaces } from "./outcome.ts";
 
@@ -26,8 +25,7 @@ const marks =
   "with the same id. Invisible characters in it are written as \\u{HEX}.";
 
 /**
- * The findings as a prompt for a coding agent. Whatever a pull request or a model wrote, including names of files and branches, is inside of
- * marks that it cannot close; only words of ours and numbers are outside.
+ * The findings as a prompt for a coding agent. Text of a pull request or a model is inside of marks that it cannot close.
  *
  * @param scope what was reviewed, if that includes uncommitted changes
  */
@@ -102,7 +100,7 @@ export function quoteOf(finding: Finding, frame = ownLines(finding)): QuotedFind
     markSentence(finding),
     bodyOf(finding).trim(),
     noteBesideEvidence(finding) ?? "",
-    notShownSentence(finding) || passingSentence(finding),
+    testSentence(finding),
   ];
   const mark = markOf(finding);
   const others = [

@@ -26,19 +26,19 @@ import { plural } from "./outcome.ts";
 import { languageOf, untrustedCode, untrustedFence, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
 
 /** Most bytes of what happens on one side, before it is made harmless. */
-const mostSaid = 600;
+const mostPhraseBytes = 600;
 /** Most bytes of one run's output. */
 const mostOutput = 5_000;
 /** Most characters of a path or command that stand for a test that is left out. */
 const mostName = 160;
 
 /** What a test shows about a finding, in one line; empty if none shows it. */
-export function markLine(finding: Proved, maxBytes = mostSaid): string {
+export function markLine(finding: Proved, maxBytes = mostPhraseBytes): string {
   const mark = markOf(finding);
   if (mark === null) return "";
   // With the full stop: one after "www" could make it a link.
   const parts = markParts(mark).map(
-    ([name, what]) => `${name}: ${untrustedLine(`${what}.`, Math.min(mostSaid, maxBytes))}`,
+    ([name, what]) => `${name}: ${untrustedLine(`${what}.`, Math.min(mostPhraseBytes, maxBytes))}`,
   );
   return `${markStart(mark.kind)}${parts.join(" ")}`;
 }
@@ -65,10 +65,10 @@ export function testFold(finding: Proved, maxBytes: number): string {
   return fold([block, ...runs.map((run) => runBlock(run, left / runs.length))]);
 }
 
-function passingWords({ now }: RanProof): string {
-  const what = phrase(now);
-  const said = what === "" ? "" : `Now: ${untrustedLine(`${what}.`, mostSaid)} `;
-  return `${said}This changes neither the severity of the finding nor the check.`;
+function passingWords(proof: RanProof): string {
+  const what = phrase(proof.now);
+  const now = what === "" ? "" : `Now: ${untrustedLine(`${what}.`, mostPhraseBytes)} `;
+  return `${now}This changes neither the severity of the finding nor the check.`;
 }
 
 /** Bytes of a run without its output, with its margins. */

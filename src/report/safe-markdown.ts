@@ -80,7 +80,6 @@ function wordOrReference(scan: Scan, word: string): Piece {
   return reference === "" ? { written: word, consumed: word.length } : asCode(scan, reference);
 }
 
-/** Empty if there is no match. */
 function matchAt(pattern: RegExp, { text, at }: Scan): string {
   pattern.lastIndex = at;
   return pattern.exec(text)?.[0] ?? "";
@@ -103,7 +102,6 @@ function isNeedlessEscape(sign: string): boolean {
   return /^[!-/:-@[-`{-~]$/.test(sign) && !keptEscapes.has(sign);
 }
 
-/** The output for a character that does not begin anything longer. */
 function plain(scan: Scan, sign: string, after: string): string {
   if (sign === "<" || sign === "[") return `\\${sign}`;
   if (sign === "&") return /[#a-z]/i.test(after) ? "\\&" : sign;
@@ -178,20 +176,14 @@ function codeClosers(text: string): Scan["closers"] {
   };
 }
 
-/**
- * GitHub cuts a table into cells before it reads anything else, even through code spans. So tables are not allowed: the line of dashes
- * that makes its neighbours a table is escaped.
- */
+/** GitHub cuts a table into cells before it reads code spans. So the line of dashes that would make a table is escaped. */
 function breakTableRule(line: string): string {
   if (!/^[\s>*+\-|:.)\d]*$/.test(line) || !/[|:]/.test(line)) return line;
   const last = line.lastIndexOf("-");
   return last < 0 ? line : `${line.slice(0, last)}\\${line.slice(last)}`;
 }
 
-/**
- * Language names that a block of code may have, for its colours. GitHub turns blocks with some names into a diagram, a map, a formula or a
- * button, and may add more, so every other name is left out.
- */
+/** Languages that a block of code may have. GitHub makes a diagram, a map, a formula or a button of some others, and may add more. */
 const shownLanguages: ReadonlySet<string> = new Set(
   [
     "ada asm astro awk bash bat batch c c# c++ clj clojure cmake coffee console cpp cs csharp css csv cuda cxx d dart diff",
@@ -214,10 +206,10 @@ export function languageOf(path: string): string {
 /**
  * Text by a model, which a pull request may have manipulated, made safe to post under our name. It notifies nobody, refers to no issue and
  * no commit, loads and links nothing, hides nothing, and contains no HTML, no mathematics and no command for another bot. Lists, emphasis,
- * headings and code stay; code changes only if it forges a marker or commands a bot.
+ * headings and code stay.
  *
- * The text is rewritten so that there is only one reading of what is code, instead of guessing GitHub's. A fenced block starts in the
- * first column and its fence is longer than any inside; a code span begins and ends on one line; a backtick outside of both is escaped.
+ * There is only one reading of what is code: a fenced block starts in the first column and its fence is longer than any inside; a code span
+ * begins and ends on one line; a backtick outside of both is escaped.
  */
 export function untrustedBlock(text: string, maxBytes: number): string {
   const clean = normalise(text).trim();
@@ -256,10 +248,9 @@ export function untrustedFence(text: string, info = ""): string {
 }
 
 /**
- * Why the lines of a suggestion may not be posted with a button that commits them, as a clause; empty if they may. A click must commit
- * exactly what is shown, so they are not rewritten.
+ * Why a suggestion may not be posted, as a clause; empty if it may. A click commits exactly what is shown, so it is never rewritten.
  *
- * @param quote the code that they replace
+ * @param quote the code that it replaces
  */
 export function whyNotPosted(suggestion: string, quote: string): string {
   if (stripMarkers(suggestion) !== suggestion) return "it contains the marker of Hunkwise's comments";
@@ -311,10 +302,7 @@ function neutralise(text: string): string {
   return out.join("\n");
 }
 
-/**
- * How far a line after a block of code moves left, together with the block: the list around them has ended there, and text with a list's
- * indentation would be code. A line further left than the others ends the move for the lines after it.
- */
+/** How far a line after a block of code moves left, as the block did: text with the indentation of the list around it would be code. */
 function sharedIndent(line: string, indent: string): string {
   if (line.trim() === "" || line.startsWith(indent)) return indent;
   return /^ */.exec(line)?.[0].slice(0, indent.length) ?? "";

@@ -33,13 +33,11 @@ const securitySeverity: Record<Severity, string> = {
 };
 
 interface SarifContext {
-  /** This program's version. */
   version: string;
   /** Tells this analysis apart from others of the same commit; if omitted, whoever uploads the log does. */
   category?: string | undefined;
 }
 
-/** The SARIF log of a review. */
 export function toSarif(result: ReviewResult, { version, category }: SarifContext): Record<string, unknown> {
   const rejected = result.dropped.filter(({ verdict }) => verdict === "rejected");
   const matched = [...result.findings.map(({ finding }) => ruleOf(finding)), ...rejected.map(rejectedRule)];
@@ -89,7 +87,7 @@ export const ruleOf = (finding: Finding): string => ruleNameOf(finding) ?? `mode
 function ruleObject(id: string, { findings, dropped }: ReviewResult) {
   const first = findings.find(({ finding }) => ruleOf(finding) === id)?.finding;
   const title = dropped.find((one) => rejectedRule(one) === id)?.title ?? id;
-  const words = first === undefined ? rejectedWords(title, id) : wordsOf(first);
+  const words = first === undefined ? { title, help: `${title}\n\n${rejectedHelp(id)}` } : wordsOf(first);
   const [text, markdown] = [withoutLinks(words.help), untrustedBlock(words.help, MOST_BYTES)];
   return {
     id,
@@ -106,33 +104,20 @@ const tagsOf = ({ category, severity }: Finding) => ({
   ...(category === "security" ? { "security-severity": securitySeverity[severity] } : {}),
 });
 
-const wordsOf = (finding: Finding) =>
-  finding.rule !== undefined
-    ? namedWords(finding.rule)
-    : finding.source === "model"
-      ? modelWords(finding)
-      : analyzerWords(finding);
+const rejectedHelp = (id: string) =>
+  `The rule ${id} matched, and the model that judged it says that the code is right.`;
 
-const namedWords = (rule: string) => ({
-  title: `Rule of this repository: ${rule}`,
-  help: `The configuration of the repository defines the rule ${rule}. A language model read the change and reported code that breaks it. Each result says how.`,
-});
-
-const rejectedWords = (title: string, id: string) => ({
-  title,
-  help: `${title}\n\nThe rule ${id} matched, and the model that judged it says that the code is right.`,
-});
-
-function modelWords({ category }: Finding) {
-  return {
-    title: `Reported by the model: ${category}`,
-    help:
-      `A language model read the change and reported a problem of the category ${category}. Each result says what fails ` +
-      "and how certain that is.",
-  };
-}
-
-function analyzerWords({ title, body, source }: Finding) {
+function wordsOf({ rule, title, body, category, source }: Finding) {
+  if (rule !== undefined)
+    return {
+      title: `Rule of this repository: ${rule}`,
+      help: `The configuration of the repository defines the rule ${rule}. A language model read the change and reported code that breaks it. Each result says how.`,
+    };
+  if (source === "model")
+    return {
+      title: `Reported by the model: ${category}`,
+      help: `A language model read the change and reported a problem of the category ${category}. Each result says what fails and how certain that is.`,
+    };
   const tool = toolOf(source);
   const by = tool === null ? `the built-in rule ${source}` : `another tool, ${tool}`;
   return { title, help: `${body}\n\nFound by ${by}, without a model.` };
@@ -216,7 +201,6 @@ function locationOf(place: Omit<CodeLocation, "quote">) {
   };
 }
 
-/** Other places of the same problem. */
 function relatedTo({ places }: Finding) {
   if (places.length === 0) return {};
   return {
@@ -227,7 +211,6 @@ function relatedTo({ places }: Finding) {
   };
 }
 
-/** What is said beside a further place of a problem. */
 export const sameProblem = (place: Omit<CodeLocation, "quote">): string =>
   place.side === "LEFT" ? `The same problem. ${removedNote(place)}` : "The same problem.";
 

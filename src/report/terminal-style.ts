@@ -6,14 +6,12 @@ type Paint = (text: string) => string;
 
 /** How a report looks: colours or none, and how wide it may be. */
 export interface Style {
-  /** Width of prose. */
   width: number;
   /** Longer lines of code are cut; `Infinity` if the output is not a terminal. Suggestions are never cut. */
   codeWidth: number;
   colour: boolean;
   bold: Paint;
   dim: Paint;
-  /** Something went wrong or was not done. */
   alarm: Paint;
   path: Paint;
   removed: Paint;
@@ -54,10 +52,7 @@ export function createStyle(colour: boolean, width: number, codeWidth = Number.P
 
 const TAB = 4;
 
-/**
- * One line of text from a repository or a model, made harmless for a terminal: nothing in it moves the cursor, changes colours or hides.
- * Tabs become spaces, and a carriage return at the end is removed.
- */
+/** One line of untrusted text, made harmless for a terminal: nothing in it moves the cursor, changes colours or hides. */
 export function plainLine(text: string): string {
   const cut = text.endsWith("\r") ? text.slice(0, -1) : text;
   let expanded = "";
@@ -72,10 +67,7 @@ export function plainLines(text: string): string[] {
   return text.split("\n").map(plainLine);
 }
 
-/**
- * Breaks text at spaces into lines of at most `width` characters. Keeps line breaks, and a line's indentation and bullet, under which its
- * continuation is aligned. A word longer than a line stays whole.
- */
+/** Breaks text at spaces into lines of at most `width` characters. Keeps line breaks, indentation and bullets, and longer words. */
 export function wrap(text: string, width: number): string[] {
   return text.split("\n").flatMap((line) => wrapLine(line.trimEnd(), Math.max(20, width)));
 }
@@ -106,6 +98,19 @@ export function columns(text: string): number {
   let sum = 0;
   for (const character of text) sum += /\p{Mn}/u.test(character) ? 0 : wide.test(character) ? 2 : 1;
   return sum;
+}
+
+/** Rows with their cells below one another. `isRight`: by column, whether its cells are aligned to the right. */
+export function alignedLines(
+  rows: readonly (readonly string[])[],
+  isRight: (at: number) => boolean,
+): string[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => columns(row[at] ?? ""))));
+  const aligned = (cell: string, at: number) => {
+    const space = " ".repeat((widths[at] ?? 0) - columns(cell));
+    return isRight(at) ? space + cell : cell + space;
+  };
+  return rows.map((row) => row.map(aligned).join("  ").trimEnd());
 }
 
 /** The beginning of a line that fits into `width` columns, with an ellipsis if something was cut. */

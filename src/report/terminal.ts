@@ -17,9 +17,8 @@ import {
   markOf,
   markParts,
   noteBesideEvidence,
-  notShownSentence,
-  passingSentence,
   shownCount,
+  testSentence,
 } from "./finding-words.ts";
 import {
   countBySeverity,
@@ -48,7 +47,9 @@ const INDENT = "  ";
 function findingLines({ finding, placement }: PlacedFinding, source: SourceLines, style: Style): string[] {
   const lines = [titleLine(finding, style), ...placeLines(finding, style)];
   if (placement.kind !== "inline") lines.push(style.dim(`not on its line: ${plainLine(placement.reason)}`));
-  lines.push(...doubtLines(finding, style), ...markLines(finding, style));
+  const width = style.width - INDENT.length;
+  const wrapped = (text: string) => (text === "" ? [] : wrap(text, width));
+  lines.push(...wrapped(plainLine(doubtSentence(finding))).map(style.alarm), ...markLines(finding, style));
   const frame = frameLines(codeFrame(finding, source), style);
   if (frame.length > 0) lines.push("", ...frame);
   lines.push("", ...proseLines(bodyOf(finding), style));
@@ -60,19 +61,15 @@ function findingLines({ finding, placement }: PlacedFinding, source: SourceLines
     for (const { sign, text } of suggestion) lines.push(paint[sign](`  ${sign} ${plainLine(text)}`));
   }
   lines.push(...testLines(finding, style));
-  const around = [
-    ...otherPlaces(finding, style),
-    ...noteLines(finding, style),
-    ...finding.evidence.flatMap((one) => evidenceLines(one, style)),
-    ...proofLines(finding, style),
+  const note = noteBesideEvidence(finding);
+  const notes = [
+    note === null ? "" : `- ${plainLine(note)}`,
+    ...finding.evidence.map(evidenceLine),
+    testSentence(finding) && `- ${plainLine(testSentence(finding))}`,
   ];
+  const around = [...otherPlaces(finding).flatMap(wrapped), ...notes.flatMap(wrapped).map(style.dim)];
   if (around.length > 0) lines.push("", ...around);
   return lines.map((line) => (line === "" ? "" : INDENT + line));
-}
-
-function doubtLines(finding: Finding, style: Style): string[] {
-  const doubt = plainLine(doubtSentence(finding));
-  return doubt === "" ? [] : wrap(doubt, style.width - INDENT.length).map(style.alarm);
 }
 
 /** What a test shows, as a title and what happens on each side, below one another. */
@@ -80,8 +77,8 @@ function markLines(finding: Finding, style: Style): string[] {
   const mark = markOf(finding);
   if (mark === null) return [];
   const width = style.width - INDENT.length;
-  const said = markParts(mark).flatMap(([name, what]) => wrap(`- ${name}: ${plainLine(what)}`, width));
-  return [style.bold(markTitles[mark.kind]), ...said];
+  const parts = markParts(mark).flatMap(([name, what]) => wrap(`- ${name}: ${plainLine(what)}`, width));
+  return [style.bold(markTitles[mark.kind]), ...parts];
 }
 
 /** Longer tests are in the file of another format. */
@@ -97,26 +94,20 @@ function testLines(finding: Finding, style: Style): string[] {
   const digits = String(shown.length).length;
   const rest = lines.length - shown.length;
   return [
-    ...["", `${style.bold("Test")}  ${plainLine(test.path)}`],
+    "",
+    `${style.bold("Test")}  ${plainLine(test.path)}`,
     ...shown.map((text, at) => style.code(`  ${String(at + 1).padStart(digits)} │ ${text}`.trimEnd())),
     ...(rest > 0 ? [style.dim(`  and ${plural(rest, "more line")}; --format json has all`)] : []),
     style.dim(`  run with ${plainLine(command)}`),
   ];
 }
 
-/** A test that shows nothing changes nothing. */
-function proofLines(finding: Finding, style: Style): string[] {
-  const sentence = notShownSentence(finding) || passingSentence(finding);
-  return sentence === "" ? [] : wrap(`- ${plainLine(sentence)}`, style.width - INDENT.length).map(style.dim);
-}
-
 const MOST_PLACES = 10;
 
-function otherPlaces({ places }: Finding, style: Style): string[] {
+function otherPlaces({ places }: Finding): string[] {
   const shown = places.slice(0, MOST_PLACES).map((place) => `- the same at ${placeWords(place)}`);
   const rest = places.length - shown.length;
-  const lines = rest > 0 ? [...shown, `- and at ${plural(rest, "more place")}`] : shown;
-  return lines.flatMap((line) => wrap(line, style.width - INDENT.length));
+  return rest > 0 ? [...shown, `- and at ${plural(rest, "more place")}`] : shown;
 }
 
 function placeWords({ path, side, line, start_line }: CodeLocation): string {
@@ -124,14 +115,9 @@ function placeWords({ path, side, line, start_line }: CodeLocation): string {
   return `${plainLine(path)}:${lines}${side === "LEFT" ? " (removed)" : ""}`;
 }
 
-function noteLines(finding: Finding, style: Style): string[] {
-  const note = noteBesideEvidence(finding);
-  return note === null ? [] : wrap(`- ${plainLine(note)}`, style.width - INDENT.length).map(style.dim);
-}
-
-function evidenceLines({ path, start_line, end_line, note }: Evidence, style: Style): string[] {
+function evidenceLine({ path, start_line, end_line, note }: Evidence): string {
   const place = `${path}:${start_line === end_line ? start_line : `${start_line}-${end_line}`}`;
-  return wrap(`- see ${plainLine(place)}: ${plainLine(note)}`, style.width - INDENT.length).map(style.dim);
+  return `- see ${plainLine(place)}: ${plainLine(note)}`;
 }
 
 function titleLine(finding: Finding, style: Style): string {
@@ -223,7 +209,6 @@ export interface TerminalOptions {
   range: RangeNames;
   source: SourceLines;
   colour: boolean;
-  /** Width of prose. */
   width: number;
   /** Width of code on a terminal. Default: code is never cut. */
   codeWidth?: number | undefined;
@@ -289,7 +274,6 @@ function uncommittedLines({ range }: TerminalOptions, style: Style): string[] {
 
 const leadOf = ({ repository }: RangeNames) => (repository ? `${plainLine(repository)} · ` : "");
 
-/** What was not done, shown before the rest. */
 function outcomeLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {
   const sentence = outcomeSentence(result);
   if (!sentence) return [];
@@ -351,7 +335,6 @@ function droppedRows(result: ReviewResult): [string, string][] {
   return rows;
 }
 
-/** The named rules, each on a line; none without named rules. */
 function ruleRows({ rules }: ReviewResult): [string, string][] {
   if (rules === undefined) return [];
   const rows = rules.applied.map((one): [string, string] => [

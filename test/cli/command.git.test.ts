@@ -1,25 +1,24 @@
 import { describe, expect, it } from "vitest";
-import { nearest } from "../../src/cli/command.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { errorLine } from "../../src/core/errors.ts";
 import { capturedIo } from "../support/captured-io.ts";
 
 const refusal = (...argv: string[]) => runProgram(argv, capturedIo()).then(() => "accepted", errorLine);
 
-describe("the options of a command", () => {
-  it("name the nearest option for an unknown one", async () => {
+describe("The options of a command", () => {
+  it("A command names the nearest option for an unknown one", async () => {
     expect(await refusal("review", "--bsae", "main")).toBe("unknown option '--bsae'. Did you mean --base?");
     expect(await refusal("review", "-x")).toBe("unknown option '-x'. See 'hunkwise review --help'.");
   });
 
-  it("are not taken for another option's value", async () => {
+  it("A command takes no option for another option's value", async () => {
     expect(await refusal("review", "--base", "--dry-run")).toBe(
       "option '--base <REF>' argument '--dry-run' is invalid. The option needs a value. See 'hunkwise review --help'.",
     );
     expect(await refusal("review", "--base")).toMatch(/^option '--base <REF>' argument missing/);
   });
 
-  it("refuse an empty value, as of an unset variable", async () => {
+  it("A command refuses an empty value, as of an unset variable", async () => {
     const empty =
       "option '--base <REF>' argument '' is invalid. It is empty: a variable may be unset. See 'hunkwise review --help'.";
     expect(await refusal("review", "--base", "")).toBe(empty);
@@ -29,7 +28,7 @@ describe("the options of a command", () => {
     );
   });
 
-  it("name the values that are allowed", async () => {
+  it("A command names the values that are allowed", async () => {
     expect(await refusal("review", "--format", "prety")).toBe(
       "option '--format <FORMAT>' argument 'prety' is invalid. Allowed choices are pretty, json, markdown, sarif, rdjson, rdjsonl, prompt. See 'hunkwise review --help'.",
     );
@@ -41,32 +40,16 @@ describe("the options of a command", () => {
     expect(await refusal("graph", "words", "--k", "26")).toContain("It must be a whole number from 1 to 25.");
   });
 
-  it("refuse a value for a flag, a missing and a surplus argument", async () => {
+  it("A command refuses a value for a flag, and a missing and a surplus argument", async () => {
     expect(await refusal("review", "--dry-run=yes")).toMatch(/^unknown option '--dry-run=yes'/);
     expect(await refusal("doctor", "door")).toMatch(
       /^too many arguments for 'doctor'\. Expected 0 arguments but got 1/,
     );
   });
 
-  it("give way to the help, whatever else is wrong", async () => {
+  it("A command prints its help, whatever else is wrong", async () => {
     const io = capturedIo();
     expect(await runProgram(["review", "--nonsense", "--help"], io)).toBe(0);
     expect(io.printed()).toContain("Usage: hunkwise review [options]");
-  });
-});
-
-describe("the nearest word", () => {
-  const known = ["review", "tool", "serve", "worker", "doctor", "config"];
-
-  it("finds typing errors and beginnings", () => {
-    expect(nearest("reveiw", known)).toBe("review");
-    expect(nearest("tools", known)).toBe("tool");
-    expect(nearest("doc", known)).toBe("doctor");
-  });
-
-  it("makes no guess if nothing is near", () => {
-    expect(nearest("deploy", known)).toBeUndefined();
-    expect(nearest("", known)).toBeUndefined();
-    expect(nearest("x".repeat(100_000), known)).toBeUndefined();
   });
 });

@@ -47,8 +47,8 @@ async function connect(script: FakeScript, variables: Record<string, string>, fo
   };
 }
 
-describe("the models of the environment", () => {
-  it("are asked by role, each under its own name, and one for all roles is one", async () => {
+describe("The models of the environment", () => {
+  it("The models are asked by role under their own names, and one for all roles is one", async () => {
     const variables = {
       HUNKWISE_PROTOCOL: "native",
       HUNKWISE_VERIFY_MODEL: "small",
@@ -66,7 +66,7 @@ describe("the models of the environment", () => {
     expect(set.endpoint.complaints).toEqual([]);
   });
 
-  it("are asked once what they can do, and by the next process no more", async () => {
+  it("The models are probed once, and not again by the next process", async () => {
     const asJson = { content: JSON.stringify({ calls: [sum(2, 3), sum(20, 30)] }) };
     const probed: string[] = [];
     const onProbe = (name: string) => probed.push(name);
@@ -87,7 +87,7 @@ describe("the models of the environment", () => {
     expect(set.warnings).toEqual([]);
   });
 
-  it("are used although they could not be asked, and are asked again by the next process", async () => {
+  it("The models are used although the probe failed, and the next process probes them again", async () => {
     const gone = { fault: "status", status: 400, body: { error: { message: "no such thing" } } } as const;
     await using set = await connect([gone, gone, { tool_calls: [sum(2, 3)] }], {});
     await set.ready(never);
@@ -99,7 +99,7 @@ describe("the models of the environment", () => {
     expect(set.warnings).toHaveLength(1);
   });
 
-  it("are asked nothing more by a command whose first question they failed, and say it once", async () => {
+  it("A model that fails the first question of a command is asked nothing more, with one warning", async () => {
     const refused = { fault: "status", status: 401 } as const;
     await using set = await connect([refused], {}, fresh(), { forOneRun: true });
     await set.ready(never);
@@ -109,7 +109,7 @@ describe("the models of the environment", () => {
     expect(set.warnings).toEqual([]);
   });
 
-  it("have the stand-in answer a command whose first question the other one failed", async () => {
+  it("The fallback answers a command whose first question the other model failed", async () => {
     const script: FakeScript = ({ model, messages }) => {
       if (model === "big")
         return { fault: "status", status: 404, body: { error: { message: "no such model" } } };
@@ -124,7 +124,7 @@ describe("the models of the environment", () => {
     expect(set.warnings).toEqual([expect.stringMatching(/^spare answers instead of big: .* no model "big"/)]);
   });
 
-  it("cost nothing before they are asked: neither a probe nor a request where the protocol is configured", async () => {
+  it("The models are not asked before their first use if the protocol is configured", async () => {
     await using set = await connect([], { HUNKWISE_PROTOCOL: "text" });
     await set.ready(never);
     expect(set.models.verify.protocol).toBe("text");
@@ -132,7 +132,7 @@ describe("the models of the environment", () => {
     expect(existsSync(set.folder)).toBe(false);
   });
 
-  it("are left alone by the process once their provider asks for a pause, whatever role and loop asks", async () => {
+  it("The models are left alone by the whole process while their provider asks for a pause", async () => {
     const limited = { fault: "status", status: 429, headers: { "retry-after": "600" } } as const;
     await using set = await connect([limited], { HUNKWISE_PROTOCOL: "native" });
     const outage = { code: "model_unavailable", retryable: true };
@@ -142,7 +142,7 @@ describe("the models of the environment", () => {
     expect(set.warnings).toEqual([expect.stringMatching(/^The model "big" at 127.+ paused for 600 s/)]);
   });
 
-  it("have one of the same endpoint stand in for one that is limited, by its own protocol and price", async () => {
+  it("A fallback at the same endpoint answers for a limited model, with its own protocol and price", async () => {
     const prices = { HUNKWISE_PROTOCOL: "native", HUNKWISE_FALLBACK_MODEL: "gpt-5-nano" };
     const call = { calls: [{ name: "look", arguments: {} }] };
     const asJson = { content: JSON.stringify({ calls: [sum(2, 3), sum(20, 30)] }) };
@@ -161,7 +161,7 @@ describe("the models of the environment", () => {
     expect(set.endpoint.complaints).toEqual([]);
   });
 
-  it("have one of another endpoint stand in, which hears neither the key nor the thoughts of the first", async () => {
+  it("A fallback at another endpoint gets neither the key nor the thoughts of the first", async () => {
     const called = { id: "a", type: "function", function: { name: "look", arguments: "{}" } };
     const message = { content: "", reasoning_content: "my thoughts", tool_calls: [called] };
     await using spare = await startFakeOpenAi({ apiKey: "spare-key", script: () => ({ content: "yes" }) });
@@ -186,7 +186,7 @@ describe("the models of the environment", () => {
     expect(spare.complaints).toEqual([]);
   });
 
-  it("of a bad price table are none", async () => {
+  it("A bad price table is refused", async () => {
     const { model } = readEnv({ OPENAI_API_KEY: "k" });
     const options = { pricesFile: join(root.path, "none.json"), folder: null, warn: () => {} };
     await expect(createModels(model!, options)).rejects.toThrow(/HUNKWISE_PRICES cannot be read/);

@@ -109,8 +109,8 @@ function ofDocuments(): string[] {
   });
 }
 
-describe("an example of the command line", () => {
-  it("runs as it is printed, in the help and in every document", async () => {
+describe("The examples of the command line", () => {
+  it("An example runs as it is printed, in the help and in every document", async () => {
     const all = [...new Set([...(await ofHelp()), ...ofDocuments()])];
     const outdated = Object.entries(elsewhere).filter(
       ([file, lines]) => !existsSync(join(root, file)) || !all.some((line) => lines.test(line)),

@@ -41,8 +41,8 @@ function keep({ opening, embedding, makesVectors = true, patienceMs = 60_000 }: 
   return { kept: new KeptGraph({ ...about, makesVectors, patienceMs }, open), told };
 }
 
-describe("a kept graph", () => {
-  it("is opened when it is first asked, once for all who ask, and closed with its range", async () => {
+describe("A kept graph", () => {
+  it("A graph is opened by the first query, once for all, and closed with its range", async () => {
     const { kept, told } = keep();
     expect(told).toEqual([]);
     await Promise.all([kept.query("a", 5, never), kept.query("b", 5, never)]);
@@ -52,13 +52,13 @@ describe("a kept graph", () => {
     expect(told).toEqual(["opens", "embeds", "closes"]);
   });
 
-  it("is opened for nobody where nobody asks, and closes without a word", async () => {
+  it("A graph is not opened without a query, and closes silently", async () => {
     const { kept, told } = keep();
     await kept[Symbol.asyncDispose]();
     expect(told).toEqual([]);
   });
 
-  it("answers before the vectors are made, and ends their making before it closes", async () => {
+  it("A graph answers before the vectors are made, and ends their making before it closes", async () => {
     const begun = Promise.withResolvers<void>();
     const { kept, told } = keep({
       embedding: (signal) => {
@@ -77,14 +77,14 @@ describe("a kept graph", () => {
     expect(told).toEqual(["opens", "embeds", "stops", "closes"]);
   });
 
-  it("makes no vectors for a command that ends with its answer", async () => {
+  it("A graph makes no vectors for a command that ends with its answer", async () => {
     const { kept, told } = keep({ makesVectors: false });
     await kept.query("a", 5, never);
     expect(told).toEqual(["opens"]);
     await kept[Symbol.asyncDispose]();
   });
 
-  it("tells why vectors could not be made, and answers all the same", async () => {
+  it("A graph says why vectors could not be made, and answers all the same", async () => {
     const { kept, told } = keep({ embedding: () => Promise.reject(new Error("no disk")) });
     await kept.query("a", 5, never);
     expect(await kept.query("b", 5, never)).toEqual(none);
@@ -92,7 +92,7 @@ describe("a kept graph", () => {
     expect(told).toContain("Vectors could not be created: no disk");
   });
 
-  it("goes on opening when whoever asked first gives up", async () => {
+  it("A graph goes on opening if the first query is aborted", async () => {
     const gate = Promise.withResolvers<void>();
     const { kept, told } = keep({ opening: () => gate.promise });
     const givingUp = new AbortController();
@@ -106,7 +106,7 @@ describe("a kept graph", () => {
     await kept[Symbol.asyncDispose]();
   });
 
-  it("tells whoever waited long enough that the index is being made, and goes on making it", async () => {
+  it("A query that waited long enough says that the index is being made, and the graph goes on", async () => {
     const gate = Promise.withResolvers<void>();
     const { kept, told } = keep({ opening: () => gate.promise, patienceMs: 1 });
     await expect(kept.query("a", 5, never)).rejects.toThrow(
@@ -118,30 +118,14 @@ describe("a kept graph", () => {
     await kept[Symbol.asyncDispose]();
   });
 
-  it("reports its steps to whoever watches, also to those who come later, until it is open", async () => {
-    const gate = Promise.withResolvers<void>();
-    const { kept } = keep({ opening: () => gate.promise });
-    const seen: string[] = [];
-    const watch = (who: string) => kept.watch(({ step }) => seen.push(`${who} ${step}`));
-    const early = watch("early");
-    const query = kept.query("a", 5, never);
-    const late = watch("late");
-    expect(seen).toEqual(["early indexing", "late indexing"]);
-    gate.resolve();
-    await query;
-    for (const one of [early, late, watch("too late")]) one[Symbol.dispose]();
-    expect(seen).toEqual(["early indexing", "late indexing"]);
-    await kept[Symbol.asyncDispose]();
-  });
-
-  it("does not keep its server from ending while the index is being made", async () => {
+  it("A graph does not keep its server from ending while the index is being made", async () => {
     const { kept, told } = keep({ opening: () => new Promise(() => {}), patienceMs: 1 });
     await expect(kept.query("a", 5, never)).rejects.toThrow("is being indexed");
     await kept[Symbol.asyncDispose]();
     expect(told).toEqual(["opens"]);
   });
 
-  it("is opened anew where it could not be before", async () => {
+  it("A graph is opened again after a failure", async () => {
     const fault = new AppError("data_folder_unusable", "no disk");
     const { kept, told } = keep({
       opening: async (time) => (time === 0 ? Promise.reject(fault) : undefined),

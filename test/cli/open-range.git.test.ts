@@ -13,7 +13,7 @@ async function show(content: Content) {
   return await runHere(["config", "show", "--repo", repo.dir, "--base", "main"]);
 }
 
-describe("a local range", () => {
+describe("A local range", () => {
   it.each<[string, Content, RegExp]>([
     ["is broken", "paths:\n  private: [a", /hunkwise\.yml:2: /],
     [
@@ -27,7 +27,7 @@ describe("a local range", () => {
       /yml:1: max_comments must be a number, not "many"\. Correct it/,
     ],
     ["is a symbolic link", { mode: "120000", data: "../other.yml" }, /is not a regular file/],
-  ])("is not reviewed with defaults when its configuration %s", async (_, content, reason) => {
+  ])("A range is not reviewed with defaults if its configuration %s", async (_, content, reason) => {
     const { code, stdout, stderr } = await show(content);
     expect(code).not.toBe(0);
     expect(stdout).toBe("");
@@ -36,7 +36,7 @@ describe("a local range", () => {
   });
 });
 
-describe("hunkwise config check", () => {
+describe("The command config check", () => {
   it.each([
     ["that is too large", `# ${"x".repeat(70_000)}`, /hunkwise\.yml: is larger than 64 KB/],
     ["that is broken", "paths:\n  private: [a", /hunkwise\.yml:2: Flow sequence/],
@@ -45,7 +45,7 @@ describe("hunkwise config check", () => {
       "Paths:\n  private: [a]",
       /hunkwise\.yml:1: Paths is not a known key \(did you mean paths\?\)/,
     ],
-  ])("reports a file %s as a problem", async (_, text, problem) => {
+  ])("The check reports a file %s as a problem", async (_, text, problem) => {
     const folder = new TempFolder("config-check");
     try {
       const path = join(folder.path, "hunkwise.yml");
@@ -59,7 +59,7 @@ describe("hunkwise config check", () => {
   });
 });
 
-describe("nested files of a working tree", () => {
+describe("Nested files of a working tree", () => {
   const withFiles = async (
     files: Record<string, string>,
     args: readonly string[] = [],
@@ -74,7 +74,7 @@ describe("nested files of a working tree", () => {
     return await runCli(["config", "check", ...args], { cwd: join(repo.dir, from) });
   };
 
-  it("are checked together with the one of the repository", async () => {
+  it("Nested files are checked together with the file of the repository", async () => {
     const wrong = await withFiles({
       [file]: "max_comment: 3\n",
       "a/.hunkwise.yml": "minimum_severity: high\neffort: low\n",
@@ -90,7 +90,7 @@ describe("nested files of a working tree", () => {
     expect(sound).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 nested file is valid/) });
   });
 
-  it("are the same from any folder of the repository, and named as seen from there", async () => {
+  it("Nested files are the same from any folder of the repository, and named as seen from there", async () => {
     const files = { [file]: "max_comment: 3\n", "a/.hunkwise.yml": "effort: low\n", "b/c.txt": "" };
     const { code, stdout } = await withFiles(files, [], { from: "b" });
     expect(code).toBe(1);
@@ -101,7 +101,7 @@ describe("nested files of a working tree", () => {
     ]);
   });
 
-  it("are those that git knows of: tracked ones, new ones, none that is ignored or gone", async () => {
+  it("Nested files are those that git knows: tracked and new ones, none that is ignored or gone", async () => {
     const wrong = "effort: low\n";
     const checked = await withFiles({ "new/.hunkwise.yml": wrong, "node_modules/.hunkwise.yml": wrong }, [], {
       committed: {
@@ -117,7 +117,7 @@ describe("nested files of a working tree", () => {
     ]);
   });
 
-  it("are of a repository: anywhere else nothing is searched", async () => {
+  it("Nested files are not searched outside of a repository", async () => {
     using outside = new TempFolder("outside");
     mkdirSync(join(outside.path, "a"));
     writeFileSync(join(outside.path, "a/.hunkwise.yml"), "effort: low\n");
@@ -126,7 +126,7 @@ describe("nested files of a working tree", () => {
     expect(stderr).toMatch(/^hunkwise: There is no git repository at '\.'\. Name a folder inside /);
   });
 
-  it("are told in the order of their lines, each once", async () => {
+  it("Problems of nested files are in the order of their lines, each once", async () => {
     const text = "max_comment: 3\nreview:\n  drafts: perhaps\npaths:\n  ingore: []\nlanguag: x\n";
     const { stdout } = await withFiles({ [file]: text });
     const lines = [...stdout.matchAll(/yml:(\d+): (.*)$/gm)].map(([, line, says]) => `${line} ${says}`);
@@ -138,7 +138,7 @@ describe("nested files of a working tree", () => {
     ]);
   });
 
-  it("are known by their name", async () => {
+  it("Nested files are known by their name", async () => {
     const checked = await withFiles({ "a/.hunkwise.yml": "effort: low\n" }, ["a/.hunkwise.yml"]);
     expect(checked).toMatchObject({
       code: 1,
@@ -147,8 +147,8 @@ describe("nested files of a working tree", () => {
   });
 });
 
-describe("nested files at the base of a range", () => {
-  it("hold for what is shown and for tools", async () => {
+describe("Nested files at the base of a range", () => {
+  it("Nested files hold for what is shown and for tools", async () => {
     using repo = faultyRepo({
       "lib/.hunkwise.yml": "paths: { private: ['*.py'] }\n",
       "lib/secret.py": "key = 1\n",
@@ -162,7 +162,7 @@ describe("nested files at the base of a range", () => {
     expect(read.stdout).not.toContain("key = ");
   });
 
-  it("refuse a range if one of them is broken", async () => {
+  it("A broken nested file refuses the range", async () => {
     using repo = faultyRepo({ "lib/.hunkwise.yml": "paths:\n  private: [a" });
     const { code, stderr } = await runHere(["review", "--repo", repo.dir, "--base", "main"]);
     expect(code).toBe(2);
@@ -170,7 +170,7 @@ describe("nested files at the base of a range", () => {
   });
 });
 
-it("a folder's minimum severity holds for its own findings, and what it leaves out is counted", async () => {
+it("A folder's minimum severity holds for its own findings, and what it leaves out is counted", async () => {
   using repo = faultyRepo({ "lib/.hunkwise.yml": "minimum_severity: critical\n" });
   repo.commit("The same below lib", {
     "lib/cart.py": "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n",

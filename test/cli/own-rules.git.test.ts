@@ -30,8 +30,8 @@ afterAll(() => repo?.dispose());
 const json = (stdout: string) => ReviewJson.parse(JSON.parse(stdout));
 const review = (...args: string[]) => runCli(["review", "--repo", repo.dir, "--format", "json", ...args]);
 
-describe("a repository's own rules on the command line", () => {
-  it("count without a model, as the documentation shows them, although the change deletes them", async () => {
+describe("A repository's own rules on the command line", () => {
+  it("Own rules count without a model, as documented, although the change deletes them", async () => {
     const { stdout, code: exit } = await review("--no-model", "--base", "main");
     const result = json(stdout);
     expect(exit).toBe(1);
@@ -53,7 +53,7 @@ describe("a repository's own rules on the command line", () => {
     expect(result.summary).toContain("The repository's own rules matched 1 line.");
   });
 
-  it("count for staged and for uncommitted changes, as they are in the last commit", async () => {
+  it("Own rules count for staged and uncommitted changes, as they are in the last commit", async () => {
     using local = GitRepo.create();
     local.commit("Start", { "src/a.ts": "export {};\n", [ruleFile]: documented() });
     local.write({ "src/a.ts": code, [ruleFile]: "id: other\n" });
@@ -66,7 +66,7 @@ describe("a repository's own rules on the command line", () => {
     expect(json((await runCli(staged)).stdout).findings).toMatchObject([{ rule: "own-rules/no-raw-sql" }]);
   });
 
-  it("are judged by the model, which reports a match or rejects it", async () => {
+  it("A match of an own rule is judged by the model, which reports or rejects it", async () => {
     const finding = {
       ...{ path: "src/a.ts", side: "RIGHT", line: 2, quote: call },
       ...{ severity: "high", category: "security", title: "The name is pasted into SQL" },
@@ -98,7 +98,7 @@ describe("a repository's own rules on the command line", () => {
     ]);
   });
 
-  it("are checked with the configuration: file, line, key, what ast-grep refuses, and examples", async () => {
+  it("Own rules are checked with the configuration: file, line, key, ast-grep's refusal, and examples", async () => {
     using local = GitRepo.create();
     local.commit("Start", { [ruleFile]: documented() });
     const check = async (...args: string[]) =>

@@ -8,21 +8,21 @@ import { runCli } from "../support/run-cli.ts";
 import { runHere } from "../support/run-program.ts";
 import { faultyRepo } from "./sample-repo.ts";
 
-describe("hunkwise", () => {
-  it("prints its help and its version", async () => {
+describe("The program hunkwise", () => {
+  it("The program prints its help and its version", async () => {
     const help = await runHere(["--help"]);
     expect(help.code).toBe(0);
     for (const { name } of commands) expect(help.stdout).toMatch(new RegExp(`^ {2}${name} {2}`, "m"));
     expect(await runCli(["--version"])).toMatchObject({ code: 0, stdout: `${packageJson.version}\n` });
   });
 
-  it("prints its help on stderr and exits with 2 without a command", async () => {
+  it("The program prints its help on stderr and exits with 2 without a command", async () => {
     const run = await runCli([]);
     expect(run).toMatchObject({ code: 2, stdout: "" });
     expect(run.stderr).toContain("Usage: hunkwise COMMAND");
   });
 
-  it("answers an unknown command or option with one line and the nearest one", async () => {
+  it("The program answers an unknown command or option with one line and the nearest one", async () => {
     expect(await runCli(["reveiw"])).toMatchObject({
       code: 2,
       stdout: "",
@@ -38,14 +38,14 @@ describe("hunkwise", () => {
     });
   });
 
-  it("prints a command's help, also by `help COMMAND`", async () => {
+  it("The program prints a command's help, also by `help COMMAND`", async () => {
     const run = await runHere(["help", "review"]);
     expect(run).toMatchObject({ code: 0, stderr: "" });
     expect(run.stdout).toContain("Usage: hunkwise review [options]");
     expect((await runHere(["review", "--help"])).stdout).toBe(run.stdout);
   });
 
-  it("works where npm was called, if npm runs the script of the checkout, and names the repository first", async () => {
+  it("The program works where npm was called, and names the repository first", async () => {
     using repo = faultyRepo();
     const own = join(import.meta.dirname, "../..");
     const npm = { npm_lifecycle_event: "hunkwise", npm_package_json: join(own, "package.json") };
@@ -56,7 +56,7 @@ describe("hunkwise", () => {
     expect(report).toMatch(/^## Hunkwise \(offline\): 1 high in `hunkwise-repo-\w+`\n/);
   });
 
-  it("exits with 2 if it cannot be loaded: 1 would mean a finding, and stop a commit", async () => {
+  it("The program exits with 2 if it cannot be loaded, because 1 would mean a finding", async () => {
     using folder = new TempFolder("broken");
     const entry = join(folder.path, "cli.mts");
     copyFileSync(join(import.meta.dirname, "../../src/cli.ts"), entry);
@@ -67,7 +67,7 @@ describe("hunkwise", () => {
     ]);
   });
 
-  it("has a help of at most 100 columns with an example for every command", async () => {
+  it("The program's help has at most 100 columns, with an example for every command", async () => {
     for (const { name } of commands) {
       const { stdout } = await runHere([name, "--help"]);
       const prose = stdout.slice(0, stdout.indexOf("\nExamples:"));

@@ -19,8 +19,8 @@ function fakeStream(isTTY: boolean) {
   return { written, stream: stream as unknown as NodeJS.WriteStream };
 }
 
-describe("progress", () => {
-  it("says phase, turn, coverage, findings, tokens, cost and tool in one line", () => {
+describe("The progress of a review", () => {
+  it("The line has phase, turn, coverage, findings, tokens, cost and tool", () => {
     expect(statusLine(run.reduce(advance, noProgress), 83_000)).toBe(
       "1:23 · reviewing · 2 turns · 3/12 hunks · 1 finding · 12,345 tokens · $0.0200 · diff_file src/a.ts",
     );
@@ -38,12 +38,12 @@ describe("progress", () => {
       ],
       "0:00 · checking each finding 2/7",
     ],
-  ])("says how many %s have ended", (_name, events, line) => {
+  ])("The line says how many %s have ended", (_name, events, line) => {
     const begun = advance(noProgress, { type: "phase", phase: "review" });
     expect(statusLine(events.reduce(advance, begun), 0)).toBe(line);
   });
 
-  it("says which model is asked what it can do, until the run begins", () => {
+  it("The line names the model that is probed, until the run begins", () => {
     const { stream, written } = fakeStream(false);
     let now = 0;
     const progress = createProgress(stream, { now: () => now });
@@ -53,12 +53,12 @@ describe("progress", () => {
     expect(written).toEqual(["0:00 · asking gpt-x what it can do\n", "0:08 · reading the change\n"]);
   });
 
-  it("leaves the cost out when the price is not known", () => {
+  it("The line leaves the cost out if the price is not known", () => {
     const state = advance(noProgress, { type: "turn", turn: 1, total: { ...usage, costUsd: null } });
     expect(statusLine(state, 0)).toBe("0:00 · reading the repository · 1 turn · 12,345 tokens");
   });
 
-  it("shows nothing of a path or pattern that would control the terminal", () => {
+  it("The line shows no path or pattern that would control the terminal", () => {
     const state = advance(noProgress, {
       type: "tool",
       tool: "search_in_files",
@@ -68,7 +68,7 @@ describe("progress", () => {
     expect(state.activity).toBe("search_in_files \\u{1B}[2J x\\u{202E}");
   });
 
-  it("prints a plain line for a phase, and others only now and then, where nobody watches", () => {
+  it("The progress is a line for a phase, and others every few seconds, without a terminal", () => {
     const { stream, written } = fakeStream(false);
     let now = 0;
     const progress = createProgress(stream, { now: () => now });
@@ -82,13 +82,13 @@ describe("progress", () => {
     progress.end();
   });
 
-  it("says after a moment that something goes on, where nothing was shown before", async () => {
+  it("The progress begins after a moment if nothing was shown before", async () => {
     const { stream, written } = fakeStream(false);
     using _ = createProgress(stream, { now: () => 0, quietMs: 5 });
     await expect.poll(() => written).toEqual(["0:00 · reading the repository\n"]);
   });
 
-  it("shows nothing of work that ends at once", async () => {
+  it("The progress shows nothing of work that ends at once", async () => {
     for (const isTerminal of [false, true]) {
       const { stream, written } = fakeStream(isTerminal);
       const progress = createProgress(stream, { quietMs: 20 });
@@ -99,7 +99,7 @@ describe("progress", () => {
     }
   });
 
-  it("is one line for each step and every few seconds, where the output is no terminal", () => {
+  it("The progress has one line for each step and every few seconds without a terminal", () => {
     const { stream, written } = fakeStream(false);
     let now = 0;
     using progress = createProgress(stream, { now: () => now });
@@ -115,7 +115,7 @@ describe("progress", () => {
     ]);
   });
 
-  it("takes the line away for one that stays", async () => {
+  it("The progress removes its line for one that stays", async () => {
     const { stream, written } = fakeStream(true);
     using progress = createProgress(stream, { now: () => 0 });
     await expect.poll(() => written).toHaveLength(1);
@@ -123,7 +123,7 @@ describe("progress", () => {
     expect(written.slice(1)).toEqual(["\r\u001b[2K", "warning: x\n"]);
   });
 
-  it("redraws one line on a terminal, within its width, and takes it away in the end", async () => {
+  it("The progress redraws one line on a terminal, within its width, and removes it in the end", async () => {
     const { stream, written } = fakeStream(true);
     const progress = createProgress(stream, { now: () => 0 });
     for (const event of run) progress.handle(event);
@@ -135,7 +135,7 @@ describe("progress", () => {
     expect(written.at(-1)).toBe("\r\u001b[2K");
   });
 
-  it("reports a fault of ours as a line that stays", () => {
+  it("The progress reports a fault of ours as a line that stays", () => {
     const { stream, written } = fakeStream(false);
     createProgress(stream).handle({ type: "crash", where: "ast-grep", error: "boom\nstack" });
     expect(written).toEqual(["fault in ast-grep: boom stack\n"]);

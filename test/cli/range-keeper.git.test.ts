@@ -35,20 +35,20 @@ const messages = async ({ range }: OpenedRange) =>
 const folderOf = ({ range }: OpenedRange) => dirname(range.place.gitDir);
 const leftovers = () => readdirSync(folder.path).filter((name) => name.startsWith("hunkwise-range-"));
 
-describe("a kept range", () => {
-  it("stays open as long as its revisions stay", async () => {
+describe("A kept range", () => {
+  it("A range stays open as long as its revisions stay", async () => {
     const first = await opened();
     const second = await opened();
     expect(second.range).toBe(first.range);
     expect(second.context).toBe(first.context);
   });
 
-  it("is opened once for calls that come at the same time", async () => {
+  it("A range is opened once for calls that come at the same time", async () => {
     const [first, second] = await Promise.all([opened(), opened()]);
     expect(second.range).toBe(first.range);
   });
 
-  it("is opened anew after a commit, and the one before goes away", async () => {
+  it("A range is opened again after a commit, and the one before goes away", async () => {
     const before = await opened();
     repo.commit("More", { "b.ts": "export const b = 1;\n" });
     const after = await opened();
@@ -57,7 +57,7 @@ describe("a kept range", () => {
     expect([before, after].map((one) => existsSync(folderOf(one)))).toEqual([false, false]);
   });
 
-  it("stays for whoever is at work on it, also after a commit", async () => {
+  it("A range stays for those who use it, also after a commit", async () => {
     let seen: unknown;
     await keeper.use(async (before) => {
       repo.commit("More", { "b.ts": "export const b = 1;\n" });
@@ -74,7 +74,7 @@ describe("a kept range", () => {
     expect(seen).toMatchObject({ paths: ["a.ts"] });
   });
 
-  it("follows the base, too, and takes its configuration from there", async () => {
+  it("A range follows the base, too, and takes its configuration from there", async () => {
     expect((await opened()).context.isPrivate("secrets/key")).toBe(false);
     repo.git("checkout", "--quiet", "main");
     repo.commit("Hide", { ".github/hunkwise.yml": "paths:\n  private: [secrets/]\n" });
@@ -82,7 +82,7 @@ describe("a kept range", () => {
     expect((await opened()).context.isPrivate("secrets/key")).toBe(true);
   });
 
-  it("is opened anew where somebody has tidied its files away", async () => {
+  it("A range is opened again if its files were removed", async () => {
     const before = await opened();
     repo.write({ "a.ts": "export const a = 3;\n" });
     for (const name of leftovers()) rmSync(join(folder.path, name), { recursive: true });
@@ -94,7 +94,7 @@ describe("a kept range", () => {
     expect(await keeper.use(async (current) => current.dirty)).toBe(true);
   });
 
-  it("is opened anew when it is older than what others leave alone", async () => {
+  it("A range is opened again when it is older than cleaners allow", async () => {
     let now = 0;
     const { signal } = new AbortController();
     const options = { repo: repo.dir, base: "main", head: "HEAD", signal, now: () => now };
@@ -109,7 +109,7 @@ describe("a kept range", () => {
     expect(await rangeAt(13 * hours)).not.toBe(first);
   });
 
-  it("says that the repository is gone, and goes on when it is there again", async () => {
+  it("A range says that the repository is gone, and works when it is there again", async () => {
     await opened();
     const aside = `${repo.dir}-aside`;
     renameSync(repo.dir, aside);
@@ -118,21 +118,21 @@ describe("a kept range", () => {
     expect(await messages(await opened())).toEqual(["Change"]);
   });
 
-  it("guesses the base as a review does, and says so where there is none", async () => {
+  it("A range guesses the base as a review does, and says so if there is none", async () => {
     await using guessing = await open(undefined);
     await guessing.use(async ({ range }) => expect(range.names.base).toBe("main"));
     repo.git("branch", "--move", "main", "trunk");
     await expect(guessing.use(async () => {})).rejects.toMatchObject({ code: "revision_unknown" });
   });
 
-  it("can be opened later where it could not be before", async () => {
+  it("A range can be opened later after a failure", async () => {
     await using late = await open("release");
     await expect(late.use(async () => {})).rejects.toMatchObject({ code: "revision_unknown" });
     repo.git("branch", "release", "main");
     await late.use(async ({ range }) => expect(range.names.base).toBe("release"));
   });
 
-  it("is as dirty as the work tree is at each call", async () => {
+  it("A range is as dirty as the work tree is at each call", async () => {
     const dirty = () => keeper.use(async (current) => current.dirty);
     expect(await dirty()).toBe(false);
     repo.write({ "a.ts": "export const a = 3;\n" });
@@ -141,7 +141,7 @@ describe("a kept range", () => {
     expect(await dirty()).toBe(false);
   });
 
-  it("that shows uncommitted changes is opened anew after each edit, and only then", async () => {
+  it("A range with uncommitted changes is opened again after each edit, and only then", async () => {
     const { signal } = new AbortController();
     await using editing = await createRangeKeeper({
       repo: repo.dir,
@@ -170,7 +170,7 @@ describe("a kept range", () => {
     expect((await now()).range.uncommitted).toMatchObject({ hasCommits: false });
   });
 
-  it("leaves no file when it ends, not even of work that failed", async () => {
+  it("A range leaves no file when it ends, not even of work that failed", async () => {
     await opened();
     await expect(
       keeper.use(async () => {
@@ -182,7 +182,7 @@ describe("a kept range", () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it("waits at its end for those at work, and lets nobody in any more", async () => {
+  it("A range waits at its end for those who use it, and refuses new calls", async () => {
     const work = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<OpenedRange>();
     const working = keeper.use(async (current) => {

@@ -7,7 +7,7 @@ import { GitRepo } from "../support/git-repo.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
 
-it("the code around a finding holds no line of a key, and its other lines stay where they are", async () => {
+it("The code around a finding shows no line of a key, and its other lines keep their numbers", async () => {
   const key = writeOut("{pem:RSA PRIVATE KEY:700}", seeded(2));
   const text = `const key = \`${key}\`;\nopen(key);\n`;
   using repo = GitRepo.create();

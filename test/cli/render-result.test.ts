@@ -6,8 +6,8 @@ import { seeded } from "../support/seeded.ts";
 
 const token = writeOut("ghp_{base62:36}", seeded(3));
 
-describe("a report of the command line", () => {
-  it.each(formats)("as %s holds no secret, also not of the code around a finding", async (format) => {
+describe("A report of the command line", () => {
+  it.each(formats)("A report as %s has no secret, also not of the code around a finding", async (format) => {
     const finding = sampleFinding({ line: 2, start_line: null, body: `Like ${token}` });
     const text = await renderResult(
       format,
@@ -25,7 +25,7 @@ describe("a report of the command line", () => {
   });
 });
 
-it("a file's name stands for a format by its ending", () => {
+it("A file's name stands for a format by its ending", () => {
   const names = [
     "a.sarif",
     "A.SARIF",

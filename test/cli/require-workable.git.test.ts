@@ -11,8 +11,8 @@ beforeEach(() => {
 });
 afterEach(() => folder.dispose());
 
-describe("the data folder that a process of the App needs", () => {
-  it("is made, with the folders above it, and nothing of the trial stays in it", async () => {
+describe("The data folder that a process of the App needs", () => {
+  it("The data folder is made with the folders above it, and nothing of the trial stays in it", async () => {
     const dataDir = join(folder.path, "var/lib/hunkwise");
     expect(await requireDataFolder(dataDir)).toBe(join(folder.path, "var"));
     mkdirSync(join(dataDir, "mirrors"));
@@ -20,7 +20,7 @@ describe("the data folder that a process of the App needs", () => {
     expect(readdirSync(dataDir, { recursive: true })).toEqual(["mirrors"]);
   });
 
-  it("can be tried without being made, and what is there stays", async () => {
+  it("The data folder can be tried without being made, and existing files stay", async () => {
     const dataDir = join(folder.path, "var/hunkwise");
     expect(await tryDataFolder(dataDir)).toBe("to be created");
     expect(readdirSync(folder.path)).toEqual([]);
@@ -33,10 +33,10 @@ describe("the data folder that a process of the App needs", () => {
   });
 });
 
-describe("a full disk", () => {
+describe("A full disk", () => {
   const error = (code: string) => Object.assign(new Error("write"), { code });
 
-  it("is told from a folder that nobody may write to, wherever it shows", () => {
+  it("A full disk is told from a folder without permission, wherever it shows", () => {
     const wrapped = (code: string) => new AppError("data_folder_unusable", "No", { cause: error(code) });
     expect([error("ENOSPC"), wrapped("ENOSPC"), wrapped("EDQUOT")].map(isFull)).toEqual([true, true, true]);
     expect([error("EACCES"), wrapped("EACCES"), wrapped("EROFS"), null].map(isFull)).not.toContain(true);

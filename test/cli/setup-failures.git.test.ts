@@ -55,48 +55,48 @@ async function complaintWithLog(args: readonly string[], env: Record<string, str
 
 const review = (...args: string[]) => ["review", "--repo", repo.dir, ...args];
 
-describe("a set-up that cannot work is one line with cause and remedy", () => {
-  it("without git", async () => {
+describe("A set-up that cannot work", () => {
+  it("A missing git is one line with the remedy", async () => {
     expect(await complaintOf(review(), { PATH: folder.path })).toMatch(/git was not found.*Install git/);
   });
 
-  it("with an old git, naming both versions", async () => {
+  it("An old git is one line with both versions", async () => {
     using bin = new TempFolder("bin");
     writeFileSync(join(bin.path, "git"), "#!/bin/sh\necho git version 2.30.2\n", { mode: 0o755 });
     const line = await complaintOf(review(), { PATH: bin.path });
     expect(line).toMatch(/git 2\.30\.2 .* older than 2\.39\.5.*Install/);
   });
 
-  it("outside of a repository", async () => {
+  it("A folder outside of a repository is one line with the remedy", async () => {
     const line = await complaintOf(["review", "--repo", folder.path]);
     expect(line).toMatch(/no git repository at .*--repo/);
   });
 
-  it("with an unknown base or head, naming what is near", async () => {
+  it("An unknown base or head is one line with the nearest names", async () => {
     expect(await complaintOf(review("--base", "mian"))).toMatch(/no commit 'mian'.*Did you mean 'main'/);
     expect(await complaintOf(review("--head", "nowhere"))).toMatch(/no commit 'nowhere'/);
   });
 
-  it("with a model server but no name of a model", async () => {
+  it("A model server without the name of a model is one line with the remedy", async () => {
     expect(await complaintOf(review(), { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" })).toMatch(
       /HUNKWISE_MODEL is missing/,
     );
   });
 
-  it("with a price table that cannot be read", async () => {
+  it("An unreadable price table is one line with the remedy", async () => {
     const prices = join(folder.path, "prices.json");
     writeFileSync(prices, "{");
     const env = { OPENAI_API_KEY: "key", HUNKWISE_PRICES: prices };
     expect(await complaintOf(review("--base", "main"), env)).toMatch(/prices cannot be read/);
   });
 
-  it("with a bad private key, a missing or a guessable webhook secret", async () => {
+  it("A bad private key, and a missing or guessable webhook secret, are one line with the remedy", async () => {
     expect(await complaintOf(["serve"], { ...app, PRIVATE_KEY: "nonsense" })).toMatch(/PRIVATE_KEY/);
     expect(await complaintOf(["serve"], { ...app, WEBHOOK_SECRET: "" })).toMatch(/WEBHOOK_SECRET is missing/);
     expect(await complaintOf(["serve"], { ...app, WEBHOOK_SECRET: "development" })).toMatch(/WEBHOOK_SECRET/);
   });
 
-  it("with a data folder that is none", async () => {
+  it("A data folder that is a file is one line with the remedy", async () => {
     const file = join(folder.path, "file");
     writeFileSync(file, "");
     expect(await complaintOf(["worker"], { ...app, HUNKWISE_DATA_DIR: file })).toMatch(
@@ -104,7 +104,7 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     );
   });
 
-  it("with a data folder that cannot be made, before anybody creates an App", async () => {
+  it("A data folder that cannot be made is refused before anybody creates an App", async () => {
     const { APP_ID: _, PRIVATE_KEY: __, ...none } = app;
     for (const command of ["serve", "worker"]) {
       const env = { ...(command === "serve" ? none : app), HUNKWISE_DATA_DIR: "/proc/hunkwise" };
@@ -114,7 +114,7 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     }
   });
 
-  it("with folders of an earlier process in the data folder that this one may not write to", async () => {
+  it("Folders in the data folder that this process may not write to are refused", async () => {
     const dataDir = join(folder.path, "foreign");
     mkdirSync(dataDir);
     symlinkSync("/proc/self", join(dataDir, "mirrors"));
@@ -123,7 +123,7 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     );
   });
 
-  it("with a model, a database or temporary files that cannot be used, before anybody creates an App", async () => {
+  it("An unusable model, database or temporary folder is refused before anybody creates an App", async () => {
     const { APP_ID: _, PRIVATE_KEY: __, ...none } = app;
     const refused = (more: Record<string, string>) => complaintWithLog(["serve"], { ...none, ...more });
     expect(await refused({ DATABASE_URL: "postgres://127.0.0.1:9/none" })).toMatch(/Postgres|database/);
@@ -135,7 +135,7 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     );
   });
 
-  it("with all that is wrong in one line", async () => {
+  it("All that is wrong is named in one line", async () => {
     const line = await complaintOf(["serve"], {
       ...app,
       PORT: "x",
@@ -147,12 +147,12 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     );
   });
 
-  it("as a worker without an App", async () => {
+  it("A worker without an App is refused", async () => {
     const line = await complaintOf(["worker"], { HUNKWISE_DATA_DIR: join(folder.path, "none") });
     expect(line).toMatch(/no credentials for a GitHub App\. Run `hunkwise serve`/);
   });
 
-  it("with a port that is taken", async () => {
+  it("A port that is taken is refused", async () => {
     const server = createServer();
     await new Promise<void>((done) => server.listen(0, done));
     const { port } = server.address() as AddressInfo;
@@ -168,14 +168,14 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     }
   });
 
-  it("and the stack as well for whoever asks for it", async () => {
+  it("The stack follows on request", async () => {
     const { stderr } = await runCli(review("--base", "nowhere"), { env: { LOG_LEVEL: "debug" } });
     expect(stderr).toMatch(/^hunkwise: There is no commit 'nowhere'[^\n]*\n[^\n]*\n {4}at /);
   });
 });
 
-describe("variables of other programs", () => {
-  it("do not disturb a local review", async () => {
+describe("The variables of other programs", () => {
+  it("Variables of other programs do not disturb a local review", async () => {
     const env = { PORT: "/tmp/socket", DATABASE_URL: "postgres://localhost/other", APP_ID: "none" };
     expect((await runCli(review("--base", "main", "--dry-run"), { env })).code).toBe(0);
   });

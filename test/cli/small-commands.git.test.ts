@@ -15,10 +15,10 @@ beforeAll(() => {
 });
 afterAll(() => folder.dispose());
 
-describe("hunkwise doctor", () => {
+describe("The command doctor", () => {
   const data = () => ({ HUNKWISE_DATA_DIR: join(folder.path, "doctor") });
 
-  it("warns of what is missing, fails nothing and creates nothing", async () => {
+  it("Doctor warns of what is missing, fails nothing and creates nothing", async () => {
     const { code, stdout } = await runCli(["doctor"], { env: data() });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ok {4}git {10}\d+\.\d+/m);
@@ -28,7 +28,7 @@ describe("hunkwise doctor", () => {
     expect(readdirSync(folder.path)).not.toContain("doctor");
   });
 
-  it("says what a model can do", async () => {
+  it("Doctor says what a model can do", async () => {
     const sum = (a: number, b: number) => ({ name: "add_numbers", arguments: { a, b } });
     await using fake = await startFakeOpenAi({ script: [{ tool_calls: [sum(2, 3), sum(20, 30)] }] });
     const model = { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
@@ -39,7 +39,7 @@ describe("hunkwise doctor", () => {
     );
   });
 
-  it("fails with 1 for a model without tools and for a refused key, each with a remedy", async () => {
+  it("Doctor fails with 1 for a model without tools and for a refused key, each with a remedy", async () => {
     await using fake = await startFakeOpenAi({ script: [{ content: "25 and 50" }] });
     const model = { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
     const mute = await runCli(["doctor"], { env: { ...data(), ...model } });
@@ -50,7 +50,7 @@ describe("hunkwise doctor", () => {
     expect(refused.stdout).toMatch(/^fail {2}model .*refused the API key \(401\)\n +Set OPENAI_API_KEY/m);
   });
 
-  it("names every variable that is wrong, and checks what does not depend on them", async () => {
+  it("Doctor names every variable that is wrong, and checks what does not depend on them", async () => {
     const wrong = { PORT: "none", HUNKWISE_CONCURRENCY: "lots", APP_ID: "12", OPENAI_BASE_URL: "localhost" };
     const { code, stdout } = await runCli(["doctor"], { env: { ...data(), ...wrong } });
     expect(code).toBe(1);
@@ -69,7 +69,7 @@ describe("hunkwise doctor", () => {
     expect(stdout).toMatch(/^warn {2}model +not checked, because OPENAI_BASE_URL is invalid/m);
   });
 
-  it("names variables that are empty, and those that nobody reads but look like ours", async () => {
+  it("Doctor names empty variables, and those that nobody reads but look like ours", async () => {
     const env = { HUNKWISE_MODLE: "x", OPENAI_BASEURL: "http://x", OPENAI_API_KEY: "", GH_HOST: "gh" };
     const { code, stdout } = await runCli(["doctor"], { env: { ...data(), ...env } });
     expect(code).toBe(0);
@@ -81,7 +81,7 @@ describe("hunkwise doctor", () => {
     ]);
   });
 
-  it("means the same data folder wherever it is called", async () => {
+  it("Doctor means the same data folder wherever it is called", async () => {
     using elsewhere = new TempFolder("elsewhere");
     const rowIn = async (cwd: string) => {
       const { stdout } = await runCli(["doctor"], { cwd, env: { COLUMNS: "300" } });
@@ -94,15 +94,15 @@ describe("hunkwise doctor", () => {
     expect(other).toBe(one);
   });
 
-  it("tries to write to the data folder, and so knows what no right tells", async () => {
+  it("Doctor writes to the data folder, because permissions do not tell", async () => {
     const { code, stdout } = await runCli(["doctor"], { env: { HUNKWISE_DATA_DIR: "/proc/hunkwise" } });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^fail {2}data folder +Cannot use the data folder \/proc\/hunkwise: /m);
   });
 });
 
-describe("hunkwise config", () => {
-  it("checks a file, naming line and key", async () => {
+describe("The command config", () => {
+  it("The check of a file names line and key", async () => {
     const file = join(folder.path, "hunkwise.yml");
     writeFileSync(file, "review:\n  drafts: perhaps\n");
     const wrong = await runHere(["config", "check", file]);
@@ -115,7 +115,7 @@ describe("hunkwise config", () => {
     });
   });
 
-  it("finds nothing wrong where there is no file, but misses one that is named", async () => {
+  it("The check accepts a missing default file, and refuses a missing named one", async () => {
     using repo = faultyRepo();
     expect(await runHere(["config", "check", "--repo", repo.dir])).toMatchObject({
       code: 0,
@@ -124,13 +124,13 @@ describe("hunkwise config", () => {
     expect(await runHere(["config", "check", join(folder.path, "none.yml")])).toMatchObject({ code: 2 });
   });
 
-  it("prints the JSON Schema", async () => {
+  it("The schema is printed as JSON Schema", async () => {
     const { code, stdout } = await runHere(["config", "schema"]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout).properties).toHaveProperty("minimum_severity");
   });
 
-  it("shows what holds at the base, defaults included", async () => {
+  it("The effective configuration is that of the base, with defaults", async () => {
     using repo = faultyRepo({ ".github/hunkwise.yml": "minimum_severity: medium\n" });
     repo.commit("Other", { ".github/hunkwise.yml": "minimum_severity: critical\n" });
     const yaml = await runHere(["config", "show", "--repo", repo.dir, "--base", "main"]);
@@ -142,7 +142,7 @@ describe("hunkwise config", () => {
     expect(RepoConfig.parse(JSON.parse(json.stdout)).minimum_severity).toBe("medium");
   });
 
-  it("shows where each value comes from, with an organisation's policy and files of folders too", async () => {
+  it("The effective configuration names the origin of each value, with policy and folders", async () => {
     using repo = faultyRepo({
       ".github/hunkwise.yml":
         "effort: low\ncheck: { fail: false }\nrules: { py-eval: off, secrets/github-token: off }\npaths: { ignore: [gen/] }\n",
@@ -180,7 +180,7 @@ describe("hunkwise config", () => {
     expect((await runHere([...show, "--organization", file])).code).toBe(2);
   });
 
-  it("exits with 2 for an unknown action", async () => {
+  it("An unknown action exits with 2", async () => {
     expect(await runHere(["config", "shcema"])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
@@ -190,8 +190,8 @@ describe("hunkwise config", () => {
   });
 });
 
-describe("action", () => {
-  it("says once that it is for GitHub Actions, and prints no workflow command elsewhere", async () => {
+describe("The command action", () => {
+  it("The command says once that it is for GitHub Actions, and prints no workflow command elsewhere", async () => {
     const { code, stdout, stderr } = await runHere(["action"]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(

@@ -13,8 +13,8 @@ const context: JsonContext = {
 };
 const renderJson = (result: ReviewResult) => renderWith(result, context);
 
-describe("the JSON report", () => {
-  it("has the documented shape, in the documented order", () => {
+describe("The JSON report", () => {
+  it("The JSON report has the documented shape, in the documented order", () => {
     const result = sampleResult({
       findings: [{ finding: sampleFinding(), placement: { kind: "file", reason: "outside the diff" } }],
     });
@@ -75,7 +75,7 @@ describe("the JSON report", () => {
     ]);
   });
 
-  it("fits the published schema, whatever was found", () => {
+  it("The JSON report fits the published schema, whatever was found", () => {
     fc.assert(
       fc.property(anyResult, (result) => {
         expect(faultsOfReview(renderJson(result))).toEqual([]);
@@ -85,7 +85,7 @@ describe("the JSON report", () => {
     expect(faultsOfReview(renderWith(sampleResult(lookedAtAgain()), { ...context, exit: null }))).toEqual([]);
   });
 
-  it("is described by a schema that takes new fields, and misses none", () => {
+  it("The published schema accepts new fields, and misses none", () => {
     const value = JSON.parse(renderJson(sampleResult()));
     expect(faultsOfReview(JSON.stringify({ ...value, new_field: 1 }))).toEqual([]);
     for (const name of Object.keys(value)) {
@@ -95,7 +95,7 @@ describe("the JSON report", () => {
     expect(faultsOfReview(JSON.stringify({ ...value, schema_version: 2 }))).toHaveLength(1);
   });
 
-  it("has what a second look came to and what was left out for it, and quotes no code of a place", () => {
+  it("The JSON report has the results of a second look, and quotes no code of a place", () => {
     const evidence = [{ path: "src/a.ts", start_line: 1, end_line: 2, note: "seen" }];
     const again = sampleResult(lookedAtAgain());
     again.findings[0]!.finding.evidence = evidence;
@@ -114,7 +114,7 @@ describe("the JSON report", () => {
     expect(renderJson(again)).not.toContain("CODE OF A PLACE");
   });
 
-  it("says which rule found it and on which code, how far the review got and how the command ends", () => {
+  it("The JSON report has rule, code, outcome and exit of the command", () => {
     const found = [sampleFinding(), sampleFinding({ source: "ast-grep/js-always", quote: "if (a = 0)" })];
     const findings = found.map((finding) => ({ finding, placement: { kind: "inline" as const } }));
     const value = JSON.parse(renderJson(sampleResult({ findings, stop_reason: "time_limit" })));
@@ -128,7 +128,7 @@ describe("the JSON report", () => {
     });
   });
 
-  it("repeats no note on a secret and no quote", () => {
+  it("The JSON report repeats no note on a secret and no quote", () => {
     const finding = sampleFinding({
       ...{
         source: "secrets/aws-secret-access-key",
@@ -140,14 +140,14 @@ describe("the JSON report", () => {
     expect(text).not.toContain("AKIA1");
   });
 
-  it("writes invisible characters as escapes that mean the same", () => {
+  it("The JSON report writes invisible characters as escapes that mean the same", () => {
     const text = renderJson(sampleResult({ summary: "a\u202e\u009b\u200b\u001bz" }));
     expect(text).toContain("a\\u202e\\u009b\\u200b\\u001bz");
     expect(JSON.parse(text).summary).toBe("a\u202e\u009b\u200b\u001bz");
   });
 });
 
-describe("the JSON report of a finding with a test", () => {
+describe("The JSON report of a finding with a test", () => {
   const proofOf = (over: Partial<Finding>) => {
     const result = sampleResult({
       findings: [{ finding: sampleFinding(over), placement: { kind: "inline" } }],
@@ -158,14 +158,14 @@ describe("the JSON report of a finding with a test", () => {
     return value.findings[0].proof;
   };
 
-  it("has what the test says, the test and its runs", () => {
+  it("The JSON report has the verdict of the test, the test and its runs", () => {
     expect(proofOf({ proof: sampleProof() })).toEqual(sampleProof());
     expect(proofOf({ proof: { kind: "not_shown", reason: "it passes" } })).toEqual({
       ...{ kind: "not_shown", reason: "it passes" },
     });
   });
 
-  it("has nothing of it for a secret, and for a certain finding that it does not show", () => {
+  it("The JSON report has no test for a secret, and none for a certain finding that it does not show", () => {
     expect(proofOf({ proof: sampleProof(), source: "secrets/aws-secret-access-key" })).toBeUndefined();
     expect(
       proofOf({ proof: sampleProof({ kind: "ran_right" }), source: "broken-data/json" }),

@@ -16,8 +16,8 @@ import {
 
 const render = (over: Partial<ReviewResult>) => renderMarkdown(sampleResult(over), sampleSource);
 
-describe("the Markdown report", () => {
-  it("shows a finding with its code, its reason and its suggestion", () => {
+describe("The Markdown report", () => {
+  it("The Markdown report shows a finding with its code, its reason and its suggestion", () => {
     expect(render({})).toBe(`## Hunkwise: 1 high
 
 Adds a total to the cart.
@@ -57,17 +57,17 @@ Suggestion:
 `);
   });
 
-  it("names the files that were not read", () => {
+  it("The Markdown report names the files that were not read", () => {
     const text = render(skipping("too large", "lock file"));
     expect(text).toMatch(/^## Hunkwise: partial review\n\n\*\*Partial: 1 file was not read \(too large\); /);
     expect(text).toContain("\n- not read: `src/skipped-0.ts` (too large)\n\n");
   });
 
-  it("praises nothing when there was nothing to read", () => {
+  it("The Markdown report praises nothing if there was nothing to read", () => {
     expect(render(nothingReviewable("image"))).toMatch(/^## Hunkwise: nothing to review\n/);
   });
 
-  it("never calls a partial or an offline review free of problems", () => {
+  it("The Markdown report never calls a partial or an offline review free of problems", () => {
     const partial = render({ findings: [], stop_reason: "time_limit" });
     expect(partial).toMatch(/^## Hunkwise: partial review\n\n\*\*Partial: the time limit was reached;/);
     const offline = render({ findings: [], mode: "offline", model: null, stop_reason: "no_model" });
@@ -80,7 +80,7 @@ Suggestion:
     expect(render({ mode: "offline", model: null })).toMatch(/^## Hunkwise \(offline\): 1 high\n/);
   });
 
-  it("says what came of a second look: when it goes wrong, what is in doubt, what was left out", () => {
+  it("The Markdown report says what a second look confirmed, doubts and left out", () => {
     const text = render(lookedAtAgain());
     expect(text).toContain("\n\nThe same at `src/order.ts:12`, `src/old.ts:7-9` (removed).\n\n- Fails");
     expect(text).toContain("\n- Fails when: the price is 1\n");
@@ -93,7 +93,7 @@ Suggestion:
     expect(text).not.toContain("CODE OF A PLACE");
   });
 
-  it("has no empty block for the code of a secret, which is not shown", () => {
+  it("The Markdown report has no empty block for the code of a secret", () => {
     const finding = sampleFinding({ source: "secrets/aws-secret-access-key", quote: "", suggestion: null });
     const text = render({ findings: [{ finding, placement: { kind: "inline" } }] });
     expect(text).toContain(
@@ -102,13 +102,13 @@ Suggestion:
     expect(text).not.toContain("```");
   });
 
-  it("says what was hidden from the model", () => {
+  it("The Markdown report says what was hidden from the model", () => {
     expect(render({ masked: [{ path: "src/a.ts", line: 3 }] })).toContain(
       "\n- masked: 1 value on a changed line looks like a secret and was hidden from the model: `src/a.ts:3`\n",
     );
   });
 
-  it("fences code that holds fences", () => {
+  it("The Markdown report fences code that contains fences", () => {
     const quote = "````\nend";
     const finding = sampleFinding({ path: "x.md", quote, start_line: 5, line: 6, suggestion: null });
     expect(render({ findings: [{ finding, placement: { kind: "inline" } }] })).toContain(
@@ -116,7 +116,7 @@ Suggestion:
     );
   });
 
-  it("lets nothing of the model's text be obeyed: no HTML, link, mention or hidden direction", () => {
+  it("The Markdown report has no live text of a model: no HTML, link, mention or hidden direction", () => {
     const hostile = "**x** <img src=y> [a](https://b.example) @team \u202e";
     const finding = sampleFinding({
       ...{ title: hostile, body: hostile, path: "a`b<i>.ts" },
@@ -137,11 +137,11 @@ Suggestion:
   });
 });
 
-describe("the Markdown report of a finding with a test", () => {
+describe("The Markdown report of a finding with a test", () => {
   const of = (over: Partial<Finding>) =>
     render({ findings: [{ finding: sampleFinding(over), placement: { kind: "inline" } }] });
 
-  it("says below the facts what the test shows, and has the test in a fold", () => {
+  it("The Markdown report says below the facts what the test shows, with the test in a fold", () => {
     const text = of({ proof: sampleProof() });
     expect(text).toMatch(/95 % sure\n\n🧪 \*\*Regression shown by a test\.\*\* Before: .*\n\n```\n/);
     expect(text).toContain(
@@ -150,7 +150,7 @@ describe("the Markdown report of a finding with a test", () => {
     expect(text).toContain("\n- tests: 1 of 1 finding is shown by a test\n");
   });
 
-  it("says why nothing is shown", () => {
+  it("The Markdown report says why a test shows nothing", () => {
     const text = of({ proof: { kind: "not_shown", reason: "it passes at the head" } });
     expect(text).toContain("\n- Not shown by a test: it passes at the head.\n");
     expect(text.replace("- Not shown by a test: it passes at the head.\n\n", "")).toBe(of({}));

@@ -4,27 +4,27 @@ import { nothingReviewable, sampleResult, skipping } from "./sample-result.ts";
 
 const offline = { mode: "offline", model: null, stop_reason: "no_model" } as const;
 
-describe("a result with files that were skipped", () => {
+describe("A result with skipped files", () => {
   it.each([
     ["overlong lines", "overlong lines"],
     ["too large (20001 changed lines)", "too large"],
     ["lock file that cannot be read (it has a fault in its JSON)", "lock file that cannot be read"],
     ["submodule at another commit", "submodule at another commit"],
-  ])("for %s is partial: nobody read what somebody may have written", (reason, kind) => {
+  ])("A result is partial if files were skipped for %s", (reason, kind) => {
     const result = sampleResult(skipping(reason, "lock file", reason));
     expect(outcomeOf(result)).toBe("partial");
     expect(outcomeSentence(result)).toBe(`Partial: 2 files were not read (${kind}); 3 of 3 hunks were read`);
   });
 
   it.each(["lock file", "image", "generated", "ignored by configuration"])(
-    "as %s is complete: a program has read them, or the base does not want them read",
+    "A result is complete if files were skipped as %s",
     (reason) => {
       const result = sampleResult(skipping(reason));
       expect([outcomeOf(result), outcomeSentence(result)]).toEqual(["complete", ""]);
     },
   );
 
-  it("of several kinds that nobody has read says each of them once", () => {
+  it("A result names each kind of skipped files once", () => {
     const result = sampleResult(
       skipping("binary that runs", "submodule at another commit", "binary that runs"),
     );
@@ -33,20 +33,20 @@ describe("a result with files that were skipped", () => {
     );
   });
 
-  it("that alone were changed has no hunks to speak of", () => {
+  it("A result of skipped files alone has no hunks", () => {
     expect(outcomeSentence(sampleResult(nothingReviewable("too large")))).toBe(
       "Partial: 1 file was not read (too large)",
     );
   });
 
-  it("names what else was left undone first", () => {
+  it("A result names first what else was left undone", () => {
     const result = sampleResult({ ...skipping("overlong lines"), stop_reason: "turn_limit" });
     expect(outcomeSentence(result)).toBe(
       "Partial: the limit of model turns was reached; 1 file was not read (overlong lines); 3 of 3 hunks were read",
     );
   });
 
-  it("unread is partial offline too, where the analyzers did not read them either", () => {
+  it("An offline result is partial if the analyzers did not read the files either", () => {
     const result = sampleResult({ ...skipping("overlong lines"), ...offline });
     expect(outcomeOf(result)).toBe("partial");
     expect(outcomeSentence(result)).toMatch(
@@ -55,14 +55,14 @@ describe("a result with files that were skipped", () => {
   });
 });
 
-describe("what was hidden from the model", () => {
+describe("The values that were hidden from the model", () => {
   const masked = [{ path: "a.ts", line: 3 }];
   const show = ({ path, line }: { path: string; line: number }) => `${path}:${line}`;
   const [secret] = sampleResult().findings.map(({ finding, placement }) => ({
     ...{ placement, finding: { ...finding, source: "secrets/github-token" } },
   }));
 
-  it("is told beside the secrets that are reported, which were hidden as well", () => {
+  it("Hidden values are named beside the reported secrets, which were hidden as well", () => {
     const said = "1 value on a changed line looks like a secret and was hidden from the model: a.ts:3";
     expect(maskedSentence(sampleResult({ masked }), show)).toBe(said);
     const findings = secret ? [secret] : [];
@@ -71,16 +71,16 @@ describe("what was hidden from the model", () => {
     );
   });
 
-  it("is nothing if no model was asked", () => {
+  it("Nothing was hidden if no model was asked", () => {
     const usage = { ...sampleResult().usage, requests: 0 };
     expect(maskedSentence(sampleResult({ masked, usage }), show)).toBe("");
   });
 });
 
-describe("a result with files that the analyzers did not finish", () => {
+describe("Files that the analyzers did not finish", () => {
   const unanalyzed = ["config.py", "data.py"];
 
-  it("is partial although a model read everything: something certain may be missing", () => {
+  it("A result is partial although a model read everything, because a certain finding may be missing", () => {
     const result = sampleResult({ unanalyzed });
     expect(outcomeOf(result)).toBe("partial");
     expect(outcomeSentence(result)).toBe(
@@ -88,7 +88,7 @@ describe("a result with files that the analyzers did not finish", () => {
     );
   });
 
-  it("is partial if nobody but the analyzers was to look at it", () => {
+  it("A result is partial if only the analyzers looked", () => {
     const result = sampleResult({ unanalyzed, ...offline });
     expect(outcomeOf(result)).toBe("partial");
     expect(outcomeSentence(result)).toMatch(
@@ -97,8 +97,8 @@ describe("a result with files that the analyzers did not finish", () => {
   });
 });
 
-describe("a result of branches with several merge bases", () => {
-  it("is partial although a model read everything since one of them, and says what to do", () => {
+describe("Branches with several merge bases", () => {
+  it("A result is partial although a model read everything since one base, and says what to do", () => {
     const result = sampleResult({ merge_bases: 2 });
     expect(outcomeOf(result)).toBe("partial");
     expect(outcomeSentence(result)).toBe(

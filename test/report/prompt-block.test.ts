@@ -21,12 +21,12 @@ function quoted(over: Partial<QuotedFinding>): string {
   );
 }
 
-describe("a finding for a coding agent", () => {
-  it("has no part for code or a replacement that there is none of", () => {
+describe("A finding quoted for a coding agent", () => {
+  it("The block has no part for missing code or a missing replacement", () => {
     expect(quoted({})).toBe("File: src/a.ts\nPlace: line 7\nFinding: It leaks\n\nThe handle stays open.");
   });
 
-  it("names the rule, and says why a secret's code is missing", () => {
+  it("The block names the rule, and says why a secret's code is missing", () => {
     expect(quoted({ rule: "secrets/aws-secret-access-key", code: null })).toBe(
       "File: src/a.ts\nPlace: line 7\nFinding: It leaks\nRule: secrets/aws-secret-access-key\n\nThe handle stays open.\n\nThe code is not shown, because it contains a secret.",
     );
@@ -40,7 +40,7 @@ describe("a finding for a coding agent", () => {
     ["the explanation", { explanation: lines(20_000, "because") }],
     ["the code", { code: "x();\n".repeat(3_000) }],
     ["the replacement", { suggestion: "x();\n".repeat(1_200) }],
-  ])("gives up of %s what is too long, and nothing else for it", (_, over) => {
+  ])("The block cuts of %s what is too long, and nothing else", (_, over) => {
     const given = { code, explanation, ...over };
     const text = quoted(given);
     if (given.code === code) expect(text.split("return 1;")).toHaveLength(121);
@@ -49,7 +49,7 @@ describe("a finding for a coding agent", () => {
     expect(text.match(/\[cut here\]/g)?.length ?? 0).toBe(over.suggestion ? 0 : 1);
   });
 
-  it("keeps a replacement of up to a third whole", () => {
+  it("The block keeps a replacement of up to a third whole", () => {
     const suggestion = lines(2_400, "y");
     expect(quoted({ code, suggestion })).toContain(
       `Proposed replacement of exactly these lines:\n${suggestion}`,

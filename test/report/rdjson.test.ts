@@ -37,8 +37,8 @@ const linesOf = (text: string): Diagnostic[] =>
 const diagnosticOf = (over: Partial<Finding>): Diagnostic =>
   JSON.parse(renderRdjson(resultOf(sampleFinding(over)))).diagnostics[0];
 
-describe("the report for reviewdog", () => {
-  it("fits the format, in one document and in lines, whatever was found", () => {
+describe("The report for reviewdog", () => {
+  it("The report fits the format, as a document and in lines, whatever was found", () => {
     fc.assert(
       fc.property(anyResult, (result) => {
         const document = JSON.parse(renderRdjson(result));
@@ -52,7 +52,7 @@ describe("the report for reviewdog", () => {
     );
   });
 
-  it("posts nothing that does anything where it is shown", () => {
+  it("The report posts no live text", () => {
     fc.assert(
       fc.property(anyResult, (result) => {
         const messages = linesOf(renderRdjsonl(result)).map(({ message }) => message);
@@ -62,13 +62,13 @@ describe("the report for reviewdog", () => {
     );
   });
 
-  it("is an empty list without findings, and no line", () => {
+  it("The report is an empty list without findings, and no line", () => {
     const result = sampleResult({ findings: [] });
     expect(JSON.parse(renderRdjson(result))).toEqual({ source: { name: "hunkwise" }, diagnostics: [] });
     expect(renderRdjsonl(result)).toBe("");
   });
 
-  it("names severity, rule and lines, the worst finding first", () => {
+  it("The report names severity, rule and lines, the worst finding first", () => {
     const mild = sampleFinding({ severity: "low", source: "ast-grep/py-eval", start_line: 4 });
     const lines = linesOf(renderRdjsonl(resultOf(mild, sampleFinding({ severity: "critical" }))));
     expect(lines.map(({ severity, code }) => [severity, code.value])).toEqual([
@@ -82,14 +82,14 @@ describe("the report for reviewdog", () => {
     expect(diagnosticOf({ severity: "medium" }).severity).toBe("WARNING");
   });
 
-  it("puts a removed line on the file, and says where it was", () => {
+  it("The report puts a removed line on the file, and says where it was", () => {
     const { location, message, suggestions } = diagnosticOf({ side: "LEFT", line: 12 });
     expect(location).toEqual({ path: "src/cart.ts" });
     expect(message).toContain("line 12 of the merge base");
     expect(suggestions).toBeUndefined();
   });
 
-  it("relates the other places, and says first what is in doubt", () => {
+  it("The report relates the other places, and says first what is in doubt", () => {
     const { message, related_locations } = diagnosticOf({
       places: [samplePlace()],
       verification: "uncertain",
@@ -104,7 +104,7 @@ describe("the report for reviewdog", () => {
     expect(message).toMatch(/^\*\*The condition .*\*\*\n\n\*\*Uncertain: .*\*\* who calls it\n\n`item/);
   });
 
-  it("keeps each line within what reviewdog reads, and gives up the suggestion first", () => {
+  it("The report keeps each line within what reviewdog reads, and drops the suggestion first", () => {
     const suggestion = "x = '\u00ad';\n".repeat(4_500);
     const quote = "\u00ad";
     const [line, ...others] = renderRdjsonl(resultOf(sampleFinding({ suggestion, quote })))
@@ -150,8 +150,8 @@ const replacement = fc
     return { file, first, last, suggestion, wanted };
   });
 
-describe("a suggestion for reviewdog", () => {
-  it("gives the same file as the suggestion itself, by the format and through a comment on GitHub", () => {
+describe("A suggestion for reviewdog", () => {
+  it("A suggestion gives the same file by the format and through a comment on GitHub", () => {
     fc.assert(
       fc.property(replacement, ({ file, first, last, suggestion, wanted }) => {
         const lines = { line: last, start_line: first === last ? null : first };
@@ -168,7 +168,7 @@ describe("a suggestion for reviewdog", () => {
   it.each([
     ["commands another bot", "// @dependabot merge", /left out: it contains text that another bot may/],
     ["holds what nobody sees", "a\u202eb", /left out: it contains invisible characters/],
-  ])("is left out where it %s, and the message says so", (_, suggestion, said) => {
+  ])("A suggestion is left out if it %s, and the message says so", (_, suggestion, said) => {
     const { message, suggestions } = diagnosticOf({ suggestion });
     expect(suggestions).toBeUndefined();
     expect(message).toMatch(said);

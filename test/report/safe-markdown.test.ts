@@ -18,15 +18,15 @@ const hostile = fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join(""
 /** Texts of each property. */
 const runs = process.env.HUNKWISE_LONG === "1" ? 10_000 : 400;
 
-describe("text of a model", () => {
+describe("The text of a model", () => {
   it.each(["\\://data", "$GH-\u200b", "$GH-\u200b1", "$www\u200b.a"])(
-    "treated twice changes nothing of %j",
+    "Neutralising %j a second time changes nothing",
     (text) => {
       expect(block(block(text))).toBe(block(text));
     },
   );
 
-  it("is harmless whatever it holds, and treating it twice changes nothing", () => {
+  it("Neutralised text is harmless and stable, whatever it was", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const written = block(text);
@@ -37,7 +37,7 @@ describe("text of a model", () => {
     );
   });
 
-  it("is harmless as a phrase, and cannot reach beyond it", () => {
+  it("A neutralised phrase is harmless, and cannot reach beyond itself", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const phrase = untrustedLine(text);
@@ -52,7 +52,7 @@ describe("text of a model", () => {
     );
   });
 
-  it("stays within its bytes and stays harmless when it is cut", () => {
+  it("Neutralised text stays within its bytes and harmless when it is cut", () => {
     fc.assert(
       fc.property(hostile, fc.integer({ min: 40, max: 200 }), (text, bytes) => {
         const written = untrustedBlock(text, bytes);
@@ -63,7 +63,7 @@ describe("text of a model", () => {
     );
   });
 
-  it("is shown as data, too, without an end before its end", () => {
+  it("Text as data has no end before its end", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(pageOf(`a ${untrustedCode(text)} z`)).toMatch(/^<p>a <code>[^<]*<\/code> z<\/p>$/);
@@ -110,7 +110,7 @@ describe("text of a model", () => {
     ],
     ["a lone backtick", "it`s @eve", "it\\`s @\u200beve"],
     ["a table", "| a |\n|---|", "| a |\n|--\\-|"],
-  ])("loses %s", (_name, text, written) => {
+  ])("Neutralised text loses %s", (_name, text, written) => {
     expect(block(text)).toBe(written);
   });
 
@@ -125,7 +125,7 @@ describe("text of a model", () => {
       "A defaced facade of 1000000, 20261122 or 1732298400000 acceded.",
     ],
     ["what is ordinary", "a_b * c, 50 % & more: {x} = y; C:\\dir | d ~ e!"],
-  ])("keeps %s as it is", (_name, text) => {
+  ])("Neutralised text keeps %s", (_name, text) => {
     expect(block(text)).toBe(text);
   });
 
@@ -146,12 +146,12 @@ describe("text of a model", () => {
       "-\ta\n\n\t```go\n\tif x {\n\t\ty()\n\t}\n\t```\n\tb",
       "-\ta\n\n```go\nif x {\n\ty()\n}\n```\nb",
     ],
-  ])("moves code to the first column: %s", (_name, text, written) => {
+  ])("Neutralising moves code to the first column: %s", (_name, text, written) => {
     expect(block(text)).toBe(written);
     expect(block(written)).toBe(written);
   });
 
-  it("keeps the code of every code span and fenced block, to the letter, but for words to bots", () => {
+  it("Neutralised text keeps code to the letter, except words to bots", () => {
     const code = fc
       .array(pieces, { minLength: 1, maxLength: 12 })
       .map((parts) =>
@@ -174,18 +174,18 @@ describe("text of a model", () => {
     );
   });
 
-  it("gets a fence that is longer than any inside, and an end to each", () => {
+  it("A block of code gets a longer fence than any inside, and an end", () => {
     expect(block("````\n```\ninner\n```\n````")).toBe("````\n```\ninner\n```\n````");
     expect(block("~~~py\n```\n~~~")).toBe("````py\n```\n````");
     expect(block("```js\nopen")).toBe("```js\nopen\n```");
   });
 
-  it("has its fenced blocks in the first column, so that no list ends them early", () => {
+  it("A block of code begins in the first column, so that no list ends it early", () => {
     expect(block("- item\n  ```js\n  code\n@eve\n  ```")).toBe("- item\n```js\ncode\n@eve\n```");
   });
 
   it.each(["> ~~~mermaid", ">~~~suggestion", "- > ~~~~ math", "1. > - ~~~geojson"])(
-    "opens no block of code with a fence that it does not close: %j",
+    "Text opens no block of code with a fence that it does not close: %j",
     (text) => {
       expectHarmless(block(text));
       expect(block(text)).not.toMatch(/(?<!\\)~~/);
@@ -193,7 +193,7 @@ describe("text of a model", () => {
     },
   );
 
-  it("leaves no joiner of an emoji where a phrase is cut", () => {
+  it("A cut phrase ends without the joiner of an emoji", () => {
     const family = "\u{1f600}\u200d".repeat(100);
     for (let bytes = 20; bytes < 60; bytes++) {
       const phrase = untrustedLine(family, bytes);
@@ -203,13 +203,13 @@ describe("text of a model", () => {
   });
 
   it.each(["suggestion", "Suggestion", "mermaid", "math", "geojson", "stl", "of-tomorrow"])(
-    "has no block that GitHub makes something else of (%s)",
+    "No block of code becomes something else on GitHub (%s)",
     (info) => {
       expect(block(`\`\`\`${info}\nx\n\`\`\``)).toBe("```\nx\n```");
     },
   );
 
-  it("forges no marker, in prose or in code", () => {
+  it("Neutralised text forges no marker, in prose or in code", () => {
     const marker = formatMarker({ kind: "review", head: "h", trigger: "event" });
     for (const text of [marker, `\`${marker}\``, `\`\`\`\n${marker}\n\`\`\``, `x\n\n${marker}`]) {
       expect(block(text)).not.toContain('<!-- hunkwise:review v1 {"head":"h","trigger":"event"} -->\n');
@@ -218,14 +218,14 @@ describe("text of a model", () => {
     }
   });
 
-  it("says how much was cut off, and closes what was open", () => {
+  it("Cut text says how much is missing, and closes what was open", () => {
     const text = `\`\`\`js\n${"line\n".repeat(100)}\`\`\`\nend`;
     const cut = untrustedBlock(text, 200);
     expect(cut).toMatch(/^```js\nline\n(line\n)+```\n\n… \(\d+ more lines\)$/);
   });
 });
 
-describe("a quarter of a megabyte of adversarial text", () => {
+describe("A quarter of a megabyte of adversarial text", () => {
   const size = 250_000;
   const repeat = (text: string) => text.repeat(Math.ceil(size / text.length));
   const rising = Array.from({ length: 700 }, (_, index) => "`".repeat(index + 1)).join(" ");
@@ -249,7 +249,7 @@ describe("a quarter of a megabyte of adversarial text", () => {
     ["fences that do not match", repeat("```\n~~~~\n")],
     ["spaces", repeat(" ")],
     ["invisible characters", repeat("\u202e")],
-  ])("is treated in one go: %s", (_name, text) => {
+  ])("Adversarial text is neutralised in one pass: %s", (_name, text) => {
     expect(Buffer.byteLength(untrustedBlock(text, 8 * size))).toBeLessThanOrEqual(8 * size);
     expect(Buffer.byteLength(untrustedBlock(text, 10_000))).toBeLessThanOrEqual(10_000);
     expect(untrustedLine(text).length).toBeLessThan(3_000);

@@ -42,8 +42,8 @@ const ajv = new Ajv({ allErrors: true });
 formats.default(ajv);
 const validate = ajv.compile(sarifEssentials);
 
-describe("the SARIF report", () => {
-  it("is valid SARIF 2.1.0 with findings of every kind", () => {
+describe("The SARIF report", () => {
+  it("The SARIF report is valid SARIF 2.1.0 with findings of every kind", () => {
     const findings = [
       sampleFinding(),
       sampleFinding({ side: "LEFT", category: "security", source: "ast-grep/x", path: "a b/ü:c#.ts" }),
@@ -57,7 +57,7 @@ describe("the SARIF report", () => {
     expect(validate(toSarif(sampleResult(lookedAtAgain()), { version: "0.1.0" }))).toBe(true);
   });
 
-  it("maps severities to levels", () => {
+  it("The SARIF report maps severities to levels", () => {
     const level = (severity: Finding["severity"]) => resultOf({ severity }).level;
     expect([level("critical"), level("high"), level("medium"), level("low")]).toEqual([
       "error",
@@ -67,20 +67,20 @@ describe("the SARIF report", () => {
     ]);
   });
 
-  it("gives the finding's id as fingerprint and its lines as region", () => {
+  it("The SARIF report has the finding's id as fingerprint and its lines as region", () => {
     const result = resultOf({ id: "abc", start_line: 4, line: 6 });
     expect(result.partialFingerprints).toEqual({ "hunkwise/v1": "abc" });
     expect(result.locations[0]?.physicalLocation.region).toEqual({ startLine: 4, endLine: 6 });
   });
 
-  it("puts a removed line on the file, with a note on where it was", () => {
+  it("The SARIF report puts a removed line on the file, with a note on where it was", () => {
     const result = resultOf({ side: "LEFT", line: 12, suggestion: "x" });
     expect(result.locations[0]?.physicalLocation).not.toHaveProperty("region");
     expect(result.message.text).toContain("line 12 of the merge base");
     expect(result).not.toHaveProperty("fixes");
   });
 
-  it("relates the other places, without their code", () => {
+  it("The SARIF report relates the other places, without their code", () => {
     const places = [samplePlace({ start_line: 10 }), samplePlace({ side: "LEFT", path: "a b.ts", line: 9 })];
     const result = resultOf({ places });
     const uriBaseId = "SRCROOT";
@@ -103,7 +103,7 @@ describe("the SARIF report", () => {
     expect(resultOf({})).not.toHaveProperty("relatedLocations");
   });
 
-  it("says first what is in doubt, and has the note of a second look as a property", () => {
+  it("The SARIF report says first what is in doubt, and has the note as a property", () => {
     const note = { verification_note: "who calls it" };
     expect(resultOf({ verification: "uncertain", ...note }).message.text).toMatch(
       /^The condition .*\n\nUncertain: a second look .* this\. who calls it\n\n`item/,
@@ -114,12 +114,12 @@ describe("the SARIF report", () => {
     expect(JSON.stringify(resultOf({ source: "secrets/x", ...note }))).not.toContain("who calls it");
   });
 
-  it("encodes paths as URI references", () => {
+  it("The SARIF report encodes paths as URI references", () => {
     const { artifactLocation } = resultOf({ path: "a b/ü:#%.ts" }).locations[0]!.physicalLocation;
     expect(artifactLocation.uri).toBe("a%20b/%C3%BC%3A%23%25.ts");
   });
 
-  it("names a rule for each analyzer rule and each category of the model, once", () => {
+  it("The SARIF report names each rule of an analyzer and each category of the model once", () => {
     const findings = [
       sampleFinding(),
       sampleFinding({ id: "f2" }),
@@ -131,7 +131,7 @@ describe("the SARIF report", () => {
     ]);
   });
 
-  it("names and explains each rule, without anything alive in it", () => {
+  it("The SARIF report explains each rule without live text", () => {
     const finding = sampleFinding({
       source: "ast-grep/py-mutable-default",
       title: "The default is shared",
@@ -157,14 +157,14 @@ describe("the SARIF report", () => {
     expect(byModel?.help.text).not.toContain("item.price");
   });
 
-  it("leaves it to whoever uploads it to tell the analyses of a commit apart, unless a category does", () => {
+  it("The SARIF report names its analysis only if there is a category", () => {
     expect(runOf({})).not.toHaveProperty("automationDetails");
     const log = toSarif(sampleResult(), { version: "0.1.0", category: "backend" }) as { runs: unknown[] };
     expect(log.runs[0]).toHaveProperty("automationDetails", { id: "hunkwise/backend/" });
     expect(validate(log)).toBe(true);
   });
 
-  it("explains every rule that it names, also one whose matches were all rejected", () => {
+  it("The SARIF report explains also a rule whose matches were all rejected", () => {
     fc.assert(
       fc.property(anyResult, (result) => {
         const [run] = (toSarif(result, { version: "0.1.0", category: "a" }) as { runs: Run[] }).runs;
@@ -188,7 +188,7 @@ describe("the SARIF report", () => {
     ]);
   });
 
-  it("says what a model left unread, and offline only that none read anything", () => {
+  it("The SARIF report says what a model left unread, and offline only that none read anything", () => {
     const coverage = {
       ...sampleResult().coverage,
       hunks_served: 1,
@@ -210,7 +210,7 @@ describe("the SARIF report", () => {
     ]);
   });
 
-  it("reports a partial run as not successful, an offline one as successful and says so", () => {
+  it("The SARIF report calls a partial run not successful, and an offline one successful", () => {
     const [partial] = runOf({ stop_reason: "cost_limit" }).invocations;
     expect(partial?.executionSuccessful).toBe(false);
     const [offline] = runOf({ mode: "offline", model: null, stop_reason: "no_model" }).invocations;
@@ -220,7 +220,7 @@ describe("the SARIF report", () => {
     );
   });
 
-  it("holds no invisible character", () => {
+  it("The SARIF report has no invisible character", () => {
     const finding = sampleFinding({ title: "a\u202eb\u009b" });
     const text = renderSarif(sampleResult({ findings: [{ finding, placement: { kind: "inline" } }] }), {
       version: "0.1.0",
@@ -229,7 +229,7 @@ describe("the SARIF report", () => {
     expect(JSON.parse(text).runs[0].results[0].message.text).toContain("a\u202eb\u009b");
   });
 
-  it("hands on nothing of a model's Markdown that does anything where it is shown", () => {
+  it("The SARIF report has no live Markdown of a model", () => {
     const hostile = "[x](https://evil.test) ![x](//evil.test) <img src=x> @octocat fixes #12";
     const { message } = resultOf({ title: hostile, body: hostile });
     expect(liveIn(message.markdown)).toEqual([]);
@@ -237,8 +237,8 @@ describe("the SARIF report", () => {
   });
 });
 
-describe("the SARIF report of a finding with a test", () => {
-  it("says in the message what the test shows, and has it among the properties", () => {
+describe("The SARIF report of a finding with a test", () => {
+  it("The SARIF report says what the test shows in the message, and has it as a property", () => {
     const findings = [
       { finding: sampleFinding({ proof: sampleProof() }), placement: { kind: "inline" } as const },
     ];
@@ -250,7 +250,7 @@ describe("the SARIF report of a finding with a test", () => {
     expect(properties).toMatchObject({ proof: { kind: "regression", test: sampleProof().test } });
   });
 
-  it("is the same where no test shows anything, apart from the property", () => {
+  it("The SARIF report changes only the property if no test shows anything", () => {
     const proof = { kind: "not_shown", reason: "it passes" } as const;
     const { properties, ...shown } = resultOf({ proof });
     const { properties: _, ...without } = resultOf({});

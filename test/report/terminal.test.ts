@@ -33,8 +33,8 @@ const offline: Partial<ReviewResult> = {
   usage: { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: null },
 };
 
-describe("the terminal report", () => {
-  it("shows a finding with its code, its reason and its suggestion", () => {
+describe("The terminal report", () => {
+  it("The terminal report shows a finding with its code, its reason and its suggestion", () => {
     expect(render({})).toBe(`main...topic
 aaaaaaa..bbbbbbb · 2 commits · 2 files · 3 hunks · test-model
 
@@ -69,7 +69,7 @@ Time      8.2 s
 `);
   });
 
-  it("says what came of a second look, where else a finding is, and how many were left out", () => {
+  it("The terminal report says what a second look came to, and where else a finding is", () => {
     const text = render(lookedAtAgain());
     expect(text).toContain(`
   - the same at src/order.ts:12
@@ -91,7 +91,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).not.toMatch(/CODE OF A PLACE|Prices may be missing/);
   });
 
-  it("counts other places beyond ten", () => {
+  it("The terminal report counts other places beyond ten", () => {
     const places = Array.from({ length: 13 }, (_, at) => samplePlace({ line: at + 1 }));
     const text = render({
       findings: [{ finding: sampleFinding({ places }), placement: { kind: "inline" } }],
@@ -99,7 +99,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).toContain("  - the same at src/order.ts:10\n  - and at 3 more places\n");
   });
 
-  it("repeats no note on a secret", () => {
+  it("The terminal report repeats no note on a secret", () => {
     const finding = sampleFinding({
       source: "secrets/aws-secret-access-key",
       verification_note: "the key is AKIA1",
@@ -107,19 +107,19 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(render({ findings: [{ finding, placement: { kind: "inline" } }] })).not.toContain("AKIA1");
   });
 
-  it("stays one line when all that was found was refuted", () => {
+  it("The terminal report is one line if all findings were refuted", () => {
     expect(render({ findings: [], dropped: [sampleDropped()] })).toMatch(
       /^main\.\.\.topic: no problems found · 3 hunks read · 1 finding left out after a check · .*\n$/,
     );
   });
 
-  it("is one quiet line for a complete review without findings", () => {
+  it("The terminal report is one line for a complete review without findings", () => {
     expect(render({ findings: [] })).toBe(
       "main...topic: no problems found · 3 hunks read · test-model, 13,023 tokens, $0.0312, 8.2 s\n",
     );
   });
 
-  it("says what of the change was hidden from the model, also where nothing was found", () => {
+  it("The terminal report says what was hidden from the model, also without findings", () => {
     const two = [
       { path: "src/a.ts", line: 3 },
       { path: "src/b.ts", line: 9 },
@@ -133,13 +133,13 @@ Left out  2 findings; --format markdown and json list them with reasons
     );
   });
 
-  it("is not quiet when there is something to be warned of", () => {
+  it("The terminal report is not one line if there is a warning", () => {
     expect(render({ findings: [], warnings: ["the configuration is broken"] })).toContain(
       "Warning   the configuration is broken\n",
     );
   });
 
-  it("says first that a review is partial, and what was not read", () => {
+  it("The terminal report says first that a review is partial, and what was not read", () => {
     const text = render({
       findings: [],
       stop_reason: "token_limit",
@@ -158,14 +158,14 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).not.toContain("no problems found");
   });
 
-  it("says once of each kind of file that nobody has read it", () => {
+  it("The terminal report names each kind of unread files once", () => {
     const text = render(skipping("overlong lines", "text with NUL bytes", "text with NUL bytes"));
     expect(text.replaceAll("\n", " ")).toContain(
       "Partial: 3 files were not read (overlong lines, text with NUL bytes); 3 of 3 hunks were read.",
     );
   });
 
-  it("says first that files were not read, and which", () => {
+  it("The terminal report says first that files were not read, and which", () => {
     const text = render(skipping("overlong lines", "lock file"));
     expect(text.split("\n").slice(0, 3)).toEqual([
       "Partial: 1 file was not read (overlong lines); 3 of 3 hunks were read.",
@@ -175,13 +175,13 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).not.toContain("no problems found");
   });
 
-  it("praises nothing when there was nothing to read", () => {
+  it("The terminal report praises nothing if there was nothing to read", () => {
     expect(render(nothingReviewable("image"))).toMatch(
       /^main\.\.\.topic: nothing to review · 1 file skipped · /,
     );
   });
 
-  it("says first that no model took part", () => {
+  it("The terminal report says first that no model took part", () => {
     const text = render({ ...offline, findings: [] });
     expect(text.split("\n")[0]).toMatch(/^Offline: .*no model read this change; .*checked it\.$/);
     expect(text).not.toContain("no problems found");
@@ -191,11 +191,11 @@ Left out  2 findings; --format markdown and json list them with reasons
     ["nothing is to be reviewed", nothingReviewable()],
     ["a limit ended it", { stop_reason: "time_limit" as const }],
     ["everything was looked at", { findings: [] }],
-  ])("says offline on the first line where %s", (_, over) => {
+  ])("The terminal report says offline on the first line if %s", (_, over) => {
     expect(render({ ...offline, ...over }).split("\n")[0]).toMatch(/\boffline\b/i);
   });
 
-  it("says offline on the first line where the configured model answered nothing", () => {
+  it("The terminal report says offline on the first line if the model answered nothing", () => {
     const { coverage, usage } = offline as ReviewResult;
     const failed = { stop_reason: "model_error" as const, coverage, usage };
     expect(render(failed).split("\n")[0]).toBe(
@@ -204,7 +204,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(render({ ...nothingReviewable(), usage }).split("\n")[0]).not.toMatch(/offline/);
   });
 
-  it("names skipped files with their reasons, and counts the rest of many", () => {
+  it("The terminal report names skipped files with their reasons, and counts the rest of many", () => {
     const files_skipped = Array.from({ length: 20 }, (_, index) => ({
       path: `gen/${index}.js`,
       ...{ reason: "generated", account: "left_out" as const },
@@ -214,7 +214,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).toContain("Skipped   8 more files; --format json lists all\n");
   });
 
-  it("puts the file with the worst finding first", () => {
+  it("The terminal report puts the file with the worst finding first", () => {
     const text = render({
       findings: [
         { finding: sampleFinding({ path: "a.ts", severity: "low" }), placement: { kind: "inline" } },
@@ -225,7 +225,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).toContain("Findings  1 critical, 1 low");
   });
 
-  it("says why a finding is not on its line", () => {
+  it("The terminal report says why a finding is not on its line", () => {
     const text = render({
       findings: [
         { finding: sampleFinding(), placement: { kind: "file", reason: "the line is outside the diff" } },
@@ -234,7 +234,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).toContain("  not on its line: the line is outside the diff\n");
   });
 
-  it("uses colours only when told to", () => {
+  it("The terminal report uses colours only if it is told to", () => {
     expect(render({})).not.toContain("\u001b");
     expect(render({}, { colour: true })).toContain("\u001b[");
   });
@@ -253,7 +253,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     ],
   };
 
-  it("cuts no line of code where nobody looks at a terminal, and wraps prose all the same", () => {
+  it("The terminal report cuts no code without a terminal, and wraps prose all the same", () => {
     const lines = render({ ...longLines, summary: "word ".repeat(60) }).split("\n");
     expect(lines).toContain(`  > 6 │ ${"y".repeat(300)}`);
     expect(lines).toContain(`    - ${"y".repeat(300)}`);
@@ -262,7 +262,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(lines.filter((line) => line.includes("word")).every((line) => line.length <= 80)).toBe(true);
   });
 
-  it("cuts the code of a finding at a terminal's right edge, and what is to be copied nowhere", () => {
+  it("The terminal report cuts code at the edge of a terminal, and never a suggestion", () => {
     const lines = render(longLines, { width: 60, codeWidth: 60 }).split("\n");
     expect(lines).toContain(`  > 6 │ ${"y".repeat(51)}…`);
     expect(lines).toContain(`    + ${"z".repeat(300)}END`);
@@ -271,7 +271,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(wide).toContain(`  > 6 │ ${"y".repeat(191)}…`);
   });
 
-  it("gives prose the whole width of a pipe, and a readable one on a wide terminal", () => {
+  it("The terminal report gives prose the width of a pipe, and a readable one on a wide terminal", () => {
     const widest = (options: { width: number; codeWidth?: number }) =>
       Math.max(
         ...render({ summary: "word ".repeat(200) }, options)
@@ -282,7 +282,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(widest({ width: 200, codeWidth: 200 })).toBeLessThanOrEqual(100);
   });
 
-  it("leaves no empty lines for the code of a secret, which is not shown", () => {
+  it("The terminal report leaves no empty lines for the code of a secret", () => {
     const finding = sampleFinding({ source: "secrets/aws-secret-access-key", quote: "", suggestion: null });
     const text = render({ findings: [{ finding, placement: { kind: "inline" } }] });
     expect(text).toContain(
@@ -291,7 +291,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).not.toMatch(/\n\n\n/);
   });
 
-  it("keeps every line of prose within the width, whatever the texts are", () => {
+  it("The terminal report keeps prose within the width, whatever the texts are", () => {
     const text = render(
       {
         summary: "漢字 ".repeat(60),
@@ -318,7 +318,7 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(wide).toEqual([]);
   });
 
-  it("lets nothing of the repository reach the terminal as control characters", () => {
+  it("The terminal report has no control characters of the repository", () => {
     const hostile = "\u001b]0;owned\u0007\u009b31m\u202e\u200b\r";
     const finding = sampleFinding({
       path: `src/${hostile}.ts`,
@@ -353,11 +353,11 @@ Left out  2 findings; --format markdown and json list them with reasons
   });
 });
 
-describe("the terminal report of a finding with a test", () => {
+describe("The terminal report of a finding with a test", () => {
   const of = (over: Partial<Finding>, more: Partial<TerminalOptions> = {}) =>
     render({ findings: [{ finding: sampleFinding(over), placement: { kind: "inline" } }] }, more);
 
-  it("says what the test shows, and has the test with numbers", () => {
+  it("The terminal report says what the test shows, and has the test with numbers", () => {
     const text = of({ proof: sampleProof() });
     expect(text).toContain(`95 % sure
   Regression shown by a test.
@@ -376,7 +376,7 @@ describe("the terminal report of a finding with a test", () => {
     expect(text).toContain("\nTests     1 of 1 finding is shown by a test\n");
   });
 
-  it("says in one line that a test shows nothing, or passes", () => {
+  it("The terminal report says in one line that a test shows nothing, or passes", () => {
     expect(of({ proof: { kind: "not_shown", reason: "it passes" } })).toContain(
       "\n  - Not shown by a test: it passes.\n",
     );
@@ -385,7 +385,7 @@ describe("the terminal report of a finding with a test", () => {
     expect(passing).not.toMatch(/assert|Tests /);
   });
 
-  it("cuts a long test, says so, and keeps to the width", () => {
+  it("The terminal report cuts a long test, says so, and keeps to the width", () => {
     const test = { path: "a.test.ts", text: "check();\n".repeat(100) };
     const text = of({ proof: sampleProof({ test, now: "word ".repeat(90) }) }, { width: 60 });
     expect(text).toContain("    40 │ check();\n    and 60 more lines; --format json has all\n");
@@ -393,7 +393,7 @@ describe("the terminal report of a finding with a test", () => {
       expect(columns(line)).toBeLessThanOrEqual(60);
   });
 
-  it("moves no cursor, and gives a log no command to obey", () => {
+  it("The terminal report moves no cursor, and gives a log no command", () => {
     const hostile = "\u001b[2J\u202e\n::error file=a.ts::x\n##[add-mask]y";
     const proof = sampleProof({
       test: { path: hostile, text: hostile },

@@ -11,7 +11,7 @@ import { noAccount, sampleDropped, sampleResult, sampleSource } from "./sample-r
 
 const range = { base: "main", head: "topic", commits: "2 commits" };
 const base = { repositoryUrl: "https://github.com/octo/shop", headSha: "b", mergeBaseSha: "a" };
-const places = { posted: [], annotated: [], listed: [], standing: [], silent: [] };
+const places = { posted: [], annotated: [], listed: [], postedBefore: [], silent: [] };
 const check = (result: ReviewResult) => reviewConclusion(result, { threshold: "high", fail: false });
 
 /** Every report that people or programs read. The formats of reviewdog have no place for it. */
@@ -30,8 +30,8 @@ const lost = sampleResult({
   unplaced: { texts: ["high, a.ts:3: Division by zero @octocat"], total: 7, hashes: [] },
 });
 
-describe("a report of the model that could not be placed", () => {
-  it.each(Object.entries(reports))("is named in the report: %s", (_, render) => {
+describe("A report of the model that could not be placed", () => {
+  it.each(Object.entries(reports))("The unplaced report is named in %s", (_, render) => {
     const text = render(lost);
     expect(text).toContain("Division by zero");
     expect(text).toMatch(/"total": 7|6 more reports/);
@@ -39,7 +39,7 @@ describe("a report of the model that could not be placed", () => {
     expect(text).not.toContain("`/resolve");
   });
 
-  it("keeps the review from being complete and the check from being green", () => {
+  it("The unplaced report keeps the review from being complete and the check from being green", () => {
     expect(isComplete(lost)).toBe(false);
     expect(check(lost).conclusion).toBe("neutral");
     expect(reviewConclusion(lost, { threshold: "high", fail: false, limit: "failure" }).conclusion).toBe(
@@ -49,14 +49,14 @@ describe("a report of the model that could not be placed", () => {
   });
 });
 
-describe("a rule match that the model rejects", () => {
+describe("A rule match that the model rejects", () => {
   const match = sampleDropped({
     ...{ verdict: "rejected", rule: "ast-grep/js-sql", title: "A value is pasted into SQL" },
     ...{ reason: "It is a constant. ".repeat(30), severity: "high", category: "security" },
   });
   const withMatches = (...dropped: (typeof match)[]) => sampleResult({ findings: [], dropped });
 
-  it("has its place and its reason in the terminal, also if there is nothing else to say", () => {
+  it("A rejected match has its place and its reason in the terminal, also alone", () => {
     const text = reports.terminal?.(withMatches(match)) ?? "";
     expect(text).toMatch(/^Rejected {2}src\/price\.ts:3 A value is pasted into SQL: It is a constant\./m);
     expect(text).toMatch(/constant\. …$/m);
@@ -64,7 +64,7 @@ describe("a rule match that the model rejects", () => {
     expect(reports.terminal?.(withMatches(...many))).toContain("Rejected  5 more; --format json lists all");
   });
 
-  it("is part of the visible summary if it is a severe one of security, and of the fold otherwise", () => {
+  it("A rejected match is visible in the summary if it is a severe one of security, else in the fold", () => {
     const fold = (text = "") => text.indexOf("<details>");
     const severe = reports.summary?.(withMatches(match)) ?? "";
     expect(severe.indexOf("Security rules that matched, and that the model rejected")).toBeGreaterThan(0);

@@ -46,10 +46,9 @@ export interface ActionEvent {
 }
 
 /**
- * Reads the event of the job as the App reads a webhook. Rejects with `usage` if it names no pull request and the inputs do not either.
+ * Reads the event of the job as the App reads a webhook. Rejects with `usage` if neither it nor the inputs name a pull request.
  *
  * @param options.appSlug whose mentions in comments are commands
- *
  * @param options.remembers whether earlier reviews are known. Otherwise a label that starts nothing would be a review of its own.
  */
 export async function readEvent(
@@ -71,9 +70,8 @@ export async function readEvent(
   };
 
   /**
-   * A test runs the pull request's own code. So it only runs for people whose code the same event may run in any job: those who can push to
-   * the repository. All other events hold secrets, and may be about the pull request of a stranger, also if someone with write access
-   * started them.
+   * A test runs the pull request's own code, so only for people who can push to the repository. All other events hold secrets, and may be
+   * about the pull request of a stranger, whoever started them.
    */
   function whyNoProofs(): string | null {
     if (name !== "pull_request") return `proofs do not run on ${name}`;
@@ -130,9 +128,9 @@ type Admission =
   | { admitted: false; because: string };
 
 /**
- * Asks GitHub whether the event may start a review: strangers can open pull requests at any time, and each review costs money. It admits
- * people with write access; everyone who pushes to a branch of the repository has it. For others, someone with write access adds a label,
- * which counts only for the head at that time. `author_association` says nothing about access.
+ * Whether the event may start a review, which costs money: for people with write access, such as all who push to a branch of the repository.
+ * For others, someone with write access adds a label, which counts only for the head at that time. `author_association` says nothing about
+ * access.
  */
 export async function admission(
   event: Pick<ActionEvent, "name" | "labelled">,
@@ -161,7 +159,7 @@ export async function admission(
 
 /**
  * The configuration of the base branch within the inputs of the workflow. The author of a pull request chooses the base among all branches,
- * old ones too, so a base can make a review cheaper and its check stricter, never more expensive or laxer.
+ * so it can make a review cheaper and its check stricter, never more expensive or laxer.
  */
 export function narrowed(config: EffectiveConfig, inputs: ActionEnv["inputs"]): EffectiveConfig {
   const { effort, maxCost, maxTokens, minimumSeverity, failOn, paths, instructions } = inputs;

@@ -14,8 +14,7 @@ import type { CheckRunUpdate, PullRequestApi } from "../../pull/github/pull-requ
 import { createRateLimiter } from "../../pull/github/rate-limit.ts";
 import { hasWriteAccess } from "../../pull/ledger/authority.ts";
 import { createSeal, type Seal } from "../../pull/ledger/seal.ts";
-import { closeCheckRun } from "../../pull/publish/check-run.ts";
-import { reviewedAs } from "../../pull/publish/commit-check.ts";
+import { closeCheckRun, reviewedAs } from "../../pull/publish/check-run.ts";
 import { cancelledConclusion, failedConclusion } from "../../pull/publish/conclusions.ts";
 import { sealedPull, sealedRepository } from "../../pull/publish/sealed-api.ts";
 import { Disk } from "../../repo/git/disk.ts";
@@ -58,8 +57,8 @@ export interface ActionRun {
 }
 
 /**
- * One event, handled as the App handles a webhook: the same jobs, run by a worker of this process with a queue that ends with it. Differences
- * are the token, the gate in front of reviews, and the seal on markers. Rejects with `usage` or `config_invalid` before anything is done.
+ * Handles one event as the App handles a webhook, with a queue that ends with this process. Differences are the token, the gate in front of
+ * reviews, and the seal on markers. Rejects with `usage` or `config_invalid` before anything is done.
  */
 export async function runAction(given: ActionEnv, signal: AbortSignal): Promise<ActionRun> {
   const { inputs, env, tempFolder } = given;
@@ -136,7 +135,9 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     );
   const seal = app.slug === actionsSlug ? createSeal(stateKey) : null;
   const { noProofs } = event;
-  const onOther = () => known !== null && noteOnce(run, OTHER_KEY);
+  const onOther = () => {
+    if (known !== null && !run.notices.includes(OTHER_KEY)) run.notices.push(OTHER_KEY);
+  };
   const openJob: OpenJob = (beforeWrite) => {
     const { end, ...access } = token.openJob(beforeWrite);
     const seen = watched(access, run);
@@ -206,9 +207,12 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     await worker.stop(stoppingMs);
     const recorded = await stores.queue.trajectory(id).catch(() => []);
     const github = openJob();
-    if (signal.aborted) await calledOff(job.task, github, recorded);
+    // No other process continues the job of a cancelled run.
+    const cancelled = cancelledConclusion("The workflow run was cancelled.");
+    const closing = AbortSignal.timeout(closingMs);
+    if (signal.aborted) await closeOpened(job.task, github, recorded, cancelled, closing).catch(() => {});
     else if (jobs.isOpen() && run.conclusion === null)
-      run.conclusion = await standing(job.task, github, signal);
+      run.conclusion = await earlierConclusion(job.task, github, signal);
     await Promise.allSettled([disk.close(), stores.close()]);
   }
   if (signal.aborted) throw signal.reason;
@@ -311,10 +315,6 @@ function watched(access: GitHubAccess, run: ActionRun): GitHubAccess {
 const OTHER_KEY =
   "What earlier runs wrote is signed with another key, or with none, so this run ignores it: earlier dismissals do not count.";
 
-function noteOnce({ notices }: ActionRun, notice: string): void {
-  if (!notices.includes(notice)) notices.push(notice);
-}
-
 const sealedAccess = (access: GitHubAccess, seal: Seal, onOther: () => void): GitHubAccess => ({
   ...access,
   async repository(repository, ...rest) {
@@ -387,17 +387,7 @@ function gated(
 /** How long a cancelled run tries to close its check run. */
 const closingMs = 5_000;
 
-/** Closes the check run that a cancelled run opened; no other process continues its job. Never rejects. */
-async function calledOff(
-  task: Task,
-  github: GitHubAccess,
-  recorded: readonly TrajectoryEntry[],
-): Promise<void> {
-  const update = cancelledConclusion("The workflow run was cancelled.");
-  await closeOpened(task, github, recorded, update, AbortSignal.timeout(closingMs)).catch(() => {});
-}
-
-/** Concludes the check run that this job opened, on the commit that it was for: by now, the pull request may have another head. */
+/** Concludes the check run that this job opened, on the commit that it was for. */
 async function closeOpened(
   task: Task,
   github: GitHubAccess,
@@ -412,7 +402,7 @@ async function closeOpened(
 }
 
 /** The conclusion of an earlier review of the present head: a run with nothing to do must not end better than that. */
-async function standing(
+async function earlierConclusion(
   task: Task,
   github: GitHubAccess,
   signal: AbortSignal,

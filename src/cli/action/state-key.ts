@@ -7,8 +7,8 @@ const SHORT_LIVED = /^(?:gh[a-z]_|github_pat_|eyJ|ya29\.|ASIA)/;
 const LABEL = "hunkwise: the key of what the action remembers, version 1";
 
 /**
- * The key with which a workflow without `state-key` signs what it remembers. It is derived from the key of the model's provider, if that
- * lasts and cannot be guessed; otherwise null. Anyone with the provider's key can derive it, and it does not give the provider's key away.
+ * The key with which a workflow without `state-key` signs what it remembers: derived from the key of the model's provider, if that lasts and
+ * cannot be guessed; otherwise null. It does not give the provider's key away.
  *
  * @param repository its id, so that no two repositories have the same key
  */

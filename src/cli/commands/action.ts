@@ -39,7 +39,7 @@ async function inWorkflow(io: CommandContext): Promise<number> {
     const reason = result === null ? "incomplete" : exitReasonOf(reached, result);
     commands = await report(run, given, { code: reached, reason, threshold });
     if (run.outcome.kind === "failed" && !isUnpublished(run)) return exitCodes.incomplete;
-    // A partial review is told in words; the check run says what it means for the pull request.
+    // The report names a partial review; the check run says what it means for the pull request.
     return reached === exitCodes.incomplete && !requireModel ? exitCodes.clean : reached;
   } catch (error) {
     if (io.signal.aborted) throw error;

@@ -89,7 +89,7 @@ async function check(
     const { tryExamples } = await import("../try-examples.ts");
     const tried = await tryExamples(root, { hasModel: model }, io);
     problems.push(...tried.problems);
-    valid.push(...tried.said);
+    valid.push(...tried.notes);
   }
   const { problemLine } = await import("../../config/load-config.ts");
   const lines = problems.map((problem) => plainLine(problemLine(problem)));

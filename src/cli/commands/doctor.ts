@@ -61,7 +61,8 @@ const LEAD = 6;
 
 async function runDoctor(io: CommandIo): Promise<number> {
   const style = createStyle(wantsColour(io.stdout), Math.min(io.stdout.columns || WIDEST, WIDEST));
-  const environment = readEnvironment();
+  const environment = inspectServerEnv();
+  if (!concerns(environment, network)) useProxy(environment.env);
   let failed = false;
   for await (const { name, ...diagnosis } of diagnoses(environment, io.signal)) {
     failed ||= diagnosis.state === "fail";
@@ -87,13 +88,6 @@ function row(name: string, { state, says, remedy }: Diagnosis, style: Style): st
 interface DoctorCheck {
   name: string;
   run(environment: InspectedEnv, signal: AbortSignal): Promise<Diagnosis | readonly Diagnosis[]>;
-}
-
-/** The environment as a server reads it; its errors become check results. */
-function readEnvironment(): InspectedEnv {
-  const read = inspectServerEnv();
-  if (!concerns(read, network)) useProxy(read.env);
-  return read;
 }
 
 /** Variables by topic. */
@@ -172,7 +166,14 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
     const { inspectPostgres } = await import("../../server/queue/postgres-database.ts");
     const { version, isSetUp, mayCreate } = await inspectPostgres(databaseUrl);
     where = `Postgres ${version}: `;
-    if (!isSetUp && !mayCreate) throw mayNotCreate(version);
+    if (!isSetUp && !mayCreate)
+      throw new AppError(
+        "database_unreachable",
+        `Postgres ${version} does not let this user create a schema`,
+        {
+          remedy: "Grant CREATE on the database to the user in DATABASE_URL.",
+        },
+      );
     if (!isSetUp) return ok(`${where}set up at the first start`);
   } else if (!(await stat(join(dataFolder, "queue.db")).catch(() => null))) {
     return ok("will be created at the first start");
@@ -189,12 +190,6 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
   } finally {
     await queue.close();
   }
-}
-
-function mayNotCreate(version: string): AppError {
-  return new AppError("database_unreachable", `Postgres ${version} does not let this user create a schema`, {
-    remedy: "Grant CREATE on the database to the user in DATABASE_URL.",
-  });
 }
 
 async function checkGitHub(env: Env): Promise<Diagnosis> {
@@ -226,10 +221,15 @@ async function checkVectors({ embedding }: Env, signal: AbortSignal): Promise<Di
   return checkEmbedding(embedding, signal);
 }
 
-/** Only fixes run commands, and they also work without. */
-async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, signal: AbortSignal) {
+async function lookForSandbox({ sandbox: { readable, hidden } }: Env, signal: AbortSignal) {
   const { findSandbox } = await import("../../sandbox/find-sandbox.ts");
-  const found = await findSandbox({ searchPath: programPath(), readable, hidden, signal });
+  return findSandbox({ searchPath: programPath(), readable, hidden, signal });
+}
+
+/** Only fixes run commands, and they also work without. */
+async function checkSandbox(env: Env, signal: AbortSignal) {
+  const { readable, memoryMb } = env.sandbox;
+  const found = await lookForSandbox(env, signal);
   if (!found.sandbox) return warn(`none: fixes run no commands, because ${found.why}`, found.remedy);
   const folders = readable.length === 0 ? "" : `; they can read /usr and ${readable.join(", ")}`;
   return ok(`commands run in bubblewrap with ${memoryMb} MB${folders}`);
@@ -237,9 +237,8 @@ async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, si
 
 /** Which kind of worker this is for proofs of findings. Reviews also work without. */
 async function checkProofs(env: Env, signal: AbortSignal) {
-  const { readable, hidden, memoryMb, registries } = env.sandbox;
-  const { findSandbox } = await import("../../sandbox/find-sandbox.ts");
-  const found = await findSandbox({ searchPath: programPath(), readable, hidden, signal });
+  const { memoryMb, registries } = env.sandbox;
+  const found = await lookForSandbox(env, signal);
   if (!found.sandbox)
     return warn("none: this machine runs no tests of findings, because it has no sandbox", found.remedy);
   const { LEAST_NODE_MB: least } = await import("../../sandbox/bubblewrap.ts");
@@ -291,17 +290,18 @@ export const checks: readonly DoctorCheck[] = [
 /** Probes each model of the environment and the fallback once, and says which protocol will be used. Rejects for a bad address. */
 export async function checkModels(env: ModelledEnv, signal: AbortSignal): Promise<Diagnosis> {
   const { name, verifyName, summarizeName, fallback, azure } = env.model;
-  const named = new Map([
+  // The variable that names each model; the most general one if several do.
+  const variables = new Map([
     [summarizeName, "HUNKWISE_SUMMARIZE_MODEL"],
     [verifyName, "HUNKWISE_VERIFY_MODEL"],
   ]);
-  named.delete(name);
-  const variables = [[name, azure ? "AZURE_OPENAI_DEPLOYMENT" : "HUNKWISE_MODEL"] as const, ...named];
+  variables.delete(name);
+  const all = [[name, azure ? "AZURE_OPENAI_DEPLOYMENT" : "HUNKWISE_MODEL"] as const, ...variables];
   const diagnoses: Diagnosis[] = [];
-  for (const [one, variable] of variables) diagnoses.push(await check(env, one, variable, signal));
+  for (const [one, variable] of all) diagnoses.push(await check(env, one, variable, signal));
   if (fallback) {
-    const standing = { ...env, model: fallback };
-    diagnoses.push(asFallback(await check(standing, fallback.name, "HUNKWISE_FALLBACK_MODEL", signal)));
+    const withFallback = { ...env, model: fallback };
+    diagnoses.push(asFallback(await check(withFallback, fallback.name, "HUNKWISE_FALLBACK_MODEL", signal)));
   }
   const worst = diagnoses.find(({ state }) => state === "fail") ?? diagnoses[0];
   return { state: "ok", remedy: null, ...worst, says: diagnoses.map(({ says }) => says).join("; ") };
@@ -350,18 +350,15 @@ const asFallback = ({ state, says, remedy }: Diagnosis): Diagnosis => ({
 });
 
 function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {
-  const told = env.contextIsConfigured ? null : probe.contextTokens;
-  const context = told ?? env.contextTokens;
-  const source = env.contextIsConfigured
-    ? "as configured"
-    : told === null
-      ? "assumed"
-      : "as reported by its endpoint";
+  const reported = env.contextIsConfigured ? null : probe.contextTokens;
+  const context = reported ?? env.contextTokens;
+  const guessed = env.contextIsConfigured ? "as configured" : "assumed";
+  const source = reported === null ? guessed : "as reported by its endpoint";
   const best = protocolFor(abilityOf(probe));
   const protocol = env.protocol === "auto" ? best : env.protocol;
   const facts = `${name} answers in ${duration(probe.milliseconds)}, context ${thousands(context)} tokens ${source}, ${abilities(probe)}`;
-  if (env.protocol === "auto" && told !== null && told < leastContextTokens)
-    return fail(windowTooSmall(name, told, leastContextTokens));
+  if (env.protocol === "auto" && reported !== null && reported < leastContextTokens)
+    return fail(windowTooSmall(name, reported, leastContextTokens));
   if (protocol === "native" && !(probe.callsTools && probe.keepsSchema)) {
     return { state: "fail", says: facts, remedy: remedyFor(best) };
   }
@@ -380,7 +377,7 @@ const remedyFor = (best: string) =>
     ? "Choose a model that supports tool calls, or enable them in the server (vLLM: --enable-auto-tool-choice)."
     : `Set HUNKWISE_PROTOCOL to auto or to ${best}.`;
 
-/** Stores the result, so that a repaired server is not treated as before. Creates no folder: the command changes nothing else. */
+/** Stores the result, so that a repaired server is not treated as before. Creates no folder. */
 async function keep({ dataDir, model }: ModelledEnv, name: string, probe: ModelProbe): Promise<void> {
   for (const folder of [dataDir, cacheFolder()]) {
     const there = folder === null ? null : await stat(folder).catch(() => null);

@@ -13,7 +13,6 @@ import { Finding } from "../../core/finding.ts";
 import { plural, triedWords } from "../../report/outcome.ts";
 import { plainLine } from "../../report/terminal-style.ts";
 import type { CommittedFix } from "../../server/jobs/commands/commit-fix.ts";
-import type { Refusal } from "../../tasks/fix/check-edits.ts";
 import { type FixInput, FixResult, type FixTarget, Repair, TriedOut } from "../../tasks/fix/fix-input.ts";
 import { type ProgressEvent, ReviewResult } from "../../tasks/shapes/review-result.ts";
 import {
@@ -32,10 +31,7 @@ import { createProgress } from "../progress.ts";
 import { localRunIds, type RunRecord, readRunFile, runPath } from "../run-record.ts";
 import { useProxy } from "../use-proxy.ts";
 
-/**
- * The output of `fix --format json`. The shape is a contract: a minor version may only add fields, and fields are never renamed or removed
- * within a major version.
- */
+/** The output of `fix --format json`. The shape is a contract: minor versions only add fields. */
 export const FixJson = z.strictObject({
   head_sha: z.string(),
   /** `patch`: there is one. `none`: nothing was repaired. `refused`: the repair contains edits that a fix may not make. */
@@ -99,7 +95,9 @@ export function fixLines({ fix, targets, made }: JudgedFix): string[] {
     ...fix.repairs.map((repair) => repairLine(repair, targets)),
     ...(fix.edits.length > 0 ? [triedWords(fix.tried_out, (text) => `'${text}'`)] : []),
     ...fix.refused.map((one) => `the model may not change ${one.path}: ${one.reason}`),
-    ...(made.kind === "refused" ? made.refusals.map(refusalLine) : []),
+    ...(made.kind === "refused" ? made.refusals : []).map(
+      ({ path, reason }) => `refused: ${path === null ? "" : `${path}: `}${reason}`,
+    ),
     ...(made.kind === "none" ? [whyNone(fix)] : []),
   ];
 }
@@ -114,8 +112,6 @@ function repairLine({ id, repaired, note, check, test }: Repair, targets: readon
   const tested = test ? ` (its test: ${testStates[test.state]}${test.reason && `: ${test.reason}`})` : "";
   return `${how}: ${place} ${title}: ${note || "the model stopped without a result"}${looked}${tested}`;
 }
-
-const refusalLine = ({ path, reason }: Refusal) => `refused: ${path === null ? "" : `${path}: `}${reason}`;
 
 function whyNone({ edits, rounds, repairs }: FixResult): string {
   if (edits.length === 0) return "Nothing was repaired.";
@@ -205,7 +201,8 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   });
   const folder = values.record ? env.runsFolder : undefined;
   const records = { repository: values.repo, folder, keepMs: env.retentionMs };
-  await using record = await openRunRecord(records, rangeName(range), { task: "fix", warn });
+  const rangeName = `${range.names.base}...${range.names.head}`;
+  await using record = await openRunRecord(records, rangeName, { task: "fix", warn });
   let modelFault: string | null = null;
   const onProgress = (event: ProgressEvent) => {
     if (event.type === "model_failed") modelFault ??= event.error;
@@ -232,8 +229,6 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   return patch === null ? exitCodes.found : exitCodes.clean;
 }
 
-const rangeName = ({ names }: OpenRange) => `${names.base}...${names.head}`;
-
 const repairedCount = ({ repairs }: FixResult) =>
   `${repairs.filter(({ repaired }) => repaired).length} of ${plural(repairs.length, "finding")} repaired`;
 
@@ -243,17 +238,11 @@ const noModel = () =>
       "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. hunkwise doctor checks them.",
   });
 
-async function requireTestPlace(
-  order: TestPlaceOrder,
-  env: LocalEnv,
-  signal: AbortSignal,
-): Promise<TestPlace> {
+async function requireTestPlace(order: TestPlaceOrder, env: LocalEnv, signal: AbortSignal) {
   const { localTestPlaces } = await import("../test-places.ts");
   const found = await localTestPlaces(env)(order, signal);
   if (!("why" in found)) return found;
-  throw new AppError("usage", `no test can run: ${found.why}`, {
-    remedy: "Or leave out --with-test.",
-  });
+  throw new AppError("usage", `no test can run: ${found.why}`, { remedy: "Or leave out --with-test." });
 }
 
 interface Task extends Pick<LocalConfig, "config"> {
@@ -307,7 +296,7 @@ interface FindingQuery {
   file: string | undefined;
   /** The folder of records; null if none are kept. */
   folder: string | null;
-  /** The reviewed commit, which is to be repaired. */
+  /** The reviewed commit. */
   head: string;
   /** Whether the repair is to have the tests of the findings. */
   withTest?: boolean;
@@ -339,12 +328,8 @@ export async function findingsToFix(query: FindingQuery): Promise<FixTarget[]> {
   const found = file === undefined ? await recordedFindings(query) : await printedFindings(file, head);
   const wanted = id === "all" ? found : found.filter((one) => one.id === id);
   if (wanted.length > 0) return query.withTest ? testedTargets(wanted) : wanted.map(targetOf);
-  if (found.length === 0) {
-    throw new AppError(
-      "usage",
-      `there is nothing to repair: the review of ${head.slice(0, 12)} has no findings`,
-    );
-  }
+  if (found.length === 0)
+    throw new AppError("usage", `the review of ${head.slice(0, 12)} has no findings to repair`);
   const listed = found.map((one) => `${one.id} ${one.path}:${one.line} ${one.title}`).join("; ");
   throw new AppError("usage", `there is no finding '${id}' to repair`, {
     remedy: `The findings are: ${listed}`,
@@ -375,45 +360,28 @@ async function printedFindings(file: string, head: string): Promise<PrintedFindi
       remedy: "Create it with hunkwise review --output FILE.json.",
     });
   }
-  if (parsed.data.head_sha === null) {
-    throw new AppError("usage", `${file} is a review of uncommitted changes, and only commits are repaired`, {
-      remedy: "Commit the changes and review them again.",
-    });
-  }
-  if (parsed.data.head_sha !== head) throw otherHead(parsed.data.head_sha, head);
-  return parsed.data.findings;
+  const { head_sha, findings } = parsed.data;
+  if (head_sha === head) return findings;
+  const reviewed = head_sha === null ? "uncommitted changes" : `the commit ${head_sha.slice(0, 12)}`;
+  throw new AppError("usage", `the report is about ${reviewed}, but the head is ${head.slice(0, 12)}`, {
+    remedy: "Commit all changes and review the head first, or name the reviewed commit with --head.",
+  });
 }
 
 /** The findings of the newest recorded review of this head. */
 async function recordedFindings({ folder, head }: FindingQuery): Promise<PrintedFinding[]> {
-  if (folder === null) {
-    throw new AppError("usage", "there are no records of reviews, because there is no home folder", {
-      remedy:
-        "Set HUNKWISE_DATA_DIR, or run hunkwise review with --output FILE.json and pass the file with --from.",
-    });
-  }
-  const paths = (await localRunIds(folder)).map((id) => runPath(folder, id));
-  for (const path of paths) {
+  for (const id of folder === null ? [] : await localRunIds(folder)) {
     // Skips a damaged or deleted record; hunkwise runs reports it.
-    const { entries } = await readRunFile(path).catch(() => ({ entries: [] }));
+    const { entries } = await readRunFile(runPath(folder ?? "", id)).catch(() => ({ entries: [] }));
     const last = entries.map(({ entry }) => entry).findLast((entry) => entry.kind === "result");
     if (last?.head !== head) continue;
     const { data } = ReviewResult.safeParse(last.result);
     if (data) return data.findings.map(({ finding }) => ({ ...finding, rule: finding.source }));
   }
   throw new AppError("usage", `no review of ${head.slice(0, 12)} is on record`, {
-    remedy: "Run hunkwise review first, or run it with --output FILE.json and pass the file with --from.",
+    remedy: "Run hunkwise review --output FILE.json, and pass the file with --from.",
   });
 }
-
-const otherHead = (reviewed: string, head: string) =>
-  new AppError(
-    "usage",
-    `the report is about the commit ${reviewed.slice(0, 12)}, but the head is ${head.slice(0, 12)}`,
-    {
-      remedy: "Review the head first, or name the reviewed commit with --head.",
-    },
-  );
 
 function jsonOf(text: string): unknown {
   try {
@@ -425,17 +393,6 @@ function jsonOf(text: string): unknown {
 
 function targetOf({ id, path, side, line, title, body, evidence, rule }: PrintedFinding): FixTarget {
   const files = [...new Set(evidence.map((one) => one.path).filter((file) => file !== path))];
-  return {
-    id,
-    path,
-    side,
-    title,
-    files,
-    symbol: null,
-    source: rule,
-    finding: body,
-    conversation: [],
-    line,
-    original_line: line,
-  };
+  const place = { path, side, line, original_line: line };
+  return { id, ...place, title, files, symbol: null, source: rule, finding: body, conversation: [] };
 }

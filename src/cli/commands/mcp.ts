@@ -39,7 +39,6 @@ import {
   paragraphs,
 } from "../command.ts";
 import type { ConnectedModels } from "../create-model.ts";
-import { type GraphStep, type KeptGraph, stepText } from "../local-graph.ts";
 import { emptyNotice, leftOut, whyNotReviewable, withEdited } from "../open-range.ts";
 import { programVersion, write } from "../output.ts";
 import { advance, noProgress, statusLine } from "../progress.ts";
@@ -80,9 +79,8 @@ export const mcp = (io: CommandContext) =>
 const MAX_WARNING = 300;
 
 /**
- * Serves one client on standard input and output until one of them ends or a signal arrives. If the input ends, running calls are answered
- * first. Resolves to the exit code after their files are removed. Rejects with `repository_unavailable`, or as `requireGit` does, before
- * anything is served.
+ * Serves one client on standard input and output until one of them ends or a signal arrives. Running calls are answered before the end.
+ * Rejects with `repository_unavailable`, or as `requireGit` does, before anything is served.
  */
 async function serveMcp(values: OptionsOf<typeof declare>, io: CommandIo): Promise<number> {
   const { stdin } = process;
@@ -96,7 +94,8 @@ async function serveMcp(values: OptionsOf<typeof declare>, io: CommandIo): Promi
   const records = { repository: values.repo, folder: env.runsFolder, keepMs: env.retentionMs };
   const review = createMcpReview({ keeper, connect, records, signal });
   const transport = new WatchedTransport(stdin, io.stdout, signal);
-  const handle = serveClient({ keeper, review, signal, onCrash: warn }, transport);
+  const server = () => createMcpServer({ keeper, review, signal, onCrash: warn });
+  const handle = serveStdio(server, { transport, onerror: (error) => warn(errorLine(error)) });
   const stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, "abort");
   await Promise.race([transport.closed, stopped]);
   ending.abort();
@@ -142,10 +141,7 @@ function registerReview(server: McpServer, review: McpReview): void {
   server.registerTool("review", config, review);
 }
 
-/**
- * The review as a tool: one at a time, because each may use the whole budget of the repository. A cancelled review must still end its
- * processes; the next call waits for that.
- */
+/** One review at a time, because each may use the whole budget. After a cancelled one, the next call waits for the end of its processes. */
 function createMcpReview(options: McpReviewOptions): McpReview {
   let running: { asked: AbortSignal; ended: Promise<unknown> } | null = null;
   return async (args, context) => {
@@ -192,16 +188,9 @@ async function review(
       state = advance(state, event);
       if (event.type === "phase") progress.send();
     };
-    const { reviewed, modelFault } = await reviewRange({
-      range: current.range,
-      config: current.config,
-      connected,
-      graphIndex,
-      records,
-      signal,
-      started,
-      onProgress,
-    });
+    const { range, config } = current;
+    const subject = { range, config, connected, graphIndex, records };
+    const { reviewed, modelFault } = await reviewRange({ ...subject, signal, started, onProgress });
     return await answer(await withWarnings(reviewed, modelFault, current), current);
   });
 }
@@ -225,10 +214,7 @@ async function withWarnings(
   return withEdited({ ...result, warnings }, range, config);
 }
 
-/**
- * The result as text with the code around each finding, and as the document of `--format json`. Not as Markdown, because it escapes names
- * (`find\_user`) and agents copy them literally.
- */
+/** Text with the code around each finding, and the document of `--format json`. Not Markdown: agents copy its escapes (`find\_user`). */
 async function answer(result: ReviewResult, { range }: CurrentRange): Promise<CallToolResult> {
   const found = result.findings.map(({ finding }) => finding);
   const source = await loadSources(range.workspace, found);
@@ -263,30 +249,12 @@ function reportProgress({ mcpReq }: ServerContext, message: () => string): McpPr
   return { send, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Reports to the client how far the index is while it is being built: only a call that waits for it sees a step. */
-function reportIndexing(context: ServerContext, graph: KeptGraph): Disposable {
-  let last: GraphStep | undefined;
-  let progress: McpProgress | undefined;
-  const watching = graph.watch((step) => {
-    const isNew = last?.step !== step.step;
-    last = step;
-    progress ??= reportProgress(context, () => stepText(last ?? step));
-    if (isNew) progress.send();
-  });
-  return {
-    [Symbol.dispose]() {
-      watching[Symbol.dispose]();
-      progress?.[Symbol.dispose]();
-    },
-  };
-}
-
 interface McpServerOptions {
   keeper: RangeKeeper;
   review: McpReview;
   /** Ends every call. */
   signal: AbortSignal;
-  /** Receives a bug of ours, which the answer itself does not explain. */
+  /** Gets a fault of ours. */
   onCrash(line: string): void;
 }
 
@@ -319,8 +287,6 @@ function createMcpServer(options: McpServerOptions): McpServer {
   return server;
 }
 
-const isGraphTool = (tool: AnyTool) => graphTools.some(({ name }) => name === tool.name);
-
 async function callTool(
   tool: AnyTool,
   args: unknown,
@@ -332,8 +298,7 @@ async function callTool(
   // The client gave up while other calls ran.
   if (signal.aborted) return toMcpError(`${tool.name} was stopped`);
   try {
-    return await keeper.use(async ({ context, dirty, graph }) => {
-      using _indexing = isGraphTool(tool) ? reportIndexing(call, graph) : undefined;
+    return await keeper.use(async ({ context, dirty }) => {
       const run = await runTool(tool, args, context, { signal, onCrash: crashed });
       return toMcpResult(run, (await dirty) ? UNCOMMITTED : undefined);
     });
@@ -344,19 +309,10 @@ async function callTool(
   }
 }
 
-/** Serves one client until the transport closes. */
-function serveClient(options: McpServerOptions, transport: WatchedTransport): { close(): Promise<void> } {
-  const onerror = (error: Error) => options.onCrash(errorLine(error));
-  return serveStdio(() => createMcpServer(options), { transport, onerror });
-}
-
 /** A request that stays open for as long as the connection. */
 const LISTEN = "subscriptions/listen";
 
-/**
- * Answers requests that arrived before the input ended: the SDK's own transport closes at once and drops them. Also reports when it
- * has closed, which the SDK does not do for a connection that was never used.
- */
+/** Answers requests that arrived before the input ended, which the SDK's transport drops, and reports when it has closed. */
 class WatchedTransport extends StdioServerTransport {
   readonly #stdin: Readable;
   readonly #stdout: NodeJS.WriteStream;

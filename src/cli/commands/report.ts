@@ -2,7 +2,7 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { readRunsPlace } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
 import { dollars, duration, plural, thousands } from "../../report/outcome.ts";
-import { columns, plainLine, type Style, wrap } from "../../report/terminal-style.ts";
+import { alignedLines, plainLine, type Style, wrap } from "../../report/terminal-style.ts";
 import {
   type Breakdown,
   breakdownCsv,
@@ -210,17 +210,7 @@ function tableLines(insights: Insights, by: Breakdown, style: Style): string[] {
   if (rows.length === 0) return [`There is nothing to show by ${by}.`];
   const shown = columnsBy(by);
   const cells = rows.map(({ name, numbers }) => [plainLine(name), ...shown.map(({ cell }) => cell(numbers))]);
-  const head = [by.toUpperCase(), ...shown.map(({ title }) => title)];
-  const widths = head.map((title, at) =>
-    Math.max(title.length, ...cells.map((row) => columns(row[at] ?? ""))),
-  );
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, at) => {
-        const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - columns(cell)));
-        return at === 0 ? cell + space : space + cell;
-      })
-      .join("  ")
-      .trimEnd();
-  return [style.dim(line(head)), ...cells.map(line)];
+  const titles = [by.toUpperCase(), ...shown.map(({ title }) => title)];
+  const [head = "", ...lines] = alignedLines([titles, ...cells], (at) => at > 0);
+  return [style.dim(head), ...lines];
 }

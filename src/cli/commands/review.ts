@@ -61,10 +61,13 @@ const declare = () =>
           "Certain findings, such as secrets, always count.",
       ),
     )
-    .option(
-      "--pr <NUMBER>",
-      "review a pull request on GitHub, by its number at origin or the address of its page, with the token of GH_TOKEN or of gh",
-      optionText,
+    .addOption(
+      new Option(
+        "--pr <NUMBER>",
+        "review a pull request on GitHub, by its number at origin or the address of its page, with the token of GH_TOKEN or of gh",
+      )
+        .argParser(optionText)
+        .conflicts(["base", "head", "uncommitted", "staged", "committed", "commit"]),
     )
     .option("--publish", "with --pr: post the result there, under the name of the token's owner")
     .addOption(
@@ -171,11 +174,7 @@ async function workableEnv(given: ReviewValues): Promise<LocalEnv> {
   return env;
 }
 
-/**
- * Reviews a local range. Resolves to the exit code.
- *
- * @param started a review process that is already loading; if omitted, one is started after the range is open
- */
+/** @param started a review process that is already loading; if omitted, one is started after the range is open */
 async function runReview(
   given: ReviewValues,
   progress: Progress,
@@ -183,7 +182,7 @@ async function runReview(
   started?: StartedProcess,
 ): Promise<number> {
   const env = await workableEnv(given);
-  const values = { ...given, format: await formatOf(given, io) };
+  const values = { ...given, format: formatOf(given) };
   for (const file of [values.output, values.trajectory]) if (file !== undefined) await requireWritable(file);
   useProxy(env);
   if (values.dryRun) return printDryRun(values, env, progress, io);
@@ -246,7 +245,7 @@ async function runReview(
   return code;
 }
 
-/** What finds a sandbox is only loaded if a finding is worth a test. */
+/** Loads what finds a sandbox only if a finding is worth a test. */
 const testPlaces =
   ({ repo }: ReviewValues, env: LocalEnv): NonNullable<ReviewRangeOptions["findTestPlace"]> =>
   async (order, signal) => {
@@ -254,7 +253,7 @@ const testPlaces =
     return localTestPlaces(env)({ ...order, repository: resolve(repo) }, signal);
   };
 
-/** Results of other tools. What reads them is only loaded if there are any. */
+/** Results of other tools. */
 async function resultsOf(
   { findings = [] }: ReviewValues,
   { roots, workspace }: OpenRange,
@@ -287,21 +286,12 @@ async function open(
     };
     return { range: { ...range, names }, pull: null };
   }
-  const { base, uncommitted, staged, committed, commit } = values;
-  const head = values.head === "HEAD" ? undefined : values.head;
-  const others = Object.entries({ base, head, uncommitted, staged, committed, commit });
-  const other = others.find(([, value]) => value !== undefined);
-  if (other !== undefined) {
-    throw new AppError("usage", `--pr and --${other[0]} exclude each other`, {
-      remedy: "Leave out one of them: a pull request names its own commits.",
-    });
-  }
   const { openPull } = await import("../open-pull.ts");
   const pull = await openPull({ pr, repo, publish, env, warn, signal });
   return { range: pull, pull };
 }
 
-/** What a person has to know of a review without findings that count. */
+/** One line about a review without findings that count. */
 function briefLine(result: ReviewResult, { model, called }: Pick<ReviewValues, "model" | "called">): string {
   const about = plainLine(called ? `hunkwise: ${called.head}: ` : "hunkwise: ");
   if (result.coverage.files_total === 0) return `${about}nothing was changed, so nothing was reviewed`;
@@ -322,10 +312,7 @@ const noModel = (option: string, { notices }: LocalEnv) =>
   });
 
 /** The configuration was valid, but the review ended without a result. */
-async function notReviewed(
-  error: unknown,
-  { stderr, signal }: CommandIo,
-): Promise<typeof exitCodes.incomplete> {
+async function notReviewed(error: unknown, { stderr, signal }: CommandIo) {
   if (signal.aborted) throw error;
   await write(stderr, complaint(error));
   return exitCodes.incomplete;
@@ -343,20 +330,8 @@ async function refusal(range: OpenRange, config: EffectiveConfig, progress: Prog
 type KnownValues = ReviewValues & { format: Format };
 
 /** The requested format, else that of the file name. */
-async function formatOf(values: ReviewValues, io: CommandIo): Promise<Format> {
-  const { format, output } = values;
-  const named = output === undefined ? null : formatOfName(output);
-  // These are JSON, too.
-  const fits = format === named || (named === "json" && (format === "sarif" || format === "rdjson"));
-  if (format !== undefined && named !== null && !fits) {
-    await note(
-      values,
-      io,
-      `${output} is written as ${format} because of --format, although its name suggests ${named}`,
-    );
-  }
-  return format ?? named ?? "pretty";
-}
+const formatOf = ({ format, output = "" }: ReviewValues): Format =>
+  format ?? formatOfName(output) ?? "pretty";
 
 async function printDryRun(
   values: KnownValues,
@@ -471,9 +446,8 @@ export function exitReasonOf(
 }
 
 /**
- * The exit code of a review. A finding counts even if the review is partial. A rule match that no model judged does not count as a finding.
- *
- * A finding of a blocking rule counts whatever the threshold is.
+ * The exit code of a review. A finding counts even if the review is partial, and one of a blocking rule whatever the threshold is. A rule
+ * match that no model judged does not count as a finding.
  *
  * @param requireModel a change that no model has read counts as not reviewed
  * @param isLenient no finding fails the review, not even one of a blocking rule

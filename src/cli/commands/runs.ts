@@ -7,7 +7,7 @@ import { AppError, errorLine } from "../../core/errors.ts";
 import { redactStrings } from "../../core/secrets/redact.ts";
 import { escapeUnseen } from "../../core/text/escape-invisible.ts";
 import { dollars, thousands } from "../../report/outcome.ts";
-import { clip, columns, createStyle, plainLine } from "../../report/terminal-style.ts";
+import { alignedLines, clip, createStyle, plainLine } from "../../report/terminal-style.ts";
 import { askedBy, taskName } from "../../server/queue/job.ts";
 import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../../server/queue/runs.ts";
 import { lastReview, paidFor, summaryOf } from "../../server/records/run-summary.ts";
@@ -27,7 +27,6 @@ import {
   type RunFile,
   type RunHeader,
   readRunFile,
-  readRunHeader,
   runBegan,
   runPath,
 } from "../run-record.ts";
@@ -94,9 +93,7 @@ async function show({ row, header, entries }: WholeRun, { stdout }: CommandIo): 
 const asJson = (value: unknown) => `${escapeUnseen(JSON.stringify(value, null, 2))}\n`;
 
 /** Keys of printed JSON whose values are left as they are: ids, times and object names look random. */
-const plainKeys: ReadonlySet<string> = new Set([
-  ...["id", "began_at", "ended_at", "kind", "head", "base", "merge_base"],
-]);
+const plainKeys: ReadonlySet<string> = new Set("id began_at ended_at kind head base merge_base".split(" "));
 
 /** Writes the record unchanged. */
 async function exportRun(sources: RunSources, id: string, file: string, io: CommandIo): Promise<void> {
@@ -111,7 +108,7 @@ async function exportRun(sources: RunSources, id: string, file: string, io: Comm
 
 interface Column {
   name: string;
-  /** Numbers are aligned to the right. */
+  /** Aligned to the right, and left out if no run has one. */
   isNumber?: true;
   cell(row: RunRow): string;
 }
@@ -120,33 +117,23 @@ const number = (value: number | null) => (value === null ? "" : thousands(value)
 
 /** Characters of a server run's id; this many distinguish runs. */
 const ID_CHARACTERS = 13;
-const GAP = "  ";
-
-const idOf: Column = {
-  name: "RUN",
-  cell: ({ id, source }) => (source === "local" ? id : id.slice(0, ID_CHARACTERS)),
-};
-const began: Column = { name: "BEGAN (UTC)", cell: (row) => row.began_at.slice(0, 16).replace("T", " ") };
-const task: Column = { name: "TASK", cell: (row) => plainLine(row.task) };
-const of: Column = {
-  name: "OF",
-  cell: ({ pull, range, repository }) =>
-    plainLine(pull === null ? (range ?? repository) : `${repository}#${pull}`),
-};
-const state: Column = { name: "ENDED", cell: (row) => row.state };
-const found: Column = { name: "FOUND", isNumber: true, cell: (row) => number(row.findings) };
-const tokens: Column = { name: "TOKENS", isNumber: true, cell: (row) => number(row.tokens) };
-const cost: Column = {
-  name: "COST",
-  isNumber: true,
-  cell: (row) => (row.cost_usd === null ? "" : dollars(row.cost_usd)),
-};
-
-/** Columns that are omitted on a narrow terminal, first to last; the id of a local run contains its time. */
-const dispensable = [began, tokens, cost];
 const alarming = new Set(["failed", "unreadable"]);
-/** Minimum width of the column OF. */
-const LEAST_OF = 16;
+
+/** What a run is about comes last, because it may be too long for the terminal. */
+const tableColumns: readonly Column[] = [
+  { name: "RUN", cell: ({ id, source }) => (source === "local" ? id : id.slice(0, ID_CHARACTERS)) },
+  { name: "BEGAN (UTC)", cell: (row) => row.began_at.slice(0, 16).replace("T", " ") },
+  { name: "TASK", cell: (row) => plainLine(row.task) },
+  { name: "ENDED", cell: (row) => row.state },
+  { name: "FOUND", isNumber: true, cell: (row) => number(row.findings) },
+  { name: "TOKENS", isNumber: true, cell: (row) => number(row.tokens) },
+  { name: "COST", isNumber: true, cell: (row) => (row.cost_usd === null ? "" : dollars(row.cost_usd)) },
+  {
+    name: "OF",
+    cell: ({ pull, range, repository }) =>
+      plainLine(pull === null ? (range ?? repository) : `${repository}#${pull}`),
+  },
+];
 
 /** Runs as a table for people at a terminal. */
 export function renderRuns(
@@ -155,34 +142,14 @@ export function renderRuns(
 ): string {
   if (rows.length === 0) return "No run is on record.\n";
   const style = createStyle(colour, width);
-  const widthOf = (column: Column) =>
-    Math.max(column.name.length, ...rows.map((row) => columns(column.cell(row))));
-  const shown = [idOf, began, task, of, state, found, tokens, cost].filter(
-    (column) => !column.isNumber || rows.some((row) => column.cell(row) !== ""),
+  const shown = tableColumns.filter(
+    ({ isNumber, cell }) => !isNumber || rows.some((row) => cell(row) !== ""),
   );
-  const besideOf = () =>
-    shown.reduce((sum, column) => sum + (column === of ? 0 : widthOf(column) + GAP.length), 0);
-  for (const column of dispensable) {
-    if (besideOf() + Math.min(widthOf(of), LEAST_OF) <= width) break;
-    if (shown.includes(column)) shown.splice(shown.indexOf(column), 1);
-  }
-  const ofWidth = Math.min(widthOf(of), Math.max(LEAST_OF, width - besideOf()));
-  const line = (cellOf: (column: Column) => string) =>
-    shown
-      .map((column) => padded(cellOf(column), column === of ? ofWidth : widthOf(column), column.isNumber))
-      .join(GAP)
-      .trimEnd();
-  const lines = rows.map((row) => {
-    const text = line((column) => column.cell(row));
-    return alarming.has(row.state) ? style.alarm(text) : text;
-  });
-  return `${[style.dim(line(({ name }) => name)), ...lines].join("\n")}\n`;
-}
-
-function padded(cell: string, width: number, isNumber = false): string {
-  const text = clip(cell, width);
-  const space = " ".repeat(Math.max(0, width - columns(text)));
-  return isNumber ? space + text : text + space;
+  const cells = rows.map((row) => shown.map(({ cell }) => cell(row)));
+  const table = alignedLines([shown.map(({ name }) => name), ...cells], (at) => shown[at]?.isNumber === true);
+  const [head = "", ...lines] = table.map((line) => clip(line, width));
+  const painted = lines.map((line, at) => (alarming.has(rows[at]?.state ?? "") ? style.alarm(line) : line));
+  return `${[style.dim(head), ...painted].join("\n")}\n`;
 }
 
 /** Figures of a run. Snake case: `--json` prints them. */
@@ -220,10 +187,7 @@ export interface RunRow extends RunFigures {
   /** ISO 8601; for a server's task, its arrival. */
   began_at: string;
   ended_at: string | null;
-  /**
-   * waiting, running, done, skipped, superseded, failed; unfinished: interrupted, or still running on this machine; unreadable: its file is
-   * not a valid record, or no longer one.
-   */
+  /** waiting, running, done, skipped, superseded, failed; unfinished: interrupted, or still running; unreadable: its file is no record. */
   state: string;
   reason: string | null;
 }
@@ -298,7 +262,8 @@ async function localRows(folder: string | null, filter: RunFilter): Promise<RunR
 async function localRow(folder: string, id: string, filter: RunFilter): Promise<RunRow[]> {
   const path = runPath(folder, id);
   try {
-    return fits(await readRunHeader(path), filter) ? [rowOfLocal(await readRunFile(path))] : [];
+    const run = await readRunFile(path);
+    return fits(run.header, filter) ? [rowOf(run)] : [];
   } catch (error) {
     const unreadable = unreadableRow(id, errorLine(error));
     return existsSync(path) && fits(unreadable, filter) ? [unreadable] : [];
@@ -323,17 +288,19 @@ const unreadableRow = (id: string, reason: string): RunRow => ({
 
 async function wholeLocal(folder: string, id: string): Promise<WholeRun> {
   const run = await readRunFile(runPath(folder, id));
-  return { ...run, row: rowOfLocal(run) };
+  return { ...run, row: rowOf(run) };
 }
 
-function rowOfLocal({ header, entries }: RunFile): RunRow {
+/** @param state of a run that has not ended */
+function rowOf({ header, entries }: RunFile, state = "unfinished"): RunRow {
+  const { kind, format, version, ...about } = header;
   const last = entries.at(-1);
   const end = last?.entry.kind === "ended" ? last.entry : null;
   return {
-    ...aboutOf(header),
+    ...about,
     ended_at: end && last ? isoTime(last.at) : null,
-    state: end?.outcome ?? "unfinished",
-    reason: end?.reason ?? null,
+    state: end?.outcome ?? state,
+    reason: end?.reason || null,
     ...figuresOf(entries),
   };
 }
@@ -348,7 +315,7 @@ async function serverRows(server: OpenRuns, filter: RunFilter): Promise<RunRow[]
     const page = await server.before(seq, PAGE);
     for (const run of page) {
       if (!fits(headerOf(run), filter)) continue;
-      rows.push(rowOf(run, await server.turnsAndResults(run.id)));
+      rows.push(rowOfStored(run, await server.turnsAndResults(run.id)));
       if (rows.length === filter.limit) return rows;
     }
     const last = page.at(-1);
@@ -359,23 +326,20 @@ async function serverRows(server: OpenRuns, filter: RunFilter): Promise<RunRow[]
 
 async function wholeStored(server: OpenRuns, run: StoredRun): Promise<WholeRun> {
   const recorded = await server.entries(run.id);
-  return { row: rowOf(run, recorded), header: headerOf(run), entries: [...recorded, ...endOf(run)] };
+  const row = rowOfStored(run, recorded);
+  return { row, header: headerOf(run), entries: [...recorded, ...endOf(run)] };
 }
 
-/** The queue knows how a job ended; an exported record has this in its last entry. */
+/** The queue knows how a job ended; a record has this in its last entry. */
 function endOf({ outcome, reason, endedAt, attempts }: StoredRun): RecordedEntry[] {
   if (outcome === null || endedAt === null) return [];
   return [{ at: endedAt, claim: attempts, entry: { kind: "ended", outcome, reason: reason ?? "" } }];
 }
 
-function rowOf(run: StoredRun, recorded: readonly RecordedEntry[]): RunRow {
-  return {
-    ...aboutOf(headerOf(run)),
-    ended_at: run.endedAt === null ? null : isoTime(run.endedAt),
-    state: run.outcome ?? (run.state === "active" ? "running" : run.state),
-    reason: run.reason,
-    ...figuresOf(recorded),
-  };
+function rowOfStored(run: StoredRun, recorded: readonly RecordedEntry[]): RunRow {
+  const state = run.state === "active" ? "running" : run.state;
+  const row = rowOf({ header: headerOf(run), entries: [...recorded, ...endOf(run)] }, state);
+  return { ...row, reason: run.reason };
 }
 
 function headerOf({ id, task, createdAt }: StoredRun): RunHeader {
@@ -393,10 +357,6 @@ function headerOf({ id, task, createdAt }: StoredRun): RunHeader {
     range: null,
     began_at: isoTime(createdAt),
   };
-}
-
-function aboutOf({ id, source, task, requested_by, repository, pull, range, began_at }: RunHeader) {
-  return { id, source, task, requested_by, repository, pull, range, began_at };
 }
 
 const isoTime = (at: number) => new Date(at).toISOString();

@@ -110,16 +110,8 @@ async function serveApp(
     const onDelivery = metrics && { onDelivery: metrics.delivery };
     // The servers first: if a port is taken, no job begins.
     const operator = await startOperator(env, app);
-    const server = await startServer({
-      env,
-      queue: stores.queue,
-      log,
-      probot,
-      onAccepted,
-      health,
-      pages,
-      ...onDelivery,
-    });
+    const { queue } = stores;
+    const server = await startServer({ env, queue, log, probot, onAccepted, health, pages, ...onDelivery });
     worker = await app.startWorker();
     await reconcile(env, app, worker, signal);
     await untilAborted(signal);
@@ -164,10 +156,7 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAc
   return { ...pages, close: reader.close.bind(reader) };
 }
 
-/**
- * Looks for missed deliveries now and at the configured interval, until the signal fires. Its end is not awaited: an unresponsive
- * database would keep the process beyond its grace time.
- */
+/** Looks for missed deliveries until the signal fires. Nobody awaits its end: an unresponsive database would delay that of the process. */
 async function reconcile(
   { times: { reconcileEveryMs: everyMs } }: Env,
   { stores, log }: App,
@@ -183,8 +172,8 @@ async function reconcile(
 async function startOperator({ metricsHost: host, metricsPort }: Env, { health, metrics, log }: App) {
   if (metricsPort === null || !metrics) return undefined;
   const readQueue = async () => {
-    const said = await health.readiness();
-    return said.ready ? said : null;
+    const readiness = await health.readiness();
+    return readiness.ready ? readiness : null;
   };
   const { startOperatorServer } = await import("../../server/webhooks/server.ts");
   const exposition = () => metrics.exposition(readQueue);

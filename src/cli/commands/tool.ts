@@ -8,7 +8,6 @@ import {
   type CommandIo,
   changeCommand,
   chosenRange,
-  didYouMean,
   examples,
   exitCodes,
   type OptionsOf,
@@ -62,8 +61,6 @@ async function printTool(
   const known = registry.definitions().map((one) => one.name);
   // A model gets the same answer. This check precedes the error about a missing base, which would not help.
   if (!known.includes(name)) {
-    const meant = didYouMean(name, known);
-    if (meant) await write(io.stderr, `${meant}\n`);
     const { unknownTool } = await import("../../agent/tools/run-tool.ts");
     return printResult(unknownTool(name, known).result, io);
   }

@@ -4,13 +4,11 @@ import type { Outgoing } from "../../core/egress.ts";
 import { AppError } from "../../core/errors.ts";
 import { type AppIdentity, ownAmong } from "./own-text.ts";
 
-/** A request that is about to be sent to GitHub. */
 export interface GitHubCall {
   method: string;
   /** Path below the root of the REST API, as it is sent; `/graphql` for GraphQL on any server. */
   path: string;
   query: string;
-  /** Parsed; undefined if there is none. */
   body: unknown;
 }
 
@@ -31,7 +29,6 @@ export interface RepositoryPath {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** One kind of request. */
 interface AllowedRequest {
   /** Method and path. `{id}` matches a number, which is passed to `where`. */
   to: string;
@@ -267,9 +264,9 @@ export const resolvingMutation = `mutation ($id: ID!) {
 }`;
 
 /*
- * The requests that each client may send to GitHub. No client can approve, merge, label, close, dispatch, or write to another repository or
- * pull request, even if other code asks it to: such a request is not sent. Tokens have nearly the same limits, and GitHub enforces those.
- * But a token that may comment on one pull request may comment on every pull request of its repository, and merge them.
+ * What each client may send to GitHub: nothing can approve, merge, label, close, dispatch, or write to another repository or pull request,
+ * even if other code asks for it. Tokens have nearly the same limits; but one that may comment on one pull request may comment on all of
+ * them, and merge them.
  */
 
 /** For a job without a pull request: read the repository, react, and write check runs. */
@@ -358,7 +355,6 @@ function pullRules(pull: number, { reviews, lineComments, comments }: OwnIds): A
   ];
 }
 
-/** Only resolves threads that a job has seen to be ours. */
 export function resolvingReach({ threads }: OwnIds): Reach {
   return onlyIf(
     (call) =>
@@ -395,14 +391,12 @@ export function proposingReach(place: RepositoryPath): Reach {
   });
 }
 
-/** Reads files of a repository. */
 export function filesReach(place: RepositoryPath): Reach {
   return onlyIf(
     (call) => call.method === "GET" && (below(place, call.path)?.startsWith("contents/") ?? false),
   );
 }
 
-/** Finds runs of workflows for a commit, and their artifacts. */
 export function artifactsReach(place: RepositoryPath): Reach {
   const reads = /^actions\/(workflows\/[\w.-]+\/runs|runs\/\d+\/artifacts|artifacts\/\d+\/zip)$/;
   return onlyIf((call) => call.method === "GET" && reads.test(below(place, call.path) ?? ""));
@@ -444,7 +438,6 @@ export const identityReach: Reach = onlyIf(
     (call.method === "GET" && call.query === "" && /^\/apps\/[\w-]+$/.test(call.path)),
 );
 
-/** Revokes the token that the request carries. */
 export const endingReach: Reach = onlyIf(
   ({ method, path, query }) => method === "DELETE" && path === "/installation/token" && query === "",
 );
@@ -469,7 +462,6 @@ export const exchangeReach: Reach = onlyIf((call) =>
   ),
 );
 
-/** Revokes a person's token. */
 export const revokingReach = (clientId: string): Reach =>
   onlyIf((call) =>
     isAmong([{ to: `DELETE /applications/${clientId}/token`, keys: ["access_token"] }], call, call.path),

@@ -15,7 +15,6 @@ import { createRepositoryApi, read } from "./repository-client.ts";
 /** The pages of a list, newest first if GitHub sorts it so. */
 export type Pages<Item> = AsyncIterable<Item[]>;
 
-/** All items of a list. */
 export async function wholeList<Item>(pages: Pages<Item>): Promise<Item[]> {
   const items: Item[] = [];
   for await (const page of pages) items.push(...page);
@@ -56,14 +55,13 @@ export interface DeliveryAttempt {
   isDelivered: boolean;
 }
 
-/** GitHub as the App itself. Rejects with an AppError of a `github_*` code. */
+/** GitHub as the App itself. All methods reject with an AppError of a `github_*` code. */
 export interface AppApi {
   installations(): Pages<Installation>;
   /** Null if the App is no longer installed. */
   installation(id: number): Promise<Installation | null>;
   /** Newest first; GitHub keeps them for three days. */
   deliveries(): Pages<DeliveryAttempt>;
-  /** The payload that was sent. */
   payload(attempt: number): Promise<unknown>;
 }
 

@@ -5,7 +5,6 @@ import { unlessGone } from "./errors.ts";
 import { read } from "./repository-client.ts";
 import { fetchStored } from "./transport.ts";
 
-/** A run of a workflow. */
 export interface WorkflowRun {
   id: number;
   isCompleted: boolean;
@@ -15,16 +14,9 @@ export interface WorkflowRun {
 
 /** Artifacts of workflow runs. Jobs that ran the code of a pull request may have made them. */
 export interface ArtifactApi {
-  /**
-   * The newest run of a workflow for exactly this commit, on a push or for a pull request; undefined if there is none.
-   *
-   * @param workflow name of its file in `.github/workflows`
-   */
+  /** The newest run of the workflow in this file of `.github/workflows`, for exactly this commit, on a push or for a pull request. */
   latestRun(workflow: string, headSha: string): Promise<WorkflowRun | undefined>;
-  /**
-   * The newest artifact of a run with this name, as it was uploaded: mostly a zip. Undefined if there is none, or it has expired. Rejects with
-   * `too_large` beyond `mostArtifactBytes`.
-   */
+  /** The newest artifact with this name, mostly a zip; undefined if there is none. Rejects with `too_large` beyond `mostArtifactBytes`. */
   artifact(run: number, name: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
 }
 

@@ -27,7 +27,6 @@ function graphqlUrl(baseUrl: string): string {
   return baseUrl.endsWith("/api/v3") ? baseUrl.replace(/v3$/, "graphql") : `${baseUrl}/graphql`;
 }
 
-/** The data of an answer, in a known shape. Rejects with an AppError that contains GitHub's message. */
 function graphqlData<Data>(name: string, answer: unknown, shape: z.ZodType<Data>): Data {
   const { data, errors = [] } = Answer.safeParse(answer).data ?? {};
   const [error] = errors;
@@ -37,10 +36,7 @@ function graphqlData<Data>(name: string, answer: unknown, shape: z.ZodType<Data>
   return parsed.data;
 }
 
-/**
- * GitHub can report a limit in an answer with status 200 ("Rate limits and query limits for the GraphQL API"). Throws the same error as for
- * a limit that the status reports.
- */
+/** GitHub can report a limit with status 200 ("Rate limits and query limits for the GraphQL API"). Throws as for any other limit. */
 function refuseLimited({ data, headers }: { data: unknown; headers: Headers }): void {
   const { errors = [] } = Answer.safeParse(data).data ?? {};
   const limit = errors.find(({ type, message }) => limitType.test(type ?? "") || limitWords.test(message));
@@ -86,7 +82,6 @@ export interface GitHubClientOptions {
 export type BeforeWrite = () => Promise<AfterWrite | undefined>;
 export type AfterWrite = (written: Written) => Promise<void>;
 
-/** The result of a write. */
 export interface Written {
   /** "POST /repos/octo/shop/pulls/1/reviews", "resolveReviewThread PRRT_1" */
   request: string;
@@ -104,14 +99,10 @@ export interface GitHubClient {
   list(path: string, mostHundreds: number): Promise<unknown[]>;
   /** Returns what `of` makes of each page. The page itself is not kept: people may fill each item with 65,536 characters. */
   list<Item>(path: string, mostHundreds: number, of: (page: unknown[]) => Item[]): Promise<Item[]>;
-  /** One page of a list. */
   page(path: string): Promise<Page>;
   /** A GraphQL query, never a mutation: it is repeated after a fault, like any read. */
   query<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
-  /**
-   * A GraphQL mutation that has no further effect when it runs twice: it is paced like any write, but repeated after a fault. Other
-   * mutations are not supported.
-   */
+  /** A GraphQL mutation that may run twice without further effect: paced like a write, and repeated after a fault. */
   mutate<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
 }
 
@@ -128,14 +119,18 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
  * GitHub's REST and GraphQL API, used as GitHub asks bots to: writes at intervals, limits respected, one fresh token after a 401. A read is
- * repeated after a fault, and so is a write that has no further effect when it runs twice. Any other write is repeated only if GitHub
- * certainly did not carry it out: it was refused for a limit or a stale token. After anything else, above all a time-out, the caller has to
- * check.
+ * repeated after a fault, and so is a write that has no further effect when it runs twice. Any other write only if it was certainly
+ * refused: after anything else, such as a time-out, the caller has to check.
  *
  * The plugins do not support abort: an aborted call stays in their queue, and is refused when its turn comes.
  */
 export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   const { baseUrl, reach, limits, signal, timeoutMs, fetch } = options;
+
+  const report = (headers: Headers) => {
+    const seen = rateLimitSeen(headers);
+    if (seen) options.onRateLimit?.(seen);
+  };
 
   /** The innermost hook: the plugins call it for each try, after their waits. */
   function sending(octokit: Core): void {
@@ -150,6 +145,7 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
         });
       } catch (error) {
         const refusal = refusalOf(error);
+        if (refusal) report(refusal.headers);
         const limit = refusal && rateLimitOf(refusal, Date.now());
         if (limit) throw limits.refused(call, limit);
         // The egress refused the request, and would refuse it again; octokit treats the error as a server error.
@@ -166,7 +162,8 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
         parameters.headers.authorization = `Bearer ${token}`;
         parameters.headers["x-github-api-version"] = "2022-11-28";
         const after = call.kind === "write" ? await options.beforeWrite?.() : undefined;
-        const answer = await observed(request(parameters), options.onRateLimit);
+        const answer = await request(parameters);
+        report(answer.headers);
         refuseCutOff(answer, call, parameters);
         if (call.graphql) refuseLimited(answer);
         limits.carriedOut(call, answer.headers);
@@ -198,14 +195,8 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   });
 
   async function graphql<Data>(kind: GraphqlKind, query: string, variables: object, shape: z.ZodType<Data>) {
-    const url = graphqlUrl(baseUrl);
-    const answer = await octokit.request({
-      method: "POST",
-      url,
-      query,
-      variables,
-      request: { graphql: kind },
-    });
+    const call = { method: "POST", url: graphqlUrl(baseUrl), query, variables } as const;
+    const answer = await octokit.request({ ...call, request: { graphql: kind } });
     return graphqlData(graphqlCalls[kind].name, answer.data, shape);
   }
 
@@ -269,26 +260,6 @@ function callOf(
   return { name: `${method} ${path}`, method, path, kind, graphql: false };
 }
 
-/** Reports the limits in an answer, including a refusal. */
-async function observed<Answer extends { headers: Headers }>(
-  answering: Answer | Promise<Answer>,
-  onRateLimit: GitHubClientOptions["onRateLimit"],
-): Promise<Answer> {
-  const tell = (headers: Headers) => {
-    const seen = rateLimitSeen(headers);
-    if (seen) onRateLimit?.(seen);
-  };
-  try {
-    const answer = await answering;
-    tell(answer.headers);
-    return answer;
-  } catch (error) {
-    const refusal = refusalOf(error);
-    if (refusal) tell(refusal.headers);
-    throw error;
-  }
-}
-
 /** octokit returns JSON that it cannot parse as plain text. */
 function refuseCutOff(
   answer: { status: number; headers: Headers; data: unknown },
@@ -315,19 +286,16 @@ async function list<Item>(
 ): Promise<Item[]> {
   const most = mostHundreds * 100;
   const items: Item[] = [];
-  let url: string | undefined = `${path}?per_page=${itemsAPage}`;
-  for (let listed = 0; url !== undefined; listed += itemsAPage) {
+  let url: string | null = `${path}?per_page=${itemsAPage}`;
+  for (let listed = 0; url !== null; listed += itemsAPage) {
     if (listed >= most) throw new AppError("too_large", `GitHub lists more than ${most} items at ${path}`);
     // The transport refuses a link to another origin.
-    const answer: { data: unknown; headers: { link?: string } } = await octokit.request({
-      method: "GET",
-      url,
-    });
-    if (!Array.isArray(answer.data)) throw unreadableAnswer(`GET ${path}`, "a list was expected");
+    const { data, next }: Page = await page(octokit, url);
+    if (!Array.isArray(data)) throw unreadableAnswer(`GET ${path}`, "a list was expected");
     // Pages that are longer than requested could have any total size.
-    if (answer.data.length > 100) throw unreadableAnswer(`GET ${path}`, "a page has more than 100 items");
-    items.push(...of(answer.data));
-    url = nextPage(answer.headers);
+    if (data.length > 100) throw unreadableAnswer(`GET ${path}`, "a page has more than 100 items");
+    items.push(...of(data));
+    url = next;
   }
   return items;
 }

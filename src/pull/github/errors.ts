@@ -5,34 +5,20 @@ import { backoffMs, type Headers, type Refusal, rateLimitOf } from "./rate-limit
 /** The words in GitHub's settings for the API's access levels. */
 const accesses: Record<string, string> = { read: "Read-only", write: "Read and write", admin: "Admin" };
 
-/** The permissions of our endpoints, for answers that do not name them: older enterprise servers, some refusals. */
-const needed: [path: RegExp, permission: string][] = [
-  [/\/check-runs\b/, "checks=write"],
-  [/\/contents\//, "contents=read"],
-  [/\/actions\//, "actions=read"],
-  [/\/(pulls|issues)\//, "pull_requests=write"],
-];
-
 /** A call that is refused for reading will need writing next. */
 const neededInTheEnd = new Set(["checks=read", "pull_requests=read"]);
 
 /**
- * The permission that a refused call needs, as the settings of a GitHub App name it: `"Pull requests: Read and write"`, with "and" and "or"
- * between several. `header` is `x-accepted-github-permissions`: a comma joins permissions that are needed together, a semicolon separates
- * alternatives. Undefined if the permission is not known.
- *
- * @param call method and path, such as `POST /repos/o/r/issues/1/comments`
+ * The permission that a refused call needs, as the settings of a GitHub App name it: `"Pull requests: Read and write"`. `header` is
+ * `x-accepted-github-permissions`: a comma joins permissions that are needed together, a semicolon separates alternatives.
  */
-function permissionFor(call: string, header: string | undefined): string | undefined {
+function permissionFor(header: string): string | undefined {
   // An external header: only text that looks like permissions is repeated.
-  if (header !== undefined && /^\w+=\w+(\s*[,;]\s*\w+=\w+)*$/.test(header) && header.length <= 200) {
-    return header
-      .split(";")
-      .map((set) => set.split(",").map(settingOf).join(" and "))
-      .join(" or ");
-  }
-  const permission = needed.find(([path]) => path.test(call))?.[1];
-  return permission && settingOf(permission);
+  if (!/^\w+=\w+(\s*[,;]\s*\w+=\w+)*$/.test(header) || header.length > 200) return undefined;
+  return header
+    .split(";")
+    .map((set) => set.split(",").map(settingOf).join(" and "))
+    .join(" or ");
 }
 
 function settingOf(pair: string): string {
@@ -64,10 +50,7 @@ export function refusalError({ status, headers, message }: Refusal): Error {
   return Object.assign(new Error(message), { status, response } satisfies Omit<RequestFailure, keyof Error>);
 }
 
-/**
- * The AppError for any error of a request. `call` is method and path, such as `POST /repos/o/r/issues/1/comments`. Nothing of the request
- * itself is kept: neither headers nor the original error, which hold the token.
- */
+/** The AppError for any error of a request. Keeps nothing of the request: its headers and the original error hold the token. */
 export function toAppError(error: unknown, call: string): AppError {
   const carried = error instanceof Error && error.cause instanceof AppError ? error.cause : error;
   if (carried instanceof AppError) return carried;
@@ -78,15 +61,15 @@ export function toAppError(error: unknown, call: string): AppError {
       remedy: "Check the network, the proxy and https://www.githubstatus.com",
     });
   }
-  const said = refusal.message === "" ? "" : `: ${refusal.message}`;
-  const message = `GitHub answered ${call} with ${refusal.status}${said}`;
+  const detail = refusal.message === "" ? "" : `: ${refusal.message}`;
+  const message = `GitHub answered ${call} with ${refusal.status}${detail}`;
   const limit = rateLimitOf(refusal, Date.now());
   if (limit) {
     const retryAfterMs = limit.waitMs ?? backoffMs(0);
     return new AppError("github_rate_limited", message, { retryable: true, retryAfterMs });
   }
   return new AppError(codeFor(refusal), message, {
-    ...remedyFor(refusal, call),
+    ...remedyFor(refusal),
     retryable: refusal.status >= 500 || refusal.status === 408,
   });
 }
@@ -98,9 +81,6 @@ export function unreadableAnswer(call: string, what: string): AppError {
     remedy: "Check whether there is a proxy between this machine and GitHub",
   });
 }
-
-const hasCode = (error: unknown, ...codes: readonly ErrorCode[]) =>
-  error instanceof AppError && codes.includes(error.code);
 
 /** The answer; `without` if GitHub says that the thing does not exist. */
 export const unlessGone = <T, W = null>(asked: Promise<T>, without: W = null as W): Promise<T | W> =>
@@ -114,7 +94,7 @@ async function unless<T, W>(asked: Promise<T>, without: W, ...codes: readonly Er
   try {
     return await asked;
   } catch (error) {
-    if (!hasCode(error, ...codes)) throw error;
+    if (!(error instanceof AppError && codes.includes(error.code))) throw error;
     return without;
   }
 }
@@ -125,7 +105,7 @@ export const firstFaults = ({ issues }: z.ZodError): string =>
 
 /** The AppError for an action that needs permissions which the GitHub App does not have, such as `contents=write`. */
 export function notGranted(what: string, permissions: string): AppError {
-  const named = permissionFor("", permissions);
+  const named = permissionFor(permissions);
   return new AppError("github_forbidden", `${what} needs the permission ${named}, which is not granted`, {
     remedy: `Give Hunkwise the permission ${named}`,
   });
@@ -146,22 +126,20 @@ function codeFor(refusal: Refusal): ErrorCode {
   return "github_failed";
 }
 
-function remedyFor(refusal: Refusal, call: string): { remedy?: string } {
+function remedyFor(refusal: Refusal): { remedy?: string } {
   const { status, headers, message } = refusal;
   if (status === 401) return { remedy: "Check APP_ID and the private key, or the token" };
   if (isLocked(refusal)) return { remedy: "Unlock the conversation of the pull request" };
   if (status !== 403) return {};
   // GitHub also names the endpoint's permissions in other refusals, such as those of a suspended or archived thing.
   const isMissing = /\bnot accessible by integration\b/i.test(message);
-  const header = headers["x-accepted-github-permissions"];
   const permission = isMissing
-    ? permissionFor(call, header === undefined ? header : String(header))
+    ? permissionFor(String(headers["x-accepted-github-permissions"] ?? ""))
     : undefined;
   if (permission === undefined) return { remedy: "Check the permissions of the GitHub App or of the token" };
   return { remedy: `Give Hunkwise the permission ${permission}` };
 }
 
-/** Maximum number of details that are shown besides GitHub's message. */
 const mostDetails = 20;
 
 function messageOf(data: unknown): string {

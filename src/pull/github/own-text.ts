@@ -3,7 +3,6 @@ import { Side } from "../../core/finding.ts";
 import type { OwnText } from "../../core/ledger/entry.ts";
 import type { OwnComment, OwnReview } from "./pull-request-api.ts";
 
-/** Whose token is used. */
 export interface AppIdentity {
   /** The App's id; 0 for a person, who has no check runs. */
   id: number;
@@ -27,7 +26,6 @@ const Text = z.object({
 });
 type Text = z.infer<typeof Text>;
 
-/** Our own texts among reviews or comments. */
 export const ownAmong = (items: readonly unknown[], app: AppIdentity): OwnReview[] =>
   oursAmong(items, Text, app).map(({ id, body, state }) => {
     return { id, body: body ?? "", pending: state === "PENDING" };
@@ -39,7 +37,6 @@ export const ownTextsAmong = (items: readonly unknown[], app: AppIdentity): OwnT
     return { id: text.id, body: text.body ?? "", touched: hasReactions(text) };
   });
 
-/** The items of a shape that we wrote. */
 const oursAmong = <T extends Text>(items: readonly unknown[], shape: z.ZodType<T>, app: AppIdentity): T[] =>
   items.flatMap((item) => {
     const { data } = shape.safeParse(item);
@@ -49,8 +46,8 @@ const oursAmong = <T extends Text>(items: readonly unknown[], shape: z.ZodType<T
 const hasReactions = ({ reactions }: Text) => (reactions?.total_count ?? 0) > 0;
 
 /**
- * Only a bot account counts: GitHub also reports "performed via" an App for a person who uses an App's user token, and that person could
- * forge our markers. A person's login cannot contain brackets.
+ * GitHub also reports "performed via" an App for a person who uses an App's user token, and that person could forge our markers: only a bot
+ * account counts. A person's login cannot contain brackets.
  */
 function isOurs({ user, performed_via_github_app }: Text, app: AppIdentity): boolean {
   if (app.isPerson) return user !== null && user !== undefined && isSelf(user.type, user.login, app);
@@ -71,7 +68,6 @@ const Comment = Text.extend({
 
 const Reply = z.object({ in_reply_to_id: z.int() });
 
-/** Our own texts among comments on lines and files, with their current position and people's reactions to them. */
 export function ownCommentsAmong(items: readonly unknown[], app: AppIdentity): OwnComment[] {
   const answered = new Set(items.map((item) => Reply.safeParse(item).data?.in_reply_to_id));
   return oursAmong(items, Comment, app).map((data) => {

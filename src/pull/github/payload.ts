@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { PullRequest, SourceBranch } from "./pull-request-api.ts";
 
 /*
- * The few fields of webhook payloads and answers that we read. The schemas require only these and accept unknown values, so that an event
- * is still understood after GitHub extends it. Names that become part of an address must match GitHub's alphabet.
+ * The few fields of payloads and answers that we read. Unknown values are accepted, so that an event is still understood after GitHub
+ * extends it. Names that become part of an address must match GitHub's alphabet.
  */
 const Account = z.object({ login: z.string().min(1).max(100), type: z.string().catch("") });
 const Id = z.int().positive();
@@ -140,16 +140,13 @@ const MergeGroupPayload = Envelope.extend({ merge_group: z.object({ head_sha: Sh
 
 type EventRepository = ReturnType<typeof repositoryOf>;
 
-/** A comment in the conversation of a pull request or an issue, or in a review thread. */
 export interface CommentEvent {
   repository: EventRepository;
-  /** Number of the issue or pull request. */
   issue: number;
   isPull: boolean;
   comment: { id: number; body: string; author: string; createdAt: string };
   /** Id of the comment that opens the review thread; null in the conversation. */
   thread: number | null;
-  /** Whether it answers another comment of a review thread. */
   isReply: boolean;
   /** Whether a person wrote it themselves: not a bot, not an App in their name, and the sender is the author. */
   byPerson: boolean;
@@ -159,7 +156,6 @@ export interface CommentEvent {
 export interface RerunEvent {
   repository: EventRepository;
   headSha: string;
-  /** Id of the App that owns the check. */
   app: number;
   /** The App's external id for its check run; null for a suite, or if it has none. */
   externalId: string | null;
@@ -209,7 +205,6 @@ export function changesReviewability(payload: unknown): boolean {
   return changes?.title !== undefined || changes?.base !== undefined;
 }
 
-/** Parses a payload with a schema and converts it to an event. */
 function parser<Data, Event>(
   schema: z.ZodType<Data>,
   eventOf: (data: Data) => Event,
@@ -270,7 +265,6 @@ const InstallationPayload = OfInstallation.extend({
 });
 const RepositoriesPayload = OfInstallation.extend({ repositories_removed: z.array(NamedRepository) });
 
-/** The App was installed, uninstalled, suspended or unsuspended. `repositories`: those that GitHub names. */
 export const parseInstallationEvent = parser(
   InstallationPayload,
   ({ action, installation, repositories }) => {
@@ -278,7 +272,6 @@ export const parseInstallationEvent = parser(
   },
 );
 
-/** The App was removed from some repositories. */
 export const parseRepositoriesRemovedEvent = parser(
   RepositoriesPayload,
   ({ action, installation, repositories_removed: repositories }) => {

@@ -2,7 +2,6 @@ import type { Side } from "../../core/finding.ts";
 import type { OwnText } from "../../core/ledger/entry.ts";
 import type { PublicText } from "../../core/text/inert-text.ts";
 
-/** A pull request as the bot needs it. */
 export interface PullRequest {
   number: number;
   title: string;
@@ -24,7 +23,6 @@ export interface SourceBranch {
   owner: string;
   repo: string;
   branch: string;
-  /** Its repository is not the one of the base branch. */
   isFork: boolean;
   /** It is the default branch of the base repository, from which others branch off and release. */
   isDefault: boolean;
@@ -53,7 +51,7 @@ export interface CheckRunUpdate {
   annotations?: readonly CheckAnnotation[];
 }
 
-/** A note of a check run on lines of its commit, which GitHub also shows among the changed files. All texts are plain text. */
+/** A note of a check run on lines of its commit. All texts are plain text. */
 export interface CheckAnnotation {
   path: string;
   startLine: number;
@@ -67,14 +65,11 @@ export interface CheckAnnotation {
   details: PublicText;
 }
 
-/** An existing annotation of ours on a commit. */
 export interface OwnAnnotation {
-  /** External id of its check run. */
   externalId: string;
   details: string;
 }
 
-/** A check run of ours on GitHub. */
 export interface OwnCheckRun {
   id: number;
   /** Identifies its review; empty if there is none. */
@@ -95,7 +90,6 @@ export interface OwnReview extends OwnText {
   pending: boolean;
 }
 
-/** A comment of ours on a line or a file of the pull request. */
 export interface OwnComment extends OwnText {
   path: string;
   side: Side;
@@ -103,7 +97,6 @@ export interface OwnComment extends OwnText {
   line: number | null;
   /** The code of its line has changed since. */
   outdated: boolean;
-  /** Its page. */
   url: string;
   /** The review that it belongs to; null if GitHub does not name it. */
   review: number | null;
@@ -111,7 +104,6 @@ export interface OwnComment extends OwnText {
   createdAt: string;
 }
 
-/** An issue of the repository, or a pull request, which is also an issue. */
 export interface Issue {
   number: number;
   title: string;
@@ -143,7 +135,6 @@ export interface ThreadComment {
   createdAt: string;
 }
 
-/** A thread that starts with a comment of ours. */
 export interface OwnThread {
   /** Node id. */
   id: string;
@@ -178,42 +169,34 @@ export interface CommentRef {
   thread: number | null;
 }
 
-/** The context of a pull request. All of it is text of others, uncut. */
 export interface Surroundings {
   /** Undefined if there is none, or we may not see it. */
   issue(number: number): Promise<Issue | undefined>;
   /** Checks of other Apps and those without an App. Empty if we may not see them. */
   failedChecks(headSha: string): Promise<FailedCheck[]>;
-  /** All of them. */
   ownThreads(): Promise<OwnThread[]>;
 }
 
 export type Permission = "admin" | "write" | "read" | "none";
 
 /**
- * GitHub for a job that has a repository and no pull request. Rejects with an AppError of a `github_*` code. Creations are never retried
- * blindly: a rejection that is `github_failed` and `retryable` is ambiguous, and the caller looks for the marker (or external id) to find
- * out whether the thing exists.
+ * GitHub for a job without a pull request. Rejects with an AppError of a `github_*` code. Creations are never retried: a `retryable`
+ * rejection is ambiguous, and the caller looks whether the thing exists.
  */
 export interface RepositoryApi {
-  /**
-   * "none" also if GitHub does not know the person or does not tell us, and if the login is not the one of `account` (a numeric id).
-   * Rejects when GitHub cannot be asked.
-   */
+  /** "none" also if GitHub does not know the person or does not tell us, or the login is not that of `account` (a numeric id). */
   permissionOf(login: string, account?: number): Promise<Permission>;
   /** The file's text at a ref of the base repository; undefined if it does not exist. `too_large` beyond 1 MB. */
   fileAt(path: string, ref: string): Promise<string | undefined>;
   /**
-   * Numbers of the open pull requests whose head is this commit, among the 1,000 with the most recent activity. Searches the list of all
-   * pull requests, because GitHub's own list for a commit is empty for a commit of a fork.
+   * Numbers of the open pull requests with this head, among the 1,000 with the most recent activity. GitHub's own list for a commit lacks
+   * forks.
    */
   commitPulls(sha: string): Promise<number[]>;
-  /** Reacts to a comment in a conversation or a thread. */
   react(comment: CommentRef, reaction: "eyes" | "+1" | "confused"): Promise<void>;
   /**
-   * Logins of everybody who changed a branch of this repository, from its creation to one of its heads, as on GitHub's activity page
-   * (https://docs.github.com/rest/repos/repos#list-repository-activities). Null if GitHub's list is incomplete: the branch is older than
-   * its last 100 changes, something was merged into it, or the head is not in the list.
+   * Logins of everybody who changed a branch up to one of its heads (https://docs.github.com/rest/repos/repos#list-repository-activities).
+   * Null if GitHub's list is incomplete: the branch is older than its last 100 changes, or something was merged into it.
    */
   pushers(branch: string, headSha: string): Promise<string[] | null>;
   /** The current state of any pull request of the repository; undefined if the number does not exist. */
@@ -222,38 +205,30 @@ export interface RepositoryApi {
   checkRuns(headSha: string): Promise<OwnCheckRun[]>;
   createCheckRun(headSha: string, externalId: string, update: CheckRunUpdate): Promise<number>;
   updateCheckRun(id: number, update: CheckRunUpdate): Promise<void>;
-  /** The annotations of all our check runs of this commit. */
   ownAnnotations(headSha: string): Promise<OwnAnnotation[]>;
   /** Waits, because GitHub shows what it has stored with a delay. */
   pause(milliseconds: number): Promise<void>;
 }
 
-/** GitHub for one review: one repository, one pull request, domain types. */
 export interface PullRequestApi extends RepositoryApi, Surroundings {
   pull(): Promise<PullRequest>;
-  /** Our own reviews, all pages, including a pending one that remains from an interrupted `acceptsReview`. */
+  /** Includes a pending one that remains from an interrupted `acceptsReview`. */
   ownReviews(): Promise<OwnReview[]>;
-  /** Deletes pending reviews of ours. */
   discardPendingReviews(): Promise<void>;
-  /** Our own inline and file comments on the pull request, all pages. */
   ownReviewComments(): Promise<OwnComment[]>;
-  /** Our own comments in the conversation, all pages. */
   ownComments(): Promise<OwnText[]>;
   /** Whether a comment on a line or file is ours; undefined if it does not exist. */
   isOwnReviewComment(id: number): Promise<boolean | undefined>;
   /** Answers in the thread that this comment opens. */
   reply(comment: number, body: PublicText): Promise<void>;
   /**
-   * Resolves a thread. GitHub requires `contents: write` for this (https://github.com/orgs/community/discussions/44650): uses a separate
-   * token, and rejects with `github_forbidden` if the App does not have that permission.
+   * Uses a separate token with `contents: write` (https://github.com/orgs/community/discussions/44650). Rejects with `github_forbidden`
+   * without it.
    */
   resolveThread(id: string): Promise<void>;
   /** Creates one review with event COMMENT. If GitHub refuses it (422), rejects with `github_invalid` and posts nothing. */
   createReview(headSha: string, body: PublicText, comments: readonly InlineComment[]): Promise<void>;
-  /**
-   * Whether GitHub would accept these comments. Creates a pending review, which only we can see, and deletes it at once: the refusal of a
-   * review does not say which of its comments was wrong.
-   */
+  /** Whether GitHub would accept these comments. Creates a pending review, which only we can see, and deletes it at once. */
   acceptsReview(headSha: string, comments: readonly InlineComment[]): Promise<boolean>;
   createFileComment(headSha: string, path: string, body: PublicText): Promise<void>;
   createComment(body: PublicText): Promise<void>;
@@ -270,20 +245,14 @@ export interface PullRequestApi extends RepositoryApi, Surroundings {
 export interface FileProposal {
   /** Name of the new branch. If it already has a pull request, open or closed, the result is that one. */
   branch: string;
-  /** The branch to start from and to merge into. */
   base: string;
   path: string;
-  /** The file's whole new text. */
   text: string;
-  /** Title of the commit and of the pull request. */
   title: PublicText;
   body: PublicText;
 }
 
-/**
- * Writes to a repository. Only for a command that asks for it, with the same token as `resolveThread`. Rejects with `github_forbidden` if
- * the App does not have `contents: write`.
- */
+/** Writes to a repository, for a command that asks for it. Rejects with `github_forbidden` without `contents: write`. */
 export interface RepositoryWriter {
   /** Opens a pull request and resolves to its page. Can be called again after a fault: nothing is opened twice. */
   propose(proposal: FileProposal): Promise<string>;

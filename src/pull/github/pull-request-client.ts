@@ -17,14 +17,6 @@ import type {
 } from "./pull-request-api.ts";
 import { checkName, createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
 
-/** REST lists that complete threads which exceed one GraphQL answer. All pages. */
-interface MoreOfThreads {
-  /** Comments on lines and files of the pull request, by anybody. */
-  comments(): Promise<readonly unknown[]>;
-  /** Thumbs down on one of the comments. */
-  downvotes(comment: number): Promise<readonly unknown[]>;
-}
-
 /** 10,000 threads. Beyond that we do not know which of our comments exist, and so post nothing. */
 const mostPages = 200;
 
@@ -90,15 +82,16 @@ async function allThreads({ client, owner, repo, pull }: PullRequestApiOptions):
   );
 }
 
-/**
- * Threads that start with a comment of ours, in GitHub's order, with all comments of people. Rejects with `too_large` beyond 10,000 threads
- * or comments of anybody.
- */
-async function ownThreads(options: PullRequestApiOptions, more: MoreOfThreads): Promise<OwnThread[]> {
-  const { app } = options;
+/** Threads that start with a comment of ours, with all comments of people. Rejects with `too_large` beyond 10,000 threads or comments. */
+async function ownThreads(
+  options: PullRequestApiOptions,
+  listed: (path: string) => Promise<readonly unknown[]>,
+): Promise<OwnThread[]> {
+  const { app, pull } = options;
+  // REST lists what exceeds one GraphQL answer.
   let comments: Promise<readonly unknown[]> | undefined;
   const allComments = () => {
-    comments ??= more.comments();
+    comments ??= listed(`pulls/${pull}/comments`);
     return comments;
   };
   const threads: OwnThread[] = [];
@@ -131,7 +124,7 @@ async function ownThreads(options: PullRequestApiOptions, more: MoreOfThreads): 
           : latest.nodes.filter(({ id }) => id !== node).map((one) => threadComment(one, app)),
       downvotes:
         reactions.totalCount > reactions.nodes.length
-          ? downvotesAmong(await more.downvotes(comment))
+          ? downvotesAmong(await listed(`pulls/comments/${comment}/reactions`))
           : reactions.nodes.flatMap(({ createdAt: at, user }) =>
               user && actorOf(user, app).kind === "person" ? [{ by: user.login, at }] : [],
             ),
@@ -181,10 +174,7 @@ const downvotesAmong = (reactions: readonly unknown[]): OwnThread["downvotes"] =
 const withoutBrackets = ({ login, type }: { login: string; type: string }) =>
   type === "Bot" ? login.replace(/\[bot\]$/, "") : login;
 
-/**
- * GraphQL names a bot without the brackets that REST appends; no person's account is of this type. A deleted account may have been a
- * person's, and a thread with a comment by a person is theirs.
- */
+/** GraphQL names a bot without the brackets that REST appends. A deleted account may have been a person's. */
 function actorOf(account: z.infer<typeof Account>, app: AppIdentity): Actor {
   if (account === null) return { login: null, kind: "person" };
   const { __typename: type, login } = account;
@@ -204,7 +194,7 @@ const Resolved = z.object({
   resolveReviewThread: z.object({ thread: z.object({ isResolved: z.boolean() }).nullable() }).nullable(),
 });
 
-/** Resolves a thread. Resolving twice has no further effect, so the request is repeated if its answer was lost. */
+/** Repeated if its answer was lost: resolving twice has no further effect. */
 async function resolveThread(client: GitHubClient, id: string): Promise<void> {
   try {
     await client.mutate(resolvingMutation, { id }, Resolved);
@@ -229,7 +219,6 @@ async function issue(
   return found.number === number ? { ...found, body: found.body ?? "" } : undefined;
 }
 
-/** Limits for reading failed checks of a commit. */
 const most = { checkPages: 3, checks: 10, annotations: 50 };
 
 /** `cancelled` and `stale` say nothing about the code. */
@@ -269,8 +258,7 @@ const CombinedStatus = z.object({
 });
 
 /**
- * Current failures of continuous integration for a commit: at most 10 check runs and statuses, with at most 50 annotations, shared equally
- * between the check runs. Our own check runs are skipped.
+ * Current failures of a commit: at most 10 check runs and statuses of others, with at most 50 annotations, shared between the check runs.
  */
 async function failedChecks(options: RepositoryApiOptions, headSha: string): Promise<FailedCheck[]> {
   const [runs, statuses] = await Promise.all([
@@ -345,7 +333,6 @@ interface PullRequestApiOptions extends RepositoryApiOptions {
 /** 10,000 reviews or comments. Beyond that we do not know which of our texts exist, and so post nothing. */
 const mostHundreds = 100;
 
-/** One pull request on GitHub, over a client that paces and repeats requests and explains errors. */
 export function createPullRequestApi(options: PullRequestApiOptions): PullRequestApi {
   const { client, owner, repo, app, pull, writing } = options;
   const { rest } = client;
@@ -375,11 +362,7 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
     async ownReviewComments() {
       return ownCommentsAmong(await all(`pulls/${pull}/comments`), app);
     },
-    ownThreads: () =>
-      ownThreads(options, {
-        comments: () => all(`pulls/${pull}/comments`),
-        downvotes: (comment) => all(`pulls/comments/${comment}/reactions`),
-      }),
+    ownThreads: () => ownThreads(options, all),
     resolveThread: (id) => resolveThread(writing, id),
     isOwnReviewComment: (id) => isOwnComment(options, id),
     issue: (number) => issue(options, number),
@@ -388,25 +371,17 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
     ownReviews: reviews,
     discardPendingReviews,
 
-    async createReview(headSha, body, comments) {
-      await rest.pulls.createReview({
-        ...thisPull,
-        commit_id: headSha,
-        event: "COMMENT",
-        body,
-        comments: comments.map(wireComment),
-      });
+    async createReview(commit_id, body, given) {
+      const comments = given.map(wireComment);
+      await rest.pulls.createReview({ ...thisPull, commit_id, event: "COMMENT", body, comments });
     },
 
-    async acceptsReview(headSha, comments) {
+    async acceptsReview(commit_id, given) {
       // A pending review that remains from a crash between the two calls below would make GitHub refuse any other.
       await discardPendingReviews();
+      const comments = given.map(wireComment);
       try {
-        await rest.pulls.createReview({
-          ...thisPull,
-          commit_id: headSha,
-          comments: comments.map(wireComment),
-        });
+        await rest.pulls.createReview({ ...thisPull, commit_id, comments });
       } catch (error) {
         if (error instanceof AppError && error.code === "github_invalid") return false;
         throw error;
@@ -415,14 +390,9 @@ export function createPullRequestApi(options: PullRequestApiOptions): PullReques
       return true;
     },
 
-    async createFileComment(headSha, path, body) {
-      await rest.pulls.createReviewComment({
-        ...thisPull,
-        commit_id: headSha,
-        path,
-        body,
-        subject_type: "file",
-      } as Parameters<typeof rest.pulls.createReviewComment>[0]);
+    async createFileComment(commit_id, path, body) {
+      const comment = { ...thisPull, commit_id, path, body, subject_type: "file" };
+      await rest.pulls.createReviewComment(comment as Parameters<typeof rest.pulls.createReviewComment>[0]);
     },
 
     async reply(comment_id, body) {

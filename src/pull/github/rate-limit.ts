@@ -9,14 +9,12 @@ import { AppError } from "../../core/errors.ts";
  *
  * - Limits that the throttling plugin does not recognise: 403 with `Retry-After` and other words, those of GraphQL on an enterprise
  *   server, and reset times if the clock here is wrong ("a limit that the throttling plugin alone does not obey").
- * - A hold: after a refusal the plugin delays that one request and goes on sending others, which prolongs a limit ("holds every
- *   other call of the installation back"; test/jobs/parked-by-limits for jobs).
- * - Backoff if GitHub does not say how long: the plugin always waits one minute ("doubles up to an hour").
+ * - A hold: after a refusal the plugin goes on sending other requests, which prolongs a limit ("A limit holds every other call").
+ * - Backoff if GitHub does not say how long: the plugin always waits one minute ("The wait without a given time doubles up to an hour").
  * - An end to waiting: the plugins know no abort, and wait for up to an hour ("a call that waits in a plugin").
  * - A clock that is set back: Bottleneck waits until it has caught up ("a clock that is set back by an hour").
  *
- * All of it is kept per process. Another process learns of a limit from one refusal, and GitHub does not carry out what it
- * refuses: nothing is lost or done twice (test/publish/publish-within-limits: "eight processes").
+ * Another process learns of a limit from one refusal: nothing is lost or done twice (test/pull/publish/publish-within-limits).
  */
 
 /** Response headers as octokit returns them: lower-case names. */

@@ -22,12 +22,7 @@ const remotes = [
   new RegExp(`^[\\w.-]+@([\\w.-]+):(${part})/(${part}?)(?:\\.git)?/?$`),
 ];
 
-/**
- * The pull request that a person names: the address of its page, or a number in the repository that the remote leads to. Throws
- * `usage`.
- *
- * @param remote address of the remote "origin"; null if there is none
- */
+/** The pull request that a person names: the address of its page, or a number in the repository of the remote "origin". Throws `usage`. */
 export function pullPlace(named: string, remote: string | null): PullPlace {
   const [, protocol, host, owner, name, number] = page.exec(named) ?? [];
   if (host !== undefined && owner !== undefined && name !== undefined)
@@ -68,16 +63,14 @@ export interface ReferenceBase {
 }
 
 /**
- * Parts in which GitHub reads no references: fenced blocks, HTML comments, code spans. The part that begins first contains the others, and
- * an unclosed block or comment continues to the end. A group that did not participate matches an empty string, hence the lookbehind for the
- * fence.
+ * Parts in which GitHub reads no references: fenced blocks, HTML comments, code spans. The part that begins first contains the others; an
+ * unclosed one continues to the end. The lookbehind is for the fence of a group that did not participate.
  */
 const hidden =
   /^ {0,3}(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)$(?:\n(?! {0,3}(?:\1|\2)(?<=[`~]))[^\n]*)*(?:\n[^\n]*)?|<!--[\s\S]*?(?:-->|(?![\s\S]))|(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n)[\s\S])*?(?<!`)\3(?!`)/gm;
 
 /**
- * Numbers of the issues and pull requests of this repository that a text names: `#12`, `GH-12`, `owner/name#12` or an address. Those after
- * a word that closes issues come first; each occurs once. Quotes, code and HTML comments are ignored.
+ * Numbers of the repository's issues and pull requests that a text names, those after a word that closes issues first.
  * https://docs.github.com/issues/tracking-your-work-with-issues/using-issues/linking-a-pull-request-to-an-issue
  */
 export function issueReferences(text: string, { owner, name, webUrl }: ReferenceBase): number[] {

@@ -25,45 +25,39 @@ const FileContent = z.object({
   content: z.string(),
 });
 
-/** A file in a commit. */
-interface StandingFile {
+interface CommittedFile {
   text: string;
   /** Object name of its blob, which GitHub requires to change a file. */
   blob: string | null;
 }
 
 /**
- * A file at a ref, or at the tip of the default branch; undefined if there is none. Rejects with `too_large` beyond 1 MB, and
- * with `github_invalid` for a submodule and a link out of the repository.
+ * A file at a ref, or on the default branch. Rejects with `too_large`, and `github_invalid` for a submodule and a link out of the
+ * repository.
  */
 export async function readFile(
   client: GitHubClient,
   { owner, repo }: { owner: string; repo: string },
   path: string,
   ref?: string,
-): Promise<StandingFile | undefined> {
+): Promise<CommittedFile | undefined> {
   const route = `GET ${contentsRoute(path)}`;
   const asked = client.request(route, { owner, repo, ...(ref !== undefined && { ref }) });
   const answer = await unlessGone(asked);
   return answer === null ? undefined : decodeFile(answer.data, path);
 }
 
-/** The contents API's route for a file, in octokit's format. Rejects anything that is not a path of a repository. */
+/** The contents API's route for a file, in octokit's format. A segment with a meaning in URLs would lead to another endpoint. */
 function contentsRoute(path: string): string {
-  return `/repos/{owner}/{repo}/contents/${encodePath(path)}`;
-}
-
-/** Encodes a path. A segment with a meaning in URLs would lead to another endpoint. */
-function encodePath(path: string): string {
   const segments = path.split("/");
   if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
     throw new AppError("usage", `"${path}" is not a valid path in a repository`);
   }
-  return segments.map(encodeURIComponent).join("/");
+  return `/repos/{owner}/{repo}/contents/${segments.map(encodeURIComponent).join("/")}`;
 }
 
 /** For a symbolic link to a file of the repository GitHub returns that file; for any other link, the link. */
-function decodeFile(data: unknown, path: string): StandingFile | undefined {
+function decodeFile(data: unknown, path: string): CommittedFile | undefined {
   // For a folder, GitHub returns its entries.
   if (Array.isArray(data)) return undefined;
   const { success, data: file } = FileContent.safeParse(data);
@@ -295,69 +289,48 @@ const Ref = z.object({ object: z.object({ sha: z.string() }) });
 const Page = z.object({ html_url: z.string() });
 
 /**
- * Writes step by step. Each step first checks whether it is done: a call after a fault continues where the last one ended. Nothing is
- * deleted or overwritten except the one file on its own branch.
+ * Writes step by step, and first checks whether a step is done: a call after a fault continues there. Overwrites only the file on its
+ * branch.
  */
-export function createRepositoryWriter(options: RepositoryWriterOptions): RepositoryWriter {
+export function createRepositoryWriter({ client, owner, repo }: RepositoryWriterOptions): RepositoryWriter {
+  const { rest } = client;
+  const here = { owner, repo };
+
+  async function tipOf(branch: string): Promise<string | undefined> {
+    const answer = await unlessGone(rest.git.getRef({ ...here, ref: `heads/${branch}` }));
+    return answer ? read(Ref, answer.data, `the branch ${branch}`).object.sha : undefined;
+  }
+
+  async function createBranch({ branch, base }: FileProposal): Promise<void> {
+    if ((await tipOf(branch)) !== undefined) return;
+    const sha = await tipOf(base);
+    if (sha === undefined) throw new AppError("github_not_found", `There is no branch ${base}`);
+    await rest.git.createRef({ ...here, ref: `refs/heads/${branch}`, sha });
+  }
+
+  async function writeFile({ branch, path, text, title: message }: FileProposal): Promise<void> {
+    const present = await readFile(client, here, path, branch);
+    if (present?.text === text) return;
+    const content = Buffer.from(text, "utf8").toString("base64");
+    const replaced = present?.blob ? { sha: present.blob } : {};
+    await client.request(`PUT ${contentsRoute(path)}`, { ...here, branch, message, content, ...replaced });
+  }
+
   return {
     async propose(proposal) {
-      const standing = await proposedAt(options, proposal);
-      if (standing !== undefined) return standing;
-      await createBranch(options, proposal);
-      await writeFile(options, proposal);
-      return openPull(options, proposal);
+      const { branch, base, title, body } = proposal;
+      // Open or closed: a change that a person closed is not proposed again.
+      const asked = { ...here, head: `${owner}:${branch}`, state: "all", per_page: 1 } as const;
+      const [earlier] = read(
+        z.array(Page),
+        (await rest.pulls.list(asked)).data,
+        `the pull request of ${branch}`,
+      );
+      if (earlier !== undefined) return earlier.html_url;
+      await createBranch(proposal);
+      await writeFile(proposal);
+      const { data } = await rest.pulls.create({ ...here, title, body, base, head: branch });
+      return read(Page, data, "the pull request").html_url;
     },
   };
-}
-
-/** The page of the branch's pull request, open or closed: a change that a person closed is not proposed again. */
-async function proposedAt(
-  { client, owner, repo }: RepositoryWriterOptions,
-  { branch }: FileProposal,
-): Promise<string | undefined> {
-  const head = `${owner}:${branch}`;
-  const { data } = await client.rest.pulls.list({ owner, repo, head, state: "all", per_page: 1 });
-  return read(z.array(Page), data, `the pull request of ${branch}`)[0]?.html_url;
-}
-
-async function createBranch(options: RepositoryWriterOptions, { branch, base }: FileProposal): Promise<void> {
-  if ((await tipOf(options, branch)) !== undefined) return;
-  const sha = await tipOf(options, base);
-  if (sha === undefined) throw new AppError("github_not_found", `There is no branch ${base}`);
-  const { client, owner, repo } = options;
-  await client.rest.git.createRef({ owner, repo, ref: `refs/heads/${branch}`, sha });
-}
-
-async function tipOf(
-  { client, owner, repo }: RepositoryWriterOptions,
-  branch: string,
-): Promise<string | undefined> {
-  const answer = await unlessGone(client.rest.git.getRef({ owner, repo, ref: `heads/${branch}` }));
-  return answer ? read(Ref, answer.data, `the branch ${branch}`).object.sha : undefined;
-}
-
-async function writeFile(
-  { client, owner, repo }: RepositoryWriterOptions,
-  { branch, path, text, title }: FileProposal,
-): Promise<void> {
-  const here = { owner, repo };
-  const standing = await readFile(client, here, path, branch);
-  if (standing?.text === text) return;
-  const content = Buffer.from(text, "utf8").toString("base64");
-  const replaced = standing?.blob ? { sha: standing.blob } : {};
-  await client.request(`PUT ${contentsRoute(path)}`, {
-    ...here,
-    branch,
-    message: title,
-    content,
-    ...replaced,
-  });
-}
-
-async function openPull(
-  { client, owner, repo }: RepositoryWriterOptions,
-  { title, body, base, branch: head }: FileProposal,
-): Promise<string> {
-  const { data } = await client.rest.pulls.create({ owner, repo, title, body, base, head });
-  return read(Page, data, "the pull request").html_url;
 }

@@ -12,7 +12,6 @@ const answer: AnswerLimits = { bytes: 16_000_000, depth: 64, elements: 200_000, 
 interface TransportOptions {
   /** Root of the API; no request leaves its origin. */
   baseUrl: string;
-  /** The requests that may be sent there. */
   reach: Reach;
   /** For one request and its whole answer. Default 30 s. */
   timeoutMs?: number | undefined;
@@ -23,8 +22,8 @@ interface TransportOptions {
 }
 
 /**
- * The `fetch` for octokit. Requests that its owner may not send are refused. Redirects are only followed within GitHub's own origin,
- * because they carry the token. The time-out also covers the body.
+ * The `fetch` for octokit. Redirects are only followed within GitHub's own origin, because they carry the token. The time-out also covers
+ * the body.
  */
 export function createTransport(options: TransportOptions): typeof globalThis.fetch {
   const { baseUrl, reach, timeoutMs = defaultTimeoutMs, fetch, signal, reveals = [] } = options;
@@ -57,17 +56,12 @@ async function wholeAnswer(response: Response): Promise<Response> {
 }
 
 interface EndTokenOptions {
-  /** Root of the REST API. */
   apiUrl: string;
   userAgent: string;
-  /** For the request. Default 5 s. */
   timeoutMs?: number;
 }
 
-/**
- * Revokes a token of an installation before its hour is over. Sent once, without pacing: nothing should wait for it, and a token that stays
- * expires by itself. Rejects if GitHub does not answer.
- */
+/** Revokes a token before its hour is over. Sent once, because nothing should wait for it. Rejects if GitHub does not answer. */
 export async function endToken(token: string, options: EndTokenOptions): Promise<void> {
   const { apiUrl: baseUrl, userAgent, timeoutMs = 5_000 } = options;
   const send = createTransport({ baseUrl, reach: endingReach, timeoutMs });
@@ -86,16 +80,14 @@ interface StoredOptions {
   /** Root of the REST API that named the address. */
   apiUrl: string;
   userAgent: string;
-  /** More is not read. */
   mostBytes: number;
-  /** For the request and its whole answer. */
   timeoutMs: number;
   signal: AbortSignal;
 }
 
 /**
- * Fetches a file from the store that GitHub redirected to. The address is signed, so the request carries no credentials; it is not logged,
- * because anyone who has it can read the file. No further redirect is followed.
+ * Fetches a file from the store that GitHub redirected to. The signed address is sent without credentials, and never logged, because anyone
+ * who has it can read the file.
  *
  * @throws AppError `not_allowed` for any other place, `github_failed`, `too_large`
  */

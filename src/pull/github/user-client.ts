@@ -11,9 +11,9 @@ import { read } from "./repository-client.ts";
 import { createTransport } from "./transport.ts";
 
 /*
- * The App as an OAuth client, and GitHub as a person sees it through the App
+ * The App as an OAuth client, and GitHub as a person sees it
  * (https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-user-access-token-for-a-github-app).
- * No package of octokit knows PKCE, so these are requests of our own. None is repeated: a person waits for the answer.
+ * No package of octokit knows PKCE. No request is repeated: a person waits for the answer.
  */
 
 /** A repository in which the App is installed, and which a person may see. */
@@ -35,7 +35,6 @@ export interface UserClient {
   account(token: string): Promise<{ id: number; login: string }>;
   /** What both the person and the App may see. Installations that are suspended, or closed to the person, count as empty. */
   repositories(token: string): Promise<SeenRepository[]>;
-  /** Ends the token. */
   revoke(token: string): Promise<void>;
 }
 
@@ -81,7 +80,6 @@ export function createUserClient({ github, login, appId, userAgent }: UserClient
   const { clientId, clientSecret } = login;
 
   interface Sent {
-    /** Root of the address. */
     at: string;
     reach: Parameters<typeof createTransport>[0]["reach"];
     authorization?: string;
@@ -167,11 +165,11 @@ export function createUserClient({ github, login, appId, userAgent }: UserClient
         registerSecret(answer.access_token);
         return answer.access_token;
       }
-      const said = oneLine(`${answer.error}: ${answer.error_description}`);
+      const reason = oneLine(`${answer.error}: ${answer.error_description}`);
       const isOurs = answer.error === "incorrect_client_credentials";
       throw new AppError(
         isOurs ? "github_unauthorized" : "github_invalid",
-        `GitHub refused ${call}: ${said}`,
+        `GitHub refused ${call}: ${reason}`,
         isOurs ? { remedy: "Check GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET" } : {},
       );
     },
@@ -217,7 +215,6 @@ export function createUserClient({ github, login, appId, userAgent }: UserClient
 
 const Message = z.object({ message: z.string() });
 
-/** undefined for anything that is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,8 +1,7 @@
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 
 /**
- * Whether GitHub says that a person can write to the repository. Rejects if GitHub cannot be asked.
- * @param account the person's numeric id, if it is known: a login may have passed to somebody else
+ * Whether GitHub says that a person can write to the repository. `account` is the person's id: a login may have passed to somebody else.
  */
 export async function hasWriteAccess(
   api: Pick<PullRequestApi, "permissionOf">,

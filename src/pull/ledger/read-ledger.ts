@@ -23,32 +23,32 @@ import { type Deciders, isSamePerson, writersDecide } from "./authority.ts";
 import { acknowledges, dismisses } from "./reply-words.ts";
 
 type MayDecide = Deciders["mayDecide"];
-type Standing = Pick<PostedFinding, "state" | "dismissal">;
+type Status = Pick<PostedFinding, "state" | "dismissal">;
 
-const open: Standing = { state: "open", dismissal: null };
-const outdated: Standing = { state: "outdated", dismissal: null };
-const fixed: Standing = { state: "fixed", dismissal: null };
+const open: Status = { state: "open", dismissal: null };
+const outdated: Status = { state: "outdated", dismissal: null };
+const fixed: Status = { state: "fixed", dismissal: null };
 
-const dismissed = (how: Dismissal["how"], by: string | null, at: string | null): Standing => ({
+const dismissed = (how: Dismissal["how"], by: string | null, at: string | null): Status => ({
   state: "dismissed",
   dismissal: { how, by, at },
 });
 
 /**
- * The state of the finding in a thread. Our own last answer counts first, unless a person with write access contradicts it. Then the
- * decisions of people with write access: a resolved thread, a reaction or a reply. Acts of other people do not count.
+ * The state of the finding in a thread: by our last answer, unless a person with write access contradicts it; then by what people with
+ * write access decided.
  *
  * @param decided decisions from earlier readings of this thread
  */
-async function standingOf(
+async function statusOf(
   thread: OwnThread,
   mayDecide: MayDecide,
   decided: readonly Decision[] = [],
-): Promise<Standing> {
+): Promise<Status> {
   return (
     (await ourWord(thread, mayDecide)) ??
     (await resolvedByPerson(thread, mayDecide, decided)) ??
-    (await saidDismissal(thread, mayDecide, decided)) ??
+    (await dismissalByPeople(thread, mayDecide, decided)) ??
     (thread.outdated ? outdated : open)
   );
 }
@@ -64,24 +64,24 @@ async function isTheirs({ replies, resolvedBy }: OwnThread, mayDecide: MayDecide
 }
 
 /**
- * People with write access can resolve threads, but so can the pull request's author, who may not decide and can undo what others
- * decided. So a decision that was read once holds until a person with write access writes in the unresolved thread.
+ * The pull request's author can resolve threads too, may not decide, and can undo what others decided. So a decision that was read once
+ * holds until a person with write access writes in the unresolved thread.
  */
 async function resolvedByPerson(
   { resolved, resolvedBy, replies }: OwnThread,
   mayDecide: MayDecide,
   decided: readonly Decision[],
-): Promise<Standing | undefined> {
+): Promise<Status | undefined> {
   const by = resolved && resolvedBy?.kind === "person" ? resolvedBy.login : null;
   if (by !== null && (await mayDecide(by))) return dismissed("resolved", by, null);
   const before = decided.find(({ how }) => how === "resolved");
   if (before === undefined) return undefined;
-  const isTakenBack = !resolved && (await somebodySaid(replies, mayDecide, ({ id }) => id > before.after));
+  const isTakenBack = !resolved && (await somebodyWrote(replies, mayDecide, ({ id }) => id > before.after));
   return isTakenBack ? undefined : dismissed("resolved", before.by, null);
 }
 
 /** Whether a person with write access wrote such a reply. */
-async function somebodySaid(
+async function somebodyWrote(
   replies: readonly ThreadComment[],
   mayDecide: MayDecide,
   isMeant: (reply: ThreadComment) => boolean,
@@ -93,39 +93,34 @@ async function somebodySaid(
   return false;
 }
 
-/**
- * Our last answer on the finding. "Fixed" holds until a person with write access replies with more than thanks, and permanently if
- * we resolved the thread.
- */
+/** "Fixed" holds until a person with write access replies with more than thanks, and permanently if we resolved the thread. */
 async function ourWord(
   { replies, resolved, resolvedBy }: OwnThread,
   mayDecide: MayDecide,
-): Promise<Standing | undefined> {
+): Promise<Status | undefined> {
   const last = replies.findLastIndex((reply) => wordIn(reply) !== undefined);
   const reply = replies[last];
   const word = reply && wordIn(reply);
   if (!reply || !word) return undefined;
-  if (word.kind === "dismissed") return standingByWord(word, reply.createdAt);
+  if (word.kind === "dismissed") return statusByWord(word, reply.createdAt);
   if (resolved && resolvedBy?.kind === "us") return fixed;
   const later = replies.slice(last + 1);
-  return (await somebodySaid(later, mayDecide, ({ body }) => !acknowledges(body))) ? undefined : fixed;
+  return (await somebodyWrote(later, mayDecide, ({ body }) => !acknowledges(body))) ? undefined : fixed;
 }
 
 function wordIn({ author, body }: ThreadComment): Word | undefined {
   return author.kind === "us" ? wordOn(body) : undefined;
 }
 
-/** Our marked answer on a finding. */
 type Word = Extract<Marker, { kind: "fixed" | "dismissed" }>;
 
-function standingByWord(word: Word, at: string | null): Standing {
+function statusByWord(word: Word, at: string | null): Status {
   if (word.kind === "fixed") return fixed;
   const { by, reason } = word;
   if (reason === undefined) return dismissed("command", by, at);
   return { state: "dismissed", dismissal: { how: "page", by, at, reason } };
 }
 
-/** The answer on a finding that our text holds. */
 function wordOn(body: string): Word | undefined {
   return markerIn(body, "fixed") ?? markerIn(body, "dismissed");
 }
@@ -133,30 +128,27 @@ function wordOn(body: string): Word | undefined {
 /** Characters; shorter ones take no time to read. */
 const longReply = 1_000;
 
-/**
- * The newest thumbs down or dismissing reply by a person with write access. People whose decision was read before come first and need
- * no permission check, so later replies of others cannot hide them.
- */
-async function saidDismissal(
+/** The newest dismissal by a person with write access. Decisions that were read before come first, so later replies cannot hide them. */
+async function dismissalByPeople(
   { replies, downvotes }: OwnThread,
   mayDecide: MayDecide,
   decided: readonly Decision[],
-): Promise<Standing | undefined> {
-  const said: { how: "reaction" | "reply"; by: string; at: string }[] = downvotes.map((one) => {
+): Promise<Status | undefined> {
+  const acts: { how: "reaction" | "reply"; by: string; at: string }[] = downvotes.map((one) => {
     return { how: "reaction", ...one };
   });
   for (const { author, body, createdAt } of replies) {
     if (author.kind !== "person" || author.login === null) continue;
     // Anyone can write thousands of long replies; the event loop must not be blocked by them.
     if (body.length > longReply) await nextTurn();
-    if (dismisses(body)) said.push({ how: "reply", by: author.login, at: createdAt });
+    if (dismisses(body)) acts.push({ how: "reply", by: author.login, at: createdAt });
   }
-  said.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  const known = said.find((one) =>
+  acts.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const known = acts.find((one) =>
     decided.some(({ how, by }) => how === one.how && isSamePerson(by, one.by)),
   );
   if (known) return dismissed(known.how, known.by, known.at);
-  for (const { how, by, at } of said) {
+  for (const { how, by, at } of acts) {
     if (await mayDecide(by)) return dismissed(how, by, at);
   }
   return undefined;
@@ -167,10 +159,7 @@ export type LedgerSource = Pick<
   "ownComments" | "ownThreads" | "ownReviewComments" | "permissionOf"
 >;
 
-/**
- * Reads the posted findings, their states and what was reviewed from our own comments on a pull request. Entries are in the order of their
- * comments, deleted ones last. Rejects with an AppError if GitHub cannot be reached; it works without threads.
- */
+/** Reads posted findings, their states and what was reviewed from our own comments, deleted ones last. Works without threads. */
 export async function readLedger(api: LedgerSource): Promise<Ledger> {
   const comments = await api.ownComments();
   const { sticky, state } = stickyAmong(comments);
@@ -255,8 +244,8 @@ async function entryOfThread(
     resolved,
     url,
     created_at: createdAt,
-    ...said(marker, body),
-    ...(await standingOf(thread, mayDecide, decided)),
+    ...markedFields(marker, body),
+    ...(await statusOf(thread, mayDecide, decided)),
     is_theirs: await isTheirs(thread, mayDecide),
     thumbs: { up: thread.upvotes, down: thread.downvotes.length },
     newest_reply: thread.replies.at(-1)?.id ?? thread.comment,
@@ -287,27 +276,27 @@ function withoutThreads(
         newest_reply: id,
         url,
         created_at: createdAt,
-        ...said(marker, body),
+        ...markedFields(marker, body),
         ...decidedOr(rest.outdated ? outdated : open, id, decided),
       };
       return [withWord(entry, words)];
     });
 }
 
-function decidedOr(standing: Standing, id: number, decided: readonly Decision[]): Standing {
+function decidedOr(status: Status, id: number, decided: readonly Decision[]): Status {
   const last = decided.findLast(({ comment }) => comment === id);
-  return last ? dismissed(last.how, last.by, null) : standing;
+  return last ? dismissed(last.how, last.by, null) : status;
 }
 
 /** Uses our own answer for the state of a finding that is open by its thread. */
 function withWord(entry: PostedFinding, words: readonly Word[]): PostedFinding {
   const word = isOpenFinding(entry) ? words.findLast(({ comment }) => comment === entry.comment) : undefined;
-  return word ? { ...entry, ...standingByWord(word, null) } : entry;
+  return word ? { ...entry, ...statusByWord(word, null) } : entry;
 }
 
 type FindingMarker = Extract<Marker, { kind: "finding" }>;
 
-const said = (
+const markedFields = (
   { id, severity, category, symbol, code, source, files, rule }: FindingMarker,
   body: string,
 ) => ({
@@ -335,7 +324,6 @@ const deletedEntry = (id: string): PostedFinding => ({
   ...dismissed("deleted", null, null),
 });
 
-/** What we have answered on a pull request. */
 export interface Answers {
   /** The comment in question is answered. */
   given: boolean;
@@ -345,7 +333,6 @@ export interface Answers {
   inAll: number;
 }
 
-/** Our own texts on a pull request. */
 interface OwnTexts {
   conversation: readonly OwnText[];
   /** On lines and files, including answers in threads. */
@@ -362,12 +349,12 @@ export function answersTo({ id, thread }: CommentRef, { conversation, lines, thr
   );
   // An answer in a thread appears in both.
   const inThreads = new Map([...lines, ...replies].map((text) => [text.id, text]));
-  const said = answeredIn(conversation);
-  const saidInThreads = answeredIn([...inThreads.values()]);
+  const inConversation = answeredIn(conversation);
+  const inThreadsAnswered = answeredIn([...inThreads.values()]);
   const here = replies.filter((reply) => reply.thread === thread && markerIn(reply.body, "answer"));
   // The ids of the two kinds of comments may coincide; an answer is where its comment is.
-  const given = (thread === null ? said : saidInThreads).includes(id);
-  return { given, inThread: here.length, inAll: said.length + saidInThreads.length };
+  const given = (thread === null ? inConversation : inThreadsAnswered).includes(id);
+  return { given, inThread: here.length, inAll: inConversation.length + inThreadsAnswered.length };
 }
 
 const answeredIn = (texts: readonly Pick<OwnText, "body">[]) =>

@@ -16,7 +16,6 @@ const onlyDismisses = new RegExp(
   "u",
 );
 
-/** A sentence in the form that the word rules read. */
 interface Sentence {
   /** In lower case, without emphasis, URLs and punctuation around it, with even white space. */
   text: string;
@@ -60,13 +59,9 @@ function sentence(raw: string): Sentence[] {
 /** Remarks on a finding are short: this much of a reply is read, and this many characters of its writer's own text. */
 const most = { bytes: 20_000, characters: 5_000 };
 
-/** The part of a reply that is read. */
 const readReply = (body: string) => writtenText(cutBytes(body, most.bytes)).slice(0, most.characters);
 
-/**
- * Whether a reply says that a finding stays as it is: it consists of fixed phrases, besides punctuation and courtesy. A question, a
- * reason or any other word makes it a remark, which dismisses nothing.
- */
+/** Whether a reply says that a finding stays as it is: fixed phrases and courtesy, without a question, a reason or any other word. */
 export function dismisses(body: string): boolean {
   const own = body.replaceAll(/^>.*$/gm, "").trim();
   const written = writtenText(body);
@@ -80,10 +75,7 @@ export function dismisses(body: string): boolean {
   return onlyDismisses.test(words);
 }
 
-/**
- * Whether a reply wants an answer: it contains a question or a request, not after thousands of words. Thanks and reports of what was done
- * want none.
- */
+/** Whether a reply wants an answer: it contains a question or a request. Thanks and reports of what was done want none. */
 export function asks(body: string): boolean {
   return sentencesOf(readReply(body)).some(({ text, isQuestion }) => {
     if (isQuestion) return !acknowledgement.test(text);
@@ -97,8 +89,10 @@ const longestRemark = 200;
 /** Whether a reply only thanks or agrees, in words or by a sign: it takes back nothing that was said. */
 export function acknowledges(body: string): boolean {
   if (body.length > longestRemark || /[`>]/.test(body)) return false;
-  const said = sentencesOf(body.replace(goodSign, " ok "));
-  return said.length > 0 && said.every(({ text, isQuestion }) => !isQuestion && courtesy.test(text));
+  const sentences = sentencesOf(body.replace(goodSign, " ok "));
+  return (
+    sentences.length > 0 && sentences.every(({ text, isQuestion }) => !isQuestion && courtesy.test(text))
+  );
 }
 
 const goodSign =
@@ -119,27 +113,22 @@ const auxiliary = String.raw`(?:is|are|was|were|does|do|did|can|could|should|wou
 
 /** Begins like a question, whatever its end. */
 const openQuestion = new RegExp(
-  `^(?:(?:and|but|so|then|also|ok|okay|hm+|well|und|aber|sorry|thanks|hi|hey|hello)[ ,:]+)*(?:${[
-    String.raw`(?:why|how come|warum|wieso|weshalb|woher|inwiefern|inwieweit)\b`,
+  `^(?:(?:and|but|so|then|also|ok|okay|hm+|well|sorry|thanks|hi|hey|hello)[ ,:]+)*(?:${[
+    String.raw`(?:why|how come)\b`,
     String.raw`how (?:${auxiliary}|much|many|about|to|exactly|else|so)\b`,
     String.raw`what(?:'s| (?:${auxiliary}|about|if|happens|exactly|makes|kind|else|makes|the reason))\b`,
     String.raw`(?:where|when|who)(?:'s| (?:${auxiliary}))\b`,
     String.raw`which (?:is (?:it|that|right|correct)|do|does|did|should|can|could|would)\b`,
     String.raw`(?:which|what|whose) \w+ (?:do|does|did|should|can|could|would|is|are) \w`,
     String.raw`(?!do (?:it|that|this)\b|(?:did|has|have|will) (?:it|that|this)$)${auxiliary} ${pronoun} \w`,
-    String.raw`wie (?:ist|sind|wäre|kann|soll|sollte|würde|macht|funktioniert|geht|kommt|meinst|genau|sieht|viele?|verhält|passiert)\b`,
-    String.raw`was (?:ist|sind|wäre|meinst|passiert|genau|bedeutet|heißt|soll|spricht|kann|macht|schlägst)\b`,
-    String.raw`(?:ist|sind|kannst|könntest|kann|könnte|sollte|soll|hast|habt|könnt|würdest) (?:das|dies|es|du|ihr|man|ich|wir|der|die|den|bitte)\b`,
   ].join("|")})`,
 );
 
 /** Begins like a request. */
 const request = new RegExp(
-  `^(?:(?:please|pls|plz|bitte|and|then|so|ok|okay|thanks|hi|hey|hello|und)[ ,:]+)*(?:${[
+  `^(?:(?:please|pls|plz|and|then|so|ok|okay|thanks|hi|hey|hello)[ ,:]+)*(?:${[
     String.raw`(?:explain|elaborate|clarify|describe|tell me|show me|show us|give me|give us|give an|walk me|walk us|help me)\b`,
     String.raw`(?<=please |pls |plz )(?:show|give|tell|suggest|propose|provide|point|check|verify|look|compare|list|name|help)\b`,
-    String.raw`(?:erklär\w*|erläuter\w*|beschreib\w*|zeig\w*|nenne?|sag(?:e|t)?) (?:mir|uns|bitte|das|den|die|es|warum|wie|was)\b`,
-    String.raw`(?<=bitte )(?:erklär|erläuter|beschreib|zeig|nenne|begründe)\w*`,
     String.raw`i (?:don't|do not|can't|cannot) (?:understand|get|see|follow) (?:why|how|what|where)\b`,
     String.raw`i wonder (?:why|how|what|where|whether|if)\b`,
   ].join("|")})`,

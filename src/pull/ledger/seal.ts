@@ -3,8 +3,7 @@ import { formatMarker, parseMarker } from "../../core/ledger/marker.ts";
 import { emptyState } from "../../core/ledger/state.ts";
 
 /*
- * Every workflow of a repository writes as the same bot, so its name does not tell whose text it is. Where we write as that bot, a key of
- * ours does: a marker carries a MAC, and a marker without a valid one is not ours.
+ * Every workflow of a repository writes as the same bot. Where we write as that bot, a marker without a valid MAC is not ours.
  */
 
 /** A marker line with the time and the MAC. No other reader takes it for a marker. */
@@ -19,19 +18,15 @@ export interface Seal {
   /** The text with a MAC in its marker; a text without a marker is unchanged. */
   close(body: string, place: string): string;
   /**
-   * The text with its marker as it was before, if the MAC is valid for this place. Otherwise the text without a marker; a summary then keeps
-   * one that remembers nothing, so that the next summary replaces it.
+   * The text with its marker as it was before, if the MAC is valid for this place; otherwise the text without a marker. A summary keeps one
+   * that remembers nothing, so that the next summary replaces it.
    */
   open(body: string, place: string): string;
   /** When the text was closed for this place, in milliseconds since 1970; null if it was not. Another workflow may repeat an older text of ours. */
   closedAt(body: string, place: string): number | null;
 }
 
-/**
- * @param key any length; whoever has it can write markers that count
- *
- * @param now milliseconds since 1970
- */
+/** @param key any length; whoever has it can write markers that count */
 export function createSeal(key: string | Buffer, now: () => number = Date.now): Seal {
   const macOf = (marker: string, place: string, at: string) =>
     createHmac("sha256", key)
@@ -39,10 +34,11 @@ export function createSeal(key: string | Buffer, now: () => number = Date.now): 
       .digest();
   /** The marker as it was before, if the last line holds a valid one. */
   const read = (last: string, place: string) => {
-    const [, said, at = "", mac = ""] = sealedLine.exec(last) ?? [];
-    const marker = `${said ?? ""} -->`;
-    const isValid = said !== undefined && timingSafeEqual(Buffer.from(mac, "hex"), macOf(marker, place, at));
-    return { plain: said === undefined ? last : marker, at: Number(at), isValid };
+    const [, opened, at = "", mac = ""] = sealedLine.exec(last) ?? [];
+    const marker = `${opened ?? ""} -->`;
+    const isValid =
+      opened !== undefined && timingSafeEqual(Buffer.from(mac, "hex"), macOf(marker, place, at));
+    return { plain: opened === undefined ? last : marker, at: Number(at), isValid };
   };
   return {
     close(body, place) {

@@ -152,8 +152,8 @@ export async function postFileComments(
 const mostAtOnce = 50;
 
 /**
- * Posts findings on lines of the head as annotations of the check run, if comments on lines are not allowed. GitHub only adds
- * annotations and never removes any, so the existing ones are read first and not sent again.
+ * Posts findings on lines of the head as annotations, if comments on lines are not allowed. GitHub never removes one, so existing ones are
+ * not sent again.
  */
 export async function postAnnotations(
   waiting: readonly PublishedFinding[],
@@ -166,10 +166,11 @@ export async function postAnnotations(
   // The check run's own notice says why it is missing.
   if (check.id === undefined) return { placeOf };
   try {
-    const standing = await readAnnotated(context.api, keyOf(context));
+    const annotated = await readAnnotated(context.api, keyOf(context));
     for (const { finding } of waiting) {
-      if (standing.mine.has(finding.id)) settled.set(finding, { kind: "annotated" });
-      else if (standing.earlier.has(finding.id)) settled.set(finding, { kind: "standing", entry: null });
+      if (annotated.mine.has(finding.id)) settled.set(finding, { kind: "annotated" });
+      else if (annotated.earlier.has(finding.id))
+        settled.set(finding, { kind: "posted_before", entry: null });
     }
     const fresh = waiting.map(({ finding }) => finding).filter((finding) => !settled.has(finding));
     for (let at = 0; at < fresh.length; at += mostAtOnce) {
@@ -215,39 +216,36 @@ const keyOf = ({ headSha, checkTrigger }: PostContext) => ({ head: headSha, trig
 /** The reason is one sentence. */
 const mostReasonBytes = 600;
 
-/** The head that fixes them, and the API to answer with. */
 type FixedIn = Pick<PostContext, "api" | "headSha">;
 
 interface Answered {
   /** Notices for the maintainer, one for all threads: GitHub lets an App resolve threads only if it may write contents. */
   notices: string[];
-  /** Findings that were answered now. */
-  told: ReadonlySet<PostedFinding>;
+  answered: ReadonlySet<PostedFinding>;
 }
 
 /**
- * Answers in the threads of fixed findings, and resolves those without a participating person. Does not repeat an answer from before a
- * crash.
- *
- * Rejects with `stale_head` if the pull request has moved on: the fault may be back in the new head.
+ * Answers in the threads of fixed findings, and resolves those without a participating person. Rejects with `stale_head` if the pull
+ * request has moved on: the fault may be back.
  */
 export async function answerFixed(fixed: readonly ResolvedFinding[], context: FixedIn): Promise<Answered> {
   const waiting = fixed.filter(
     ({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.is_theirs),
   );
-  const told = new Set<PostedFinding>();
-  if (waiting.length === 0) return { notices: [], told };
+  const answered = new Set<PostedFinding>();
+  if (waiting.length === 0) return { notices: [], answered };
   await requireHead(context);
   const closed = new Map<"reply" | "resolve", string>();
   for (const one of waiting) {
-    const isSaid = one.entry.state === "fixed" || (await attempt("reply", () => say(one, context), closed));
-    if (isSaid) told.add(one.entry);
+    const isAnswered =
+      one.entry.state === "fixed" || (await attempt("reply", () => answer(one, context), closed));
+    if (isAnswered) answered.add(one.entry);
     const { thread } = one.entry;
-    if (isSaid && thread !== null && !one.entry.is_theirs) {
+    if (isAnswered && thread !== null && !one.entry.is_theirs) {
       await attempt("resolve", () => context.api.resolveThread(thread), closed);
     }
   }
-  return { notices: [...closed.values()], told };
+  return { notices: [...closed.values()], answered };
 }
 
 const answers = {
@@ -274,17 +272,17 @@ async function attempt(
   }
 }
 
-async function say({ entry, state, reason }: ResolvedFinding, { api, headSha }: FixedIn): Promise<void> {
+async function answer({ entry, state, reason }: ResolvedFinding, { api, headSha }: FixedIn): Promise<void> {
   const { comment } = entry;
   if (comment === null) return;
   const why = untrustedLine(reason, mostReasonBytes);
   const what = state === "fixed" ? "Fixed in" : "No longer reported as of";
   const words = `${what} ${headSha.slice(0, 12)}${why === "" ? "." : `: ${why}`}`;
   const marker = formatMarker({ kind: "fixed", comment, head: headSha });
-  const stands = async () => {
+  const exists = async () => {
     const thread = (await api.ownThreads()).find((one) => one.comment === comment);
     const ours = thread?.replies.filter(({ author }) => author.kind === "us") ?? [];
     return ours.some(({ body }) => markerIn(body, "fixed")?.head === headSha);
   };
-  await postOnce(api, () => api.reply(comment, publicText(`${words}\n\n${marker}`)), stands);
+  await postOnce(api, () => api.reply(comment, publicText(`${words}\n\n${marker}`)), exists);
 }

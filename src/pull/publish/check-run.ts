@@ -1,16 +1,7 @@
 import { AppError, type ErrorCode, errorLine } from "../../core/errors.ts";
+import { type CheckMark, formatMarker, markerIn, parseMarker } from "../../core/ledger/marker.ts";
 import type { CheckRunUpdate, OwnCheckRun, PullState, RepositoryApi } from "../github/pull-request-api.ts";
-import {
-  concluded,
-  goingOn,
-  isConclusion,
-  isReview,
-  type Own,
-  ownOf,
-  readCommit,
-  reviewedAs,
-  settleCommit,
-} from "./commit-check.ts";
+import { isNoReview, isWaiting } from "./conclusions.ts";
 import { checkRunKey, type ReviewKey } from "./existing.ts";
 import { isAmbiguous, postOnce, repeat } from "./post-once.ts";
 import { publicPlain, publicText } from "./public-text.ts";
@@ -39,8 +30,7 @@ export interface CheckRun {
 }
 
 /**
- * Opens the check run of a head and trigger, or takes over the one that an earlier attempt opened. Without the permission, the review
- * continues without a check, and `problem` says so.
+ * Opens the check run of a head and trigger, or takes over that of an earlier attempt.
  *
  * @param again a person asked for this check run again: it is reopened even if a review has concluded it
  */
@@ -91,10 +81,7 @@ export const settleChecks = (api: CheckApi, headSha: string, pull: PullState): P
 /** Whether a check run holds the conclusion of a review, whatever it shows. */
 const isReviewed = (run: OwnCheckRun): boolean => isReview(ownOf(run));
 
-/**
- * Creates a concluded check run, for a skipped pull request. One with the conclusion of a review stays as it is. Resolves to a notice
- * if GitHub refused.
- */
+/** Creates a concluded check run for a skipped pull request, unless a review has concluded it. Resolves to a notice if GitHub refused. */
 export async function concludeAtOnce(
   api: CheckApi,
   pull: PullState,
@@ -126,8 +113,8 @@ export async function closeCheckRun(
   update: CheckRunUpdate,
 ): Promise<void> {
   const externalId = checkRunKey(key);
-  const standing = standingRun(await api.checkRuns(key.head), externalId);
-  const open = standing.filter((run) => ownOf(run) === null);
+  const existing = runsOf(await api.checkRuns(key.head), externalId);
+  const open = existing.filter((run) => ownOf(run) === null);
   if (open.length === 0) return;
   const commit = await readCommit(api, key.head, pull);
   for (const { id } of open) await api.updateCheckRun(id, concluded(update, pull, commit, externalId));
@@ -135,24 +122,23 @@ export async function closeCheckRun(
 }
 
 /** The check runs of one review, oldest first; more than one if workers did not know about each other. */
-const standingRun = (runs: readonly OwnCheckRun[], externalId: string) =>
+const runsOf = (runs: readonly OwnCheckRun[], externalId: string) =>
   runs.filter((run) => run.externalId === externalId);
 
 /** Closes duplicates of a review's check run. They show its conclusion, or "Called off" until it has one. */
 export async function closeDoubledChecks(api: CheckApi, headSha: string, externalId: string): Promise<void> {
-  const [standing, ...doubles] = standingRun(await api.checkRuns(headSha), externalId);
-  if (standing === undefined) return;
-  const { completed, conclusion, title } = standing;
+  const [existing, ...doubles] = runsOf(await api.checkRuns(headSha), externalId);
+  if (existing === undefined) return;
+  const { completed, conclusion, title } = existing;
   const isKnown = completed && isConclusion(conclusion);
-  const said = isKnown ? { conclusion, title: publicPlain(title ?? "") } : calledOff;
-  const update = { status: "completed", ...said, summary: doubled } as const;
+  const shown = isKnown ? { conclusion, title: publicPlain(title ?? "") } : calledOff;
+  const update = { status: "completed", ...shown, summary: doubled } as const;
   for (const { id, completed } of doubles) if (!completed) await api.updateCheckRun(id, update);
 }
 
 const calledOff = { conclusion: "cancelled", title: publicPlain("Called off") } as const;
 const doubled = publicText("Another worker of Hunkwise is reviewing this change. See its check run.");
 
-/** The content while the review runs. */
 export const inProgress: CheckRunUpdate = {
   status: "in_progress",
   title: publicPlain("Reviewing"),
@@ -163,7 +149,6 @@ interface Upserted {
   id: number | undefined;
   found: boolean;
   kept: boolean;
-  /** The earlier check runs of the commit. */
   before: readonly OwnCheckRun[];
   problem: string | undefined;
 }
@@ -171,8 +156,8 @@ interface Upserted {
 async function upsert(
   api: CheckApi,
   key: ReviewKey,
-  say: () => Promise<CheckRunUpdate>,
-  keep: (standing: OwnCheckRun) => boolean,
+  content: () => Promise<CheckRunUpdate>,
+  keep: (run: OwnCheckRun) => boolean,
 ): Promise<Upserted> {
   const { head } = key;
   let before: readonly OwnCheckRun[] | undefined;
@@ -180,26 +165,26 @@ async function upsert(
   let id: number | undefined;
   let [found, kept] = [false, false];
   let update: CheckRunUpdate | undefined;
-  let isSaid = false;
+  let isCurrent = false;
   const find = async () => {
     const runs = await api.checkRuns(head);
     before ??= runs;
-    const [standing, ...doubles] = standingRun(runs, externalId);
-    id = standing?.id;
-    found = standing !== undefined;
-    kept = standing !== undefined && keep(standing);
+    const [existing, ...doubles] = runsOf(runs, externalId);
+    id = existing?.id;
+    found = existing !== undefined;
+    kept = existing !== undefined && keep(existing);
     // A late worker must not reopen what was concluded meanwhile.
-    isSaid =
-      kept || (standing?.completed === false && update?.status === "in_progress" && ownOf(standing) === null);
+    isCurrent =
+      kept || (existing?.completed === false && update?.status === "in_progress" && ownOf(existing) === null);
     if (kept && doubles.some(({ completed }) => !completed)) await closeDoubledChecks(api, head, externalId);
     return found;
   };
   const problem = await withoutPermission(async () => {
-    const said = await say();
-    update = said;
-    if (await find()) return isSaid ? undefined : repeatUpdate(api, id, said);
+    const wanted = await content();
+    update = wanted;
+    if (await find()) return isCurrent ? undefined : repeatUpdate(api, id, wanted);
     const create = async () => {
-      id = await api.createCheckRun(head, externalId, said);
+      id = await api.createCheckRun(head, externalId, wanted);
     };
     await postOnce(api, create, find);
   });
@@ -223,4 +208,255 @@ async function withoutPermission(action: () => Promise<void>): Promise<string | 
     if (!isFinal || ofTheJob.has(error.code)) throw error;
     return `No check run: ${errorLine(error)}`;
   }
+}
+
+/*
+ * One conclusion for a commit. GitHub shows the newest check run of a name on a commit, from any pull request, and counts "skipped" and
+ * "neutral" as passed
+ * (https://docs.github.com/en/pull-requests/collaborating-with-pull-requests/collaborating-on-repositories-with-code-quality-features/troubleshooting-required-status-checks).
+ * So each check run keeps its own review's conclusion in its marker, and shows the worst of that and of the other open pull requests with
+ * this head: a stranger's draft of the same commit cannot hide a failure.
+ */
+
+type CommitApi = Pick<CheckApi, "checkRuns" | "updateCheckRun" | "pullState">;
+type Conclusion = NonNullable<CheckRunUpdate["conclusion"]>;
+export type Own = NonNullable<CheckMark["own"]>;
+
+/** From best to worst. */
+const ranks: Record<Conclusion, number> = { success: 0, skipped: 1, neutral: 2, cancelled: 3, failure: 4 };
+
+interface Judged extends OwnCheckRun {
+  mark: CheckMark;
+}
+
+/** The check runs of a commit, and those of their pull requests that are open and have it as head. */
+interface Commit {
+  runs: readonly Judged[];
+  pulls: readonly PullState[];
+}
+
+/** Most pull requests to look up; any others are assumed to be open. */
+const mostPulls = 50;
+
+/** `pull` is not looked up; it may have another head. */
+async function readCommit(api: CommitApi, headSha: string, pull: PullState): Promise<Commit> {
+  const runs = judged(await api.checkRuns(headSha));
+  const known = new Map<number, PullState | undefined>([[pull.number, pull]]);
+  for (const { mark } of runs.toReversed()) {
+    if (known.has(mark.pull)) continue;
+    const assumed = { number: mark.pull, state: "open", headSha, baseRef: mark.base } as const;
+    known.set(mark.pull, known.size > mostPulls ? assumed : await api.pullState(mark.pull));
+  }
+  const isHere = (one: PullState | undefined) => one?.state === "open" && one.headSha === headSha;
+  return { runs, pulls: [...known.values()].filter((one) => one !== undefined).filter(isHere) };
+}
+
+/** Duplicates of one review all get the conclusion of the one that has one. */
+function judged(runs: readonly OwnCheckRun[]): Judged[] {
+  const ofReviews = [...Map.groupBy(runs, ({ externalId }) => externalId).values()];
+  const all = ofReviews.flatMap((doubles) => {
+    const marked = doubles.flatMap((run) => {
+      const mark = markOf(run);
+      return mark ? [{ ...run, mark }] : [];
+    });
+    const isDecided = ({ mark: { own } }: Judged) => own !== null && own.conclusion !== "cancelled";
+    const lead = marked.findLast(isDecided) ?? marked[0];
+    if (!lead) return [];
+    const { mark, summary, text } = lead;
+    return doubles.map((run) => ({ ...run, mark, summary, text }));
+  });
+  return all.toSorted((a, b) => a.id - b.id);
+}
+
+const isConclusion = (text: string | null): text is Conclusion => text !== null && Object.hasOwn(ranks, text);
+
+/** Null for a check run without a pull request, such as a merge queue's. */
+const markOf = ({ summary }: OwnCheckRun): CheckMark | null => markerIn(summary ?? "", "check") ?? null;
+
+/** The conclusion of the check run's own review, whatever it shows; null while it runs. */
+export function ownOf(run: OwnCheckRun): Own | null {
+  const mark = markOf(run);
+  if (mark) return mark.own;
+  return run.completed && isConclusion(run.conclusion)
+    ? { conclusion: run.conclusion, title: run.title ?? "" }
+    : null;
+}
+
+/** The base branch of a check run's pull request; undefined if not known. */
+export const baseOf = (run: OwnCheckRun): string | undefined => markOf(run)?.base;
+
+const reviewConclusions = new Set<Conclusion>(["success", "neutral", "failure"]);
+
+/** Whether this is a review's conclusion. A withheld, skipped, cancelled or failed review has none and may be repeated. */
+export const isReview = (own: Own | null): boolean =>
+  own !== null && reviewConclusions.has(own.conclusion) && !isNoReview(own.title);
+
+const worse = <One extends Own>(a: One, b: One) => (ranks[b.conclusion] > ranks[a.conclusion] ? b : a);
+
+/** The newest review of a pull request for its base branch. A check run that is requested again keeps its id, so ids do not tell. */
+function reviewOf({ number, baseRef }: PullState, runs: readonly Judged[]): Judged | undefined {
+  const isMeant = ({ mark }: Judged) => mark.pull === number && mark.base === baseRef && isReview(mark.own);
+  return runs
+    .filter(isMeant)
+    .toSorted((a, b) => a.mark.turn - b.mark.turn)
+    .at(-1);
+}
+
+export const reviewedAs = (pull: PullState, runs: readonly OwnCheckRun[]): Own | null =>
+  reviewOf(pull, judged(runs))?.mark.own ?? null;
+
+/**
+ * The verdict of a pull request on this commit: its newest review for its base branch, else the worst of its other conclusions, except
+ * cancelled ones: red stays red while the base branch is one that is not reviewed.
+ */
+function verdictOf(pull: PullState, runs: readonly Judged[]): Own | null {
+  const review = reviewOf(pull, runs);
+  if (review) return review.mark.own;
+  const others = runs
+    .flatMap(({ mark }) => (mark.pull === pull.number ? (mark.own ?? []) : []))
+    .filter(({ conclusion }) => conclusion !== "cancelled");
+  return others.length === 0 ? null : others.reduce(worse);
+}
+
+/** What a check run shows. `from`: the pull request it comes from, if it is not the check run's own conclusion. */
+interface Shown {
+  /** Null: it waits for another review. */
+  conclusion: Conclusion | null;
+  title: string;
+  from: number | null;
+}
+
+/**
+ * A skipped pull request affects others only while it waits to be reviewed. A closed one does not count. Of two reviews of one pull request
+ * the newer one counts. A running review is waited for, unless its pull request has a finished one.
+ */
+function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
+  const { mark } = run;
+  const here = pulls.find(({ number }) => number === mark.pull);
+  const newest = here && reviewOf(here, runs);
+  const verdicts = pulls.flatMap((pull) => {
+    const isOther = pull !== here;
+    const verdict = verdictOf(pull, runs);
+    if (!verdict || (here && isOther && verdict.conclusion === "skipped" && !isWaiting(verdict))) return [];
+    return [{ ...verdict, from: isOther || (newest && newest !== run) ? pull.number : null }];
+  });
+  const byItself = { ...own, from: null as number | null };
+  // GitHub shows the last check run. The others may stay as they were.
+  const isOutdone = newest !== undefined && newest !== run && isReview(own) && runs.at(-1) === run;
+  const isOwn = here ? !isOutdone : verdicts.length === 0;
+  const worst = (isOwn ? [byItself, ...verdicts] : verdicts).reduce(worse);
+  const goesOn = (number: number) => runs.some((one) => one.mark.pull === number && one.mark.own === null);
+  const awaited = pulls.find((pull) => goesOn(pull.number) && (pull !== here || newest === undefined));
+  if (worst.conclusion === "failure") return worst;
+  const waiting = [...(isOwn ? [byItself] : []), ...verdicts].find(isWaiting);
+  if (awaited === undefined && waiting === undefined) return worst;
+  return { conclusion: null, title: own.title, from: awaited?.number ?? waiting?.from ?? null };
+}
+
+/** Ends the review's own part of a check run's summary. Quoted text cannot contain it, because it begins like a marker. */
+const ownEnd = "\n\n<!-- hunkwise:commit -->\n";
+
+function goingOn(update: CheckRunUpdate, { number, baseRef }: PullState): CheckRunUpdate {
+  const marker = formatMarker({ kind: "check", pull: number, base: baseRef, own: null, turn: 0 });
+  return { ...update, summary: publicText(`${update.summary}\n\n${marker}`) };
+}
+
+/** The content of the check run `externalId` for a review that concluded with `update`. Repeated calls give the same. */
+function concluded(
+  update: CheckRunUpdate,
+  pull: PullState,
+  commit: Commit,
+  externalId: string,
+): CheckRunUpdate {
+  const { conclusion = "neutral", title, summary, text = null } = update;
+  const before = commit.runs.filter((one) => one.externalId !== externalId);
+  const turn = 1 + Math.max(0, ...before.map((one) => one.mark.turn));
+  const mark = { pull: pull.number, base: pull.baseRef, own: { conclusion, title }, turn };
+  const run = { id: 0, externalId, completed: true, conclusion, title, summary, text, mark };
+  // Its new conclusion replaces its earlier one.
+  const others = before.filter((one) => one.mark.own !== null || one.mark.pull !== pull.number);
+  return rendered(run, mark.own, { ...commit, runs: [...others, run] });
+}
+
+function rendered(run: Judged, own: Own, commit: Commit): CheckRunUpdate {
+  const { conclusion, title, from } = shownBy(run, own, commit);
+  const [ownPart = ""] = withoutMarker(run.summary ?? "").split(ownEnd);
+  const other = from === run.mark.pull ? null : from;
+  const why = from === null ? "" : conclusion === null ? waits(other) : comesFrom(other, conclusion, own);
+  const summary = [
+    ownPart,
+    ...(why === "" ? [] : [`${ownEnd.trim()}\n${why}`]),
+    formatMarker({ kind: "check", ...run.mark }),
+  ];
+  return {
+    ...(conclusion === null
+      ? { status: from === null ? "queued" : "in_progress" }
+      : { status: "completed", conclusion }),
+    title: publicPlain(from === null ? title : titleOf(other, conclusion, title)),
+    summary: publicText(summary.join("\n\n")),
+    ...(run.text !== null && { text: publicText(run.text) }),
+  };
+}
+
+function withoutMarker(summary: string): string {
+  const body = summary.trimEnd();
+  return parseMarker(body) ? body.slice(0, Math.max(0, body.lastIndexOf("\n"))).trimEnd() : summary;
+}
+
+/** The number of another pull request; null for another check run of the same one. */
+type Other = number | null;
+
+function titleOf(other: Other, conclusion: Conclusion | null, title: string): string {
+  if (conclusion === null)
+    return other === null
+      ? "Waiting for another review of this pull request"
+      : `Waiting for the review of #${other}`;
+  return other === null ? title : `#${other} has the same commit: ${title}`;
+}
+
+const waits = (other: Other) =>
+  other === null
+    ? "Another review of this pull request is not finished. This check run waits for it, because it is about another base branch or about no review."
+    : `Pull request #${other} has the same head commit, and its review is not finished. GitHub shows one check for each commit, so this check run waits.`;
+
+const comesFrom = (other: Other, conclusion: Conclusion, own: Own) =>
+  other === null
+    ? `The conclusion "${conclusion}" comes from a newer review of this pull request, which has its own check run. This review's own conclusion is "${own.conclusion}".`
+    : `The conclusion "${conclusion}" comes from pull request #${other}, which has the same head commit. GitHub shows one check for each commit, so this check run shows the worst conclusion of the open pull requests. This review's own conclusion is "${own.conclusion}".`;
+
+/** Most rounds. Other workers rarely change a commit meanwhile, and each of them does this too. */
+const mostRounds = 3;
+
+/**
+ * Updates every check run of a commit, when a review ends or takes over a check run, and when a pull request leaves the commit. Workers may
+ * do this at the same time, because each writes its own conclusion first, and reads again after writing.
+ */
+async function settleCommit(
+  api: CommitApi,
+  headSha: string,
+  pull: PullState,
+  update: (id: number, update: CheckRunUpdate) => Promise<void> = api.updateCheckRun,
+): Promise<void> {
+  let present = pull;
+  for (let round = 0; round < mostRounds; round++) {
+    const commit = await readCommit(api, headSha, present);
+    if (!(await settleOnce(commit, update))) return;
+    present = (await api.pullState(pull.number)) ?? present;
+  }
+}
+
+async function settleOnce(
+  commit: Commit,
+  update: (id: number, update: CheckRunUpdate) => Promise<void>,
+): Promise<boolean> {
+  let hasWritten = false;
+  for (const run of commit.runs) {
+    const { own } = run.mark;
+    if (own === null) continue;
+    const { conclusion } = shownBy(run, own, commit);
+    if (conclusion === (run.completed ? run.conclusion : null)) continue;
+    await update(run.id, rendered(run, own, commit));
+    hasWritten = true;
+  }
+  return hasWritten;
 }

@@ -3,7 +3,7 @@ import { formatMarker } from "../../core/ledger/marker.ts";
 import { byteLength, cutAtLine } from "../../core/text/cut.ts";
 import { fence } from "../../core/text/fence.ts";
 import type { PublicText } from "../../core/text/inert-text.ts";
-import { notShownSentence, passingSentence } from "../../report/finding-words.ts";
+import { testSentence } from "../../report/finding-words.ts";
 import { renderMarkdown } from "../../report/markdown.ts";
 import { plural } from "../../report/outcome.ts";
 import { markLine, testFold } from "../../report/proof-markdown.ts";
@@ -13,7 +13,6 @@ import type { ProveResult } from "../../tasks/prove/prove-input.ts";
 import type { ReviewResult } from "../../tasks/shapes/review-result.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";
 
-/** The comment to answer. */
 interface AnsweredComment {
   id: number;
   /** Its page if the answer is not right below it; else null. */
@@ -21,9 +20,9 @@ interface AnsweredComment {
 }
 
 /**
- * Our answer to a comment, with its marker: each comment gets at most one answer.
+ * Our answer to a comment, with its marker: each comment gets one at most.
  *
- * @param text our own Markdown, given the number of bytes for it; others' text in it is already harmless
+ * @param text Markdown without live text of others, given the number of bytes for it
  */
 export function renderAnswer(text: (maxBytes: number) => string, { id, url }: AnsweredComment): PublicText {
   const marker = formatMarker({ kind: "answer", comment: id });
@@ -32,7 +31,6 @@ export function renderAnswer(text: (maxBytes: number) => string, { id, url }: An
   return publicText([...before, text(mostBodyBytes - taken), marker].join("\n\n"));
 }
 
-/** A model's answer, like everything that a model writes: it notifies nobody, loads nothing and commands nobody. */
 export function modelAnswer({ model }: Pick<AnswerResult, "model">, text: string, head: string) {
   const footer = `<sub>Answered by ${untrustedCode(model)} from the code at ${head.slice(0, 12)}. An answer changes nothing; people decide.</sub>`;
   return (maxBytes: number) => `${untrustedBlock(text, maxBytes - byteLength(footer) - 2)}\n\n${footer}`;
@@ -42,13 +40,11 @@ export function modelAnswer({ model }: Pick<AnswerResult, "model">, text: string
 const screen = { lines: 40, characters: 4_000 };
 const CUT = "… (cut to one screen)";
 
-/** A model's description of the change, cut to one screen. */
 export function modelDescription({ model }: Pick<AnswerResult, "model">, text: string, head: string) {
   const footer = `<sub>Described by ${untrustedCode(model)} from the code at ${head.slice(0, 12)}. A model may be wrong; the code decides.</sub>`;
   return (maxBytes: number) => `${oneScreen(text, maxBytes - byteLength(footer) - 2)}\n\n${footer}`;
 }
 
-/** The first lines whose rendering fits on one screen; of a longer line, its beginning. */
 function oneScreen(text: string, maxBytes: number): string {
   // As they are rendered: a carriage return ends a line, too.
   const whole = text.trim().replace(/\r\n?/g, "\n");
@@ -56,63 +52,53 @@ function oneScreen(text: string, maxBytes: number): string {
   for (let count = Math.min(lines.length, screen.lines); count > 0; count--) {
     const head = lines.slice(0, count).join("\n");
     const shown = untrustedBlock(head, maxBytes);
-    const said = head.length === whole.length ? shown : `${shown}\n\n${CUT}`;
-    if (said.length <= screen.characters && said.split("\n").length <= screen.lines) return said;
+    const text = head.length === whole.length ? shown : `${shown}\n\n${CUT}`;
+    if (text.length <= screen.characters && text.split("\n").length <= screen.lines) return text;
   }
   const [first = ""] = lines;
   return `${untrustedBlock(first, screen.characters / 2)}\n\n${CUT}`;
 }
 
-/** Most bytes of a sentence about a test. */
-const mostSaid = 1_000;
+const mostSentenceBytes = 1_000;
 
-/** What runs of a test show about a finding. */
 export function provedAnswer({ model }: Pick<ProveResult, "model">, proof: Proof, head: string) {
   const footer = `<sub>The test is by ${untrustedCode(model)}, and ran on the code at ${head.slice(0, 12)}. Its runs decide what it shows; people decide what follows.</sub>`;
   // Certain findings are not proved.
   const proved = { proof, source: "model" };
-  const said =
-    markLine(proved) || untrustedLine(notShownSentence(proved) || passingSentence(proved), mostSaid);
+  const sentence = markLine(proved) || untrustedLine(testSentence(proved), mostSentenceBytes);
   return (maxBytes: number) => {
-    const fold = testFold(proved, maxBytes - byteLength(said) - byteLength(footer) - 4);
-    return [said, fold, footer].filter((part) => part !== "").join("\n\n");
+    const fold = testFold(proved, maxBytes - byteLength(sentence) - byteLength(footer) - 4);
+    return [sentence, fold, footer].filter((part) => part !== "").join("\n\n");
   };
 }
 
 const intro =
   "A dry run: this is what a review of the whole change would post. Nothing was posted, and nothing is remembered.";
 
-/**
- * What a review would post, as one text of at most `maxBytes`. If not everything fits: the worst findings, and the number of the omitted
- * ones.
- */
+/** What a review would post, in at most `maxBytes`. If not everything fits: the worst findings, and the number of the others. */
 export function renderDryRun(result: ReviewResult, maxBytes: number): string {
-  const said = new Set(result.ledger?.repeats.map(({ finding }) => finding));
-  const findings = bySeverity(result.findings.filter(({ finding }) => !said.has(finding.id)));
+  const known = new Set(result.ledger?.repeats.map(({ finding }) => finding));
+  const findings = bySeverity(result.findings.filter(({ finding }) => !known.has(finding.id)));
   const repeated = result.findings.length - findings.length;
-  const again =
-    repeated > 0
-      ? [
-          `${plural(repeated, "more finding")} ${repeated === 1 ? "has" : "have"} a comment already, and would not be posted again.`,
-        ]
-      : [];
   for (let count = findings.length; ; count = Math.floor(count * 0.7)) {
     const report = renderMarkdown({ ...result, findings: findings.slice(0, count) }, () => null).trim();
     const left = findings.length - count;
-    const rest =
-      left > 0
-        ? [
-            `${plural(left, "more finding")} would be posted, and ${left === 1 ? "is" : "are"} not shown here.`,
-          ]
-        : [];
-    const text = [intro, report, ...rest, ...again].join("\n\n");
+    const text = [
+      intro,
+      report,
+      left > 0 &&
+        `${plural(left, "more finding")} would be posted, and ${left === 1 ? "is" : "are"} not shown here.`,
+      repeated > 0 &&
+        `${plural(repeated, "more finding")} ${repeated === 1 ? "has" : "have"} a comment already, and would not be posted again.`,
+    ]
+      .filter((part) => part !== false)
+      .join("\n\n");
     if (byteLength(text) <= maxBytes) return text;
     // The file lists can be endless: as code, because nothing may stay open at the cut.
     if (count === 0) return `${intro}\n\n${fence(cutAtLine(report, maxBytes / 2).text)}`;
   }
 }
 
-/** A command on the first line of a comment. */
 interface CommandHelp {
   /** In its form after the slash. */
   usage: string;
@@ -121,7 +107,6 @@ interface CommandHelp {
   switch?: "describe" | "prove";
 }
 
-/** All commands, in their listed order. */
 export const commandTable: readonly CommandHelp[] = [
   { usage: "review", does: "reviews what no earlier review has read" },
   { usage: "review full", does: "reviews the whole change again" },
@@ -161,11 +146,7 @@ export const commandTable: readonly CommandHelp[] = [
   { usage: "help", does: "shows this list" },
 ];
 
-/**
- * The table in Markdown, for `/help` and for the documentation.
- *
- * @param on the optional commands that are switched on
- */
+/** The table in Markdown, for `/help` and the documentation. `on`: the optional commands that are switched on. */
 export function renderCommandTable(on: Record<NonNullable<CommandHelp["switch"]>, boolean>): string {
   const listed = commandTable.filter((command) => command.switch === undefined || on[command.switch]);
   const rows = listed.map(({ usage, does }) => `| \`/${usage}\` | ${does} |`);

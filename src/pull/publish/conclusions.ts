@@ -27,10 +27,6 @@ import {
 } from "./markdown-parts.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 
-/*
- * The conclusion of a check run.
- */
-
 /** The severity from which findings hold the check, and whether they turn it red. */
 export interface CheckPolicy {
   threshold: Severity | "never";
@@ -69,12 +65,10 @@ export const isNoReview = (title: string) =>
 export const isWaiting = ({ conclusion, title }: { conclusion: string; title: string }) =>
   conclusion === "skipped" && title === waitsTitle;
 
-/** The part of a finding that a conclusion counts. */
 type HeldFinding = Pick<Finding, "severity"> & { source: string | null; rule?: string | undefined } & Partial<
     Pick<Finding, "verification">
   >;
 
-/** Input of a conclusion besides the result. */
 interface AroundConclusion {
   /** Shown below the figures: the summary, if it could not be posted as a comment. */
   text?: string;
@@ -88,7 +82,6 @@ interface AroundConclusion {
   dismissed?: number;
 }
 
-/** The conclusion of a finished review. */
 export function reviewConclusion(
   result: ReviewResult,
   policy: CheckPolicy,
@@ -115,7 +108,7 @@ export function reviewConclusion(
   const parts = [
     outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
     howToAccept(result),
-    result.refused === null ? "" : said(result.refused),
+    result.refused === null ? "" : asText(result.refused),
     blockingSentence(blocking),
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
     waits
@@ -140,13 +133,10 @@ export function reviewConclusion(
 
 /** Green without a review: there is nothing to judge. */
 export function passedConclusion(reason: string): CheckRunUpdate {
-  return completed("success", nothingToReview, said(reason));
+  return completed("success", nothingToReview, asText(reason));
 }
 
-/**
- * No review runs: it is not wanted, or a limit is reached. Open findings of earlier reviews keep the check red if the configuration says
- * so: using up a budget, or making a pull request a draft, must not turn a check green.
- */
+/** No review runs. Open findings keep the check red: using up a budget, or making a pull request a draft, must not turn it green. */
 export function withheldConclusion(
   reason: string,
   open: readonly OpenFinding[],
@@ -160,18 +150,17 @@ export function withheldConclusion(
   const held = open.filter(isHeld);
   if (otherwise === "waits") {
     if (held.length === 0 || !(fail || blocking.length > 0))
-      return completed("skipped", waitsTitle, said(reason));
-  } else if (held.length === 0) return completed(otherwise, notReviewedTitle, said(reason));
+      return completed("skipped", waitsTitle, asText(reason));
+  } else if (held.length === 0) return completed(otherwise, notReviewedTitle, asText(reason));
   const still = [`Open from earlier reviews: ${countBySeverity(held)}.`, blockingSentence(blocking)];
   const conclusion = blocking.length > 0 || fail || otherwise === "failure" ? "failure" : "neutral";
   return completed(
     conclusion,
     notReviewedTitle,
-    [said(reason), ...still].filter((part) => part !== "").join("\n\n"),
+    [asText(reason), ...still].filter((part) => part !== "").join("\n\n"),
   );
 }
 
-/** Open findings, and the policy for them. */
 export interface Held {
   open: readonly OpenFinding[];
   policy: CheckPolicy;
@@ -179,10 +168,7 @@ export interface Held {
 
 const nothingHeld: Held = { open: [], policy: { threshold: "never", fail: false } };
 
-/**
- * The review failed. Our own fault never turns the check red; a failure that the change can cause counts as a limit. Open findings keep it
- * red.
- */
+/** The review failed. Our own fault never turns the check red; a failure that the change can cause counts as a limit. */
 export function failedConclusion(error: unknown, { open, policy }: Held = nothingHeld): CheckRunUpdate {
   const isLimit = error instanceof AppError && ofTheChange.has(error.code);
   const otherwise = isLimit ? limitConclusion(policy) : "neutral";
@@ -191,7 +177,7 @@ export function failedConclusion(error: unknown, { open, policy }: Held = nothin
 }
 
 export function cancelledConclusion(reason: string): CheckRunUpdate {
-  return completed("cancelled", "Cancelled", said(reason));
+  return completed("cancelled", "Cancelled", asText(reason));
 }
 
 /** What no model judged never turns a check red. */
@@ -224,7 +210,7 @@ function shownSentence({ findings }: ReviewResult): string {
 }
 
 /** A reason may contain a label, a branch or a model's answer. */
-const said = (reason: string) => untrustedBlock(reason, 4_000);
+const asText = (reason: string) => untrustedBlock(reason, 4_000);
 
 function completed(
   conclusion: NonNullable<CheckRunUpdate["conclusion"]>,

@@ -1,15 +1,12 @@
 import type { Ledger, OwnText } from "../../core/ledger/entry.ts";
-import { markerIn, parseMarker } from "../../core/ledger/marker.ts";
+import { type Marker, markerIn, parseMarker } from "../../core/ledger/marker.ts";
 import type { OwnComment, OwnReview, PullRequestApi } from "../github/pull-request-api.ts";
 import { type LedgerSource, readLedger } from "../ledger/read-ledger.ts";
 import { refusalNotice } from "./post-once.ts";
 import { publicText } from "./public-text.ts";
 import { annotatedFinding } from "./render-annotation.ts";
 
-/**
- * The present ledger. If GitHub refuses to show our comments in the conversation, there is no state, and the comments on lines still
- * count.
- */
+/** The present ledger. If GitHub refuses to show our comments in the conversation, there is no state, and comments on lines still count. */
 export function currentLedger(api: LedgerSource): Promise<Ledger> {
   const ownComments = async () => {
     try {
@@ -28,53 +25,44 @@ export function currentLedger(api: LedgerSource): Promise<Ledger> {
   });
 }
 
-/**
- * Our texts that repeat an older one. Each marker is written once, so a second text with the same one comes from a worker that did not
- * know the first, or from a request that seemed lost. The oldest stays. Texts without a marker are not duplicates.
- */
+/** Our texts that repeat an older one with the same marker, from a worker that did not know the first, or a request that seemed lost. */
 export function doublesAmong<T extends OwnText>(texts: readonly T[]): T[] {
   const seen = new Set<string>();
   return texts
     .toSorted((a, b) => a.id - b.id)
     .filter(({ body }) => {
-      const said = identityOf(body);
-      if (said === undefined) return false;
-      const isDouble = seen.has(said);
-      seen.add(said);
+      const identity = identityOf(body);
+      if (identity === undefined) return false;
+      const isDouble = seen.has(identity);
+      seen.add(identity);
       return isDouble;
     });
 }
 
-/** The identity of a text, from its marker. */
+/** By kind of marker, what makes two texts the same; null: nothing does. */
+const identifying: Record<Marker["kind"], readonly string[] | null> = {
+  review: ["head", "trigger"],
+  finding: ["head", "trigger", "id"],
+  summary: [],
+  fixed: ["comment", "head"],
+  dismissed: ["comment", "by"],
+  answer: ["comment"],
+  acted: ["id"],
+  check: null,
+  suggested: ["comment", "part"],
+};
+
 function identityOf(body: string): string | undefined {
   const marker = parseMarker(body);
-  if (marker === undefined) return undefined;
-  const { kind } = marker;
-  switch (kind) {
-    case "review":
-      return JSON.stringify([kind, marker.head, marker.trigger]);
-    case "finding":
-      return JSON.stringify([kind, marker.head, marker.trigger, marker.id]);
-    case "summary":
-      return kind;
-    case "fixed":
-      return JSON.stringify([kind, marker.comment, marker.head]);
-    case "dismissed":
-      return JSON.stringify([kind, marker.comment, marker.by]);
-    case "answer":
-      return JSON.stringify([kind, marker.comment]);
-    case "acted":
-      return JSON.stringify([kind, marker.id]);
-    case "check":
-      return undefined;
-    case "suggested":
-      return JSON.stringify([kind, marker.comment, marker.part]);
-  }
+  const keys = marker && identifying[marker.kind];
+  if (!keys) return undefined;
+  const values = new Map<string, unknown>(Object.entries(marker));
+  return JSON.stringify([marker.kind, ...keys.map((key) => values.get(key))]);
 }
 
 /*
- * Two workers can write the same if one froze between checking its lease and writing: it writes when it wakes. GitHub has no conditional
- * writes, so a worker that finds a duplicate removes the later one. A duplicate that a person answered, reacted to or resolved stays.
+ * Two workers can write the same if one froze between checking its lease and writing, and GitHub has no conditional writes. So a worker
+ * that finds a duplicate removes the later one, unless a person answered, reacted to or resolved it.
  */
 
 /** The text of a review that was posted twice. Without a marker it no longer counts as a review. */
@@ -153,35 +141,25 @@ async function whereAllowed<T extends OwnText>(
   return done;
 }
 
-/** Each head and trigger has one review. */
 export interface ReviewKey {
   head: string;
   trigger: string;
 }
 
-/** The external id of the check run of a head and trigger. */
 export const checkRunKey = ({ head, trigger }: ReviewKey) => `${head}:${trigger}`;
 
-/** What already exists on the pull request, read from the markers of our own texts. */
 export interface Existing {
-  /** The review of this head and trigger was posted. */
   review: boolean;
   /** An earlier attempt left a pending review of ours, which blocks every comment. */
   pending: boolean;
   /** Comments that an interrupted attempt of this review posted, by id of the finding. */
   mine: ReadonlyMap<string, number>;
-  /**
-   * Comments of our account that no marker makes ours: we wrote them with a key that is gone, or another program did. All that they can
-   * say is what people see at their place.
-   */
+  /** Comments of our account without a valid marker: of another program, or written with a key that is gone. */
   visible: readonly OwnComment[];
   ledger: Ledger;
 }
 
-/**
- * Reads what exists, and removes duplicates. Reads the ledger a second time: since the review began, people and other reviews may have
- * changed it.
- */
+/** Reads what exists, and removes duplicates. Reads the ledger again: people and other reviews may have changed it. */
 export async function readExisting(api: PullRequestApi, key: ReviewKey): Promise<Existing> {
   const all = [await api.ownReviews(), await api.ownReviewComments()] as const;
   const { reviews, comments } = await removeDoubledLines(api, ...all);
@@ -208,7 +186,6 @@ export const hasFinding = (comments: readonly OwnText[], id: string, key: Review
 const isOf = (marker: ReviewKey | undefined, key: ReviewKey) =>
   marker?.head === key.head && marker.trigger === key.trigger;
 
-/** Ids of findings that annotations of this head show. */
 interface Annotated {
   /** From this review's own check run. */
   mine: ReadonlySet<string>;

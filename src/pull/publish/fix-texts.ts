@@ -15,7 +15,7 @@ const MAX_SUBJECT = 72;
 const NO_SUBJECT = "Repair what a review found";
 
 /**
- * The message of our commit: one line that mentions nobody, closes no issue and skips no check, whatever the model wrote.
+ * One line that mentions nobody, closes no issue and skips no check, whatever the model wrote.
  * https://docs.github.com/en/actions/managing-workflow-runs/skipping-workflow-runs
  */
 export function commitMessage(summary: string): string {
@@ -34,8 +34,7 @@ export function commitMessage(summary: string): string {
   return /[\p{L}\p{N}]/u.test(plain) ? plain : NO_SUBJECT;
 }
 
-/** A repair, as reported to people. */
-export interface ToldFix {
+export interface FixReport {
   fix: FixResult;
   /** By finding id. */
   titles: ReadonlyMap<string, string>;
@@ -56,15 +55,15 @@ const mostLineBytes = 600;
 const mostRefusals = 10;
 
 /** What was done, how it was checked, and what people must still do. */
-export function renderFix(told: ToldFix): (maxBytes: number) => string {
+export function renderFix(report: FixReport): (maxBytes: number) => string {
   return (maxBytes) => {
-    const { fix, head } = told;
+    const { fix, head } = report;
     const footer = `<sub>Repaired by ${untrustedCode(fix.model)} from the code at ${head.slice(0, 12)}.</sub>`;
-    const lines = fix.repairs.map((repair) => repairLine(repair, told));
-    const tried = isDone(told) && fix.edits.length > 0 ? triedLine(fix) : "";
-    const before = [heading(told), lines.join("\n"), keptFrom(fix), tried].filter((part) => part !== "");
+    const lines = fix.repairs.map((repair) => repairLine(repair, report));
+    const tried = isDone(report) && fix.edits.length > 0 ? triedLine(fix) : "";
+    const before = [heading(report), lines.join("\n"), keptFrom(fix), tried].filter((part) => part !== "");
     const room = maxBytes - [...before, footer].reduce((sum, part) => sum + byteLength(part) + 2, 0);
-    return [...before, patchBlock(told, room), footer].filter((part) => part !== "").join("\n\n");
+    return [...before, patchBlock(report, room), footer].filter((part) => part !== "").join("\n\n");
   };
 }
 
@@ -87,9 +86,9 @@ const triedLine = ({ tried_out: { commands, why_none } }: FixResult) =>
   triedWords({ commands, why_none: why_none && untrustedLine(why_none, mostLineBytes) }, untrustedCode);
 
 /** Whether the repair was judged and reported. */
-const isDone = ({ end }: ToldFix) => !["refused", "moved", "settled", "closed"].includes(end.kind);
+const isDone = ({ end }: FixReport) => !["refused", "moved", "settled", "closed"].includes(end.kind);
 
-function heading({ end, fix }: ToldFix): string {
+function heading({ end, fix }: FixReport): string {
   switch (end.kind) {
     case "none":
       return fix.edits.length === 0 ? "Nothing was changed." : notApplied(fix);
@@ -123,14 +122,14 @@ function notApplied({ rounds, repairs }: FixResult): string {
   return `I made a repair and **did not push it**: ${why}${again}.`;
 }
 
-function repairLine({ id, repaired, note, check, test }: Repair, told: ToldFix): string {
-  const { titles } = told;
+function repairLine({ id, repaired, note, check, test }: Repair, report: FixReport): string {
+  const { titles } = report;
   const title = `**${untrustedLine(titles.get(id) || id, 200)}**`;
-  const said = untrustedLine(note, mostLineBytes);
-  if (!isDone(told)) return `- ${title}${said === "" ? "" : `: ${said}`}`;
+  const noteText = untrustedLine(note, mostLineBytes);
+  if (!isDone(report)) return `- ${title}${noteText === "" ? "" : `: ${noteText}`}`;
   if (!repaired)
-    return `- ${title}: not fixed; a person must fix it. ${said === "" ? "I did not finish." : said}`;
-  return [`- ${title}: ${said}`, ...testWords(test, check), checkWords(check, test)].join("\n  ");
+    return `- ${title}: not fixed; a person must fix it. ${noteText === "" ? "I did not finish." : noteText}`;
+  return [`- ${title}: ${noteText}`, ...testWords(test, check), checkWords(check, test)].join("\n  ");
 }
 
 /** A test that fails is in the words of the second look, which nobody else took then. */
@@ -155,7 +154,7 @@ function checkWords(check: Repair["check"], test: Repair["test"]): string {
   }
 }
 
-function patchBlock({ end }: ToldFix, room: number): string {
+function patchBlock({ end }: FixReport, room: number): string {
   if (end.kind !== "patch") return "";
   const { text, omittedLines } = cutAtLine(end.patch, Math.max(0, room - 400));
   const more =
@@ -181,7 +180,6 @@ export function suggestionComments(
   return made.every((one) => one !== null) ? made : null;
 }
 
-/** The text of the review with the suggestions. */
 export const suggestionsBody = (comment: number) =>
   publicText(
     `The requested repair, as suggestions that belong together.\n\n${formatMarker({ kind: "suggested", comment, part: 0 })}`,

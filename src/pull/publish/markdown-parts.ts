@@ -65,7 +65,6 @@ export function severityBadge(severity: Severity): string {
   return `${signs[severity]} ${severity.charAt(0).toUpperCase()}${severity.slice(1)}`;
 }
 
-/** Lines on one side of the change. */
 type Located = Omit<CodeLocation, "quote">;
 
 /** The lines of a finding, or another place of it, as a link to their side of the change. */
@@ -74,11 +73,7 @@ export function findingLink(place: Located, base: LinkBase): string {
   return placeLink(base, revisionOf(place, base), path, start_line ?? line, line);
 }
 
-/**
- * A finding in one line: severity, title as a link, location, and whether it is in doubt.
- *
- * @param page target of the link; the finding's lines if there is no better page
- */
+/** A finding in one line. `page` is the target of the link; the finding's lines if there is no better page. */
 export function findingLine(finding: Finding, base: LinkBase, page = ""): string {
   const { path, line, start_line, severity, places, verification, rule } = finding;
   const first = start_line ?? line;
@@ -109,7 +104,6 @@ export function otherPlaces({ places }: Finding, base: LinkBase, maxBytes: numbe
 const revisionOf = ({ side }: Located, base: LinkBase) =>
   side === "RIGHT" ? base.headSha : base.mergeBaseSha;
 
-/** `path:first-last` as a link to these lines at a revision. */
 export function placeLink(base: LinkBase, sha: string, path: string, first: number, last: number): string {
   return linked(placeLabel(path, first, last), placeUrl(base, sha, path, first, last));
 }
@@ -156,10 +150,6 @@ function encodePath(path: string): string {
     .join("/");
 }
 
-/*
- * How much of a change was read, how, and at what price, in the words that the summary and the check run share.
- */
-
 /** Bytes for each list of files or findings, or less if there is less room. */
 const mostListBytes = 3_000;
 
@@ -194,16 +184,15 @@ function skippedWords({ files_skipped }: Coverage): string {
   // Text in brackets is about one file, not its kind: "too large (20,345 changed lines)".
   const kinds = Map.groupBy(files_skipped, ({ reason }) => reason.replace(/ \(.*\)$/s, ""));
   const counts = [...kinds].map(([reason, { length }]) => ({ reason, length }));
-  const told = counts
+  const kindWords = counts
     .toSorted((a, b) => b.length - a.length)
     .map(({ reason, length }) => `${untrustedLine(reason, 60)} (${thousands(length)})`);
-  const rest = told.length > mostKinds ? ", and others" : "";
-  return `${plural(files_skipped.length, "file")} skipped: ${told.slice(0, mostKinds).join(", ")}${rest}`;
+  const rest = kindWords.length > mostKinds ? ", and others" : "";
+  return `${plural(files_skipped.length, "file")} skipped: ${kindWords.slice(0, mostKinds).join(", ")}${rest}`;
 }
 
 const mostKinds = 10;
 
-/** The skipped files with their reasons, as a list under a title. */
 export function skippedSection(
   title: string,
   { files_skipped }: Coverage,
@@ -218,7 +207,6 @@ export function unreadSection(title: string, result: ReviewResult, maxBytes = mo
   return section(title, unreadPlaces(result), ({ path, what }) => pathLine(path, what), maxBytes);
 }
 
-/** Most paths of that configuration. */
 const mostAccepted = 6;
 
 /** How the base branch accepts files that were not read because their names or headers call them generated; empty if there are none. */

@@ -12,14 +12,11 @@ export function isAmbiguous(error: unknown): boolean {
   return error instanceof AppError && error.code === "github_failed" && error.retryable;
 }
 
-/**
- * Creates something that must not exist twice. After an ambiguous failure it checks whether the thing exists, and creates it again
- * only if it does not. Rejects with the last failure if that does not help.
- */
+/** Creates something that must not exist twice: after an ambiguous failure, only if it does not exist. Rejects with the last failure. */
 export async function postOnce(
   api: PausingApi,
   create: () => Promise<unknown>,
-  stands: () => Promise<boolean>,
+  exists: () => Promise<boolean>,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -27,16 +24,16 @@ export async function postOnce(
       return;
     } catch (error) {
       if (!isAmbiguous(error)) throw error;
-      if (await standsSoon(api, stands)) return;
+      if (await existsSoon(api, exists)) return;
       if (tries === mostTries) throw error;
     }
   }
 }
 
-async function standsSoon(api: PausingApi, stands: () => Promise<boolean>): Promise<boolean> {
+async function existsSoon(api: PausingApi, exists: () => Promise<boolean>): Promise<boolean> {
   for (const pause of looksAfterMs) {
     await api.pause(pause);
-    if (await stands()) return true;
+    if (await exists()) return true;
   }
   return false;
 }
@@ -56,9 +53,8 @@ export function refusalNotice(error: unknown, channel: string): string {
 export const isInvalid = (error: unknown) => error instanceof AppError && error.code === "github_invalid";
 
 /**
- * Rejects with `stale_head` if the pull request has another head now. GitHub is asked again, because time has passed, at three points of a
- * publication: after all existing comments were read, after GitHub refused a review (a new head is one reason for that), and before fixed
- * findings are answered, after the comments were posted.
+ * Rejects with `stale_head` if the pull request has another head now. GitHub is asked again before posting, after it refused a review (a
+ * new head is one reason for that), and before fixed findings are answered.
  */
 export async function requireHead({
   api,

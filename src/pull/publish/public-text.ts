@@ -11,8 +11,8 @@ export const mostBodyBytes = 60_000;
 const leftOut = "Left out: this text contained a secret.";
 
 /**
- * Our Markdown as text that may be published, after a last check for secrets. Removing a secret may change the meaning of the rest (a
- * fence may lose its end), so the whole text is then treated as untrusted.
+ * Our Markdown as text that may be published, after a last check for secrets. Removing a secret may change the meaning of the rest (a fence
+ * may lose its end), so the whole text is then treated as untrusted.
  */
 export function publicText(written: string): PublicText {
   if (isClean(written)) return written as PublicText;

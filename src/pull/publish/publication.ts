@@ -8,14 +8,13 @@ import { titleLine } from "./render-comment.ts";
 /** A finding that still waits for a channel. `reason`: why it is not on its line. */
 export type PendingState = { kind: "line" } | { kind: "file"; reason: string } | { kind: "annotation" };
 
-/** The final place of a finding. */
 export type FinalState =
   /** In a comment of this review, on its lines or its file. */
   | { kind: "posted" }
   /** In an annotation of this review's check run. */
   | { kind: "annotated" }
   /** An earlier review posted it: in a comment, or (null) in an annotation of the same commit. */
-  | { kind: "standing"; entry: PostedFinding | null }
+  | { kind: "posted_before"; entry: PostedFinding | null }
   /** An earlier review published it, and a person dismissed it: it is not repeated. Without a comment, that was by its number. */
   | { kind: "dismissed"; entry: PostedFinding | null }
   /** Only in the summary. */
@@ -24,16 +23,14 @@ export type FinalState =
 export type FindingState = PendingState | FinalState;
 
 /**
- * A finding on its way to people, with its one state. A publication is an array of these with exactly one for each finding of the result,
- * and each step maps that array, so no finding can get lost or be posted twice. It ends as `PublishedFinding<FinalState>[]`: the compiler
- * rejects a finding that still waits.
+ * A finding on its way to people, with its one state. Each step maps an array with exactly one for each finding of the result, so none can
+ * get lost or be posted twice, and the compiler rejects a finding that still waits at the end.
  */
 export interface PublishedFinding<S extends FindingState = FindingState> {
   readonly finding: Finding;
   readonly place: S;
 }
 
-/** The result of a channel for the findings that it got. */
 export interface ChannelResult<S extends FindingState, W extends PendingState = PendingState> {
   /** The new state of one of them; called once for each. */
   placeOf(one: PublishedFinding<W>): S;
@@ -69,14 +66,13 @@ export async function through<
 
 type For<S extends FindingState, C extends PendingState["kind"]> = Extract<S, { kind: C }> & PendingState;
 
-/** A finding with the fields of its final state. */
 type In<K extends FinalState["kind"]> = { finding: Finding } & Omit<Extract<FinalState, { kind: K }>, "kind">;
 
 /** All findings of a result, each in exactly one list. */
 export interface FindingsByState {
   posted: readonly Finding[];
   annotated: readonly Finding[];
-  standing: readonly In<"standing">[];
+  postedBefore: readonly In<"posted_before">[];
   listed: readonly In<"listed">[];
   /** Dismissed by people. */
   silent: readonly Finding[];
@@ -89,8 +85,8 @@ export function byState(findings: readonly PublishedFinding<FinalState>[]): Find
     posted: at("posted"),
     annotated: at("annotated"),
     silent: at("dismissed"),
-    standing: findings.flatMap(({ finding, place }) =>
-      place.kind === "standing" ? [{ finding, entry: place.entry }] : [],
+    postedBefore: findings.flatMap(({ finding, place }) =>
+      place.kind === "posted_before" ? [{ finding, entry: place.entry }] : [],
     ),
     listed: findings.flatMap(({ finding, place }) =>
       place.kind === "listed" ? [{ finding, reason: place.reason }] : [],
@@ -99,11 +95,10 @@ export function byState(findings: readonly PublishedFinding<FinalState>[]): Find
 }
 
 /**
- * The findings that an earlier comment already reports, by the present ledger. The review compared them with the comments that existed
- * when it began; later comments of another review match by their exact place. A comment on a fixed fault does not count: the problem has
- * returned.
+ * The findings that an earlier comment reports, by the present ledger: the review compared them with the comments that existed when it
+ * began; later ones match by their exact place. A comment on a fixed fault does not count: the problem has returned.
  */
-function entriesSaying(
+function reportingEntries(
   { findings, ledger: update }: Pick<ReviewResult, "findings" | "ledger">,
   { mine, ledger }: Pick<Existing, "mine" | "ledger">,
 ): ReadonlyMap<Finding, PostedFinding> {
@@ -113,14 +108,14 @@ function entriesSaying(
       ({ comment, state }) => state !== "fixed" && (comment === null || !own.has(comment)),
     ),
   );
-  const said = new Map<Finding, PostedFinding>();
-  const take = (says: (finding: Finding, entry: PostedFinding) => boolean) => {
+  const reported = new Map<Finding, PostedFinding>();
+  const take = (matches: (finding: Finding, entry: PostedFinding) => boolean) => {
     for (const { finding } of bySeverity(findings)) {
-      if (said.has(finding) || mine.has(finding.id)) continue;
-      const entry = [...free].find((one) => says(finding, one));
+      if (reported.has(finding) || mine.has(finding.id)) continue;
+      const entry = [...free].find((one) => matches(finding, one));
       if (entry === undefined) continue;
       free.delete(entry);
-      said.set(finding, entry);
+      reported.set(finding, entry);
     }
   };
   const repeats = new Map(update?.repeats.map(({ finding, comment }) => [finding, comment]));
@@ -128,14 +123,14 @@ function entriesSaying(
   // A comment may have been deleted since the review saw it, or since an earlier attempt posted it.
   take(({ id }, { comment, id: deleted }) => comment === null && id === deleted);
   take(({ id }, entry) => repeats.has(id) && isDeletedOf(id, entry));
-  take(standsAt);
-  return said;
+  take(isAtPlaceOf);
+  return reported;
 }
 
 const isDeletedOf = (id: string, entry: PostedFinding) =>
   entry.comment === null && fingerprintIn(entry.id) === fingerprintIn(id);
 
-function standsAt({ id, path, side, line, source }: Finding, entry: PostedFinding): boolean {
+function isAtPlaceOf({ id, path, side, line, source }: Finding, entry: PostedFinding): boolean {
   const isSame = entry.comment !== null && fingerprintIn(entry.id) === fingerprintIn(id);
   // A manipulated model's comment must not replace a certain finding.
   const isOther = isCertain({ source }) && entry.source !== null && entry.source !== source;
@@ -151,8 +146,7 @@ const mostBlocking = 20;
 
 interface PlanInput {
   result: Pick<ReviewResult, "findings" | "ledger">;
-  standing: Existing;
-  /** Ids of findings that an earlier attempt at this review annotated. */
+  existing: Existing;
   annotated: ReadonlySet<string>;
   /** Most comments on lines. */
   maxComments: number;
@@ -160,7 +154,6 @@ interface PlanInput {
   blocking?: ReadonlySet<string> | undefined;
 }
 
-/** The comments that a review may still have. */
 interface Room {
   /** Whether one more comment fits, which it then takes. */
   take(kind: "line" | "file", finding: Finding): boolean;
@@ -182,15 +175,14 @@ function createRoom({ maxComments, blocking }: Pick<PlanInput, "maxComments" | "
 }
 
 /**
- * Divides findings among the channels: certain ones first, which a model must not displace by rating others as more severe; then the most
- * severe, and of equally severe ones the most confident.
+ * Divides findings among the channels: certain ones first, which a model must not displace by severity; then the worst and most confident.
  */
 export function planPublication(input: PlanInput): PublishedFinding[] {
-  const { result, standing, annotated, maxComments } = input;
+  const { result, existing, annotated, maxComments } = input;
   const seen = new Set<string>();
   const room = createRoom(input);
   const more = maxComments > 0 && input.blocking?.size ? ` and ${mostBlocking} more for blocking rules` : "";
-  const said = entriesSaying(result, standing);
+  const reported = reportingEntries(result, existing);
   const carried = new Map(result.ledger?.carried.map((one) => [one.finding, one]));
   const ranked = bySeverity(result.findings).toSorted(
     ({ finding: a }, { finding: b }) =>
@@ -199,21 +191,22 @@ export function planPublication(input: PlanInput): PublishedFinding[] {
   const newPlace = ({ finding, placement }: PlacedFinding): FindingState => {
     const before = carried.get(finding.id);
     if (before?.standing === "dismissed") return { kind: "dismissed", entry: null };
-    if (placement.kind === "inline" && isVisible(finding, standing)) return { kind: "standing", entry: null };
+    if (placement.kind === "inline" && isVisible(finding, existing))
+      return { kind: "posted_before", entry: null };
     if (before?.standing === "listed") return listed(before.reason);
-    return placeOf({ finding, placement }, room, standing, `${maxComments} comments on lines${more}`);
+    return placeOf({ finding, placement }, room, existing, `${maxComments} comments on lines${more}`);
   };
   return ranked.map(({ finding, placement }) => {
     const { id } = finding;
     const isRepeated = seen.has(id);
     seen.add(id);
-    const mine = isRepeated ? undefined : standing.mine.get(id);
+    const mine = isRepeated ? undefined : existing.mine.get(id);
     if (mine !== undefined) {
       room.take(placement.kind === "file" ? "file" : "line", finding);
-      return { finding, place: ownPlace(mine, standing) };
+      return { finding, place: ownPlace(mine, existing) };
     }
     if (annotated.has(id) && !isRepeated) return { finding, place: { kind: "annotated" } };
-    const entry = said.get(finding);
+    const entry = reported.get(finding);
     if (entry) return { finding, place: placeIn(entry) };
     if (isRepeated) return { finding, place: againPlace(placement) };
     return { finding, place: newPlace({ finding, placement }) };
@@ -223,9 +216,9 @@ export function planPublication(input: PlanInput): PublishedFinding[] {
 /** Whether people see a comment at the same place that begins with the same title. */
 function isVisible(finding: Finding, { visible }: Existing): boolean {
   const title = commentTitle(titleLine(finding));
-  const says = ({ path, side, line, body }: Existing["visible"][number]) =>
+  const matches = ({ path, side, line, body }: Existing["visible"][number]) =>
     path === finding.path && side === finding.side && line === finding.line && commentTitle(body) === title;
-  return visible.some(says);
+  return visible.some(matches);
 }
 
 /** The second of two equal findings of a model gets no comment. */
@@ -241,7 +234,7 @@ function ownPlace(comment: number, { ledger }: Existing): FinalState {
 }
 
 const placeIn = (entry: PostedFinding): FinalState => ({
-  kind: entry.state === "dismissed" ? "dismissed" : "standing",
+  kind: entry.state === "dismissed" ? "dismissed" : "posted_before",
   entry,
 });
 
@@ -249,7 +242,7 @@ const placeIn = (entry: PostedFinding): FinalState => ({
 function placeOf(
   { finding, placement }: PlacedFinding,
   room: Room,
-  standing: Existing,
+  existing: Existing,
   most: string,
 ): FindingState {
   if (placement.kind === "summary") return listed(placement.reason);
@@ -259,5 +252,5 @@ function placeOf(
       : listed(`${placement.reason}; the review already has the maximum number of comments on files`);
   // Checked first, so that an attempt after an interrupted one gives the same reason.
   if (!room.take("line", finding)) return listed(`a review has at most ${most}`);
-  return standing.review ? listed("the review of this commit was already posted") : { kind: "line" };
+  return existing.review ? listed("the review of this commit was already posted") : { kind: "line" };
 }

@@ -31,16 +31,12 @@ export interface PublishOptions {
   api: PullRequestApi;
   /** Why the review was made: "event#<pull>@<base branch>", "comment:<id>" or "review-comment:<id>". There is one review for each head and trigger. */
   trigger: string;
-  /**
-   * Set if a person asked for the check run again: distinguishes this review from the one before, whose comments belong to an earlier
-   * review. Else null.
-   */
+  /** Set if a person asked for the check run again: tells this review from the one before. Else null. */
   again?: string | null;
   /** Name of the target branch of the reviewed change. */
   baseRef: string;
   /** The repository's page, without a slash at the end, for links. */
   repositoryUrl: string;
-  /** Version of Hunkwise. */
   version: string;
   /** Most comments on lines. */
   maxComments: number;
@@ -56,14 +52,12 @@ export type PublishOutcome =
   | { kind: "stale_head" | "other_base" | "closed"; reason: string }
   | {
       kind: "published";
-      /** Findings on their lines or files, also those of an earlier attempt at the same review. */
+      /** Findings on their lines or files, also those of an earlier attempt. */
       posted: number;
       /** Findings in annotations of the check run, because comments on lines are closed to us. */
       annotated: number;
-      /** Findings only in the summary. */
       listed: number;
-      /** Findings that an earlier review had posted. */
-      standing: number;
+      postedBefore: number;
       /** Findings that an earlier review had posted and people dismissed: they are not repeated. */
       dismissed: number;
       /** Findings of earlier reviews that this one found to be fixed. */
@@ -74,9 +68,8 @@ export type PublishOutcome =
       findings: PublishedFindings;
     };
 
-/** Each finding of a published review, by its place, and the earlier ones that it answered. */
 export interface PublishedFindings
-  extends Pick<FindingsByState, "posted" | "annotated" | "listed" | "standing"> {
+  extends Pick<FindingsByState, "posted" | "annotated" | "listed" | "postedBefore"> {
   entries: readonly PostedFinding[];
   /** Answered in their threads. */
   fixed: PullStatus["fixed"];
@@ -85,17 +78,16 @@ export interface PublishedFindings
 }
 
 /**
- * Publishes a result on its pull request: one review with the comments on lines, comments on files, the summary comment, the check run.
- * May be called again after a crash or a rejection: it recognises what exists and posts only the rest.
+ * Publishes a result on its pull request. May be called again after a crash or a rejection: it posts only what is missing.
  *
- * Rejects with an AppError that is `retryable` when GitHub is not available or its limits are used up, and with `github_forbidden` when
- * every channel is closed to us.
+ * Rejects with a `retryable` AppError when GitHub is not available, and with `github_forbidden` when every channel is closed to us.
  */
 export async function publishReview(options: PublishOptions): Promise<PublishOutcome> {
   const { api, check, result, baseRef } = options;
   const pull = await api.pull();
   if (pull.state === "closed") return callOff(check, "closed", "the pull request was closed");
-  if (pull.headSha !== result.head_sha) return callOff(check, "stale_head", movedTo(pull.headSha));
+  if (pull.headSha !== result.head_sha)
+    return callOff(check, "stale_head", `the head is now ${pull.headSha}`);
   if (pull.baseRef !== baseRef) return callOff(check, "other_base", `its base branch is now ${pull.baseRef}`);
   try {
     return await publish(options);
@@ -107,29 +99,29 @@ export async function publishReview(options: PublishOptions): Promise<PublishOut
 
 async function publish(given: PublishOptions): Promise<PublishOutcome> {
   const context = contextOf(given);
-  const { routes, standing: existing } = await plan(given, context);
+  const { routes, existing } = await plan(given, context);
   const options = { ...given, result: withoutDismissedReports(given.result, existing.ledger.state) };
   const { api, result, trigger } = options;
   await requireHead(context);
   const found = await postFindings(routes, context, options);
   const account = pullStatus(result, found, existing.ledger, new Set(existing.mine.values()));
   const answered = await answerFixed(account.fixed, context);
-  const notices = told(found.notices, answered.notices, existing.ledger.notice ?? undefined);
+  const notices = noticesOf(found.notices, answered.notices, existing.ledger.notice ?? undefined);
   // A number of what the state has no room for would mean nothing.
-  const state = fitState(nextState(result, found, existing.ledger, answered.told), mostStateBytes);
+  const state = fitState(nextState(result, found, existing.ledger, answered.answered), mostStateBytes);
   const input: SummaryInput = { ...found, ...account, notices, remembered: result.ledger && state };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
       postSummary(api, renderSummaryComment({ ...input, notices }, context, { trigger, state })),
     );
   const closing = await conclude(input, context, options, summarise);
-  const { posted, annotated, listed, standing } = found;
+  const { posted, annotated, listed, postedBefore } = found;
   return {
     kind: "published",
     posted: posted.length,
     annotated: annotated.length,
     listed: listed.length,
-    standing: standing.length,
+    postedBefore: postedBefore.length,
     dismissed: found.silent.length,
     fixed: account.fixed.length + account.settled.length,
     notices: closing,
@@ -137,9 +129,9 @@ async function publish(given: PublishOptions): Promise<PublishOutcome> {
       posted,
       annotated,
       listed,
-      standing,
+      postedBefore,
       entries: existing.ledger.entries,
-      fixed: account.fixed.filter(({ entry }) => entry.state === "fixed" || answered.told.has(entry)),
+      fixed: account.fixed.filter(({ entry }) => entry.state === "fixed" || answered.answered.has(entry)),
       settled: account.settled,
     },
   };
@@ -166,15 +158,15 @@ async function conclude(
   summarise: (notices: readonly string[]) => Promise<string | undefined>,
 ): Promise<string[]> {
   const before = check.problem;
-  const closed = await summarise(told(input.notices, before));
+  const closed = await summarise(noticesOf(input.notices, before));
   // The check run shows the text that the summary would have had. Nothing remembers its numbers.
-  const notPosted = () => ({ ...input, remembered: null, notices: told(input.notices, closed) });
+  const notPosted = () => ({ ...input, remembered: null, notices: noticesOf(input.notices, closed) });
   const text = closed === undefined ? "" : renderSummary(notPosted(), context);
   const { open, fixedCount } = input;
   const dismissed = input.dismissed.length + dismissedByNumber(input).length;
-  const counts = { found: withStandingRules(input), open, fixed: fixedCount, dismissed };
+  const counts = { found: withEarlierRules(input), open, fixed: fixedCount, dismissed };
   await check.conclude(reviewConclusion(result, checkPolicy, { text, ...counts }));
-  const notices = told(input.notices, closed, check.problem);
+  const notices = noticesOf(input.notices, closed, check.problem);
   if (check.problem !== undefined) {
     if (closed !== undefined) throw nowhere(input, closed, check.problem);
     // The check run was refused only now, after the summary was written without mentioning it.
@@ -184,23 +176,23 @@ async function conclude(
 }
 
 /** The findings that count. One that repeats a comment on a breach of a rule is of that rule. */
-function withStandingRules(input: SummaryInput) {
-  const ofComments = new Map(input.standing.map(({ finding, entry }) => [finding, entry?.rule]));
+function withEarlierRules(input: SummaryInput) {
+  const ofComments = new Map(input.postedBefore.map(({ finding, entry }) => [finding, entry?.rule]));
   return heldFindings(input).map((finding) => ({
     ...finding,
     rule: finding.rule ?? ofComments.get(finding),
   }));
 }
 
-const told = (...parts: (string | readonly string[] | undefined)[]) =>
+const noticesOf = (...parts: (string | readonly string[] | undefined)[]) =>
   [...new Set(parts.flat())].filter((notice) => notice !== undefined);
 
 function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): AppError {
-  const stand = posted.length + annotated.length;
+  const count = posted.length + annotated.length;
   const what =
-    stand === 0
+    count === 0
       ? "Nothing could be posted"
-      : `The summary and the check run could not be posted; only ${plural(stand, "finding")} could be posted`;
+      : `The summary and the check run could not be posted; only ${plural(count, "finding")} could be posted`;
   return new AppError("github_forbidden", [what, ...refusals].join(". "));
 }
 
@@ -208,22 +200,22 @@ function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): Ap
 async function plan(
   { api, check, result, maxComments, checkPolicy: { blocking } }: PublishOptions,
   { headSha: head, trigger, checkTrigger }: PostContext,
-): Promise<{ routes: PublishedFinding[]; standing: Existing }> {
-  const standing = onlyFound(await readExisting(api, { head, trigger }), result);
-  if (standing.pending) await tryChannel("comments", () => api.discardPendingReviews());
+): Promise<{ routes: PublishedFinding[]; existing: Existing }> {
+  const existing = onlyFound(await readExisting(api, { head, trigger }), result);
+  if (existing.pending) await tryChannel("comments", () => api.discardPendingReviews());
   const annotated = new Set<string>();
   if (check.takenUp) {
     await tryChannel("annotations", async () => {
       for (const id of (await readAnnotated(api, { head, trigger: checkTrigger })).mine) annotated.add(id);
     });
   }
-  return { routes: planPublication({ result, standing, annotated, maxComments, blocking }), standing };
+  return { routes: planPublication({ result, existing, annotated, maxComments, blocking }), existing };
 }
 
 /** A finding that an earlier attempt posted and this result lacks counts as an earlier comment, and keeps the check red while it is open. */
-function onlyFound(standing: Existing, { findings }: ReviewResult): Existing {
+function onlyFound(existing: Existing, { findings }: ReviewResult): Existing {
   const found = new Set(findings.map(({ finding }) => finding.id));
-  return { ...standing, mine: new Map([...standing.mine].filter(([id]) => found.has(id))) };
+  return { ...existing, mine: new Map([...existing.mine].filter(([id]) => found.has(id))) };
 }
 
 /** Tries the channels in turn: lines and files, then annotations. The summary lists the rest. */
@@ -242,7 +234,7 @@ async function postFindings(
     version,
     checkUrl: check.id === undefined ? undefined : `${repositoryUrl}/runs/${check.id}`,
     ...byState(notes.routes),
-    notices: told(lines.notice, files.notice, notes.notice),
+    notices: noticesOf(lines.notice, files.notice, notes.notice),
   };
 }
 
@@ -263,5 +255,3 @@ async function callOff(
   await check.conclude(cancelledConclusion(`Not published: ${reason}.`));
   return { kind, reason };
 }
-
-const movedTo = (sha: string) => `the head is now ${sha}`;

@@ -25,7 +25,6 @@ export interface ResolvedFinding {
   reason: string;
 }
 
-/** The earlier findings of a pull request after a review. */
 export interface PullStatus {
   /** Still open, and not found again by this review. */
   open: readonly PostedFinding[];
@@ -38,18 +37,14 @@ export interface PullStatus {
   fixedCount: number;
 }
 
-/**
- * Sorts the findings of the ledger by this review's result.
- *
- * @param own ids of the comments that an interrupted attempt of this review posted
- */
+/** Sorts the findings of the ledger by this review's result. `own`: ids of comments that an interrupted attempt of this review posted. */
 export function pullStatus(
   { ledger: update }: Pick<ReviewResult, "ledger">,
-  { standing }: Pick<FindingsByState, "standing">,
+  { postedBefore }: Pick<FindingsByState, "postedBefore">,
   { entries }: Pick<Ledger, "entries">,
   own: ReadonlySet<number>,
 ): PullStatus {
-  const repeated = new Set(standing.map(({ entry }) => entry));
+  const repeated = new Set(postedBefore.map(({ entry }) => entry));
   const fixed = (update?.resolutions ?? []).flatMap(({ comment, state, reason }) => {
     if (!isSettled(state)) return [];
     const entry = entries.find((one) => one.comment === comment);
@@ -81,23 +76,23 @@ function mayBeFixed(entry: PostedFinding): boolean {
 /**
  * The state for the next review. Unchanged if this review does not update the ledger.
  *
- * @param told fixed findings that this review answered
+ * @param answered fixed findings that this review answered
  */
 export function nextState(
   result: ReviewResult,
-  { posted, annotated, standing, listed, silent }: FindingsByState,
+  { posted, annotated, postedBefore, listed, silent }: FindingsByState,
   { state, entries }: Pick<Ledger, "state" | "entries">,
-  told: ReadonlySet<PostedFinding> = new Set(),
+  answered: ReadonlySet<PostedFinding> = new Set(),
 ): LedgerState {
   if (result.ledger === null) return state;
-  const said = summaryOf(result);
+  const summary = summaryOf(result);
   const { unit, hashes } = result.ledger.reviewed;
-  const due = untoldFiles(result.ledger, entries, told);
-  const annotatedBefore = standing.filter(({ entry }) => entry === null).map(({ finding }) => finding);
+  const due = unansweredFiles(result.ledger, entries, answered);
+  const annotatedBefore = postedBefore.filter(({ entry }) => entry === null).map(({ finding }) => finding);
   const numbers = createNumbers(state);
   return {
     reviewed: { unit, hashes: [...hashes, ...due.map((path) => lookAgain(fileMark(path)))] },
-    posted: postedBy(state, entries, told, posted),
+    posted: postedBy(state, entries, answered, posted),
     carried: [
       ...listed.map(({ finding, reason }) => ({ finding, standing: "listed" as const, reason })),
       ...[...annotated, ...annotatedBefore].map((finding) => {
@@ -109,7 +104,7 @@ export function nextState(
     decided: decisionsIn(entries),
     unplaced: numbers.ofReports(result),
     next: numbers.next(),
-    summary: said === unfinishedSummary(result.stop_reason) ? state.summary : said || state.summary,
+    summary: summary === unfinishedSummary(result.stop_reason) ? state.summary : summary || state.summary,
     paused: state.paused,
   };
 }
@@ -173,10 +168,10 @@ function decisionsIn(entries: readonly PostedFinding[]): Decision[] {
 function postedBy(
   { posted }: LedgerState,
   entries: readonly PostedFinding[],
-  told: ReadonlySet<PostedFinding>,
+  answered: ReadonlySet<PostedFinding>,
   now: FindingsByState["posted"],
 ): string[] {
-  const isFixed = (entry: PostedFinding) => entry.state === "fixed" || told.has(entry);
+  const isFixed = (entry: PostedFinding) => entry.state === "fixed" || answered.has(entry);
   const commented = entries.filter(({ comment }) => comment !== null);
   const fixed = new Set(commented.filter(isFixed).map(({ id }) => id));
   const others = commented.filter((entry) => !isFixed(entry)).map(({ id }) => id);
@@ -184,14 +179,15 @@ function postedBy(
 }
 
 /** Files with fixed findings whose answer could not be posted. Nothing else records that, so the next review must check them again. */
-function untoldFiles(
+function unansweredFiles(
   { resolutions }: LedgerUpdate,
   entries: readonly PostedFinding[],
-  told: ReadonlySet<PostedFinding>,
+  answered: ReadonlySet<PostedFinding>,
 ): string[] {
   const fixed = new Set(resolutions.filter(({ state }) => isSettled(state)).map(({ comment }) => comment));
-  const untold = entries.filter(
-    (entry) => entry.comment !== null && fixed.has(entry.comment) && isOpenFinding(entry) && !told.has(entry),
+  const unanswered = entries.filter(
+    (entry) =>
+      entry.comment !== null && fixed.has(entry.comment) && isOpenFinding(entry) && !answered.has(entry),
   );
-  return [...new Set(untold.map(({ path }) => path))];
+  return [...new Set(unanswered.map(({ path }) => path))];
 }

@@ -6,9 +6,8 @@ import {
   doubtSentence,
   markSentence,
   noteBesideEvidence,
-  notShownSentence,
   originWords,
-  passingSentence,
+  testSentence,
 } from "../../report/finding-words.ts";
 import { plural } from "../../report/outcome.ts";
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
@@ -61,7 +60,7 @@ function detailsOf(finding: Finding): string {
   const { suggestion, line, start_line, rule } = finding;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   const note = plainLine(noteBesideEvidence(finding) ?? "", mostLookBytes);
-  const proof = plainLine(notShownSentence(finding) || passingSentence(finding), mostLookBytes);
+  const proof = plainLine(testSentence(finding), mostLookBytes);
   const checked = [
     "How this was checked:",
     ...(note === "" ? [] : [`- ${note}`]),
@@ -95,14 +94,12 @@ function placeLine({ path, start_line, line, side }: CodeLocation): string {
 const lineNumbers = (first: number, last: number) => (last > first ? `${first}-${last}` : `${first}`);
 
 function evidenceLine({ path, start_line, end_line, note }: Evidence): string {
-  const said = plainLine(note, mostNoteBytes);
-  return `- ${plainLine(`${path}:${lineNumbers(start_line, end_line)}`, mostNoteBytes)}${said === "" ? "" : `: ${said}`}`;
+  const text = plainLine(note, mostNoteBytes);
+  return `- ${plainLine(`${path}:${lineNumbers(start_line, end_line)}`, mostNoteBytes)}${text === "" ? "" : `: ${text}`}`;
 }
 
 /**
- * Untrusted text for a place that GitHub shows as plain text: Markdown and HTML have no meaning there, nobody is notified, and escapes
- * would show. It only needs to be visible: invisible and direction-changing characters are spelled out, and a URL is kept from becoming a
- * link.
+ * Untrusted text for a place that GitHub shows as plain text: only invisible characters are spelled out, and URLs kept from becoming links.
  */
 function plain(text: string): string {
   const shown = escapeInvisible(text.toWellFormed().replace(/\r\n?/g, "\n"));

@@ -61,10 +61,7 @@ export function renderComment(finding: Finding, spot: Spot, context: CommentCont
   return publicText([text, prompt, marker].filter((part) => part !== "").join("\n\n"));
 }
 
-/**
- * In a fold of its own at the end: later reviews recognise it there, and do not read it as part of the finding. It gets the room that the
- * comment leaves; empty if that is too little.
- */
+/** In a fold of its own at the end, which later reviews do not read as part of the finding. Empty if there is too little room. */
 function agentBlock(finding: Finding, spot: Spot, maxBytes: number, isTestShown: boolean): string {
   const quoted = quoteOf(finding);
   const { missing } = suggestionBlock(finding, spot, mostBodyBytes * suggestionShare);
@@ -126,7 +123,6 @@ export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxB
   return [...before, body, ...after, test].filter((part) => part !== "").join("\n\n");
 }
 
-/** Names the rule of the configuration; empty if the finding is about none. */
 const ruleLine = ({ rule }: Finding) =>
   rule === undefined ? "" : `Rule of this repository: ${untrustedCode(rule)}`;
 
@@ -146,10 +142,7 @@ interface Suggestion {
   missing: string;
 }
 
-/**
- * GitHub's button to commit it exists only on the line, for the head's version of the file. A click commits exactly what was checked and
- * is shown; otherwise there is no button.
- */
+/** GitHub's button to commit it exists only on the line of the head's version. A click commits exactly what was checked and is shown. */
 function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Suggestion {
   const { suggestion, side, line, start_line } = finding;
   if (suggestion === null || side !== "RIGHT") return { text: "", missing: "" };
@@ -187,7 +180,7 @@ function checkedBlock(
 }
 
 function evidenceLine({ path, start_line, end_line, note }: Evidence, base: LinkBase): string {
-  const said = untrustedLine(note);
+  const text = untrustedLine(note);
   const place = placeLink(base, base.headSha, path, start_line, Math.max(start_line, end_line));
-  return `- ${place}${said === "" ? "" : `: ${said}`}`;
+  return `- ${place}${text === "" ? "" : `: ${text}`}`;
 }

@@ -10,11 +10,9 @@ import { type Seal, withoutMarkers } from "../ledger/seal.ts";
 import { publicPlain, sealedText } from "./public-text.ts";
 
 /*
- * GitHub for a token whose bot other programs use too. Everything that we wrote is recognised by the seal of its marker, never by its author
- * alone; the rest of the code sees the markers as the App writes them.
+ * GitHub for a token whose bot other programs use too. What we wrote is recognised by the seal of its marker, never by its author alone.
  */
 
-/** @param repository id of the repository */
 export function sealedRepository<Api extends RepositoryApi>(api: Api, seal: Seal, repository: number): Api {
   /** External ids of the check runs that this process has seen. */
   const externalIds = new Map<number, string>();
@@ -64,11 +62,7 @@ const NOT_READABLE = "An earlier check of this commit has another key and cannot
 const holds = ({ completed, conclusion }: OwnCheckRun) =>
   !completed || (conclusion !== "success" && conclusion !== "skipped");
 
-/**
- * The same for a pull request.
- *
- * @param onOther called for a summary that was sealed with another key, or that another program wrote
- */
+/** @param onOther called for a summary that was sealed with another key, or that another program wrote */
 export function sealedPull(
   given: PullRequestApi,
   seal: Seal,

@@ -16,8 +16,8 @@ type StickyApi = Pick<
 >;
 
 /**
- * Writes the summary comment of a pull request: created once, then edited in place, and left alone while its text is the same. An edit
- * notifies nobody. Removes duplicates of our comments in the conversation.
+ * Writes the summary comment of a pull request: created once, then edited in place, which notifies nobody. Removes duplicates of our
+ * comments.
  */
 export async function postSummary(api: StickyApi, body: PublicText): Promise<void> {
   const sticky = oldestSummary(await removeDoubledComments(api, await api.ownComments()));
@@ -68,11 +68,7 @@ function pauseLine({ by, at, on }: Pause): string {
   return `${pauseWords} by ${untrustedCode(cutBytes(by, 100))}${where} since ${untrustedCode(cutBytes(at, 40))}. \`/resume\` starts them again.`;
 }
 
-/**
- * The sticky summary comment of a pull request: whether reviews are paused, the text, and the hidden memory.
- *
- * @param text given the number of bytes for it
- */
+/** The summary comment: whether reviews are paused, the text for the number of bytes it is given, and the hidden memory. */
 export function renderSticky(
   text: (maxBytes: number) => string,
   { head, trigger, state }: Memory,
@@ -94,10 +90,7 @@ function textOf(body: string): string {
 
 const nothingYet = "Hunkwise has not reviewed this pull request yet.";
 
-/**
- * Changes the state of a pull request without a review, such as a pause. The text of the summary comment stays; if there is none, a
- * small one is created. May be called again after a fault.
- */
+/** Changes the state of a pull request without a review, such as a pause. May be called again after a fault. */
 export async function updateState(
   api: StickyApi,
   change: (state: LedgerState) => LedgerState,

@@ -40,23 +40,18 @@ import type { PullStatus } from "./pull-status.ts";
 import { renderFinding } from "./render-comment.ts";
 import { mostStateBytes, renderSticky } from "./sticky-comment.ts";
 
-/*
- * The parts of the summary about findings that earlier reviews posted, and about the configuration. Titles, paths and reasons are text of
- * a model or of a pull request.
- */
-
 const mostReasonBytes = 300;
 
 /** Earlier findings that still count: those that this review found again, and those that nobody has settled. Each list has `maxBytes`. */
-function standingSections(
-  { standing, open }: Pick<FindingsByState, "standing"> & Pick<PullStatus, "open">,
+function earlierSections(
+  { postedBefore, open }: Pick<FindingsByState, "postedBefore"> & Pick<PullStatus, "open">,
   base: LinkBase,
   maxBytes: number,
 ): string[] {
   return [
     ...section(
       "**Reported earlier, and still present**",
-      standing,
+      postedBefore,
       ({ finding, entry }) => findingLine(finding, base, entry?.url),
       maxBytes,
     ),
@@ -64,38 +59,32 @@ function standingSections(
   ];
 }
 
-/** The settled findings, and how they were settled. Each list has `maxBytes`. */
 function settledSections(input: SummaryInput, maxBytes: number): string[] {
   const { fixed, settled, dismissed } = input;
-  const fixedLines = [
-    ...fixed.map((one) => () => `- ${entryLink(one.entry)}${because(one.reason)}`),
-    ...settled.map(
-      (one) => () => `- ${untrustedLine(one.title)} in ${untrustedCode(one.path)}${because(one.reason)}`,
-    ),
-  ];
+  const fixedLine = (one: (typeof fixed)[number] | (typeof settled)[number]) => {
+    const what =
+      "entry" in one ? entryLink(one.entry) : `${untrustedLine(one.title)} in ${untrustedCode(one.path)}`;
+    return `- ${what}${because(one.reason)}`;
+  };
+  const allDismissed = [...dismissed, ...dismissedByNumber(input)];
+  const dismissedOne = (one: (typeof allDismissed)[number]) =>
+    typeof one === "string" ? one : dismissedLine(one);
   return [
-    ...section("**Fixed**", fixedLines, (line) => line(), maxBytes),
-    ...section(
-      "**Dismissed**",
-      [...dismissed.map((one) => () => dismissedLine(one)), ...dismissedByNumber(input)],
-      (line) => line(),
-      maxBytes,
-    ),
+    ...section("**Fixed**", [...fixed, ...settled], fixedLine, maxBytes),
+    ...section("**Dismissed**", allDismissed, dismissedOne, maxBytes),
   ];
 }
 
 /** Findings and reports without a thread that people have dismissed, each as a line. */
-export function dismissedByNumber({ remembered }: Pick<SummaryInput, "remembered">): (() => string)[] {
+export function dismissedByNumber({ remembered }: Pick<SummaryInput, "remembered">): string[] {
   const findings = remembered?.carried.filter(({ standing }) => standing === "dismissed") ?? [];
   const reports = remembered?.unplaced.reports.filter(({ by }) => by !== undefined) ?? [];
+  const line = (what: string, where: string, by = "") =>
+    `- ${untrustedLine(what, mostReasonBytes)}${where}: dismissed by ${untrustedCode(by)}, by its number`;
   return [
-    ...findings.map(({ finding, by }) => ({ what: finding.title, path: finding.path, by })),
-    ...reports.map(({ text, by }) => ({ what: text, path: null, by })),
-  ].map(
-    ({ what, path, by = "" }) =>
-      () =>
-        `- ${untrustedLine(what, mostReasonBytes)}${path === null ? "" : ` in ${untrustedCode(path)}`}: dismissed by ${untrustedCode(by)}, by its number`,
-  );
+    ...findings.map(({ finding, by }) => line(finding.title, ` in ${untrustedCode(finding.path)}`, by)),
+    ...reports.map(({ text, by }) => line(text, "", by)),
+  ];
 }
 
 /** Reports of the model that no comment shows. */
@@ -116,7 +105,6 @@ const howToDismiss = (number: number | undefined) =>
 const numberOf = (finding: Finding, { remembered }: Pick<SummaryInput, "remembered">) =>
   remembered?.carried.find((one) => one.finding.id === finding.id)?.number;
 
-/** Changes of the review configuration by the pull request. */
 function configSection({ config_changes }: ReviewResult, maxBytes: number): string[] {
   return section(
     "⚠️ **This pull request changes the configuration of reviews.** Until it is merged, the configuration of the base branch applies. A merge would have these effects:",
@@ -161,7 +149,6 @@ function dismissedLine(entry: PostedFinding): string {
 
 export interface SummaryInput extends FindingsByState, PullStatus {
   result: ReviewResult;
-  /** Version of Hunkwise. */
   version: string;
   /** Page of the check run; undefined if there is none. */
   checkUrl: string | undefined;
@@ -172,7 +159,7 @@ export interface SummaryInput extends FindingsByState, PullStatus {
 }
 
 /** Most bytes for each part. The rest of a comment is for the findings without another place. */
-const room = { summary: 5_000, index: 4_000, annotated: 6_000, standing: 4_000, list: 3_000 };
+const room = { summary: 5_000, index: 4_000, annotated: 6_000, earlier: 4_000, list: 3_000 };
 
 /** Comments on lines are visible on their lines; more titles than these would only make people scroll. */
 const mostTitles = 12;
@@ -226,7 +213,7 @@ function after(input: SummaryInput, base: LinkBase, share: number): string[] {
   const { result } = input;
   const listRoom = room.list * share;
   return [
-    ...standingSections(input, base, room.standing * share),
+    ...earlierSections(input, base, room.earlier * share),
     ...settledSections(input, listRoom),
     ...unplacedSection(input, listRoom),
     ...section(
@@ -270,7 +257,6 @@ function quietLine(input: SummaryInput): string {
   return details(`✅ Hunkwise found no problems: ${read}${skipped}${settled}`, about);
 }
 
-/** ", 2 fixed, 1 dismissed" */
 function settledWords(input: SummaryInput): string {
   const { fixedCount } = input;
   const dismissed = input.dismissed.length + dismissedByNumber(input).length;

@@ -16,7 +16,7 @@ interface PublishedFindings {
   annotated: readonly Finding[];
   listed: readonly { finding: Finding }[];
   /** Findings that an earlier review had posted. `entry` is null if only annotations of this commit show them. */
-  standing: readonly { finding: Finding; entry: PostedFinding | null }[];
+  postedBefore: readonly { finding: Finding; entry: PostedFinding | null }[];
   /** Earlier findings that this review answered. */
   fixed: readonly { entry: PostedFinding; state: "fixed" | "withdrawn"; reason: string }[];
   /** Earlier findings without a comment that are fixed now. */
@@ -78,7 +78,7 @@ export function figuresOfReview(key: PullKey, review: PublishedFindings): PullFi
     const comment = own.get(finding.id);
     return comment ? [commented(finding, comment)] : [];
   });
-  const visible = review.standing.flatMap(({ finding, entry }) => (entry === null ? [finding] : []));
+  const visible = review.postedBefore.flatMap(({ finding, entry }) => (entry === null ? [finding] : []));
   return {
     ...key,
     state: "open",

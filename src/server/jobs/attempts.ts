@@ -18,8 +18,7 @@ import type {
   PullState,
   RepositoryApi,
 } from "../../pull/github/pull-request-api.ts";
-import { closeCheckRun } from "../../pull/publish/check-run.ts";
-import { baseOf } from "../../pull/publish/commit-check.ts";
+import { baseOf, closeCheckRun } from "../../pull/publish/check-run.ts";
 import { cancelledConclusion } from "../../pull/publish/conclusions.ts";
 import { checkRunKey, type ReviewKey } from "../../pull/publish/existing.ts";
 import type { RevisionPlace } from "../../repo/git/workspace.ts";

@@ -394,7 +394,7 @@ async function publish(
     throw new AppError("superseded", outcome.reason, { retryable: true, retryAfterMs: headLagMs });
   if (kind !== "published") return { kind: "superseded", reason: outcome.reason };
   for (const notice of outcome.notices) log.warn(jobFields(job), notice);
-  const { posted, annotated, listed, standing, dismissed, fixed } = outcome;
+  const { posted, annotated, listed, postedBefore, dismissed, fixed } = outcome;
   const comments =
     posted === 0
       ? []
@@ -406,7 +406,7 @@ async function publish(
   await countFindings(figuresOfReview(pullKey(job.task), { ...outcome.findings, comments }), job, deps);
   await announceReview(subject, result, deps);
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
-  const others = [`${standing} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
+  const others = [`${postedBefore} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
   const reason = [...places, ...others].join(", ");
   return { kind: "done", reason, figures: reviewFigures(result) };
 }

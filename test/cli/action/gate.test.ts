@@ -24,31 +24,31 @@ const isOpen = async (
   given = inputs,
 ) => (await admission(event, given, { ...pull, ...of }, api)).admitted;
 
-describe("the gate", () => {
-  it("lets in people with write access, by GitHub's word alone", async () => {
+describe("The gate of the Action", () => {
+  it("The gate admits people with write access, by GitHub's word alone", async () => {
     for (const author of ["ann", "root"]) expect(await isOpen(opened, { author })).toBe(true);
     for (const author of ["mallory", "trudy", "ghost", "nobody"])
       expect(await isOpen(opened, { author })).toBe(false);
   });
 
-  it("lets in a branch of the repository itself, to which only they can push", async () => {
+  it("The gate admits a branch of the repository itself, to which only they can push", async () => {
     expect(await isOpen(opened, { source: { ...fork, isFork: false } })).toBe(true);
     expect(await isOpen(opened, { source: null as never })).toBe(false);
   });
 
-  it("opens with a label for the head that it was added to", async () => {
+  it("The gate opens with a label for the head that it was added to", async () => {
     expect(await isOpen(labelled("ann"))).toBe(true);
     expect(await isOpen(labelled("ann", "HunkWise"))).toBe(true);
     expect(await isOpen(labelled("ann"), { headSha: "b".repeat(40) })).toBe(false);
   });
 
-  it("opens for no other label, and for nobody who may only label", async () => {
+  it("The gate opens for no other label, and for nobody who may only label", async () => {
     expect(await isOpen(labelled("ann", "bug"))).toBe(false);
     expect(await isOpen(labelled("trudy"))).toBe(false);
     expect(await isOpen(labelled("mallory"))).toBe(false);
   });
 
-  it("names the head that the label was for, and none for others", async () => {
+  it("The gate names the head that the label was for, and none for others", async () => {
     expect(await admission(labelled("ann"), inputs, pull, api)).toEqual({ admitted: true, head });
     expect(await admission(opened, inputs, { ...pull, author: "ann" }, api)).toEqual({
       admitted: true,
@@ -56,20 +56,20 @@ describe("the gate", () => {
     });
   });
 
-  it("says to the author what may be done", async () => {
+  it("The gate tells the author what may be done", async () => {
     const closed = await admission(opened, { ...inputs, reviewLabel: "please" }, pull, api);
     expect(closed).toMatchObject({
       because: expect.stringMatching(/mallory cannot write.*label "please".*\/review/),
     });
   });
 
-  it("is open to everyone if the workflow says so, and to who starts a workflow by hand", async () => {
+  it("The gate is open to everyone if the workflow says so, and to who starts a workflow by hand", async () => {
     expect(await isOpen(opened, {}, { ...inputs, reviewsOf: "everyone" })).toBe(true);
     expect(await isOpen({ ...opened, name: "workflow_dispatch" })).toBe(true);
     expect(await isOpen({ ...opened, name: "workflow_run" })).toBe(false);
   });
 
-  it("rejects if GitHub cannot be asked: nobody is let in by chance", async () => {
+  it("The gate rejects if GitHub cannot be asked, and admits nobody by chance", async () => {
     const down = { permissionOf: async () => Promise.reject(new Error("down")) };
     await expect(admission(opened, inputs, pull, down)).rejects.toThrow("down");
   });

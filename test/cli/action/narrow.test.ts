@@ -7,8 +7,8 @@ import { stepEnv } from "./step-env.ts";
 const within = (config: object, inputs: Record<string, string> = {}) =>
   narrowed(RepoConfig.parse(config), readActionEnv(stepEnv(inputs)).inputs);
 
-describe("the base branch's configuration in the Action", () => {
-  it("lowers budgets and never raises them", () => {
+describe("The base branch's configuration in the Action", () => {
+  it("The base lowers budgets and never raises them", () => {
     const lax = { budget: { tokens: 900_000_000, cost_usd: 1_000 } };
     expect(within(lax, { INPUT_MAX_COST: "2" }).budget).toMatchObject({ tokens: 2_000_000, cost_usd: 2 });
     const strict = { budget: { tokens: 5_000, cost_usd: 0.1 } };
@@ -16,7 +16,7 @@ describe("the base branch's configuration in the Action", () => {
     expect(within({}, { INPUT_MAX_TOKENS: "9000" }).budget.tokens).toBe(9_000);
   });
 
-  it("makes the check stricter and never laxer", () => {
+  it("The base makes the check stricter and never laxer", () => {
     const failOn = { INPUT_FAIL_ON: "high" };
     expect(within({ check: { threshold: "never" } }, failOn).check).toMatchObject({
       threshold: "high",
@@ -30,7 +30,7 @@ describe("the base branch's configuration in the Action", () => {
     });
   });
 
-  it("yields to the inputs for effort and severity, and adds their instructions", () => {
+  it("The base yields to the inputs for effort and severity, and adds their instructions", () => {
     const config = { effort: "high", minimum_severity: "critical", instructions: [{ path: "a", text: "x" }] };
     const inputs = {
       INPUT_EFFORT: "low",

@@ -24,8 +24,8 @@ function asRunner(line: string) {
   };
 }
 
-describe("a workflow command", () => {
-  it("keeps every text in its place, on one line", () => {
+describe("A workflow command", () => {
+  it("A workflow command keeps every text in its place, on one line", () => {
     const hostile = fc.array(
       fc.constantFrom("::", "%", "%0A", "\n", "\r", ",", "=", ":", " ", "a", "##[", "title"),
       { maxLength: 20 },
@@ -44,7 +44,7 @@ describe("a workflow command", () => {
     );
   });
 
-  it("shows no secret", () => {
+  it("A workflow command shows no secret", () => {
     const key = `sk-proj-${"aB3dE6gH9jK2mN5pQ8sT".repeat(2)}`;
     expect(command("error", { title: `Key ${key}` }, `It is ${key}`)).not.toContain(key);
   });

@@ -12,7 +12,7 @@ async function diagnose(databaseUrl: string) {
 }
 const emptyDatabase = async () => (await sharedPostgres()).createDatabase();
 
-it("doctor tells the version of a Postgres, and sets nothing up in it", async () => {
+it("Doctor names the version of a Postgres, and sets nothing up in it", async () => {
   const url = await emptyDatabase();
   expect(await diagnose(url)).toEqual({
     ...{
@@ -24,7 +24,7 @@ it("doctor tells the version of a Postgres, and sets nothing up in it", async ()
   expect(await query(url, "SELECT to_regnamespace('hunkwise') AS ours")).toEqual([{ ours: null }]);
 });
 
-it("doctor writes to a database that is set up, and counts its jobs", async () => {
+it("Doctor writes to a database that is set up, and counts its jobs", async () => {
   const databaseUrl = await emptyDatabase();
   const stores = await openStores({ databaseUrl, dataFolder: "/nowhere" });
   await stores.queue.enqueue(reviewJob(1));
@@ -35,7 +35,7 @@ it("doctor writes to a database that is set up, and counts its jobs", async () =
   });
 });
 
-it("doctor says when the user of a database may not create what is needed", async () => {
+it("Doctor says if the user of a database may not create what is needed", async () => {
   const url = await emptyDatabase();
   const user = `u${url.slice(-12)}`;
   await query(url, `CREATE USER ${user} PASSWORD 'pass-word'`);
@@ -43,7 +43,7 @@ it("doctor says when the user of a database may not create what is needed", asyn
   expect(diagnosis).toMatchObject({ state: "fail", remedy: expect.stringContaining("Grant CREATE") });
 });
 
-it("doctor names a Postgres that is away without its password", async () => {
+it("Doctor names an unreachable Postgres without its password", async () => {
   const diagnosis = await diagnose("postgres://ada:pass-word@127.0.0.1:1/shop");
   expect(diagnosis).toMatchObject({ state: "fail", says: expect.stringContaining("127.0.0.1:1/shop") });
   expect(JSON.stringify(diagnosis)).not.toContain("pass-word");

@@ -32,8 +32,8 @@ async function check(
   return { diagnosis: await checkModels({ ...env, model }, never), model, dataDir: env.dataDir };
 }
 
-describe("what doctor says of models", () => {
-  it("names what was found and what will be used", async () => {
+describe("The doctor's check of models", () => {
+  it("Doctor names what was found and what will be used", async () => {
     const { diagnosis } = await check([{ content: "5" }, asJson]);
     expect(diagnosis).toMatchObject({ state: "ok", remedy: null });
     expect(diagnosis.says).toMatch(
@@ -41,7 +41,7 @@ describe("what doctor says of models", () => {
     );
   });
 
-  it("tries the tools of a review, and says if their schemas had to be plain", async () => {
+  it("Doctor tries the tools of a review, and says if their schemas had to be plain", async () => {
     const refusal = {
       fault: "status",
       status: 400,
@@ -59,12 +59,12 @@ describe("what doctor says of models", () => {
     });
   });
 
-  it("fails where the configured protocol cannot work, and names one that can", async () => {
+  it("Doctor fails if the configured protocol cannot work, and names one that can", async () => {
     const { diagnosis } = await check([{ content: "5" }, asJson], { HUNKWISE_PROTOCOL: "native" });
     expect(diagnosis).toMatchObject({ state: "fail", remedy: "Set HUNKWISE_PROTOCOL to auto or to text." });
   });
 
-  it("is about the model of each role, once each, and fails with the one that fails", async () => {
+  it("Doctor checks the model of each role once, and fails with the one that fails", async () => {
     const both = {
       HUNKWISE_VERIFY_MODEL: "small",
       HUNKWISE_SUMMARIZE_MODEL: "small",
@@ -81,7 +81,7 @@ describe("what doctor says of models", () => {
     expect(one.diagnosis).toMatchObject({ state: "fail", remedy: expect.stringMatching(/^Choose a model/) });
   });
 
-  it("is about the model that stands in as well, and a bad one is found before it is needed", async () => {
+  it("Doctor checks the fallback as well, and names its variable", async () => {
     const spare = { HUNKWISE_FALLBACK_MODEL: "spare" };
     const { diagnosis } = await check([{ tool_calls: calls }, { content: "5" }, asJson], spare);
     expect(diagnosis.state).toBe("ok");
@@ -96,7 +96,7 @@ describe("what doctor says of models", () => {
     expect(bad.says).toMatch(/; fallback: .* has no model "spare"/);
   });
 
-  it("lists the models of the endpoint where it has none of that name, the likeliest first and few of many", async () => {
+  it("Doctor lists models of the endpoint for an unknown name, the nearest first", async () => {
     const absent = { fault: "status", status: 404, body: { error: { message: "no such model" } } } as const;
     const many = Array.from({ length: 20 }, (_, n) => `another-model-${n}`);
     const { diagnosis } = await check([absent], { HUNKWISE_MODEL: "gtp-x" }, "none", [...many, "gpt-x"]);
@@ -109,7 +109,7 @@ describe("what doctor says of models", () => {
     expect(roles.diagnosis.remedy).toBe("Set HUNKWISE_VERIFY_MODEL to a model of this endpoint: fake-model.");
   });
 
-  it("does not offer a model that is listed and refused", async () => {
+  it("Doctor does not offer a model that is listed and refused", async () => {
     const absent = { fault: "status", status: 404, body: { error: { message: "no such model" } } } as const;
     const offered = async (models: string[]) =>
       (await check([absent], { HUNKWISE_MODEL: "gpt-x" }, "none", models)).diagnosis.remedy;
@@ -119,7 +119,7 @@ describe("what doctor says of models", () => {
     );
   });
 
-  it("is remembered for reviews where there is a data folder, and creates none", async () => {
+  it("Doctor stores the result for reviews if there is a data folder, and creates none", async () => {
     expect(existsSync((await check([{ tool_calls: calls }])).dataDir)).toBe(false);
     mkdirSync(join(root.path, "there"));
     const { dataDir, model } = await check([{ tool_calls: calls }], {}, "there");

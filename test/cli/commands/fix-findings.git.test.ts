@@ -40,8 +40,8 @@ const query = { id: "all", file: undefined, folder: folder.path, head };
 const idsOf = async (over: Partial<typeof query> = {}) =>
   (await findingsToFix({ ...query, ...over })).map(({ id }) => id);
 
-describe("the findings to repair", () => {
-  it("are those of the newest review of the head that is on record", async () => {
+describe("The findings to repair", () => {
+  it("The findings are those of the newest recorded review of the head", async () => {
     await expect(idsOf()).rejects.toMatchObject({
       code: "usage",
       message: expect.stringContaining("on record"),
@@ -58,28 +58,28 @@ describe("the findings to repair", () => {
     });
   });
 
-  it("cannot be looked up where no records are kept, and what is said of it does not lead back to a review", async () => {
+  it("The findings cannot be looked up without records, and the remedy works without them too", async () => {
     await expect(findingsToFix({ ...query, folder: null })).rejects.toMatchObject({
-      message: "there are no records of reviews, because there is no home folder",
-      remedy: expect.stringContaining("--from"),
+      message: expect.stringContaining("on record"),
+      remedy: expect.stringMatching(/^Run hunkwise review --output .* --from\.$/),
     });
   });
 
-  it("are none where the review found none, which is said as it is", async () => {
+  it("The findings are none if the review found none, and the error says so", async () => {
     record(11, [], "d".repeat(40));
     await expect(idsOf({ head: "d".repeat(40) })).rejects.toMatchObject({
-      message: "there is nothing to repair: the review of dddddddddddd has no findings",
+      message: "the review of dddddddddddd has no findings to repair",
     });
   });
 
-  it("are found behind records that somebody damaged, or that a review which began has deleted", async () => {
+  it("The findings are found behind records that are damaged or deleted", async () => {
     record(9, ["f1", "f2"]);
     writeFileSync(runPath(folder.path, newRunId(new Date(Date.UTC(2026, 10, 22, 11)))), "{}\n");
     symlinkSync("gone", runPath(folder.path, newRunId(new Date(Date.UTC(2026, 10, 22, 12)))));
     expect(await idsOf()).toEqual(["f1", "f2"]);
   });
 
-  it("may be taken from what a review printed, of that head alone", async () => {
+  it("The findings may come from a printed review of that head alone", async () => {
     const file = join(folder.path, "review.json");
     const from = (over: object = {}) => findingsToFix({ ...query, file, ...over });
     writeFileSync(file, JSON.stringify(printed(["f1"])));

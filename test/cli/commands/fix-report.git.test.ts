@@ -26,8 +26,8 @@ const judged = (over: Partial<JudgedFix> = {}, fix: Partial<FixResult> = {}): Ju
   ...over,
 });
 
-describe("what a fix on the command line tells", () => {
-  it("is for people what was done, how it was tried out, and why there is nothing to apply", () => {
+describe("The report of a fix on the command line", () => {
+  it("The report tells people what was done, how it was tried out, and why there is no patch", () => {
     expect(fixLines(judged())).toEqual([
       "repaired: cart.py:1 The list is shared: It makes one. (second look: present: It is.)",
       "Commands run on exactly these files: 'pytest -q' in 'api' ended with exit code 137 (it took too long).",
@@ -35,7 +35,7 @@ describe("what a fix on the command line tells", () => {
     ]);
   });
 
-  it("is for programs the same with the patch", () => {
+  it("The report tells programs the same with the patch", () => {
     const patch = "diff --git a/cart.py b/cart.py\n";
     const told = toFixJson(judged({ made: { kind: "committed", commit: "b".repeat(40) }, patch }));
     expect(FixJson.parse(JSON.parse(JSON.stringify(told)))).toMatchObject({
@@ -45,7 +45,7 @@ describe("what a fix on the command line tells", () => {
     });
   });
 
-  it("names what may not be done", () => {
+  it("The report names refused edits", () => {
     const refusals = [{ path: "CODEOWNERS", reason: "it decides who must approve changes" }];
     const refused = judged({ made: { kind: "refused", refusals } });
     expect(fixLines(refused).at(-1)).toBe("refused: CODEOWNERS: it decides who must approve changes");
@@ -57,7 +57,7 @@ describe("what a fix on the command line tells", () => {
     expect(toFixJson(kept)).toMatchObject({ outcome: "none", refusals: [], kept_from: refusals });
   });
 
-  it("says that the model stopped without a result, and nothing of commands, where nothing was changed", () => {
+  it("The report says that the model stopped without a result, and names no commands without edits", () => {
     const repairs = [{ id: "f1", repaired: false, note: "", check: null }];
     expect(fixLines(judged({}, { edits: [], repairs, rounds: 0 }))).toEqual([
       "not repaired: cart.py:1 The list is shared: the model stopped without a result",

@@ -82,8 +82,8 @@ async function run(args: readonly string[], script: (body: ChatRequestBody) => F
   return await runCli([...args, "--repo", repo.dir, "--base", "main"], { env });
 }
 
-describe("a fix from the command line", () => {
-  it("prints what repairs the last review's findings as a patch that git takes, and writes nothing", async () => {
+describe("A fix from the command line", () => {
+  it("A fix prints a patch for the last review's findings that git accepts, and writes nothing", async () => {
     const before = fingerprintOf(repo.dir);
     const { code, stdout, stderr } = await run(
       ["fix"],
@@ -95,14 +95,14 @@ describe("a fix from the command line", () => {
     expect(stderr).toContain("second look: fixed: cart.py:1 makes none.");
     expect(stderr).toContain("No command was run to test the repair: ");
     expect(`${code} ${stderr}`).toMatch(/^0 /);
-    expect((await runCli(["runs"], { env: records() })).stdout).toMatch(/fix +main\.\.\.topic +done/);
+    expect((await runCli(["runs"], { env: records() })).stdout).toMatch(/fix +done .* main\.\.\.topic/);
     expect(stdout).toContain("+def total(items, seen=()):");
     expect(fingerprintOf(repo.dir)).toEqual(before);
     const checked = execFileSync("git", ["-C", repo.dir, "apply", "--check", "-"], { input: stdout });
     expect(String(checked)).toBe("");
   });
 
-  it.runIf(long)("says once why the model failed, and that nothing was repaired", async () => {
+  it.runIf(long)("A fix says once why the model failed, and that nothing was repaired", async () => {
     const { code, stdout, stderr } = await run(["fix"], () => ({ fault: "status", status: 401 }));
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr.match(/refused the API key/g)).toHaveLength(1);
@@ -111,7 +111,7 @@ describe("a fix from the command line", () => {
   });
 });
 
-describe("the first example of its help", () => {
+describe("The first example of the help of fix", () => {
   const bin = () => installed(folder.path);
   async function firstExample(): Promise<string> {
     const { stdout } = await runHere(["fix", "--help"]);
@@ -119,7 +119,7 @@ describe("the first example of its help", () => {
   }
 
   it.runIf(long)(
-    "repairs what a review found, as it is printed, though a review with a high finding exits with 1",
+    "A fix repairs findings as the help prints it, although the review exits with 1",
     async () => {
       using own = faultyRepo();
       const repaired = repairs([turn(edit("[]", "()"), finish), turn(finish)], "fixed");
@@ -142,7 +142,7 @@ describe("the first example of its help", () => {
     },
   );
 
-  it.runIf(long)("changes nothing and says why where nothing can be repaired", async () => {
+  it.runIf(long)("A fix changes nothing and says why if nothing can be repaired", async () => {
     using own = faultyRepo();
     const { stderr } = await runInShell(await firstExample(), { bin: bin(), cwd: own.dir });
     expect(stderr).toMatch(
@@ -154,7 +154,7 @@ describe("the first example of its help", () => {
 });
 
 describe.skipIf(!sandbox)(`a fix that is tried out${skipped}`, () => {
-  it("runs the repository's tests in the sandbox, and says how they ended on what it hands over", async () => {
+  it("A fix runs the repository's tests in the sandbox, and says how they ended", async () => {
     const test: [string, Record<string, unknown>] = ["run_command", { command: "test" }];
     const { stdout, stderr } = await run(
       ["fix", "--format", "json"],

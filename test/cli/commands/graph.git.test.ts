@@ -47,8 +47,8 @@ const withoutProgress = (stderr: string) => stderr.replace(/^\d+:\d\d · .*\n/gm
 const isThere = canFindByMeaning();
 if (!isThere) console.warn("NOT TESTED: questions by meaning, for sqlite-vec cannot be loaded here");
 
-describe("hunkwise graph", () => {
-  it("prints who calls a function and says what it read, once", async () => {
+describe("The command graph", () => {
+  it("A query prints who calls a function, and says once what it read", async () => {
     const args = ["graph", "--repo", repo.dir, "who calls claimJob?"];
     const first = await runCli(args, { env: { HUNKWISE_DATA_DIR: data.path } });
     expect(first.code).toBe(0);
@@ -58,12 +58,12 @@ describe("hunkwise graph", () => {
     expect((await ask("claimJob")).stderr).toBe("");
   });
 
-  it("shows what it does until the answer, and nothing of that afterwards", async () => {
+  it("A query shows its progress until the answer, and nothing of that afterwards", async () => {
     const { shown } = await ask("claimJob", { env: { HUNKWISE_DATA_DIR: join(data.path, "new") } });
     expect(shown).toMatch(/^(?:\d:\d\d · .*\n)+Read 2 of 3 files in .*\n$/);
   });
 
-  it("says of a folder that cannot be written where to name another one", async () => {
+  it("A query names the remedy for a folder that cannot be written", async () => {
     const env = { HUNKWISE_DATA_DIR: "/dev/null/data" };
     await expect(ask("claimJob", { env })).rejects.toMatchObject({
       message: expect.stringMatching(
@@ -73,7 +73,7 @@ describe("hunkwise graph", () => {
     });
   });
 
-  it("prints nodes and edges for programs, commits among them, and nothing that is withheld", async () => {
+  it("A query prints nodes and edges for programs, commits among them, and nothing private", async () => {
     const { stdout } = await ask("why do workers count once? secretPlan", { format: "json" });
     const { nodes } = JSON.parse(stdout) as { nodes: { kind: string; name: string }[] };
     expect(nodes).toContainEqual(
@@ -83,7 +83,7 @@ describe("hunkwise graph", () => {
     expect(stdout).not.toContain("vault/");
   });
 
-  it("answers 1 where nothing is known, and refuses what is no question", async () => {
+  it("A query exits with 1 if nothing is known, and an empty one is refused", async () => {
     expect(await ask("zeppelin")).toMatchObject({
       code: 1,
       stdout: "Nothing was found for these words.\n",
@@ -93,7 +93,7 @@ describe("hunkwise graph", () => {
   });
 
   it.skipIf(!isThere)(
-    "finds by meaning where a model makes vectors, and sends nothing that is withheld",
+    "A query finds by meaning if a model makes vectors, and sends nothing private",
     async () => {
       await using endpoint = await startFakeEmbeddings();
       const model = { HUNKWISE_EMBEDDING_MODEL: "small", HUNKWISE_EMBEDDING_API_KEY: "test-key" };
@@ -113,7 +113,7 @@ describe("hunkwise graph", () => {
   );
 
   it.skipIf(!isThere)(
-    "answers by words where the model that makes vectors is away, and says so",
+    "A query searches by words if the embedding model is unreachable, and says so",
     async () => {
       const model = { HUNKWISE_EMBEDDING_MODEL: "other", HUNKWISE_EMBEDDING_API_KEY: "wrong" };
       await using endpoint = await startFakeEmbeddings();

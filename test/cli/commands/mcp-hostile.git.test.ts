@@ -87,7 +87,7 @@ const hostileCalls: [unknown, unknown?][] = [
 const long = process.env.HUNKWISE_LONG === "1";
 
 describe("`hunkwise mcp` under hostile input", () => {
-  it("goes on after lines that are no message, and says nothing but messages", async () => {
+  it("The server goes on after lines that are no message, and prints only messages", async () => {
     await greeted();
     for (const line of noise) server.say(line);
     const listed = await ask(request("still there", "tools/list"));
@@ -96,7 +96,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(lines.filter((line) => JSON.parse(line).jsonrpc !== "2.0")).toEqual([]);
   });
 
-  it("answers each hostile call with an error, and the next sound one as ever", async () => {
+  it("The server answers each hostile call with an error, and the next valid one as ever", async () => {
     await greeted();
     for (const [at, [name, args]] of hostileCalls.entries()) {
       const { result, error } = await ask(call(`hostile ${at}`, name, args));
@@ -106,7 +106,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(await ask(call("sound", "list_files", {}))).not.toHaveProperty("result.isError");
   });
 
-  it("answers many calls at once", async () => {
+  it("The server answers many calls at once", async () => {
     await greeted();
     const ids = Array.from({ length: long ? 100 : 20 }, (_, at) => `one of many ${at}`);
     const answers = await Promise.all(
@@ -115,7 +115,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(answers.filter(({ result }) => (result as { isError?: boolean }).isError)).toEqual([]);
   });
 
-  it("ends at a line without an end, saying so, and leaves nothing behind", async () => {
+  it("The server ends at a line without an end with an error, and leaves nothing behind", async () => {
     await greeted();
     await ask(call("opened", "list_files", {}));
     server.child.stdin?.write(Buffer.alloc(11 * 1024 * 1024, "x"));
@@ -125,7 +125,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it("answers what is running when its input ends, calls and a review, then goes and leaves nothing behind", async () => {
+  it("The server answers running calls and a review when its input ends, and leaves nothing behind", async () => {
     await greeted();
     await ask(call("opened", "list_files", {}));
     const ids = Array.from({ length: 20 }, (_, at) => `last ${at}`);
@@ -139,7 +139,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it("answers a whole conversation that comes at once and ends, as from a file", async () => {
+  it("The server answers a whole conversation that comes at once and ends, as from a file", async () => {
     server = startRaw({ repo: repo.dir, tmp: tmp.path });
     const answers = Promise.all(["hello", "list", "call"].map((id) => server.answerTo(id)));
     server.say(hello);
@@ -151,7 +151,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(await server.ended).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("waits at its end for nothing that was taken back", async () => {
+  it("The server waits at its end for no cancelled call", async () => {
     await greeted();
     server.say(call("taken back", "review", { offline: true }));
     server.say({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "taken back" } });
@@ -160,7 +160,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(server.stdout()).not.toContain("taken back");
   });
 
-  it("ends where nobody ever said a word", async () => {
+  it("The server ends if no message was ever sent", async () => {
     server = startRaw({ repo: repo.dir, tmp: tmp.path });
     server.child.stdin?.end();
     expect(await server.ended).toMatchObject({ code: 0, stderr: "" });
@@ -168,7 +168,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it.runIf(long)("ends when nobody reads its answers any more", async () => {
+  it.runIf(long)("The server ends if nobody reads its answers any more", async () => {
     await greeted();
     server.child.stdout?.destroy();
     for (let at = 0; at < 20; at += 1) server.say(call(`unread ${at}`, "list_files", {}));

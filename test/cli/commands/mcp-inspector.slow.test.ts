@@ -57,20 +57,20 @@ const calls: Record<string, string[]> = {
 const callTool = (name: string, args: readonly string[]) =>
   inspect("tools/call", "--tool-name", name, ...args.flatMap((one) => ["--tool-arg", one]));
 
-describe("the inspector's command line", () => {
-  it("lists every tool and finds nothing wrong with any schema", async () => {
+describe("The inspector's command line", () => {
+  it("The inspector lists every tool and finds nothing wrong with any schema", async () => {
     const { answer, complaints } = await inspect("tools/list", "--strict");
     const names = answer.tools.map((tool: { name: string }) => tool.name);
     expect(names).toEqual([...offered.map(({ name }) => name), "review"]);
     expect(complaints).not.toMatch(/warning|error/i);
   });
 
-  it("has the change reviewed", async () => {
+  it("The inspector has the change reviewed", async () => {
     const { answer } = await callTool("review", ["offline=true"]);
     expect(answer.structuredContent).toMatchObject({ mode: "offline", findings: [{ path: "cart.py" }] });
   });
 
-  it.runIf(isLong)("calls every reading tool", async () => {
+  it.runIf(isLong)("The inspector calls every reading tool", async () => {
     expect(Object.keys(calls)).toEqual(offered.map(({ name }) => name));
     for (const [name, args] of Object.entries(calls)) {
       const { answer } = await callTool(name, args);

@@ -69,8 +69,8 @@ const ended = (names: readonly string[]) =>
 
 const long = process.env.HUNKWISE_LONG === "1";
 
-describe("a review with a model over MCP", () => {
-  it("answers with what the model found and what it took, and leaves a record", async () => {
+describe("A review with a model over MCP", () => {
+  it("A review answers with findings and usage, and leaves a record", async () => {
     answers = [report, finish];
     const answer = await review();
     expect(answer.structuredContent).toMatchObject({
@@ -84,7 +84,7 @@ describe("a review with a model over MCP", () => {
     expect(readdirSync(join(data.path, "runs"))).toHaveLength(1);
   });
 
-  it("ends with the request that asked for it: the model is hung up on, and nothing runs on", async () => {
+  it("A cancelled review ends its requests to the model, and nothing goes on", async () => {
     const before = below(server.pid);
     const controller = new AbortController();
     const running = review(controller.signal);
@@ -104,7 +104,7 @@ describe("a review with a model over MCP", () => {
     await ended(children);
   });
 
-  it("says once why the model failed, and what the analyzers found without it", async () => {
+  it("A review says once why the model failed, and what the analyzers found without it", async () => {
     answers = [{ fault: "status", status: 401 }];
     const answer = await review();
     expect(answer.isError).toBeFalsy();
@@ -124,7 +124,7 @@ describe("a review with a model over MCP", () => {
     expect(JSON.stringify(answer)).not.toContain("test-key");
   });
 
-  it.runIf(long)("is stopped by a signal like everything else, and leaves nothing behind", async () => {
+  it.runIf(long)("A review is stopped by a signal, and leaves nothing behind", async () => {
     answers = [];
     const running = review();
     const refused = expect(running).rejects.toThrow();

@@ -61,20 +61,20 @@ const call = (name: string, args?: Record<string, unknown>) =>
 const textOf = ({ content }: Awaited<ReturnType<typeof call>>) =>
   content.map((part) => (part.type === "text" ? part.text : "")).join("");
 
-describe("the SDK's client of `hunkwise mcp`", () => {
-  it("is told who serves it and what is seen", () => {
+describe("The SDK's client of `hunkwise mcp`", () => {
+  it("The client learns the server's name and what it sees", () => {
     expect(server.client.getServerVersion()).toMatchObject({ name: "hunkwise" });
     expect(server.client.getInstructions()).toContain("Uncommitted changes are part of it");
   });
 
-  it("lists every reading tool and the review, all of them read-only", async () => {
+  it("The client lists every reading tool and the review, all of them read-only", async () => {
     const { tools } = await server.client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([...offered.map(({ name }) => name), "review"]);
     expect(tools.filter(({ annotations, title }) => !annotations?.readOnlyHint || !title)).toEqual([]);
     expect(tools.find(({ name }) => name === "review")?.outputSchema).toMatchObject({ type: "object" });
   });
 
-  it("calls every one of them, and gets text and data, and the repository stays as it was", async () => {
+  it("The client calls every tool, gets text and data, and the repository stays as it was", async () => {
     const before = fingerprintOf(repo.dir);
     expect(Object.keys(calls)).toEqual(offered.map(({ name }) => name));
     for (const [name, { args, says, output }] of Object.entries(calls)) {
@@ -86,7 +86,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     expect(fingerprintOf(repo.dir)).toEqual(before);
   });
 
-  it("gets findings as data that fit the declared schema, and progress", async () => {
+  it("The client gets findings as data that fit the declared schema, and progress", async () => {
     const told: { progress: number; message?: string | undefined }[] = [];
     const answer = await server.client.callTool(
       { name: "review", arguments: { offline: true } },
@@ -104,29 +104,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     );
   });
 
-  it("learns from the first query of the graph what it waits for, and from no later one", async () => {
-    const fresh = new TempFolder("mcp-fresh");
-    await using other = await connect({
-      ...{ repo: repo.dir, tmp: tmp.path },
-      env: { HUNKWISE_DATA_DIR: fresh.path },
-    });
-    const told: { progress: number; message?: string | undefined }[] = [];
-    const query = { name: "graph_rag_query", arguments: { query: "total" } };
-    const first = await other.client.callTool(query, { onprogress: (one) => told.push(one) });
-    expect(textOf(first)).toContain("cart.py");
-    const messages = told.map(({ message }) => message);
-    expect(messages.slice(0, 2)).toEqual([
-      "reading the repository",
-      expect.stringMatching(/^indexing \d\/\d files?$/),
-    ]);
-    expect(told.map(({ progress }) => progress)).toEqual(told.map((_, at) => at + 1));
-    const before = told.length;
-    await other.client.callTool(query, { onprogress: (one) => told.push(one) });
-    expect(told).toHaveLength(before);
-    fresh.dispose();
-  });
-
-  it("gets errors of tools as answers to act on, without an end of the session", async () => {
+  it("The client gets errors of tools as answers, and the session goes on", async () => {
     const missing = await call("read_file_part", { file_path: "crat.py" });
     expect(missing).toMatchObject({ isError: true, structuredContent: { status: "error" } });
     expect(textOf(missing)).toContain("cart.py");
@@ -138,13 +116,13 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     await expect(call("write_file", { path: "a" })).rejects.toThrow("write_file not found");
   });
 
-  it("may leave optional arguments out or send null", async () => {
+  it("The client may leave optional arguments out or send null", async () => {
     for (const args of [{}, { start: null, end: null }]) {
       expect(await call("changed_files", args)).toMatchObject({ structuredContent: { status: "success" } });
     }
   });
 
-  it("sees what hides in a file, in the text and in the data", async () => {
+  it("The client sees hidden characters of a file, in the text and in the data", async () => {
     const answer = await call("read_file_part", { file_path: "odd.txt" });
     for (const shown of [textOf(answer), JSON.stringify(answer.structuredContent)]) {
       expect(shown).toContain("u{E0049}");
@@ -152,7 +130,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     }
   });
 
-  it("sees what was edited meanwhile, committed or not", async () => {
+  it("The client sees later edits, committed or not", async () => {
     const read = async () => textOf(await call("read_file_part", { file_path: "cart.py" }));
     repo.write({
       "cart.py": "def total(items):\n    return 0\n",
@@ -176,7 +154,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     expect(clean.structuredContent).toMatchObject({ head_sha: repo.sha(), head_tree: null });
   });
 
-  it("is told of what it does not see where only commits are served", async () => {
+  it("The client is told of uncommitted changes if only commits are served", async () => {
     await using commits = await connect({ repo: repo.dir, tmp: tmp.path, more: ["--committed"] });
     const before = readFileSync(join(repo.dir, "cart.py"), "utf8");
     repo.write({ "cart.py": "def total(items):\n    return 7\n" });
@@ -193,7 +171,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     expect(textOf(await call("read_file_part", { file_path: "cart.py" }))).not.toContain("uncommitted");
   });
 
-  it("is served in the protocol of 2026 as well", async () => {
+  it("The client may use the protocol of 2026 as well", async () => {
     const negotiated = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;
     await using modern = await connect({ repo: repo.dir, tmp: tmp.path }, negotiated);
     const { tools } = await modern.client.listTools();
@@ -202,7 +180,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     expect(answer.structuredContent).toMatchObject({ output: expect.arrayContaining(["cart.py"]) });
   });
 
-  it("finds no base as an answer that says what to do", async () => {
+  it("The client gets a missing base as an answer with the remedy", async () => {
     await using lost = await connect({ repo: repo.dir, base: "mian", tmp: tmp.path });
     const answer = await lost.client.callTool({ name: "changed_files" });
     expect(answer.isError).toBe(true);
@@ -210,7 +188,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     expect(lost.stderr()).toBe("");
   });
 
-  it("leaves nothing behind when it goes", async () => {
+  it("The server leaves nothing behind when its client goes", async () => {
     await using brief = await connect({ repo: repo.dir, tmp: tmp.path });
     await brief.client.callTool({ name: "list_files" });
     await brief.client.close();
@@ -229,7 +207,7 @@ it("`hunkwise mcp` outside of a repository ends at once, and says why", async ()
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-it("a review over MCP names code as it is written, without the escapes of Markdown", async () => {
+it("A review over MCP names code as it is written, without the escapes of Markdown", async () => {
   using repo = faultyRepo();
   using tmp = new TempFolder("mcp-names");
   repo.commit("Names", {
@@ -242,7 +220,7 @@ it("a review over MCP names code as it is written, without the escapes of Markdo
   expect(textOf(answer)).not.toContain("\\_");
 });
 
-it("an unknown option of `hunkwise mcp` is refused before anything is served", async () => {
+it("An unknown option of `hunkwise mcp` is refused before anything is served", async () => {
   const { code, stdout, stderr } = await runCli(["mcp", "--bass", "main"]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toBe("hunkwise: unknown option '--bass'. Did you mean --base?\n");

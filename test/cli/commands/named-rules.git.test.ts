@@ -67,8 +67,8 @@ function judging(breaks: (code: string) => boolean): FakeScript {
 }
 const check = ["config", "check"];
 
-describe("hunkwise config check with examples of named rules", () => {
-  it("tries them with the model, in one request for each rule, and tells the cost", async () => {
+describe("The command config check with examples of named rules", () => {
+  it("The check tries examples with the model, in one request for each rule, and tells the cost", async () => {
     const { code, stdout, stderr, requests } = await withModel(
       judging((text) => text.includes("[]")),
       [...check, "--repo", repo.dir],
@@ -80,7 +80,7 @@ describe("hunkwise config check with examples of named rules", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("names each example that the model takes for the opposite, with its reason on one safe line", async () => {
+  it("The check names each example that the model takes for the opposite, with its reason on one line", async () => {
     const { code, stdout } = await withModel(
       judging((text) => !text.includes("[]")),
       [...check, join(repo.dir, ".github/hunkwise.yml")],
@@ -97,7 +97,7 @@ describe("hunkwise config check with examples of named rules", () => {
     expect(stdout).not.toContain("\u001b");
   });
 
-  it("tries none without a model, or if told so, and says how many", async () => {
+  it("The check tries no example without a model or with --no-model, and says how many", async () => {
     const without = await runCli([...check, "--repo", repo.dir]);
     expect(without).toMatchObject({ code: 0 });
     expect(without.stdout).toContain("3 examples of 1 rule not tried: no model is configured.");
@@ -109,7 +109,7 @@ describe("hunkwise config check with examples of named rules", () => {
     expect(told.stdout).toContain("3 examples of 1 rule not tried: --no-model is set.");
   });
 
-  it("tries none of a file with problems, and none of a file without examples", async () => {
+  it("The check tries no example of a file with problems", async () => {
     const file = join(folder.path, "hunkwise.yml");
     writeFileSync(file, `${rules}review: { drafts: perhaps }\n`);
     expect(
@@ -129,7 +129,7 @@ describe("hunkwise config check with examples of named rules", () => {
     });
   });
 
-  it("fails with the reason if the model does", async () => {
+  it("The check fails with the reason if the model does", async () => {
     const { code, stderr } = await withModel(
       () => ({ fault: "status", status: 401 }),
       [...check, "--repo", repo.dir],
@@ -139,7 +139,7 @@ describe("hunkwise config check with examples of named rules", () => {
   });
 });
 
-describe("a local review under named rules", () => {
+describe("A local review with named rules", () => {
   const finding = {
     ...{ path: "cart.py", side: "RIGHT", line: 1, quote: "def total(items, seen=[]):", severity: "critical" },
     ...{ category: "correctness", title: "The list is shared by all calls", body: "It is.", confidence: 0.9 },
@@ -152,7 +152,7 @@ describe("a local review under named rules", () => {
       ...["review", "--repo", repo.dir, "--base", "main", "--format", format, ...more],
     ]);
 
-  it("names the rule and its outcome in every format, and exits with 1 for a blocking rule", async () => {
+  it("A review names the rule and its outcome in every format, and exits with 1 for a blocking rule", async () => {
     const pretty = await review("pretty");
     expect(pretty.code).toBe(1);
     expect(pretty.stdout).toMatch(/LOW {2}The list is shared/);
@@ -184,11 +184,11 @@ describe("a local review under named rules", () => {
     expect((await review("prompt")).stdout).toContain("Rule: no-shared-defaults");
   });
 
-  it("exits with 0 if whoever starts it wants no finding to fail it", async () => {
+  it("A review with --fail-on never exits with 0", async () => {
     expect((await review("pretty", "--fail-on", "never")).code).toBe(0);
   });
 
-  it("says that a rule is not checked if no model reads the change", async () => {
+  it("A review says that a rule is not checked if no model reads the change", async () => {
     const { stdout } = await runCli(["review", "--repo", repo.dir, "--base", "main", "--no-model"]);
     expect(stdout).toContain("no-shared-defaults (blocking): not checked: no model read this change");
   });

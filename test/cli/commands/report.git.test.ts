@@ -72,8 +72,8 @@ async function history(name: string, id: number): Promise<void> {
 const report = (...args: string[]) =>
   runCli(["report", ...args], { env: { HUNKWISE_DATA_DIR: folder.path } });
 
-describe("hunkwise report", () => {
-  it("says what the last weeks cost and brought, for all repositories and for each", async () => {
+describe("The command report", () => {
+  it("The report says what the last weeks cost and brought, for all repositories and for each", async () => {
     await history("shop", 1);
     await history("bank", 2);
     const { code, stdout } = await report();
@@ -104,7 +104,7 @@ describe("hunkwise report", () => {
     ]);
   });
 
-  it("gives the same figures as JSON and as CSV, of one repository", async () => {
+  it("The report has the same figures as JSON and as CSV, of one repository", async () => {
     await history("shop", 1);
     await history("bank", 2);
     const json = JSON.parse((await report("--format", "json", "--repository", "OCTO/Shop")).stdout);
@@ -139,7 +139,7 @@ describe("hunkwise report", () => {
     ]);
   });
 
-  it("says what each number means, and that there is nothing", async () => {
+  it("The report says what each number means, and that there is nothing", async () => {
     await openSqliteStores(folder.path).close();
     const { stdout } = await report("--definitions");
     expect(stdout).toContain("No review ended in this time.");
@@ -149,13 +149,13 @@ describe("hunkwise report", () => {
   it.each([
     [["--since", "soon"], "--since is 'soon', which is not a number of days"],
     [["--repository", "octo/none"], "no review of the repository 'octo/none' is on record"],
-  ])("refuses %j", async (args, why) => {
+  ])("The report refuses %j", async (args, why) => {
     await openSqliteStores(folder.path).close();
     const { code, stderr } = await report(...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
   });
 
-  it("needs a server", async () => {
+  it("The report needs a server", async () => {
     const { code, stderr } = await report();
     expect([code, stderr]).toEqual([2, expect.stringContaining("there is no server in this environment")]);
   });

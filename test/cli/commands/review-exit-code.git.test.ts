@@ -10,7 +10,7 @@ function resultWith(severity: Severity | null, over: Partial<ReviewResult> = {})
 }
 const offline: Partial<ReviewResult> = { mode: "offline", model: null, stop_reason: "no_model" };
 
-describe("the exit code of a review", () => {
+describe("The exit code of a review", () => {
   it.each([
     [null, "low", 0],
     ["low", "low", 1],
@@ -20,12 +20,12 @@ describe("the exit code of a review", () => {
     ["critical", "high", 1],
     ["high", "critical", 0],
     ["critical", "never", 0],
-  ] as const)("with a %s finding and --fail-on %s is %i", (severity, threshold, code) => {
+  ] as const)("A %s finding with --fail-on %s exits with %i", (severity, threshold, code) => {
     expect(exitCodeOf(resultWith(severity), threshold)).toBe(code);
     expect(exitCodeOf(resultWith(severity, offline), threshold)).toBe(code);
   });
 
-  it("is 3 for a partial review, unless a finding is at the threshold: that is 1", () => {
+  it("A partial review exits with 3, or with 1 for a finding at the threshold", () => {
     const coverage = { ...sampleResult().coverage, hunks_served: 2 };
     for (const over of [{ stop_reason: "token_limit" as const }, { coverage }]) {
       expect(exitCodeOf(resultWith(null, over), "high")).toBe(3);
@@ -35,7 +35,7 @@ describe("the exit code of a review", () => {
     }
   });
 
-  it("is 3 where a model is required and none read the change, unless there is nothing to read", () => {
+  it("A review that requires a model exits with 3 if none read the change, unless it is empty", () => {
     const unread = { ...offline, usage: { ...sampleResult().usage, requests: 0 } };
     expect(exitCodeOf(resultWith(null, unread), "high")).toBe(0);
     expect(exitCodeOf(resultWith(null, unread), "high", true)).toBe(3);
@@ -45,19 +45,19 @@ describe("the exit code of a review", () => {
     expect(exitCodeOf(resultWith(null, { ...unread, coverage }), "high", true)).toBe(0);
   });
 
-  it("is 3 for an offline review that was cut short", () => {
+  it("An offline review that was cut short exits with 3", () => {
     expect(exitCodeOf(resultWith(null, { ...offline, stop_reason: "time_limit" }), "high")).toBe(3);
   });
 
-  it("is 3 for a rule match that a model was to judge and never did, however severe it is", () => {
+  it("A rule match that no model judged exits with 3, however severe it is", () => {
     const finding = sampleFinding({ severity: "critical", verification: "not_judged" });
     const result = sampleResult({ findings: [{ finding, placement: { kind: "inline" } }] });
     expect(exitCodeOf(result, "low")).toBe(3);
   });
 });
 
-describe("the reason of an exit code", () => {
-  it("says that something was found, if it only was too mild", () => {
+describe("The reason of an exit code", () => {
+  it("The reason says that there are findings below the threshold", () => {
     expect(exitReasonOf(0, resultWith(null))).toBe("clean");
     expect(exitReasonOf(0, resultWith("high"))).toBe("below_threshold");
     expect(exitReasonOf(1, resultWith("high"))).toBe("findings");

@@ -110,8 +110,8 @@ async function withModel(files: readonly string[], judge: (line: string) => stri
 const fromTools = (result: ReviewJson | null) =>
   (result?.findings ?? []).filter(({ rule }) => rule?.startsWith("tool:"));
 
-describe("review --findings", () => {
-  it("has a model answer what three linters report, and asks for the worst of many", async () => {
+describe("The option --findings", () => {
+  it("A model answers what three linters report, and the worst of many", async () => {
     const files = tools.map((tool) => {
       const path = join(folder.path, `${tool}.sarif`);
       const written = readFileSync(join(fixtures, `${tool}.sarif`), "utf8");
@@ -135,7 +135,7 @@ describe("review --findings", () => {
     );
   });
 
-  it("counts results in a dry run as part of the first prompt", async () => {
+  it("A dry run counts results as part of the first prompt", async () => {
     const dry = async (...files: string[]) => {
       const { stdout } = await runHere([...args(), "--dry-run", ...given(files)]);
       return JSON.parse(stdout).first_request.prompt_tokens as number;
@@ -145,7 +145,7 @@ describe("review --findings", () => {
     expect(code).toBe(2);
   });
 
-  it("shows what no model judged as tool, rule and place, without the tool's words, and fails nothing for it", async () => {
+  it("Results that no model judged are shown by tool, rule and place alone, and fail nothing", async () => {
     for (const format of ["json", "pretty", "markdown", "sarif", "rdjson", "prompt"]) {
       const { stdout, code } = await runHere([
         ...["review", "--repo", repo.dir, "--base", "main", "--format", format, "--fail-on", "low"],
@@ -169,7 +169,7 @@ describe("review --findings", () => {
     expect(result?.summary).toContain("they matched 0 lines");
   });
 
-  it("keeps to changed lines of changed files, each result once", async () => {
+  it("Only results on changed lines of changed files count, each once", async () => {
     repo.git("checkout", "-q", "-b", "small", "main");
     repo.commit("Base", { "a.js": "let a = 1;\nlet b = 2;\nlet c = 3;\n" });
     repo.git("branch", "-f", "small-base");
@@ -181,7 +181,7 @@ describe("review --findings", () => {
         ...given([sarif([...results, place("README.md", 1), place("gone.js", 1)])]),
       ]);
       expect(stderr).toMatch(
-        /^warning: 4 results of \S+\.sarif were left out: 2 name no changed file, 2 are on no changed line$/m,
+        /^warning: 4 results of \S+\.sarif were left out: names no changed file \(2\), is on no changed line \(2\)$/m,
       );
       expect(
         fromTools(ReviewJson.parse(JSON.parse(stdout))).map(({ path, line }) => `${path}:${line}`),
@@ -191,7 +191,7 @@ describe("review --findings", () => {
     }
   });
 
-  it("takes no name of a tool for one of ours: nothing of it is certain, and a model rejects it", async () => {
+  it("A tool with one of our names is not certain, and a model can reject it", async () => {
     for (const name of ["secrets", "merge-markers", "model", "broken-data"]) {
       const { result } = await offline(sarif([{ ruleId: "github" }], name));
       expect(fromTools(result)).toMatchObject([{ rule: `tool:${name}/github`, verification: "not_judged" }]);
@@ -201,7 +201,7 @@ describe("review --findings", () => {
     expect(result.dropped).toMatchObject([{ rule: "tool:secrets/github", reason: "There is none." }]);
   });
 
-  it("leaves a review complete whatever does not fit into a prompt, and crowds out no match of ours", async () => {
+  it("Results that do not fit into a prompt leave the review complete, and our own matches in it", async () => {
     const many = Array.from({ length: 50 }, (_, at) => ({
       ...{ ruleId: `R${at}-${"x".repeat(50)}`, message: { text: "字".repeat(400) } },
       ...place("lib/cut.js", 1 + at),
@@ -217,7 +217,7 @@ describe("review --findings", () => {
     }
   });
 
-  it("keeps the worst of the same results, and those with other words", async () => {
+  it("The worst of equal results is kept, and those with other words", async () => {
     const one = (level: string, text: string) => sarif([{ level, message: { text } }]);
     const { result, prompts } = await withModel(
       [one("note", "It reaches eval."), one("error", "It reaches eval."), one("note", "It is long.")],
@@ -227,7 +227,7 @@ describe("review --findings", () => {
     expect(result.dropped.map(({ severity }) => severity)).toEqual(["high", "low"]);
   });
 
-  it("repeats no words of a tool outside of the marks, when a model leaves a match without an answer", async () => {
+  it("A tool's words stay inside of the marks if a model leaves a match without an answer", async () => {
     const asked: string[] = [];
     const script = (body: ChatRequestBody, n: number): FakeAnswer => {
       asked.push(JSON.stringify(body.messages.at(-1)));
@@ -251,7 +251,7 @@ describe("review --findings", () => {
     ["paths: { ignore: [lib/cut.js] }", [], "in a file that is not reviewed (ignored by configuration)"],
     ["paths: { private: [lib/cut.js] }", [], "in a file that is not reviewed (withheld by configuration)"],
     ["effort: low", ["--only", "lib/json.js"], "in a file that is not reviewed (left out by --only)"],
-  ])("leaves out what the configuration %s and %j leave out, and says so", async (text, more, why) => {
+  ])("Results that the configuration %s and %j leave out are named as left out", async (text, more, why) => {
     const config = join(folder.path, "off.yml");
     writeFileSync(config, text);
     const { stdout } = await runHere([...args(), "--config", config, ...more, ...given([sarif([{}])])]);
@@ -260,7 +260,7 @@ describe("review --findings", () => {
     expect(result.warnings).toContainEqual(`1 result of another tool was left out: ${why}.`);
   });
 
-  it("is refused before anything is reviewed if a file is none, and quotes nothing of it", async () => {
+  it("A file that has no results is refused before anything is reviewed, and not quoted", async () => {
     const secret = join(folder.path, "secret.sarif");
     writeFileSync(secret, "TOKEN=canary-of-the-file\n");
     const { code, stderr } = await offline(secret);
@@ -272,7 +272,7 @@ describe("review --findings", () => {
     expect((await offline(join(folder.path, "none.sarif"))).stderr).toMatch(/cannot be read: ENOENT/);
   });
 
-  it("shows the 50 worst of 5,000 results, and the others as a number", async () => {
+  it("The 50 worst of 5,000 results are shown, and the others counted", async () => {
     const many = Array.from({ length: 5_000 }, (_, at) => ({
       ...{ ruleId: `R${at}`, level: at === 4_000 ? "error" : "warning" },
       ...place("lib/cut.js", 1 + (at % 80)),

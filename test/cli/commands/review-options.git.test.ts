@@ -67,8 +67,8 @@ async function withModel(
   return { ...run, requests: fake.requests.map(({ body }) => body) };
 }
 
-describe("--only", () => {
-  it("reviews no other files, and names them as left out, in every format", async () => {
+describe("The option --only", () => {
+  it("A review reads only selected files, and names the others as left out, in every format", async () => {
     const json = await jsonOf("--only", "*.yml", "--only", "./cart.py");
     expect(pathsOf(json)).toEqual(["cart.py"]);
     const leftOut = { reason: "left out by --only", account: "left_out" };
@@ -83,14 +83,14 @@ describe("--only", () => {
     }
   });
 
-  it("leaves a complete review complete, and says so even if nothing was found", async () => {
+  it("A complete review stays complete, and names left out files even if nothing was found", async () => {
     const { code, stdout } = await withModel(["--only", "*.json"], { HUNKWISE_MODEL: "m" });
     expect(code).toBe(0);
     expect(stdout).toContain("Skipped   cart.py: left out by --only\n");
     expect(stdout).not.toMatch(/Partial|Offline/);
   });
 
-  it("warns where nothing that it selects was changed, and of an empty pattern", async () => {
+  it("A review warns if no selected file was changed, and of an empty pattern", async () => {
     const { code, stderr } = await review("--only", ".github/**");
     expect(code).toBe(0);
     expect(stderr).toMatch(/^warning: no changed file matches --only \.github\/\*\*$/m);
@@ -104,16 +104,19 @@ describe("--only", () => {
     [["cart.py", "carts/**"], "cart.py"],
     [["a.kee"], "lib/a.key"],
     [["lib\\cart.py"], "lib/cart.py"],
-  ])("exits with 3 if no file of either side matches %j, and names the nearest path", async (only, near) => {
-    const args = only.flatMap((pattern) => ["--only", pattern]);
-    for (const more of [[], ["--dry-run"]]) {
-      const { code, stdout, stderr } = await review(...args, ...more);
-      expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
-      expect(stderr).toContain(`after the change. The nearest path is '${near}'.\n`);
-    }
-  });
+  ])(
+    "A review exits with 3 if no file of either side matches %j, and names the nearest path",
+    async (only, near) => {
+      const args = only.flatMap((pattern) => ["--only", pattern]);
+      for (const more of [[], ["--dry-run"]]) {
+        const { code, stdout, stderr } = await review(...args, ...more);
+        expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+        expect(stderr).toContain(`after the change. The nearest path is '${near}'.\n`);
+      }
+    },
+  );
 
-  it("takes a file that only was there before for one that matches", async () => {
+  it("A review accepts a pattern for a file that was only there before", async () => {
     using gone = faultyRepo({ "old.txt": "old\n" });
     gone.commit("Delete it", { "old.txt": null });
     expect((await runHere(["review", "--repo", gone.dir, "--base", "main", "--only", "old.txt"])).code).toBe(
@@ -121,7 +124,7 @@ describe("--only", () => {
     );
   });
 
-  it("refuses patterns that only take files away, and says how to write them", async () => {
+  it("A review refuses patterns that only take files away, and says how to write them", async () => {
     const { code, stderr } = await review("--only", "!*.md", "--only", "!*.json");
     expect(code).toBe(2);
     expect(stderr).toBe(
@@ -131,7 +134,7 @@ describe("--only", () => {
     expect(pathsOf(await jsonOf("--only", "**", "--only", "!*.md"))).toEqual(["cart.py"]);
   });
 
-  it("leaves out untracked files that no model may see, too", async () => {
+  it("A review leaves out untracked files that no model may see, too", async () => {
     // Split, so that no scanner takes this file for one with a key.
     writeFileSync(join(repo.dir, ".env"), `TOKEN=ghp_${"aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5"}\n`);
     try {
@@ -147,8 +150,8 @@ describe("--only", () => {
   });
 });
 
-describe("--minimum-severity", () => {
-  it("goes before the files of the repository and of its folders, and what is milder is counted", async () => {
+describe("The option --minimum-severity", () => {
+  it("The option outranks the files of the repository and its folders, and milder findings are counted", async () => {
     expect(pathsOf(await jsonOf())).toEqual(["cart.py"]);
     expect(pathsOf(await jsonOf("--minimum-severity", "high"))).toEqual(["cart.py", "lib/cart.py"]);
     const none = await jsonOf("--minimum-severity", "critical");
@@ -159,9 +162,9 @@ describe("--minimum-severity", () => {
   });
 });
 
-describe("--model and --no-model", () => {
+describe("The options --model and --no-model", () => {
   it.each([[["--model", "m", "--no-model"]], [["--no-model", "--model", "m"]]])(
-    "exclude each other: %j",
+    "A review refuses both options: %j",
     async (args) => {
       const { code, stderr, requests } = await withModel(args);
       expect({ code, requests }).toEqual({ code: 2, requests: [] });
@@ -170,8 +173,8 @@ describe("--model and --no-model", () => {
   );
 });
 
-describe("--effort and --model", () => {
-  it("go before the configuration and the environment, and the report names them", async () => {
+describe("The options --effort and --model", () => {
+  it("The options outrank the configuration and the environment, and the report names them", async () => {
     const args = ["--effort", "low", "--model", "asked-for", "--format", "json"];
     const { stdout, requests } = await withModel(args, { HUNKWISE_MODEL: "configured" });
     expect(JSON.parse(stdout)).toMatchObject({ effort: "low", model: "asked-for", mode: "model" });
@@ -180,7 +183,7 @@ describe("--effort and --model", () => {
     expect(requests).toHaveLength(2);
   });
 
-  it("need no HUNKWISE_MODEL, but an endpoint, and are known to a dry run", async () => {
+  it("The options need no HUNKWISE_MODEL, but an endpoint, and a dry run knows them", async () => {
     const { stdout, requests } = await withModel(["--model", "x", "--effort", "high", "--dry-run"]);
     expect(stdout).toMatch(/^x would need about .* at effort\s+high\./ms);
     expect(requests).toEqual([]);
@@ -194,10 +197,10 @@ describe("--effort and --model", () => {
   });
 });
 
-describe("--max-cost", () => {
+describe("The option --max-cost", () => {
   const prices = () => file("prices.json", '{"m": {"prompt": 1000000, "completion": 0}}');
 
-  it("ends the review where the next request would cost more, with what was found so far", async () => {
+  it("A review ends before the request that would cost more, with its findings so far", async () => {
     const env = { HUNKWISE_MODEL: "m", HUNKWISE_PRICES: prices() };
     const usage = { prompt_tokens: 3, completion_tokens: 5 };
     const script = [
@@ -211,12 +214,12 @@ describe("--max-cost", () => {
     expect(limited.requests).toHaveLength(1);
   });
 
-  it("is the limit of a dry run, and no limit where no model is asked", async () => {
+  it("A dry run shows the limit, and there is none if no model is asked", async () => {
     expect((await dryRun()).limits.cost_usd).toBe(90);
     expect((await dryRun("--max-cost", "0.5")).limits.cost_usd).toBe(0.5);
   });
 
-  it("is refused if the price of a model is not known, before anything is asked", async () => {
+  it("A review is refused if the price of a model is not known, before anything is asked", async () => {
     for (const more of [[], ["--dry-run"]]) {
       const env = { HUNKWISE_MODEL: "m", HUNKWISE_VERIFY_MODEL: "v", HUNKWISE_PRICES: prices() };
       const { code, stderr, requests } = await withModel(["--max-cost", "1", ...more], env);
@@ -228,13 +231,13 @@ describe("--max-cost", () => {
     }
   });
 
-  it.each(["0", "-1", "1e3", "$1", ""])("is an amount above 0, not '%s'", async (amount) => {
+  it.each(["0", "-1", "1e3", "$1", ""])("An amount has to be above 0, and '%s' is none", async (amount) => {
     expect(await review("--max-cost", amount)).toMatchObject({ code: 2, stdout: "" });
   });
 });
 
-describe("--instructions", () => {
-  it("follow what the base asks for, in every part of the review", async () => {
+describe("The option --instructions", () => {
+  it("Instructions follow what the base asks for, in every part of the review", async () => {
     const path = file("ask.md", "Look for shared state.\n");
     const { requests } = await withModel(["--instructions", path], { HUNKWISE_MODEL: "m" });
     const [first] = requests;
@@ -247,14 +250,14 @@ describe("--instructions", () => {
   it.each([
     ["too long", "x".repeat(16_001), "it has more than 16000 characters"],
     ["no text", Buffer.from([0x66, 0xff, 0x00]), "it is not UTF-8 text"],
-  ])("are refused where they are %s", async (name, content, why) => {
+  ])("Instructions are refused if they are %s", async (name, content, why) => {
     const path = join(folder.path, `${name}.md`);
     writeFileSync(path, content);
     const { code, stderr } = await review("--instructions", path);
     expect({ code, said: stderr.includes(`cannot be used: ${why}`) }).toEqual({ code: 2, said: true });
   });
 
-  it("are read to their limit and no further, from whatever file", async () => {
+  it("Instructions are read to their limit and no further, from whatever file", async () => {
     expect((await review("--instructions", "/dev/zero")).stderr).toMatch(/more than 16000 characters/);
     const gone = await review("--instructions", join(folder.path, "gone.md"));
     expect(gone).toMatchObject({
@@ -264,8 +267,8 @@ describe("--instructions", () => {
   });
 });
 
-describe("--config", () => {
-  it("stands in for the base's file; those of folders and other options hold all the same", async () => {
+describe("The option --config", () => {
+  it("A given file replaces the base's; those of folders and other options hold all the same", async () => {
     const path = file("mine.yml", "effort: high\npaths: { ignore: ['/cart.py'] }\nbudget: { cost_usd: 3 }\n");
     const given = await dryRun("--config", path);
     expect(given).toMatchObject({ effort: "high", limits: { cost_usd: 3 } });
@@ -277,7 +280,7 @@ describe("--config", () => {
     });
   });
 
-  it("is refused by name, line and key where it is broken or gone", async () => {
+  it("A given file is refused by name, line and key if it is invalid or missing", async () => {
     const broken = await review("--config", file("broken.yml", "efort: low\n"));
     expect(broken.code).toBe(2);
     expect(broken.stderr).toMatch(
@@ -289,8 +292,8 @@ describe("--config", () => {
   });
 });
 
-describe("--quiet", () => {
-  it("prints the result and nothing else, also to a file, and errors all the same", async () => {
+describe("The option --quiet", () => {
+  it("A quiet review prints the result and nothing else, also to a file, and errors all the same", async () => {
     const path = join(folder.path, "quiet.json");
     const args = [
       "--base",

@@ -69,7 +69,7 @@ async function reviewed(
 }
 
 describe.skipIf(!sandbox)(`a local review with --prove${skipped}`, () => {
-  it("shows a regression by a test that passes before and fails now, and records its runs", async () => {
+  it("A review shows a regression by a test that passes before and fails now, and records its runs", async () => {
     using repo = repoWith();
     const { code, proof, stderr, entries } = await reviewed(repo, ["--prove"]);
     expect({ code, stderr }).toMatchObject({ code: 1 });
@@ -89,7 +89,7 @@ describe.skipIf(!sandbox)(`a local review with --prove${skipped}`, () => {
     expect(entries.filter(({ kind }) => kind === "tested")).toHaveLength(6);
   });
 
-  it("shows it for what is not committed yet", async () => {
+  it("A review proves findings in uncommitted changes", async () => {
     using repo = GitRepo.create();
     repo.commit("Start", base);
     writeFileSync(join(repo.dir, "src/cart.js"), head["src/cart.js"]);
@@ -97,7 +97,7 @@ describe.skipIf(!sandbox)(`a local review with --prove${skipped}`, () => {
     expect(proof).toMatchObject({ kind: "regression", runs: [{ on: "base" }, { on: "head" }] });
   });
 
-  it("runs what the configuration of the base names, and never what the change names", async () => {
+  it("A review runs what the configuration of the base names, and never what the change names", async () => {
     const runs = (command: string) =>
       `prove:\n  run:\n    - { files: "*.proof.test.js", command: "${command}" }\n`;
     const config = ".github/hunkwise.yml";
@@ -114,7 +114,7 @@ describe.skipIf(!sandbox)(`a local review with --prove${skipped}`, () => {
     expect(stdout).not.toContain("of-the-head");
   });
 
-  it("takes neither the wish for proofs nor a preparation from the change", async () => {
+  it("A review takes neither proofs nor a preparation from the configuration of the change", async () => {
     const config = ".github/hunkwise.yml";
     const of = (text: string) => ({ [config]: `prove: { ${text} }\n` });
     using wish = repoWith(of("enabled: false"), of("enabled: true"));
@@ -123,7 +123,7 @@ describe.skipIf(!sandbox)(`a local review with --prove${skipped}`, () => {
     expect((await reviewed(preparation, [])).proof).toMatchObject({ kind: "regression" });
   });
 
-  it("keeps the environment that the base's configuration prepares beside the records", async () => {
+  it("A review keeps the environment that the base's configuration prepares beside the records", async () => {
     using data = new TempFolder("review-prove-data");
     const config = {
       ".github/hunkwise.yml":
@@ -136,14 +136,14 @@ describe.skipIf(!sandbox)(`a local review with --prove${skipped}`, () => {
     expect(readdirSync(environmentsFolder(data.path)).length).toBeGreaterThan(0);
   });
 
-  it("can be left out for once", async () => {
+  it("A review writes no tests with --no-prove", async () => {
     using repo = repoWith({ ".github/hunkwise.yml": "prove: { enabled: true }\n" });
     expect(await reviewed(repo, ["--no-prove"])).toMatchObject({ isProved: false, proof: undefined });
   });
 });
 
 describe.skipIf(!sandbox)(`a local repair with --with-test${skipped}`, () => {
-  it("is a patch with the test that shows the finding", async () => {
+  it("A fix with --with-test is a patch with the test that shows the finding", async () => {
     using data = new TempFolder("fix-with-test");
     using repo = repoWith();
     const { env } = await reviewed(repo, ["--prove"], { env: { HUNKWISE_DATA_DIR: data.path } });
@@ -171,7 +171,7 @@ describe.skipIf(!sandbox)(`a local repair with --with-test${skipped}`, () => {
     expect(patch).toContain("+assert.equal(total([]), 0);");
   });
 
-  it("needs a finding that a test shows", async () => {
+  it("A fix with --with-test needs a finding that a test shows", async () => {
     using data = new TempFolder("fix-without-test");
     using repo = repoWith();
     const { env } = await reviewed(repo, [], { env: { HUNKWISE_DATA_DIR: data.path } });
@@ -181,8 +181,8 @@ describe.skipIf(!sandbox)(`a local repair with --with-test${skipped}`, () => {
   });
 });
 
-describe("a local review with --prove that cannot prove anything", () => {
-  it("needs a model", async () => {
+describe("A local review with --prove that cannot prove anything", () => {
+  it("A review with --prove needs a model", async () => {
     using repo = repoWith();
     const none = { OPENAI_BASE_URL: "", OPENAI_API_KEY: "" };
     const without = await reviewed(repo, ["--prove"], { env: none });
@@ -196,7 +196,7 @@ describe("a local review with --prove that cannot prove anything", () => {
     expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("--prove and --no-prove exclude")]);
   });
 
-  it("says once that there is no sandbox and what helps, and reports all the same", async () => {
+  it("A review says once that there is no sandbox and what helps, and reports all the same", async () => {
     using repo = repoWith();
     const bin = join(folder.path, "bin");
     mkdirSync(bin);

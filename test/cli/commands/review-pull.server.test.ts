@@ -72,7 +72,7 @@ const forServer = ({ github, token }: Played) => ({
 });
 
 describe.concurrent("hunkwise review --pr", patient, () => {
-  it("reads a pull request with its description and the base's configuration, and writes nothing", () =>
+  it("A review reads a pull request with its description and the base's configuration, and writes nothing", () =>
     onPull(async (one) => {
       const done = await one.review(["--format", "json"], forServer(one));
       expect(done.stderr).not.toContain("hunkwise:");
@@ -85,7 +85,7 @@ describe.concurrent("hunkwise review --pr", patient, () => {
       expect(done.stdout + done.stderr).not.toContain(one.token);
     }));
 
-  it("posts with --publish under the person's name, once however often it runs", () =>
+  it("A review posts with --publish under the person's name, once however often it runs", () =>
     onPull(async (one) => {
       const first = await one.review(["--publish"], forServer(one));
       expect(first.stderr).toContain(`posted on ${one.page}: 1 on lines, 0 in the summary, 0 there already`);
@@ -101,7 +101,7 @@ describe.concurrent("hunkwise review --pr", patient, () => {
       expect(one.repository.checkRuns).toEqual([]);
     }));
 
-  it("sends a token to no host but its own, and nothing else before that is known", () =>
+  it("A review sends a token only to its own host, and nothing before that is known", () =>
     onPull(async (one) => {
       const before = one.github.requests.length;
       for (const env of [
@@ -119,7 +119,7 @@ describe.concurrent("hunkwise review --pr", patient, () => {
       expect(one.github.requests).toHaveLength(before);
     }));
 
-  it("asks gh for the token that it stored for this host", () =>
+  it("A review asks gh for the token that it stored for this host", () =>
     onPull(async (one) => {
       using bin = new TempFolder("bin");
       const host = `${one.github.host}:${one.github.port}`;
@@ -131,11 +131,11 @@ describe.concurrent("hunkwise review --pr", patient, () => {
       expect(JSON.parse(done.stdout).findings).toHaveLength(1);
     }));
 
-  it("says what a command line lacks", () =>
+  it("A review says what a command line lacks", () =>
     onPull(async (one) => {
       const env = forServer(one);
       const both = await one.review(["--base", "main"], env);
-      expect(both.stderr).toContain("--pr and --base exclude each other");
+      expect(both.stderr).toContain("option '--pr <NUMBER>' cannot be used with option '--base <REF>'");
       const alone = await runCli(["review", "--publish"]);
       expect(alone.stderr).toContain("--publish needs --pr");
       using repo = GitRepo.create();

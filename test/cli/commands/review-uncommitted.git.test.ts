@@ -38,8 +38,8 @@ function makeDirty(): void {
 
 const everything = ["cart.py", "committed.py", "new.py", "staged.py"];
 
-describe("a review in front of uncommitted changes", () => {
-  it("is one of the working tree, says so first, and writes nothing", async () => {
+describe("A review of uncommitted changes", () => {
+  it("A review reads the working tree, says so first, and writes nothing", async () => {
     makeDirty();
     const before = fingerprintOf(repo.dir);
     const { code, stdout, stderr } = await runCli(["review", "--repo", repo.dir]);
@@ -53,7 +53,7 @@ describe("a review in front of uncommitted changes", () => {
     expect(fingerprintOf(repo.dir)).toEqual(before);
   });
 
-  it("names the tree in place of a commit", async () => {
+  it("A review names the tree in place of a commit", async () => {
     makeDirty();
     const result = await json();
     expect(pathsOf(result)).toEqual(everything);
@@ -70,7 +70,7 @@ describe("a review in front of uncommitted changes", () => {
     ["the commits of a named head", ["--head", "topic"], ["committed.py"]],
     ["one commit", ["--commit", "HEAD"], ["committed.py"]],
     ["another commit", ["--commit", "HEAD~1"], []],
-  ])("is at request one of %s", async (_, options, expected) => {
+  ])("A review reads only %s on request", async (_, options, expected) => {
     makeDirty();
     const result = await json(...options);
     expect(pathsOf(result)).toEqual(expected);
@@ -80,7 +80,7 @@ describe("a review in front of uncommitted changes", () => {
     if (options[0] === "--commit") expect(result.base_sha).toBe(repo.sha(`${options[1]}~1`));
   });
 
-  it("says in the first line which changes these are", async () => {
+  it("A review says in the first line which changes it read", async () => {
     makeDirty();
     const first = async (...options: string[]) => (await review(...options)).stdout.split("\n", 2).join(" ");
     expect(await first("--uncommitted")).toContain(
@@ -96,7 +96,7 @@ describe("a review in front of uncommitted changes", () => {
     expect(stderr).toContain("warning: nothing is staged\n");
   });
 
-  it("is one of commits in a build, and says what that leaves out", async () => {
+  it("A review in a build reads commits, and says what that leaves out", async () => {
     makeDirty();
     const { stdout, stderr } = await runCli(["review", "--repo", repo.dir, "--format", "json"], {
       env: { CI: "true" },
@@ -112,7 +112,7 @@ describe("a review in front of uncommitted changes", () => {
     expect(pathsOf(JSON.parse(asked.stdout))).toEqual(["cart.py", "new.py", "staged.py"]);
   });
 
-  it("is compared with HEAD where there is no branch to compare with, and with nothing before the first commit", async () => {
+  it("A review compares with HEAD without a base branch, and with nothing before the first commit", async () => {
     makeDirty();
     repo.git("branch", "-m", "main", "trunk");
     const { stdout: found, stderr } = await review("--format", "json");
@@ -133,7 +133,7 @@ describe("a review in front of uncommitted changes", () => {
     expect(compared.status).toBe(0);
   });
 
-  it("is refused if the branch that a build names is missing: commits would be left out", async () => {
+  it("A review is refused if the branch that a build names is missing", async () => {
     makeDirty();
     const { code, stderr } = await runCli(["review", "--repo", repo.dir], {
       env: { SYSTEM_PULLREQUEST_TARGETBRANCH: "refs/heads/release" },
@@ -144,7 +144,7 @@ describe("a review in front of uncommitted changes", () => {
     );
   });
 
-  it("says in every format for people and agents what was reviewed, and names no commit that does not exist", async () => {
+  it("A review says in every format what was read, and names no commit that does not exist", async () => {
     makeDirty();
     const said = "Working tree of topic against main: 3 commits and the uncommitted changes.";
     for (const format of ["pretty", "markdown", "prompt"]) {
@@ -158,7 +158,7 @@ describe("a review in front of uncommitted changes", () => {
     }
   });
 
-  it("says what a merge would change in the configuration, also that it would be invalid", async () => {
+  it("A review says what a merge would change in the configuration, also that it would be invalid", async () => {
     repo.write({ ".github/hunkwise.yml": "minimum_severity: high\n" });
     expect((await json()).warnings).toContainEqual(
       "A merge changes the configuration of reviews: `minimum_severity`: `low` -> `high`.",
@@ -169,7 +169,7 @@ describe("a review in front of uncommitted changes", () => {
     );
   });
 
-  it("leaves out the reports of the same command, which the run before wrote", async () => {
+  it("A review leaves out the reports of the same command, which the run before wrote", async () => {
     makeDirty();
     const [report, record] = [join(repo.dir, "my [report]*.json"), join(repo.dir, "src.jsonl")];
     const args = ["review", "--repo", repo.dir, "--output", report, "--trajectory", record];
@@ -185,27 +185,17 @@ describe("a review in front of uncommitted changes", () => {
   });
 
   it.each<[string[], string]>([
-    [["--uncommitted", "--staged"], "--uncommitted and --staged exclude each other"],
-    [["--committed", "--commit", "HEAD"], "--committed and --commit exclude each other"],
-    [["--uncommitted", "--head", "topic"], "--uncommitted and --head exclude each other"],
-    [["--staged", "--base", "main"], "--staged and --base exclude each other"],
-    [["--commit", "HEAD", "--head", "topic"], "--commit and --head exclude each other"],
-  ])("refuses %s", async (options, complaint) => {
+    [["--uncommitted", "--staged"], "'--uncommitted' cannot be used with option '--staged'"],
+    [["--committed", "--commit", "HEAD"], "'--committed' cannot be used with option '--commit <REF>'"],
+    [["--uncommitted", "--head", "topic"], "'--uncommitted' cannot be used with option '--head <REF>'"],
+    [["--staged", "--base", "main"], "'--staged' cannot be used with option '--base <REF>'"],
+    [["--commit", "HEAD", "--head", "x"], "'--commit <REF>' cannot be used with option '--head <REF>'"],
+  ])("A review refuses the contradictory options %s", async (options, complaint) => {
     const { code, stderr } = await review(...options);
-    expect(code).toBe(2);
-    expect(stderr).toContain(`hunkwise: ${complaint}. Leave one of them out: ${options[0]} reads `);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`hunkwise: option ${complaint}. See `)]);
   });
 
-  it("takes --head HEAD for what it is", async () => {
-    makeDirty();
-    expect(pathsOf(await json("--uncommitted", "--head", "HEAD"))).toEqual([
-      "cart.py",
-      "new.py",
-      "staged.py",
-    ]);
-  });
-
-  it("predicts what it would read", async () => {
+  it("A review predicts what it would read", async () => {
     makeDirty();
     const { stdout, code } = await review("--dry-run", "--uncommitted");
     expect(code).toBe(0);
@@ -213,14 +203,14 @@ describe("a review in front of uncommitted changes", () => {
   });
 });
 
-describe("an untracked file that nobody has decided to share", () => {
+describe("An untracked file that nobody has decided to share", () => {
   const files = {
     ".env": `TOKEN=${key}\nMODE=withheld-words\n`,
     "dump.txt": `${"withheld-words 1234567\n".repeat(60_000)}${key}\n`,
     "cache.dat": Buffer.from(`\0withheld-words\n\0 ${key}\n`),
   };
 
-  it("is listed and scanned for secrets, and no model gets a word of it", async () => {
+  it("An untracked file is listed and scanned for secrets, and no model gets a word of it", async () => {
     repo.write({ ...files, "cart.py": fault("total") });
     const finish = { tool_calls: [{ name: "finish_review", arguments: { summary: "Read." } }] };
     const reads = [".env", "dump.txt", "cache.dat"].map((file_path) => ({
@@ -257,7 +247,7 @@ describe("an untracked file that nobody has decided to share", () => {
     expect(run.stdout + run.stderr).not.toContain(key);
   });
 
-  it("is named like a secret, staged or committed: it is unread, and the same file is read where the base tracks it", async () => {
+  it("A file with the name of a secret is unread, unless the base tracks it", async () => {
     repo.commit("settings", { "base.env": "MODE=tracked-words\n" });
     repo.git("branch", "--force", "main");
     repo.git("switch", "--quiet", "--create", "more");
@@ -289,7 +279,7 @@ describe("an untracked file that nobody has decided to share", () => {
     expect(sent).not.toMatch(/withheld-words/);
   });
 
-  it("is found out alone as well, without a model", async () => {
+  it("An untracked file is scanned without a model too", async () => {
     repo.write({ ".env": files[".env"] });
     const { code, stdout } = await review("--uncommitted");
     expect(code).toBe(1);
@@ -308,7 +298,7 @@ describe("an untracked file that nobody has decided to share", () => {
   });
 });
 
-it("what cannot be captured is named in the report", async () => {
+it("A review names what cannot be captured in the report", async () => {
   repo.write({ "cart.py": null, "new.py": fault("c") });
   spawnSync("mkfifo", [join(repo.dir, "cart.py")]);
   expect((await json("--uncommitted")).warnings).toEqual([
@@ -316,7 +306,7 @@ it("what cannot be captured is named in the report", async () => {
   ]);
 });
 
-describe("a submodule with changes inside", () => {
+describe("A submodule with changes inside", () => {
   let inner: GitRepo;
   const allow = ["-c", "protocol.file.allow=always"];
   const unread = { path: "sub", reason: "submodule with uncommitted changes", account: "neutral" };
@@ -343,20 +333,23 @@ describe("a submodule with changes inside", () => {
     ["staged", () => inner.write({ "s.txt": "changed\n" }).git("-c", "core.fsmonitor=", "add", "s.txt")],
     ["in its own submodule", () => inner.write({ "deep/d.txt": "changed\n" })],
     ["unreadable", () => inner.write({ ".git": "gitdir: /nowhere\n" })],
-  ])("(%s) is named as not read, the review is not complete, and no exit code says so", async (_, change) => {
-    change();
-    for (const options of [["--uncommitted"], []]) {
-      const { outcome, coverage, exit } = await json(...options);
-      expect({ outcome, code: exit?.code }).toEqual({ outcome: "partial", code: 0 });
-      expect(coverage.files_skipped).toContainEqual(unread);
-    }
-    const { stdout, stderr } = await review("--uncommitted");
-    expect(stdout).toContain("not read: sub (submodule with uncommitted changes)");
-    expect(stderr).not.toContain("nothing is uncommitted");
-    expect(readFileSync(join(repo.dir, "ran.log"), "utf8")).toBe("");
-  });
+  ])(
+    "A submodule (%s) is named as not read, the review is not complete, and no exit code says so",
+    async (_, change) => {
+      change();
+      for (const options of [["--uncommitted"], []]) {
+        const { outcome, coverage, exit } = await json(...options);
+        expect({ outcome, code: exit?.code }).toEqual({ outcome: "partial", code: 0 });
+        expect(coverage.files_skipped).toContainEqual(unread);
+      }
+      const { stdout, stderr } = await review("--uncommitted");
+      expect(stdout).toContain("not read: sub (submodule with uncommitted changes)");
+      expect(stderr).not.toContain("nothing is uncommitted");
+      expect(readFileSync(join(repo.dir, "ran.log"), "utf8")).toBe("");
+    },
+  );
 
-  it("is not part of what is staged, selected or not ignored, and a clean one is not named", async () => {
+  it("A submodule outside of what is selected is not named, and neither is a clean one", async () => {
     expect((await json("--uncommitted")).outcome).toBe("complete");
     inner.write({ "trace.log": "ignored\n" });
     expect((await json("--uncommitted")).outcome).toBe("complete");
@@ -367,7 +360,7 @@ describe("a submodule with changes inside", () => {
     expect((await json("--uncommitted")).outcome).toBe("complete");
   });
 
-  it("is read with its new commit as one at another commit", async () => {
+  it("A submodule at another commit is read with its new commit", async () => {
     inner.write({ "s.txt": "changed\n" }).git("-c", "core.fsmonitor=", "commit", "-qam", "Inside");
     const { outcome, coverage } = await json("--uncommitted");
     expect(outcome).toBe("partial");
@@ -375,18 +368,18 @@ describe("a submodule with changes inside", () => {
   });
 });
 
-it("its findings cannot be repaired, which says why", async () => {
+it("A fix refuses the report of uncommitted changes, and says why", async () => {
   makeDirty();
   using folder = new TempFolder("uncommitted");
   const [record, report] = ["run.jsonl", "report.json"].map((name) => join(folder.path, name));
   await review("--uncommitted", "--trajectory", `${record}`, "--output", `${report}`);
   const fixed = await runHere(["fix", "--repo", repo.dir, "--from", `${report}`]);
   expect(fixed.code).toBe(2);
-  expect(fixed.stderr).toContain("is a review of uncommitted changes, and only commits are repaired. Commit");
+  expect(fixed.stderr).toContain("is about uncommitted changes, but the head is ");
 });
 
-describe("hunkwise tool", () => {
-  it("reads the working tree as a review does, and only commits at request", async () => {
+describe("The command tool", () => {
+  it("A tool reads the working tree as a review does, and only commits on request", async () => {
     repo.write({ "cart.py": "def total(prices):\n    return 7\n" });
     const args = ["tool", "read_file_part", "--repo", repo.dir, "--args", '{"file_path": "cart.py"}'];
     expect((await runHere(args)).stdout).toContain("return 7");

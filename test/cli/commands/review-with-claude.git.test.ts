@@ -55,8 +55,8 @@ async function withClaude(script: ClaudeScript, env: Record<string, string> = {}
   return { ...run, requests: fake.requests, complaints: fake.complaints };
 }
 
-describe("a review with Claude", () => {
-  it("finds the same, sends its thinking back, shows it no secret, and says what it cost", async () => {
+describe("A review with Claude", () => {
+  it("A review sends Claude its thinking back, shows it no secret, and says what it cost", async () => {
     const { stdout, stderr, code, requests, complaints } = await withClaude(answers);
     expect({ code, complaints }).toEqual({ code: 1, complaints: [] });
     expect(stderr).not.toMatch(/warning|deprecated/);
@@ -70,7 +70,7 @@ describe("a review with Claude", () => {
     expect(bodies.at(-1)).toMatch(/"redacted_thinking".*"thinking"/s);
   });
 
-  it("is finished by a fallback of another provider, which gets no thinking", async () => {
+  it("A review is finished by a fallback of another provider, which gets no thinking", async () => {
     await using other = await startFakeOpenAi({
       script: [
         // Of the probe.
@@ -95,8 +95,8 @@ describe("a review with Claude", () => {
 
 const sum = (a: number, b: number) => ({ name: "add_numbers", arguments: { a, b } });
 
-describe("hunkwise doctor with a key of Anthropic", () => {
-  it("asks the service for what the model can do and for its window", async () => {
+describe("The doctor with a key of Anthropic", () => {
+  it("Doctor asks the service for the model's abilities and its window", async () => {
     await using fake = await startFakeAnthropic({
       script: [{ thinking: ["x"], tool_calls: [sum(2, 3), sum(20, 30)] }],
       contextTokens: 1_000_000,

@@ -66,8 +66,8 @@ async function withModel(
   return { ...run, fake };
 }
 
-describe("a review with a model from the command line", () => {
-  it("reports what the model found, with usage, and records the run for its owner alone", async () => {
+describe("A review with a model from the command line", () => {
+  it("A review reports what the model found, with usage, and records the run for its owner alone", async () => {
     const trajectory = join(folder.path, "run.jsonl");
     const before = fingerprintOf(faulty.dir);
     const args = ["--repo", faulty.dir, "--trajectory", trajectory];
@@ -92,7 +92,7 @@ describe("a review with a model from the command line", () => {
     expect(fingerprintOf(faulty.dir)).toEqual(before);
   });
 
-  it("goes on with the model that stands in once the other one is limited, and names both", async () => {
+  it("A review goes on with the fallback once the model is limited, and names both", async () => {
     const limited = { fault: "status", status: 429, headers: { "retry-after": "600" } } as const;
     const sum = (a: number) => ({ name: "add_numbers", arguments: { a, b: 3 } });
     const answers: Record<string, FakeAnswer[]> = {
@@ -114,7 +114,7 @@ describe("a review with a model from the command line", () => {
     expect(asked.filter((name) => name === "fake-model")).toHaveLength(2);
   });
 
-  it("is one quiet line when a complete review found nothing", async () => {
+  it("A review is one quiet line if a complete one found nothing", async () => {
     const { code, stdout } = await withModel([finish], ["--repo", sound.dir]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -122,7 +122,7 @@ describe("a review with a model from the command line", () => {
     );
   });
 
-  it("says first that it is partial when a limit was reached, and exits with 3, or 1 for a finding", async () => {
+  it("A review says first that it is partial after a limit, and exits with 3, or 1 for a finding", async () => {
     using repo = faultyRepo({ ".github/hunkwise.yml": "budget:\n  turns: 1\n" });
     const never = await withModel([report, finish], ["--repo", repo.dir, "--fail-on", "never"]);
     expect(never.code).toBe(3);
@@ -132,7 +132,7 @@ describe("a review with a model from the command line", () => {
     expect(stdout).toContain("The list is shared by all calls");
   });
 
-  it("exits with 3, one line with cause and remedy, and what the analyzers found when the key is refused", async () => {
+  it("A review exits with 3 and one line with the remedy if the key is refused", async () => {
     const env = { OPENAI_API_KEY: "wrong-key" };
     const { code, stdout, stderr } = await withModel([finish], ["--repo", sound.dir], { env });
     expect(code).toBe(3);
@@ -147,7 +147,7 @@ describe("a review with a model from the command line", () => {
     expect(stderr).not.toContain("wrong-key");
   });
 
-  it("asks a model that fails its first question nothing more, and says so once", async () => {
+  it("A review asks a model that fails its first question nothing more, and says so once", async () => {
     const env = { OPENAI_API_KEY: "wrong-key", HUNKWISE_PROTOCOL: "auto" };
     const { stdout, stderr, fake } = await withModel([finish], ["--repo", sound.dir], { env });
     expect(fake.requests).toHaveLength(1);
@@ -155,22 +155,25 @@ describe("a review with a model from the command line", () => {
     expect(stderr).toMatch(/^0:\d\d · asking fake-model what it can do$/m);
   });
 
-  it.runIf(long)("says once that nothing listens at the endpoint, and does not try again", async () => {
-    const free = createServer().listen(0, "127.0.0.1");
-    await once(free, "listening");
-    const { port } = free.address() as AddressInfo;
-    await new Promise((closed) => free.close(closed));
-    const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, HUNKWISE_PROTOCOL: "auto" };
-    const { stdout, stderr } = await withModel([], ["--repo", sound.dir], { env });
-    expect((stdout + stderr).match(/Cannot reach the model endpoint/g)).toHaveLength(1);
-    expect(stdout + stderr).toMatch(
-      /\(ECONNREFUSED\)\. Start the model's server, or correct OPENAI_BASE_URL\.$/m,
-    );
-    expect(stdout + stderr).not.toMatch(/left alone|asked again/);
-  });
+  it.runIf(long)(
+    "A review says once that nothing listens at the endpoint, and does not try again",
+    async () => {
+      const free = createServer().listen(0, "127.0.0.1");
+      await once(free, "listening");
+      const { port } = free.address() as AddressInfo;
+      await new Promise((closed) => free.close(closed));
+      const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, HUNKWISE_PROTOCOL: "auto" };
+      const { stdout, stderr } = await withModel([], ["--repo", sound.dir], { env });
+      expect((stdout + stderr).match(/Cannot reach the model endpoint/g)).toHaveLength(1);
+      expect(stdout + stderr).toMatch(
+        /\(ECONNREFUSED\)\. Start the model's server, or correct OPENAI_BASE_URL\.$/m,
+      );
+      expect(stdout + stderr).not.toMatch(/left alone|asked again/);
+    },
+  );
 
   it.runIf(long)(
-    "blames a proxy that is down, not the endpoint behind it, and hides its password",
+    "A review blames a proxy that is down, not the endpoint behind it, and hides its password",
     async () => {
       const proxy = { HTTP_PROXY: "http://ada:pass-word@127.0.0.1:9", HUNKWISE_PROTOCOL: "auto" };
       const { stdout, stderr, fake } = await withModel([], ["--repo", sound.dir], { env: proxy });
@@ -181,7 +184,7 @@ describe("a review with a model from the command line", () => {
     },
   );
 
-  it.runIf(long)("names a key that is empty, once, as a CI sets it that has no such secret", async () => {
+  it.runIf(long)("A review names an empty key once, as CI sets it without the secret", async () => {
     const env = { OPENAI_API_KEY: "", OPENAI_BASE_URL: "", HUNKWISE_MODEL: "" };
     const { stderr, fake } = await withModel([], ["--repo", sound.dir], { env });
     expect(stderr.match(/OPENAI_API_KEY/g)).toHaveLength(1);
@@ -191,7 +194,7 @@ describe("a review with a model from the command line", () => {
     expect(dry.stderr.match(/OPENAI_API_KEY is set but empty/g)).toHaveLength(1);
   });
 
-  it.runIf(long)("still prints a document for programs when the model never answered", async () => {
+  it.runIf(long)("A review still prints a document for programs if the model never answered", async () => {
     const options = { env: { OPENAI_API_KEY: "wrong-key" } };
     const args = ["--repo", sound.dir, "--format", "json"];
     const { code, stdout, stderr, fake } = await withModel([finish], args, options);
@@ -207,7 +210,7 @@ describe("a review with a model from the command line", () => {
     });
   });
 
-  it("exits with 3 under --require-model if no model answered, and as always if one did", async () => {
+  it("A review with --require-model exits with 3 if no model answered, and as always if one did", async () => {
     const options = { env: { OPENAI_API_KEY: "wrong-key" } };
     const args = ["--repo", sound.dir, "--format", "json", "--require-model"];
     const refused = await withModel([finish], args, options);
@@ -216,14 +219,14 @@ describe("a review with a model from the command line", () => {
     expect((await withModel([], [...args, "--head", "main"])).code).toBe(0);
   });
 
-  it("asks no model in a dry run, and names the one that would be asked", async () => {
+  it("A dry run asks no model, and names the one that would be asked", async () => {
     const { code, stdout, fake } = await withModel([], ["--repo", sound.dir, "--dry-run"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/fake-model would need about \d+ requests with [\d,]+ tokens/);
     expect(fake.requests).toHaveLength(0);
   });
 
-  it("ends an interrupted review at once, without a report", async () => {
+  it("An interrupted review ends at once, without a report", async () => {
     const { code, stdout, stderr } = await withModel([{ fault: "hang" }], ["--repo", sound.dir], {
       onStart: (child) =>
         child.stderr?.on("data", (text: Buffer) => {
@@ -234,7 +237,7 @@ describe("a review with a model from the command line", () => {
     expect(stderr).toMatch(/hunkwise: stopped\n$/);
   });
 
-  it("shows nothing of a hostile answer as control characters", async () => {
+  it("A review shows nothing of a hostile answer as control characters", async () => {
     const hostile = { ...finding, title: "\u001b[2Jgone\u202e", body: "\u009b31mred" };
     const script = [{ tool_calls: [{ name: "report_finding", arguments: hostile }] }, finish];
     const { stdout } = await withModel(script, ["--repo", faulty.dir], { env: { FORCE_COLOR: "0" } });
@@ -242,7 +245,7 @@ describe("a review with a model from the command line", () => {
     expect(stdout).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
   });
 
-  it.runIf(long)("takes prices from the operator's table", async () => {
+  it.runIf(long)("A review takes prices from the operator's table", async () => {
     const prices = join(folder.path, "prices.json");
     writeFileSync(prices, '{"fake-model": {"prompt": 1000000, "completion": 0}}');
     const usage = { prompt_tokens: 3, completion_tokens: 5 };

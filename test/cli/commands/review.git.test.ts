@@ -28,7 +28,7 @@ afterAll(() => {
 
 const review = (repo: GitRepo, ...args: string[]) => runHere(["review", "--repo", repo.dir, ...args]);
 
-describe("an offline review from the command line", () => {
+describe("An offline review from the command line", () => {
   let run: CliRun;
   let before: string[];
 
@@ -37,11 +37,11 @@ describe("an offline review from the command line", () => {
     run = await runCli(["review", "--repo", faulty.dir, "--base", "main"]);
   });
 
-  it("exits with 1 at a finding as severe as the default threshold", () => {
+  it("A review exits with 1 at a finding as severe as the default threshold", () => {
     expect(run.code).toBe(1);
   });
 
-  it("prints the report on stdout: first that no model read it, then the finding with its code", () => {
+  it("A review prints on stdout first that no model read it, then the finding with its code", () => {
     expect(run.stdout).toMatch(/^hunkwise-\S+ · Offline: no model read this change; [\s\S]*checked it\.\n/);
     expect(run.stdout).toContain("main...topic\n");
     expect(run.stdout).toContain("1 commit · 2 files · 1 hunk · offline\n");
@@ -53,19 +53,19 @@ describe("an offline review from the command line", () => {
     expect(run.stdout).not.toContain("not read:");
   });
 
-  it("tells its progress on stderr, in plain lines without colours", () => {
+  it("A review prints its progress on stderr, in plain lines without colours", () => {
     expect(run.stderr).toMatch(/^\d:\d\d · reading the change$/m);
     expect(run.stderr).toMatch(/running the analyzers/);
     expect(run.stdout + run.stderr).not.toContain(escapeCharacter);
   });
 
-  it("leaves the repository as it was, to the last time stamp", () => {
+  it("A review leaves the repository as it was, to the last time stamp", () => {
     expect(fingerprintOf(faulty.dir)).toEqual(before);
   });
 });
 
-describe("the formats of a review", () => {
-  it("prints JSON of the documented shape", async () => {
+describe("The formats of a review", () => {
+  it("A review prints JSON of the documented shape", async () => {
     const { stdout, code } = await review(faulty, "--base", "main", "--format", "json");
     const json = ReviewJson.parse(JSON.parse(stdout));
     expect(code).toBe(1);
@@ -87,7 +87,7 @@ describe("the formats of a review", () => {
     expect(json.coverage.files_skipped).toEqual([lock]);
   });
 
-  it("names the files for whose language there is no rule, if no model reads them", async () => {
+  it("A review names the files in languages without rules if no model reads them", async () => {
     using repo = soundRepo();
     repo.commit("Own rule", {
       ".github/hunkwise/rules/a.yml": "id: a\nlanguage: rs\nmessage: m\nrule: { kind: macro_invocation }\n",
@@ -117,7 +117,7 @@ describe("the formats of a review", () => {
     expect(stdout.replaceAll("`", "")).toContain(`analyzers only; ${said}\n`);
   });
 
-  it("writes to a file instead of stdout", async () => {
+  it("A review writes to a file instead of stdout", async () => {
     const file = join(folder.path, "review.sarif");
     const { stdout, stderr } = await review(faulty, "--base", "main", "--format", "sarif", "--output", file);
     expect(stdout).toBe("");
@@ -125,36 +125,26 @@ describe("the formats of a review", () => {
     expect(JSON.parse(readFileSync(file, "utf8")).runs[0].results).toHaveLength(1);
   });
 
-  it("takes the format from the file's name, and warns where --format says another one", async () => {
+  it("A review takes the format from the file's name, unless --format names another one", async () => {
     const write = async (name: string, ...args: string[]) => {
       const file = join(folder.path, name);
-      const { stderr } = await review(sound, "--base", "main", "--output", file, ...args);
-      return {
-        text: readFileSync(file, "utf8"),
-        warned: /^warning: .*$/m.exec(stderr)?.[0]?.replace(file, name),
-      };
+      await review(sound, "--base", "main", "--output", file, ...args);
+      return readFileSync(file, "utf8");
     };
-    const sarif = await write("a.sarif");
-    expect(JSON.parse(sarif.text).version).toBe("2.1.0");
-    expect(sarif.warned).toBeUndefined();
-    expect((await write("a.md")).text).toMatch(/^## Hunkwise/);
-    expect((await write("a.txt")).text).toMatch(/^hunkwise-\S+ · Offline: /);
-    expect((await write("b.json", "--format", "sarif")).warned).toBeUndefined();
-    const other = await write("b.sarif", "--format", "json");
-    expect(JSON.parse(other.text).mode).toBe("offline");
-    expect(other.warned).toBe(
-      "warning: b.sarif is written as json because of --format, although its name suggests sarif",
-    );
+    expect(JSON.parse(await write("a.sarif")).version).toBe("2.1.0");
+    expect(await write("a.md")).toMatch(/^## Hunkwise/);
+    expect(await write("a.txt")).toMatch(/^hunkwise-\S+ · Offline: /);
+    expect(JSON.parse(await write("b.sarif", "--format", "json")).mode).toBe("offline");
   });
 
-  it("refuses an unwritable file before it begins", async () => {
+  it("A review refuses an unwritable file before it begins", async () => {
     const file = join(folder.path, "no", "such", "folder", "x");
     const { code, stderr } = await review(faulty, "--base", "main", "--output", file);
     expect(code).toBe(2);
     expect(stderr).toMatch(/^hunkwise: the output cannot be written: .*\n$/);
   });
 
-  it("wraps prose at COLUMNS through a pipe, and cuts no code", async () => {
+  it("A review wraps prose at COLUMNS through a pipe, and cuts no code", async () => {
     using repo = soundRepo();
     const call = `def total(prices, ${"very_long_name, ".repeat(10)}seen=[]):`;
     repo.commit("Long", { "cart.py": `${call}\n    seen.append(1)\n` });
@@ -168,7 +158,7 @@ describe("the formats of a review", () => {
     expect(await widest({})).toBeGreaterThan(40);
   });
 
-  it("uses colours where they are forced, also through a pipe", async () => {
+  it("A review uses colours if they are forced, also through a pipe", async () => {
     const { stdout } = await runCli(
       ["review", "--repo", faulty.dir, "--base", "main", "--format", "pretty"],
       {
@@ -179,15 +169,15 @@ describe("the formats of a review", () => {
   });
 });
 
-describe("the exit code of a review", () => {
-  it("is 0 for an offline review that found nothing, which still says that no model read it", async () => {
+describe("The exit code of a review", () => {
+  it("An offline review that found nothing exits with 0, and says that no model read it", async () => {
     const { code, stdout } = await review(sound, "--base", "main");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^hunkwise-\S+ · Offline: no model read this change; [\s\S]*checked it/);
     expect(stdout).not.toContain("no problems found");
   });
 
-  it("is 2 under --require-model where no model is configured, before anything is read", async () => {
+  it("A review with --require-model exits with 2 without a model, before anything is read", async () => {
     const { code, stdout, stderr } = await review(faulty, "--base", "no-such", "--require-model");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toBe(
@@ -196,7 +186,7 @@ describe("the exit code of a review", () => {
     );
   });
 
-  it("is 3 for a review whose process died, which reviewed nothing", async () => {
+  it("A review whose process died exits with 3", async () => {
     const startProcess = () => {
       const started = startReviewProcess();
       started.child.kill("SIGKILL");
@@ -208,26 +198,26 @@ describe("the exit code of a review", () => {
     expect(stderr).toMatch(/^hunkwise: the review process .*SIGKILL/m);
   });
 
-  it("is 0 for a range without changes", async () => {
+  it("A review of a range without changes exits with 0", async () => {
     const { code, stdout } = await review(sound, "--base", "topic");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^hunkwise-\S+ · topic\.\.\.topic: nothing to review · offline · \d+\.\d s\n$/);
   });
 
-  it("follows the configuration where no threshold is given", async () => {
+  it("A review follows the configured threshold without --fail-on", async () => {
     using repo = faultyRepo({ ".github/hunkwise.yml": "check:\n  threshold: critical\n" });
     expect((await review(repo, "--base", "main")).code).toBe(0);
   });
 });
 
-describe("the revisions of a review", () => {
-  it("are guessed: the checked-out head against main", async () => {
+describe("The revisions of a review", () => {
+  it("A review compares the checked-out head with main by default", async () => {
     const { code, stdout } = await review(faulty, "--fail-on", "never");
     expect(code).toBe(0);
     expect(stdout).toContain("main...topic\n");
   });
 
-  it("are guessed from origin's default branch where there is one", async () => {
+  it("A review compares with origin's default branch if there is one", async () => {
     using clone = new TempFolder("clone");
     sound.git("clone", "--quiet", "--branch", "topic", sound.dir, clone.path);
     const { stdout, code } = await runHere(["review", "--repo", clone.path, "--format", "json"]);
@@ -235,7 +225,7 @@ describe("the revisions of a review", () => {
     expect(JSON.parse(stdout).head_sha).toBe(sound.sha("topic"));
   });
 
-  it("have to be named where nothing can be guessed", async () => {
+  it("A review needs a base if none can be guessed", async () => {
     using repo = soundRepo();
     repo.git("branch", "-m", "main", "trunk");
     const { code, stderr } = await review(repo);
@@ -243,7 +233,7 @@ describe("the revisions of a review", () => {
     expect(stderr).toMatch(/^hunkwise: --base is not set.* name the target branch with --base\.\n$/);
   });
 
-  it("are not sent to a commit before the first one, nor to one that a shallow clone lacks", async () => {
+  it("A remedy names no commit before the first one, nor one that a shallow clone lacks", async () => {
     using first = GitRepo.create();
     first.commit("Start", { "a.txt": "a\n" });
     const both = /^warning: main\.\.\.main contains no commits: both ends are [0-9a-f]{12}\. /m;
@@ -278,7 +268,7 @@ describe("the revisions of a review", () => {
     for (const { stderr } of [onFirst, onShallow]) expect(stderr).not.toContain("~1");
   });
 
-  it("are asked about where they look swapped", async () => {
+  it("A review asks about revisions that look swapped", async () => {
     const { stdout, stderr } = await review(sound, "--base", "topic", "--head", "main");
     expect(stdout).toContain("nothing to review");
     expect(stderr).toContain(
@@ -286,7 +276,7 @@ describe("the revisions of a review", () => {
     );
   });
 
-  it("are compared with the pull request's target in CI, and with nothing else", async () => {
+  it("A review in CI compares with the pull request's target, and with nothing else", async () => {
     using clone = new TempFolder("clone");
     sound.git("clone", "--quiet", "--branch", "topic", sound.dir, clone.path);
     const inCi = (name: string) =>
@@ -305,8 +295,8 @@ describe("the revisions of a review", () => {
   });
 });
 
-describe("the repository configuration in a review", () => {
-  it("is the base's: a change cannot switch its own review off", async () => {
+describe("The repository configuration in a review", () => {
+  it("A change cannot switch its own review off: the configuration is the base's", async () => {
     using repo = faultyRepo();
     repo.commit("Hide", { ".github/hunkwise.yml": "paths:\n  ignore: ['*']\n" });
     const { code, stdout } = await review(repo, "--base", "main");
@@ -314,7 +304,7 @@ describe("the repository configuration in a review", () => {
     expect(stdout).toContain("cart.py:1");
   });
 
-  it("is refused by file, line and key when it is broken, and nothing is reviewed", async () => {
+  it("An invalid configuration is refused by file, line and key, and nothing is reviewed", async () => {
     using repo = faultyRepo({ ".github/hunkwise.yml": "review:\n  draft: true\n" });
     const { code, stderr, stdout } = await review(repo, "--base", "main", "--format", "json");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -324,8 +314,8 @@ describe("the repository configuration in a review", () => {
   });
 });
 
-describe("around a review", () => {
-  it("a dry run lists files, hunks, what is skipped and the predicted tokens", async () => {
+describe("The surroundings of a review", () => {
+  it("A dry run lists files, hunks, what is skipped and the predicted tokens", async () => {
     const { code, stdout } = await review(faulty, "--base", "main", "--dry-run");
     expect(code).toBe(0);
     expect(stdout).toContain("2 changed files, 1 to be reviewed with 1 hunk\n");
@@ -334,7 +324,7 @@ describe("around a review", () => {
     expect(stdout).toMatch(/No model is configured[\s\S]*about\s\d+\srequests\swith\s[\d,]+\stokens/);
   });
 
-  it("a dry run prints JSON, and no other format", async () => {
+  it("A dry run prints JSON, and no other format", async () => {
     const { stdout } = await review(faulty, "--base", "main", "--dry-run", "--format", "json");
     expect(JSON.parse(stdout)).toMatchObject({
       model: null,
@@ -347,7 +337,7 @@ describe("around a review", () => {
   });
 
   it.runIf(long)(
-    "no record lies in the repository for want of a home folder, and that none is kept is said once",
+    "A review without a home folder leaves no record in the repository, and says so once",
     async () => {
       const args = ["review", "--base", "main"];
       for (const HOME of ["", "here"]) {
@@ -363,7 +353,7 @@ describe("around a review", () => {
     },
   );
 
-  it("no folder is left behind, also when the run is interrupted", async () => {
+  it("A review leaves no folder behind, also if it is interrupted", async () => {
     using scratch = new TempFolder("scratch");
     const { code, signal } = await runCli(["review", "--repo", faulty.dir, "--base", "main"], {
       env: { TMPDIR: scratch.path },
@@ -373,7 +363,7 @@ describe("around a review", () => {
     expect(readdirSync(scratch.path)).toEqual([]);
   });
 
-  it("a reader that goes away is no failure of its own", async () => {
+  it("A reader that goes away is no failure of the review", async () => {
     const { code, stderr } = await runCli(["review", "--repo", faulty.dir, "--base", "main"], {
       onStart: (child) => child.stdout?.destroy(),
     });
@@ -381,7 +371,7 @@ describe("around a review", () => {
     expect(stderr).not.toMatch(/EPIPE|Error/);
   });
 
-  it("the trajectory is a file that only its owner reads, and offline it holds no turn", async () => {
+  it("A trajectory is readable only by its owner, and offline it has no turn", async () => {
     const file = join(folder.path, "run.jsonl");
     writeFileSync(file, "old", { mode: 0o644 });
     await review(sound, "--base", "main", "--trajectory", file);

@@ -56,8 +56,8 @@ async function serving(
   return run;
 }
 
-describe("the server process", () => {
-  it("serves the set-up page where there is no App, and ends on SIGTERM", async () => {
+describe("The server process", () => {
+  it("The server shows the set-up page if there is no App, and ends on SIGTERM", async () => {
     const run = await serving(["serve"], common(), /There is no GitHub App yet/, async (line) => {
       const [url = ""] = /http:\/\/localhost:\d+\S*/.exec(line) ?? [];
       const page = await fetch(url);
@@ -71,7 +71,7 @@ describe("the server process", () => {
     });
   });
 
-  it("asks the model for the set-up page, as doctor does, and says that it answers", async () => {
+  it("The server asks the model for the set-up page, as doctor does, and says that it answers", async () => {
     const calls = [2, 20].map((a) => ({ name: "add_numbers", arguments: { a, b: 3 } }));
     await using endpoint = await startFakeOpenAi({ script: [{ tool_calls: calls }] });
     const model = { OPENAI_BASE_URL: endpoint.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "gpt-x" };
@@ -83,7 +83,7 @@ describe("the server process", () => {
     expect(endpoint.complaints).toEqual([]);
   });
 
-  it("answers where there is an App, works in the same process, and drains on SIGTERM", async () => {
+  it("The server of an App works in the same process, and drains on SIGTERM", async () => {
     const run = await serving(["serve"], { ...common(), ...app }, /Listening on port/, async (line) => {
       const { port } = JSON.parse(line) as { port: number };
       const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
@@ -104,7 +104,7 @@ describe("the server process", () => {
     expect(run.stderr).not.toContain(app.WEBHOOK_SECRET);
   });
 
-  it("works alone as a worker, and ends on SIGTERM", async () => {
+  it("A worker works alone, and ends on SIGTERM", async () => {
     const run = await serving(["worker"], { ...common(), ...app }, /jobs at a time/);
     expect({ code: run.code, signal: run.signal }).toEqual({ code: 0, signal: null });
   });

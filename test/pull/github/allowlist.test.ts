@@ -47,7 +47,7 @@ function job(): { reach: Reach; resolving: Reach; own: OwnIds } {
   return { reach: pullReach(place, 7, app, own), resolving: resolvingReach(own), own };
 }
 
-describe("a job on a pull request may", () => {
+describe("The requests of a job on a pull request", () => {
   const { reach } = job();
   const variables = { owner: "octo", repo: "shop", pull: 7, after: null };
 
@@ -67,13 +67,13 @@ describe("a job on a pull request may", () => {
     ["POST /repos/octo/shop/issues/comments/5/reactions", { content: "eyes" }],
     ["POST /repos/octo/shop/check-runs", { name: "Hunkwise", head_sha: "a", status: "in_progress" }],
     ["POST /graphql", { query: threadsQuery, variables }],
-  ])("send %s", (request, body?: unknown) => {
+  ])("A job on a pull request may send %s", (request, body?: unknown) => {
     expect(isSent(reach, request, body)).toBe(true);
   });
 });
 
-describe("of an App's account, a job", () => {
-  it("knows the id by what it has read to be of its bot, and nobody else's", () => {
+describe("The account of the App's bot", () => {
+  it("A job learns the id of its own bot and of nobody else", () => {
     const { reach, own } = job();
     const learn = (user: unknown) =>
       reach.learn?.(callTo("GET /repos/octo/shop/pulls/7/comments"), [{ id: 5, user }]);
@@ -86,7 +86,7 @@ describe("of an App's account, a job", () => {
   });
 });
 
-describe("of what stands on GitHub, a job may change", () => {
+describe("Texts that a job may change", () => {
   const changes: [keyof OwnIds, string, string, string, unknown][] = [
     ["comments", "issues/7/comments", "PATCH issues/comments/5", "DELETE issues/comments/5", { body: "b" }],
     ["lineComments", "pulls/7/comments", "DELETE pulls/comments/5", "DELETE pulls/comments/5", undefined],
@@ -95,32 +95,35 @@ describe("of what stands on GitHub, a job may change", () => {
   const send = (reach: Reach, change: string, body?: unknown) =>
     isSent(reach, change.replace(" ", " /repos/octo/shop/"), change.startsWith("DELETE") ? undefined : body);
 
-  it.each(changes)("%s that it has read there to be its own", (kind, list, one, other, body) => {
-    const { reach, own } = job();
-    const learn = (data: unknown, at = list) => reach.learn?.(callTo(`GET /repos/octo/shop/${at}`), data);
-    learn([{ id: 5, user: { login: "octocat", type: "User" }, performed_via_github_app: { id: app.id } }]);
-    learn([{ id: 5, user: { login: "another[bot]", type: "Bot" } }]);
-    // Of another pull request.
-    learn([{ id: 5, user: bot }], list.replace("7", "8"));
-    learn({ id: 5, user: bot }, "pulls/comments/5");
-    expect([...own[kind]]).toEqual([]);
-    expect([send(reach, one, body), send(reach, other, body)]).toEqual([false, false]);
+  it.each(changes)(
+    "A job may change %s that GitHub showed it to be its own",
+    (kind, list, one, other, body) => {
+      const { reach, own } = job();
+      const learn = (data: unknown, at = list) => reach.learn?.(callTo(`GET /repos/octo/shop/${at}`), data);
+      learn([{ id: 5, user: { login: "octocat", type: "User" }, performed_via_github_app: { id: app.id } }]);
+      learn([{ id: 5, user: { login: "another[bot]", type: "Bot" } }]);
+      // Of another pull request.
+      learn([{ id: 5, user: bot }], list.replace("7", "8"));
+      learn({ id: 5, user: bot }, "pulls/comments/5");
+      expect([...own[kind]]).toEqual([]);
+      expect([send(reach, one, body), send(reach, other, body)]).toEqual([false, false]);
 
-    learn([
-      { id: 4, user: { login: "octocat", type: "User" } },
-      { id: 5, user: bot, body: "b" },
-    ]);
-    expect([send(reach, one, body), send(reach, other, body)]).toEqual([true, true]);
-    expect(send(reach, one.replace("5", "4"), body)).toBe(false);
-  });
+      learn([
+        { id: 4, user: { login: "octocat", type: "User" } },
+        { id: 5, user: bot, body: "b" },
+      ]);
+      expect([send(reach, one, body), send(reach, other, body)]).toEqual([true, true]);
+      expect(send(reach, one.replace("5", "4"), body)).toBe(false);
+    },
+  );
 
-  it("what it has just made itself", () => {
+  it("A job may change what it has just created", () => {
     const { reach } = job();
     reach.learn?.(callTo("POST /repos/octo/shop/issues/7/comments"), { id: 6, user: bot });
     expect(send(reach, "PATCH issues/comments/6", { body: "b" })).toBe(true);
   });
 
-  it("check runs of its own App", () => {
+  it("A job may change check runs of its own App", () => {
     const { reach } = job();
     const check_runs = [
       { id: 5, app: { id: 4711 } },
@@ -132,7 +135,7 @@ describe("of what stands on GitHub, a job may change", () => {
     expect(send(reach, "PATCH check-runs/6", update)).toBe(false);
   });
 
-  it("threads that a comment of its own began", () => {
+  it("A job may resolve threads that begin with a comment of its own", () => {
     const { reach, resolving } = job();
     const node = (id: string, login: string, type = "Bot") => ({
       ...{ id, opening: { nodes: [{ author: { __typename: type, login } }] } },
@@ -152,10 +155,10 @@ describe("of what stands on GitHub, a job may change", () => {
   });
 });
 
-describe("who knows no pull request", () => {
+describe("The requests of a job without a pull request", () => {
   const reach = repositoryReach(place, app, noOwnIds());
 
-  it("reads, reacts and writes check runs", () => {
+  it("A job without a pull request may read, react and write check runs", () => {
     expect(isSent(reach, "GET /repos/octo/shop/pulls?state=open")).toBe(true);
     expect(isSent(reach, "POST /repos/octo/shop/check-runs", { name: "x", head_sha: "a" })).toBe(true);
     expect(isSent(reach, "POST /repos/octo/shop/issues/0/comments", { body: "b" })).toBe(false);
@@ -163,11 +166,11 @@ describe("who knows no pull request", () => {
   });
 });
 
-describe("the second writer", () => {
+describe("The writer of proposals", () => {
   const reach = proposingReach(place);
   const branch = "hunkwise/remember-7";
 
-  it("proposes a change of the configuration on a branch of its own", () => {
+  it("The writer proposes a change of the configuration on a branch of its own", () => {
     expect(isSent(reach, "GET /repos/octo/shop/git/ref/heads%2Fmain")).toBe(true);
     expect(isSent(reach, "POST /repos/octo/shop/git/refs", { ref: `refs/heads/${branch}`, sha: "a" })).toBe(
       true,
@@ -178,7 +181,7 @@ describe("the second writer", () => {
     expect(isSent(reach, "POST /repos/octo/shop/pulls", pull)).toBe(true);
   });
 
-  it("leaves the branches and tags of others alone", () => {
+  it("The writer cannot change branches and tags of others", () => {
     const refs = ["refs/heads/main", `refs/tags/${branch}`, branch, `refs/heads/${branch}/../../main`];
     for (const ref of refs)
       expect(isSent(reach, "POST /repos/octo/shop/git/refs", { ref, sha: "a" }), ref).toBe(false);
@@ -199,12 +202,12 @@ describe("the second writer", () => {
     ["POST /repos/octo/shop/issues/7/comments", { body: "b" }],
     ["GET /repos/octo/shop/actions/secrets"],
     ["GET /repos/octo/other/contents/a"],
-  ])("does nothing else: %s", (request, body?: unknown) => {
+  ])("The writer sends nothing else: %s", (request, body?: unknown) => {
     expect(isSent(reach, request, body)).toBe(false);
   });
 });
 
-describe("others", () => {
+describe("The other clients", () => {
   const reaches: Record<string, Reach> = {
     files: filesReach({ owner: "octo", repo: ".github", id: null }),
     app: appReach,
@@ -247,24 +250,24 @@ describe("others", () => {
     ["POST /app/installations/5/access_tokens/../suspended", ""],
   ];
 
-  it.each(only)("send %s where it is theirs alone: %s", (request, who) => {
+  it.each(only)("Only the client of %s may send its request: %s", (request, who) => {
     const body = request === "POST /graphql" ? { query: "{ viewer { login } }" } : undefined;
     const sending = Object.entries(reaches).filter(([, reach]) => isSent(reach, request, body));
     expect(sending.map(([name]) => name).join(" ")).toBe(who);
   });
 });
 
-describe("what logs a person in or out", () => {
+describe("The requests that log a person in or out", () => {
   const exchange = { client_id: "a", client_secret: "b", code: "c", code_verifier: "d" };
 
-  it("is sent with nothing but its own fields", () => {
+  it("A log-in sends only its own fields", () => {
     expect(isSent(exchangeReach, "POST /login/oauth/access_token", exchange)).toBe(true);
     const more = { ...exchange, redirect_uri: "https://evil.test" };
     expect(isSent(exchangeReach, "POST /login/oauth/access_token", more)).toBe(false);
     expect(isSent(exchangeReach, "POST /login/device/code", exchange)).toBe(false);
   });
 
-  it("ends a token, and never an authorization, of this App", () => {
+  it("A log-out ends a token of this App, and never an authorization", () => {
     const reach = revokingReach("Iv23li");
     expect(isSent(reach, "DELETE /applications/Iv23li/token", { access_token: "a" })).toBe(true);
     expect(isSent(reach, "DELETE /applications/Iv23li/grant", { access_token: "a" })).toBe(false);
@@ -273,7 +276,7 @@ describe("what logs a person in or out", () => {
   });
 });
 
-it("an enterprise server's paths are read below its root, and its GraphQL beside it", () => {
+it("The paths of an enterprise server are read below its root, and GraphQL beside it", () => {
   const { path } = callTo("GET /repos/octo/shop/pulls/7", undefined, "/api/v3");
   expect(path).toBe("/repos/octo/shop/pulls/7");
   // A page of that server.

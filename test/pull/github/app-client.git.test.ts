@@ -30,8 +30,8 @@ beforeAll(async () => {
 });
 afterAll(() => scenario.github.close());
 
-describe("an installation", () => {
-  it("tells which of its repositories may have something to review", async () => {
+describe("The API of an installation", () => {
+  it("An installation names the repositories that may have something to review", async () => {
     const { repository, people, installation } = scenario;
     const archived = people.createRepository("octo-org/archived", { a: "1" });
     people.openPull(archived, { title: "x", author: "octocat", commits: [{ files: { a: "2" } }] });
@@ -47,7 +47,7 @@ describe("an installation", () => {
     ]);
   });
 
-  it("lists the pull requests with the most recent activity first", async () => {
+  it("An installation lists the pull requests with the most recent activity first", async () => {
     const { people, repository, pull } = scenario;
     people.openPullOfBranch(repository, pull.headRef, { title: "y", author: "octocat" });
     people.retitle(pull, "Another title");
@@ -55,7 +55,7 @@ describe("an installation", () => {
     expect(items.map(({ number }) => number)).toContain(pull.number);
   });
 
-  it("knows a comment that it has shown to have seen from one that others looked at, and from one that is gone", async () => {
+  it("A comment counts as seen if we reacted or it is gone, and not for reactions of others", async () => {
     const { people, pull, app } = scenario;
     const comment = people.comment(pull, "octocat", "/review");
     const seen = () => api.wasSeen(shop, { id: comment.id, thread: null });
@@ -67,7 +67,7 @@ describe("an installation", () => {
     expect(await seen()).toBe(true);
   });
 
-  it("ends a list whose links to the next page lead in a circle", async () => {
+  it("A list ends if its links to the next page lead in a circle", async () => {
     const page = async () => ({ data: { repositories: [] }, next: "/installation/repositories?page=2" });
     const client = { rest: {}, page } as unknown as GitHubClient;
     const circle = createInstallationApi(client, { id: 1, slug: "hunk-bot" });

@@ -16,8 +16,8 @@ const comment = { owner: "octo", repo: "shop", issue_number: 7, body: "Hello" };
 const pullPath = "/repos/octo/shop/pulls/7";
 const commentsPath = "/repos/octo/shop/issues/7/comments";
 
-describe("a read", () => {
-  it("carries the token, the version of the API and our name", async () => {
+describe("Reading from GitHub", () => {
+  it("A read carries the token, the version of the API and our name", async () => {
     nock(host, {
       reqheaders: {
         authorization: "Bearer ghs_secret",
@@ -31,7 +31,7 @@ describe("a read", () => {
     expect((await client.rest.pulls.get(get)).data.number).toBe(7);
   });
 
-  it("is repeated after a fault of the server or the connection, each time after a longer wait", async () => {
+  it("A read is repeated after a fault of the server or the connection, each time after a longer wait", async () => {
     nock(host).get(pullPath).reply(502, "<html>Bad gateway</html>");
     nock(host)
       .get(pullPath)
@@ -42,20 +42,20 @@ describe("a read", () => {
     expect(waited()).toBe(0.5 + 2);
   });
 
-  it("gives up after four tries, naming call and status", async () => {
+  it("A read fails after four tries and names call and status", async () => {
     nock(host).get(pullPath).times(4).reply(503, { message: "Service Unavailable" });
     const error = await failure(clientFor().client.rest.pulls.get(get));
     expect(error).toMatchObject({ code: "github_failed", retryable: true });
     expect(error.message).toBe("GitHub answered GET /repos/octo/shop/pulls/7 with 503: Service Unavailable");
   });
 
-  it("is repeated when its JSON was cut off on the way", async () => {
+  it("A read is repeated if its JSON was cut off", async () => {
     nock(host).get(pullPath).reply(200, '{"number": 7, "ti', { "content-type": "application/json" });
     nock(host).get(pullPath).reply(200, { number: 7 });
     expect((await clientFor().client.rest.pulls.get(get)).data.number).toBe(7);
   });
 
-  it("is not repeated when GitHub refuses it", async () => {
+  it("A read that GitHub refuses is not repeated", async () => {
     nock(host).get(pullPath).reply(404, { message: "Not Found" });
     expect(await failure(clientFor().client.rest.pulls.get(get))).toMatchObject({
       code: "github_not_found",
@@ -63,7 +63,7 @@ describe("a read", () => {
     });
   });
 
-  it("ends after the time-out, also in the middle of a body", async () => {
+  it("A read ends after the time-out, also in the middle of a body", async () => {
     const never = (async (_url: unknown, init: RequestInit) => {
       const body = new ReadableStream({
         start(controller) {
@@ -79,7 +79,7 @@ describe("a read", () => {
     expect(error).toMatchObject({ code: "github_failed", retryable: true });
   });
 
-  it("ends as aborted when it is called off", async () => {
+  it("An aborted read ends as aborted", async () => {
     const controller = new AbortController();
     controller.abort();
     expect(await failure(clientFor({ signal: controller.signal }).client.rest.pulls.get(get))).toMatchObject({
@@ -88,8 +88,8 @@ describe("a read", () => {
   });
 });
 
-describe("waiting for a token", () => {
-  it("ends as aborted when the job is called off", async () => {
+describe("Waiting for a token", () => {
+  it("A wait for a token ends as aborted if the job is aborted", async () => {
     const controller = new AbortController();
     const token = () => {
       setImmediate(() => controller.abort());
@@ -100,7 +100,7 @@ describe("waiting for a token", () => {
   });
 });
 
-describe("a write", () => {
+describe("Writing to GitHub", () => {
   it.each([
     ["a fault of the server", () => nock(host).post(commentsPath).reply(500, { message: "Oops" })],
     ["a lost connection", () => nock(host).post(commentsPath).replyWithError("socket hang up")],
@@ -108,7 +108,7 @@ describe("a write", () => {
       "an answer that was cut off",
       () => nock(host).post(commentsPath).reply(201, '{"id": 1', { "content-type": "application/json" }),
     ],
-  ])("is never repeated after %s: it may have been carried out", async (_name, fault) => {
+  ])("A write is never repeated after %s, because it may have been carried out", async (_name, fault) => {
     fault();
     expect(await failure(clientFor().client.rest.issues.createComment(comment))).toMatchObject({
       code: "github_failed",
@@ -120,7 +120,7 @@ describe("a write", () => {
     { what: "a comment, which notifies people", path: commentsPath, seconds: [0, 1, 2] },
     { what: "a check run", path: "/repos/octo/shop/check-runs", seconds: [0, 1, 2] },
   ])(
-    "waits after the one before it, whichever client of the installation sent that: $what",
+    "A write waits after the one before, whichever client of the installation sent that: $what",
     async ({ path, seconds }) => {
       const limits = newLimits();
       const since = stopwatch();
@@ -139,7 +139,7 @@ describe("a write", () => {
     },
   );
 
-  it("does not wait for those of another installation", async () => {
+  it("A write does not wait for those of another installation", async () => {
     const limiter = createRateLimiter();
     nock(host).post(commentsPath).twice().reply(201, { id: 1 });
     const since = stopwatch();
@@ -148,7 +148,7 @@ describe("a write", () => {
     expect(since()).toBe(0);
   });
 
-  it("goes on after another one failed", async () => {
+  it("A write goes on after another one failed", async () => {
     nock(host).post(commentsPath).reply(422, { message: "Validation Failed" });
     nock(host).post(commentsPath).reply(201, { id: 1 });
     const { client } = clientFor();
@@ -160,8 +160,8 @@ describe("a write", () => {
   });
 });
 
-describe("a token that GitHub refuses", () => {
-  it("is renewed once, and the call sent again, a write too", async () => {
+describe("A token that GitHub refuses", () => {
+  it("A refused token is renewed once, and the call is sent again, also a write", async () => {
     const asked: boolean[] = [];
     nock(host)
       .post(commentsPath)
@@ -178,7 +178,7 @@ describe("a token that GitHub refuses", () => {
     expect(asked).toEqual([false, true]);
   });
 
-  it("twice is an end", async () => {
+  it("A second refusal of a token ends the call", async () => {
     nock(host).get(pullPath).twice().reply(401, { message: "Bad credentials" });
     expect(await failure(clientFor().client.rest.pulls.get(get))).toMatchObject({
       code: "github_unauthorized",
@@ -186,7 +186,7 @@ describe("a token that GitHub refuses", () => {
     });
   });
 
-  it("cannot be had: the error speaks of the token and not of the call", async () => {
+  it("A token that cannot be had causes an error about the token and not the call", async () => {
     const suspended = Object.assign(new Error("suspended"), {
       status: 403,
       response: { status: 403, headers: {}, data: { message: "This installation has been suspended" } },
@@ -205,10 +205,10 @@ describe("a token that GitHub refuses", () => {
   });
 });
 
-describe("a rate limit", () => {
+describe("Rate limits", () => {
   const secondary = { message: "You have exceeded a secondary rate limit. Please wait a few minutes." };
 
-  it("that says when is waited for, on a write as on a read", async () => {
+  it("A call waits for a limit with a given end, whether it reads or writes", async () => {
     nock(host).post(commentsPath).reply(403, secondary, { "retry-after": "7" });
     nock(host).post(commentsPath).reply(201, { id: 1 });
     const { client, waited } = clientFor();
@@ -217,7 +217,7 @@ describe("a rate limit", () => {
   });
 
   it.each([403, 429])(
-    "that says nothing (%i) is waited for a minute, then the job comes back later",
+    "A call waits a minute for a limit without an end (%i), then the job is parked",
     async (status) => {
       nock(host).get(pullPath).twice().reply(status, secondary);
       const { client, waited } = clientFor();
@@ -230,7 +230,7 @@ describe("a rate limit", () => {
     },
   );
 
-  it("that is used up for long is not waited for, and no other call is sent meanwhile", async () => {
+  it("A long limit parks the job, and no other call is sent meanwhile", async () => {
     const reset = String(Date.now() / 1_000 + 2_400);
     nock(host)
       .get(pullPath)
@@ -248,7 +248,7 @@ describe("a rate limit", () => {
     expect(waited()).toBe(0);
   });
 
-  it("is measured by GitHub's clock where it tells the time", async () => {
+  it("A limit is measured by GitHub's clock if GitHub sends it", async () => {
     const theirs = Date.now() + 3_600_000;
     nock(host)
       .get(pullPath)
@@ -267,7 +267,7 @@ describe("a rate limit", () => {
     expect(waited()).toBe(31);
   });
 
-  it("is seen coming: the last request that was left is the last one sent", async () => {
+  it("The last request that was left is the last one sent", async () => {
     const reset = String(Date.now() / 1_000 + 600);
     nock(host)
       .get(pullPath)
@@ -277,7 +277,7 @@ describe("a rate limit", () => {
     expect(await failure(client.rest.pulls.get(get))).toMatchObject({ code: "github_rate_limited" });
   });
 
-  it("of GraphQL alone holds nothing else up", async () => {
+  it("A limit of GraphQL does not stop REST", async () => {
     const used = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(Date.now() / 1_000 + 600) };
     nock(host)
       .post("/graphql")
@@ -288,14 +288,14 @@ describe("a rate limit", () => {
     expect((await client.rest.pulls.get(get)).data).toEqual({ number: 7 });
   });
 
-  it("that never ends is left after three waits", async () => {
+  it("A call gives up after it waited three times for a limit", async () => {
     nock(host).get(pullPath).times(4).reply(429, secondary, { "retry-after": "1" });
     const { client, waited } = clientFor();
     expect(await failure(client.rest.pulls.get(get))).toMatchObject({ code: "github_rate_limited" });
     expect(waited()).toBe(3);
   });
 
-  it("is not what a missing permission is", async () => {
+  it("A missing permission is not taken for a limit", async () => {
     const left = { "x-ratelimit-remaining": "4999" };
     nock(host).post(commentsPath).reply(403, { message: "Resource not accessible by integration" }, left);
     expect(await failure(clientFor().client.rest.issues.createComment(comment))).toMatchObject({
@@ -304,8 +304,8 @@ describe("a rate limit", () => {
   });
 });
 
-describe("an error", () => {
-  it("holds GitHub's reasons and neither token nor headers, however it is printed", async () => {
+describe("Errors of the client", () => {
+  it("An error has GitHub's reasons and neither token nor headers, however it is printed", async () => {
     nock(host)
       .post(commentsPath)
       .reply(422, {
@@ -324,7 +324,7 @@ describe("an error", () => {
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("ghs_secret");
   });
 
-  it("after a lost connection neither", async () => {
+  it("An error after a lost connection has neither token nor headers", async () => {
     nock(host)
       .post(commentsPath)
       .replyWithError(Object.assign(new Error("lost"), { code: "ECONNRESET" }));
@@ -336,13 +336,13 @@ describe("an error", () => {
   });
 });
 
-describe("a text that holds a secret of this server", () => {
+describe("Texts with a secret of this server", () => {
   it.each([
     ["as it is", (secret: string) => secret],
     ["as base64", (secret: string) => Buffer.from(`x${secret}`).toString("base64")],
     ["backwards", (secret: string) => [...secret].reverse().join("")],
     ["a character a line", (secret: string) => [...secret].join("\n")],
-  ])("%s is not sent, and nobody tries again", async (_, spell) => {
+  ])("A text with %s is not sent, and the request is not repeated", async (_, spell) => {
     const secret = "whsec-0b5fd18c7e2a4963";
     registerSecret(secret);
     const { client, waited } = clientFor();
@@ -353,8 +353,8 @@ describe("a text that holds a secret of this server", () => {
   });
 });
 
-describe("a redirect", () => {
-  it("is followed on GitHub itself, with the token", async () => {
+describe("Redirects", () => {
+  it("A redirect within GitHub is followed with the token", async () => {
     nock(host).get(pullPath).reply(301, "", { location: "/repositories/1/pulls/7" });
     nock(host, { reqheaders: { authorization: "Bearer ghs_secret" } })
       .get("/repositories/1/pulls/7")
@@ -362,7 +362,7 @@ describe("a redirect", () => {
     expect((await clientFor().client.rest.pulls.get(get)).data.number).toBe(7);
   });
 
-  it("keeps a write's method and body where the status says so", async () => {
+  it("A redirect keeps a write's method and body if its status says so", async () => {
     nock(host)
       .post(commentsPath)
       .reply(307, "", { location: `${host}/repositories/1/issues/7/comments` });
@@ -373,7 +373,7 @@ describe("a redirect", () => {
   it.each([
     ["another host", "https://evil.test/repos/octo/shop/pulls/7"],
     ["plain http", "http://api.github.test/repos/octo/shop/pulls/7"],
-  ])("to %s is refused", async (_name, location) => {
+  ])("A redirect to %s is refused", async (_name, location) => {
     nock(host).get(pullPath).reply(302, "", { location });
     expect(await failure(clientFor().client.rest.pulls.get(get))).toMatchObject({
       code: "github_failed",
@@ -381,23 +381,23 @@ describe("a redirect", () => {
     });
   });
 
-  it("that would turn a write into a read is refused", async () => {
+  it("A redirect that would turn a write into a read is refused", async () => {
     nock(host).post(commentsPath).reply(301, "", { location: "/elsewhere" });
     expect((await failure(clientFor().client.rest.issues.createComment(comment))).message).toContain(
       "redirected a POST with 301",
     );
   });
 
-  it("in a circle ends", async () => {
+  it("A circle of redirects ends", async () => {
     nock(host).get(pullPath).times(6).reply(302, "", { location: pullPath });
     expect((await failure(clientFor().client.rest.pulls.get(get))).message).toContain("too often");
   });
 });
 
-describe("a list", () => {
+describe("Lists", () => {
   const path = "/repos/octo/shop/pulls/7/reviews";
 
-  it("is read page by page", async () => {
+  it("A list is read page by page", async () => {
     const next = `<${host}${path}?per_page=50&page=2>; rel="next", <${host}${path}?page=2>; rel="last"`;
     nock(host)
       .get(path)
@@ -410,7 +410,7 @@ describe("a list", () => {
     expect(await clientFor().client.list(path, 5)).toEqual([{ id: 1 }, { id: 2 }]);
   });
 
-  it("does not follow a link to another host", async () => {
+  it("A list does not follow a link to another host", async () => {
     nock(host)
       .get(path)
       .query(true)
@@ -418,7 +418,7 @@ describe("a list", () => {
     expect((await failure(clientFor().client.list(path, 5))).message).toContain("another origin");
   });
 
-  it("that is longer than allowed is an error and no half list", async () => {
+  it("A list that is longer than allowed is an error and never half a list", async () => {
     nock(host)
       .get(path)
       .query(true)
@@ -427,7 +427,7 @@ describe("a list", () => {
     expect(await failure(clientFor().client.list(path, 2))).toMatchObject({ code: "too_large" });
   });
 
-  it("with a page of more items than were asked for is an error", async () => {
+  it("A list is an error if a page has more items than were requested", async () => {
     nock(host)
       .get(path)
       .query(true)
@@ -435,7 +435,7 @@ describe("a list", () => {
     expect((await failure(clientFor().client.list(path, 5))).message).toContain("more than 100 items");
   });
 
-  it("keeps of each page what it was asked to keep", async () => {
+  it("A list keeps of each page only what was requested", async () => {
     const next = { link: `<${host}${path}?page=2>; rel="next"` };
     nock(host)
       .get(path)
@@ -449,7 +449,7 @@ describe("a list", () => {
     expect(lengths).toEqual([1, 1]);
   });
 
-  it("works below the path of an enterprise server", async () => {
+  it("A list works below the path of an enterprise server", async () => {
     nock("https://ghe.test")
       .get(`/api/v3${path}`)
       .query({ per_page: 50 })
@@ -467,8 +467,8 @@ describe("a list", () => {
   });
 });
 
-describe("an answer of GitHub's", () => {
-  it("that is one number of megabytes is refused before it is parsed", async () => {
+describe("Huge answers", () => {
+  it("An answer with a number of megabytes is refused before it is parsed", async () => {
     nock(host)
       .get(pullPath)
       .reply(200, `[${"9".repeat(2_000_000)}]`, { "content-type": "application/json" });
@@ -476,7 +476,7 @@ describe("an answer of GitHub's", () => {
     expect(message).toContain("a number that is too long");
   });
 
-  it("is repeated in an error no further than a few hundred characters", async () => {
+  it("An error repeats a few hundred characters of an answer at most", async () => {
     const long = "a ".repeat(1_000_000);
     nock(host)
       .get(pullPath)

@@ -4,7 +4,7 @@ import { issueReferences } from "../../../src/pull/github/references.ts";
 const base = { owner: "octo", name: "shop.js", webUrl: "https://github.com" };
 const named = (text: string) => issueReferences(text, base);
 
-describe("issues that a description names", () => {
+describe("Issues that a description names", () => {
   it.each([
     ["by number", "See #12.", [12]],
     ["by number in brackets", "Total is wrong (#12)", [12]],
@@ -16,19 +16,19 @@ describe("issues that a description names", () => {
     ["by address of a pull request", "[that](https://github.com/octo/shop.js/pull/12)", [12]],
     ["twice", "#12, #12 and https://github.com/octo/shop.js/issues/12", [12]],
     ["in the first line behind Windows' line ends", "> no #1\r\n\r\nFixes #12\r\n", [12]],
-  ])("%s are found", (_, text, numbers) => {
+  ])("The references in %s are found", (_, text, numbers) => {
     expect(named(text)).toEqual(numbers);
   });
 
   it.each(["close", "Closes", "closed", "fix", "FIXES", "fixed", "resolve", "resolves:", "Resolved"])(
-    "behind `%s` come first",
+    "References after `%s` come first",
     (word) => {
       expect(named(`After #3, ${word} #12`)).toEqual([12, 3]);
       expect(named(`After #3, ${word} https://github.com/octo/shop.js/issues/12`)).toEqual([12, 3]);
     },
   );
 
-  it("are not closed by a word that merely ends like one", () => {
+  it("A word that only ends like one that closes issues closes nothing", () => {
     expect(named("After #3, prefixes #12")).toEqual([3, 12]);
   });
 
@@ -48,7 +48,7 @@ describe("issues that a description names", () => {
     ["a comment's", "<!-- Fixes #12\n\n or #13 --> done"],
     ["a comment's that never ends", "<!-- Fixes #12"],
     ["a quote's", "> Fixes #12\nand #13 too"],
-  ])("are not %s", (_, text) => {
+  ])("The text %s has no references", (_, text) => {
     expect(named(text)).toEqual([]);
   });
 
@@ -60,11 +60,11 @@ describe("issues that a description names", () => {
     ["a comment that a code span names", "`<!--` #12"],
     ["a backtick that begins no code", "a ` in a paragraph\n\n#12 ` more"],
     ["a quote", "> #1\n\n#12"],
-  ])("are found behind %s", (_, text) => {
+  ])("References after %s are found", (_, text) => {
     expect(named(text)).toEqual([12]);
   });
 
-  it("are looked for in bounded time, whatever stands there", () => {
+  it("References are found in bounded time, whatever the text is", () => {
     const fences = Array.from({ length: 300 }, (_, n) => "`".repeat(n + 1)).join(" ");
     const texts = [
       "<!--".repeat(20_000),

@@ -25,8 +25,8 @@ const payloads = (examples as unknown as { name: string; examples: object[] }[])
 );
 const of = (event: string) => payloads.filter(({ name }) => name === event).map(({ payload }) => payload);
 
-describe("GitHub's own examples", () => {
-  it("of pull requests are understood as soon as they name an installation", () => {
+describe("GitHub's own examples of payloads", () => {
+  it("An example of a pull request is parsed once it names an installation", () => {
     const parsed = of("pull_request").map((payload) =>
       parsePullRequestEvent({ installation: { id: 3 }, ...payload }),
     );
@@ -35,7 +35,7 @@ describe("GitHub's own examples", () => {
     expect(parsed.filter((one) => "lacks" in one)).toEqual([]);
   });
 
-  it("without an installation say what they lack", () => {
+  it("An example without an installation is refused with the missing field", () => {
     const without = of("pull_request").filter((one) => !("installation" in one));
 
     expect(without.map(parsePullRequestEvent)).toEqual(without.map(() => ({ lacks: "installation" })));
@@ -46,14 +46,14 @@ describe("GitHub's own examples", () => {
     ["pull_request_review_comment", parseReviewCommentEvent, 3],
     ["check_run", parseCheckRunEvent, 5],
     ["check_suite", parseCheckSuiteEvent, 5],
-  ] as const)("of %s are understood", (name, parse, least) => {
+  ] as const)("The examples of %s are parsed", (name, parse, least) => {
     const parsed = of(name).map((payload) => parse({ installation: { id: 3 }, ...payload }));
 
     expect(parsed.length).toBeGreaterThan(least);
     expect(parsed.filter((one) => "lacks" in one)).toEqual([]);
   });
 
-  it("of any event throw nowhere", () => {
+  it("No example of any event throws", () => {
     const parsers = [
       ...[parsePullRequestEvent, parseIssueCommentEvent, parseReviewCommentEvent],
       ...[parseCheckRunEvent, parseCheckSuiteEvent, parseMergeGroupEvent],
@@ -66,8 +66,8 @@ describe("GitHub's own examples", () => {
   });
 });
 
-describe("an event", () => {
-  it("of a pull request says where, which one and which head", () => {
+describe("Parsed events", () => {
+  it("An event of a pull request says where, which one and which head", () => {
     expect(parsePullRequestEvent({ ...envelope, pull_request: { number: 7, head: { sha } } })).toEqual({
       event: { repository, pull: 7, headSha: sha },
     });
@@ -77,7 +77,7 @@ describe("an event", () => {
   const said = { id: 9, body: "/review", user, created_at: createdAt };
   const issue = { number: 7, pull_request: { url: "https://example.com" } };
 
-  it("of a comment names it, its author and where it stands", () => {
+  it("An event of a comment has its id, author and place", () => {
     const comment = { id: 9, body: "/review", author: "octocat", createdAt };
     const event = {
       repository,
@@ -95,7 +95,7 @@ describe("an event", () => {
     });
   });
 
-  it("of a comment in a review thread names the comment that opens it", () => {
+  it("An event of a review comment names the comment that opens the thread", () => {
     const around = { ...envelope, pull_request: { number: 7 } };
 
     expect(parseReviewCommentEvent({ ...around, comment: said })).toMatchObject({
@@ -120,13 +120,16 @@ describe("an event", () => {
     ["an App for a person", { performed_via_github_app: { id: 1 } }, {}, false],
     ["what is no person yet", { user: { login: "octocat", type: "Agent" } }, {}, false],
     ["somebody without a type", { user: { login: "octocat" } }, {}, false],
-  ])("of a comment by %s says whether a person wrote it themselves", (_who, over, around, byPerson) => {
-    const payload = { ...envelope, issue, comment: { ...said, ...over }, ...around };
+  ])(
+    "An event of a comment by %s says whether a person wrote it themselves",
+    (_who, over, around, byPerson) => {
+      const payload = { ...envelope, issue, comment: { ...said, ...over }, ...around };
 
-    expect(parseIssueCommentEvent(payload)).toMatchObject({ event: { byPerson } });
-  });
+      expect(parseIssueCommentEvent(payload)).toMatchObject({ event: { byPerson } });
+    },
+  );
 
-  it("of a check says whose it is, and which pull requests of this repository it is about", () => {
+  it("An event of a check names its App and the pull requests of this repository", () => {
     const at = (number: unknown, id: unknown) => ({ number, base: { repo: { id } } });
     const pull_requests = [at(7, 1), at(8, 2), at(7, 1), null, at("9", 1), at(10, 1), {}];
     const check = { head_sha: sha, app: { id: 5 }, pull_requests };
@@ -143,7 +146,7 @@ describe("an event", () => {
     });
   });
 
-  it("of a merge group names its head", () => {
+  it("An event of a merge group names its head", () => {
     expect(parseMergeGroupEvent({ ...envelope, merge_group: { head_sha: sha } })).toEqual({
       event: { repository, headSha: sha },
     });
@@ -161,14 +164,14 @@ describe("an event", () => {
       "pull_request.head.sha",
     ],
     ["no pull request", { pull_request: null }, "pull_request"],
-  ])("with %s is not acted on", (_what, over, lacks) => {
+  ])("An event with %s starts nothing", (_what, over, lacks) => {
     const payload = { ...envelope, pull_request: { number: 7, head: { sha } }, ...over };
 
     expect(parsePullRequestEvent(payload)).toEqual({ lacks });
   });
 });
 
-describe("a pull request", () => {
+describe("A parsed pull request", () => {
   const pull = {
     number: 7,
     title: "T",
@@ -181,7 +184,7 @@ describe("a pull request", () => {
     base: { sha: "b", ref: "main" },
   };
 
-  it("is read as the bot needs it", () => {
+  it("A pull request is parsed into our own shape", () => {
     expect(PullRequestShape.parse(pull)).toEqual({
       number: 7,
       title: "T",
@@ -198,7 +201,7 @@ describe("a pull request", () => {
     });
   });
 
-  it("names the branch that it comes from, and whether maintainers may push to it", () => {
+  it("A pull request names its source branch and whether maintainers may push to it", () => {
     const [own, fork] = [7, 8].map((id) => ({
       id,
       name: "shop",
@@ -219,7 +222,7 @@ describe("a pull request", () => {
     for (const gone of [null, undefined, { id: "x" }]) expect(from(gone)).toBeNull();
   });
 
-  it("with values that GitHub did not have yet is still understood, and one that is not open is closed", () => {
+  it("A pull request with unknown values is parsed, and an unknown state counts as closed", () => {
     const tomorrow = { ...pull, user: null, state: "merging", labels: null, body: undefined };
 
     expect(PullRequestShape.parse(tomorrow)).toMatchObject({

@@ -3,12 +3,12 @@ import { pullPlace } from "../../../src/pull/github/references.ts";
 
 const shop = { protocol: "https", owner: "octo-org", name: "shop", number: 7 };
 
-describe("the place of a pull request", () => {
+describe("The place of a pull request", () => {
   it.each([
     ["https://github.com/octo-org/shop/pull/7", "github.com"],
     ["https://github.com/octo-org/shop/pull/7/files#diff-1", "github.com"],
     ["https://GHE.example:8443/octo-org/shop/pull/7?w=1", "ghe.example:8443"],
-  ])("is in the address of its page: %s", (address, host) => {
+  ])("The address of a page names the place: %s", (address, host) => {
     expect(pullPlace(address, null)).toEqual({ ...shop, host });
   });
 
@@ -18,11 +18,11 @@ describe("the place of a pull request", () => {
     ["git@github.com:octo-org/shop.git", "github.com"],
     ["ssh://git@ghe.example:2222/octo-org/shop.git", "ghe.example"],
     ["https://ghe.example/octo-org/shop/", "ghe.example"],
-  ])("is at the remote for a number: %s", (remote, host) => {
+  ])("The remote names the place for a number: %s", (remote, host) => {
     for (const number of ["7", "#7"]) expect(pullPlace(number, remote)).toEqual({ ...shop, host });
   });
 
-  it("keeps dots in names", () => {
+  it("The place keeps dots in names", () => {
     expect(pullPlace("1", "git@github.com:octo/shop.js.git")).toMatchObject({ name: "shop.js" });
   });
 
@@ -37,7 +37,7 @@ describe("the place of a pull request", () => {
     "https://github.com/octo-org/../shop/pull/7",
     "file:///octo-org/shop/pull/7",
     "ext::sh -c id/pull/7",
-  ])("is not in %s", (named) => {
+  ])("The text %s names no place", (named) => {
     expect(() => pullPlace(named, "https://github.com/octo-org/shop")).toThrow();
   });
 
@@ -49,7 +49,7 @@ describe("the place of a pull request", () => {
     "file:///srv/shop",
     "https://github.com/shop",
     "-oProxyCommand=id:a/b",
-  ])("is unknown for a number at %s", (remote) => {
+  ])("A number has no place at %s", (remote) => {
     expect(() => pullPlace("7", remote)).toThrow(/origin does not say where/);
   });
 });

@@ -42,8 +42,8 @@ function apiOf(pull: number, permissions?: Permissions) {
   return createPullRequestApi({ client, writing: client, owner: "octo-org", repo: "shop", pull, app });
 }
 
-describe("an issue", () => {
-  it("is told with its title and body, and so is a pull request", async () => {
+describe("An issue", () => {
+  it("An issue has its title and body, and so has a pull request", async () => {
     const issue = openIssue(scenario.github, scenario.repository, { title: "Broken", body: "It is." });
     const { pull } = opened();
     const api = apiOf(pull.number);
@@ -52,7 +52,7 @@ describe("an issue", () => {
     expect(await api.issue(pull.number)).toEqual({ number: pull.number, title: "Change it", body: "" });
   });
 
-  it("that is not there, or not ours to see, is none", async () => {
+  it("An issue that is missing or hidden from us is undefined", async () => {
     const issue = openIssue(scenario.github, scenario.repository, { title: "Broken" });
 
     expect(await apiOf(1).issue(9_999)).toBeUndefined();
@@ -60,8 +60,8 @@ describe("an issue", () => {
   });
 });
 
-describe("checks of a head", () => {
-  it("are those of others that ended without success, with where they point", async () => {
+describe("The failed checks of a head", () => {
+  it("Failed checks are those of others, with the places that they name", async () => {
     const { pull, sha } = opened();
     const { github, repository, app } = scenario;
     const ci = otherApp(github);
@@ -90,7 +90,7 @@ describe("checks of a head", () => {
     ]);
   });
 
-  it("are ten at most, with fifty annotations together", async () => {
+  it("Failed checks are ten at most, with fifty annotations together", async () => {
     const { pull, sha } = opened();
     const { github, repository } = scenario;
     const annotations = Array.from({ length: 60 }, (_, n) => ({
@@ -110,7 +110,7 @@ describe("checks of a head", () => {
     expect(found.flatMap((one) => one.annotations)).toHaveLength(50);
   });
 
-  it("are those that an installation may see", async () => {
+  it("Failed checks are read as an installation sees them", async () => {
     const { pull, sha } = opened();
     const { github, repository } = scenario;
     endCheck(github, repository, sha, { app: otherApp(github), name: "test", conclusion: "failure" });

@@ -23,8 +23,8 @@ const pull = {
   base: { sha: "a".repeat(40), ref: "main" },
 };
 
-describe("the pull request", () => {
-  it("is read into our own words", async () => {
+describe("The pull request", () => {
+  it("The pull request is parsed into our own shape", async () => {
     github().get(pullPath).reply(200, pull);
     expect(await apiFor().api.pull()).toEqual({
       number: 7,
@@ -42,20 +42,20 @@ describe("the pull request", () => {
     });
   });
 
-  it("of a deleted author is a ghost's", async () => {
+  it("The pull request of a deleted author is by ghost", async () => {
     github()
       .get(pullPath)
       .reply(200, { ...pull, user: null });
     expect((await apiFor().api.pull()).author).toBe("ghost");
   });
 
-  it("that comes in another shape is an error", async () => {
+  it("A pull request of another shape is an error", async () => {
     github().get(pullPath).reply(200, { hello: "proxy" });
     expect(await failure(apiFor().api.pull())).toMatchObject({ code: "github_failed", retryable: true });
   });
 });
 
-describe("a permission", () => {
+describe("The permission of a person", () => {
   const path = `${root}/collaborators/octocat/permission`;
 
   it.each([
@@ -64,12 +64,12 @@ describe("a permission", () => {
     ["none", null],
     ["none", "octocat"],
     ["none", undefined],
-  ])("of an account is %s where GitHub names %j", async (permission, user) => {
+  ])("An account has the permission %s if GitHub names %j", async (permission, user) => {
     github().get(path).reply(200, { permission: "write", user });
     expect(await apiFor().api.permissionOf("octocat", 5)).toBe(permission);
   });
 
-  it.each(["admin", "write", "read", "none"])("of %s is told", async (permission) => {
+  it.each(["admin", "write", "read", "none"])("The permission of %s is read", async (permission) => {
     github().get(path).reply(200, { permission, role_name: "maintain" });
     expect(await apiFor().api.permissionOf("octocat")).toBe(permission);
   });
@@ -78,12 +78,12 @@ describe("a permission", () => {
     ["nobody knows the person", 404, { message: "Not Found" }],
     ["GitHub refuses to say", 403, { message: "Forbidden" }],
     ["GitHub says a word we do not know", 200, { permission: "owner" }],
-  ])("is none when %s", async (_name, status, body) => {
+  ])("The permission is none if %s", async (_name, status, body) => {
     github().get(path).reply(status, body);
     expect(await apiFor().api.permissionOf("octocat")).toBe("none");
   });
 
-  it("is asked for later when GitHub cannot be reached: nobody is refused for an outage", async () => {
+  it("An outage of GitHub rejects the question for a permission", async () => {
     github().get(path).times(4).reply(500);
     expect(await failure(apiFor().api.permissionOf("octocat"))).toMatchObject({
       code: "github_failed",
@@ -91,7 +91,7 @@ describe("a permission", () => {
     });
   });
 
-  it("is asked for later when the rate limit is used up", async () => {
+  it("A rate limit rejects the question for a permission", async () => {
     github().get(path).reply(403, { message: "secondary rate limit" }, { "retry-after": "900" });
     expect(await failure(apiFor().api.permissionOf("octocat"))).toMatchObject({
       code: "github_rate_limited",
@@ -99,7 +99,7 @@ describe("a permission", () => {
   });
 });
 
-describe("the pushers of a branch", () => {
+describe("The people who pushed to a branch", () => {
   const path = `${root}/activity?ref=refs%2Fheads%2Frenovate%2Fzod&direction=desc&per_page=100`;
   const ref = "refs/heads/renovate/zod";
   /** As GitHub lists them, newest first: "push by octocat to c". */
@@ -133,34 +133,31 @@ describe("the pushers of a branch", () => {
     ["are not known if an account is gone", ["push by nobody to h", "branch_creation by bot to a"], null],
     ["are not known if a merge brought more", ["pr_merge by bot to h", "branch_creation by bot to a"], null],
     ["are not known if GitHub names a new kind", ["sync by bot to h", "branch_creation by bot to a"], null],
-  ])("%s", async (_, said, pushers) => {
+  ])("The pushers of a branch: %s", async (_, said, pushers) => {
     github()
       .get(path)
       .reply(200, listed(...said));
     expect(await apiFor().api.pushers("renovate/zod", "h")).toEqual(pushers);
   });
 
-  it("are not known if the list is of another branch", async () => {
+  it("The pushers are unknown if the list is of another branch", async () => {
     const other = listed("branch_creation by bot to h").map((one) => ({ ...one, ref: "refs/heads/main" }));
     github().get(path).reply(200, other);
     expect(await apiFor().api.pushers("renovate/zod", "h")).toBeNull();
   });
 
-  it.each([404, 403])(
-    "are not known if GitHub answers %i, as servers without the list do",
-    async (status) => {
-      github().get(path).reply(status, { message: "No" });
-      expect(await apiFor().api.pushers("renovate/zod", "h")).toBeNull();
-    },
-  );
+  it.each([404, 403])("The pushers are unknown if GitHub answers %i", async (status) => {
+    github().get(path).reply(status, { message: "No" });
+    expect(await apiFor().api.pushers("renovate/zod", "h")).toBeNull();
+  });
 
-  it("are asked for later if GitHub cannot be reached", async () => {
+  it("An outage of GitHub rejects the question for pushers", async () => {
     github().get(path).times(4).reply(500);
     expect(await failure(apiFor().api.pushers("renovate/zod", "h"))).toMatchObject({ retryable: true });
   });
 });
 
-describe("a file", () => {
+describe("A file of the repository", () => {
   const content = (text: string) => ({
     type: "file",
     encoding: "base64",
@@ -168,13 +165,13 @@ describe("a file", () => {
     content: Buffer.from(text).toString("base64").replace(/.{60}/g, "$&\n"),
   });
 
-  it("is decoded, whatever its path holds", async () => {
+  it("A file is decoded, whatever its path is", async () => {
     const text = "größe: 1\n".repeat(40);
     github().get(`${root}/contents/.github/a%20b%23%3F%25.yml?ref=main`).reply(200, content(text));
     expect(await apiFor().api.fileAt(".github/a b#?%.yml", "main")).toBe(text);
   });
 
-  it("that does not exist is undefined, and so is a folder", async () => {
+  it("A missing file is undefined, and so is a folder", async () => {
     github().get(`${root}/contents/none?ref=main`).reply(404, { message: "Not Found" });
     github()
       .get(`${root}/contents/dir?ref=main`)
@@ -184,27 +181,30 @@ describe("a file", () => {
     expect(await api.fileAt("dir", "main")).toBeUndefined();
   });
 
-  it.each(["symlink", "submodule"])("that is a %s without a file is an error", async (type) => {
+  it.each(["symlink", "submodule"])("A %s without a file is an error", async (type) => {
     github().get(`${root}/contents/link?ref=main`).reply(200, { type, size: 7, target: "/nowhere" });
     expect(await failure(apiFor().api.fileAt("link", "main"))).toMatchObject({ code: "github_invalid" });
   });
 
-  it("that is too large is an error", async () => {
+  it("A file that is too large is an error", async () => {
     github()
       .get(`${root}/contents/big?ref=main`)
       .reply(200, { type: "file", encoding: "none", size: 2_000_000, content: "" });
     expect(await failure(apiFor().api.fileAt("big", "main"))).toMatchObject({ code: "too_large" });
   });
 
-  it.each(["../../user", "a/../b", "./a", "/a", "a//b", ""])("is never asked for at %j", async (path) => {
-    expect(await failure(apiFor().api.fileAt(path, "main"))).toMatchObject({ code: "usage" });
-  });
+  it.each(["../../user", "a/../b", "./a", "/a", "a//b", ""])(
+    "A file at %j is never requested",
+    async (path) => {
+      expect(await failure(apiFor().api.fileAt(path, "main"))).toMatchObject({ code: "usage" });
+    },
+  );
 });
 
-describe("our own texts", () => {
+describe("Our own texts", () => {
   const list = (path: string, items: unknown[]) => github().get(`${path}?per_page=50`).reply(200, items);
 
-  it("are those of our bot account, and of no look-alike", async () => {
+  it("Our texts are those of our bot account and of no similar one", async () => {
     list(`${root}/issues/7/comments`, [
       { id: 1, body: "ours", user: bot },
       { id: 2, body: "ours, without a body", user: { login: "Hunkwise[bot]", type: "Bot" } },
@@ -229,7 +229,7 @@ describe("our own texts", () => {
     expect((await apiFor().api.ownComments()).map(({ id }) => id)).toEqual([1, 2, 5, 8]);
   });
 
-  it("tell a pending review from one that was posted", async () => {
+  it("A pending review is known from a submitted one", async () => {
     list(`${pullPath}/reviews`, [
       { id: 1, body: "posted", user: bot, state: "COMMENTED" },
       { id: 2, body: "pending", user: bot, state: "PENDING" },
@@ -240,7 +240,7 @@ describe("our own texts", () => {
     ]);
   });
 
-  it("are found among the comments on lines, each with where it stands now", async () => {
+  it("Our comments on lines have their current place", async () => {
     const url = "https://github.test/octo/shop/pull/7#discussion_r1";
     const createdAt = "2026-01-01T00:00:00Z";
     const ours = { body: "ours", user: bot, path: "src/a.ts", html_url: url, created_at: createdAt };
@@ -266,8 +266,8 @@ describe("our own texts", () => {
 
 const place = { path: "src/a.ts", side: "RIGHT" as const, line: 9, startLine: null, body: publicText("One") };
 
-describe("what is posted", () => {
-  it("is one review with all comments, ranges with both ends on one side", async () => {
+describe("Posting on a pull request", () => {
+  it("A review is posted with all comments, and ranges have both ends on one side", async () => {
     github()
       .post(`${pullPath}/reviews`, {
         commit_id: head,
@@ -283,7 +283,7 @@ describe("what is posted", () => {
     await apiFor().api.createReview(head, publicText("Summary"), [place, range]);
   });
 
-  it("may be a comment on a file, in the conversation, an edit, a removal or a reaction", async () => {
+  it("The API posts comments on files, comments, edits, removals and reactions", async () => {
     github()
       .post(`${pullPath}/comments`, { commit_id: head, path: "src/a.ts", body: "File", subject_type: "file" })
       .reply(201, { id: 1 });
@@ -305,7 +305,7 @@ describe("what is posted", () => {
   });
 });
 
-describe("asking whether a review would be taken", () => {
+describe("The question whether GitHub accepts a review", () => {
   const reviews = `${pullPath}/reviews`;
   const none = () => github().get(`${reviews}?per_page=50`).reply(200, []);
   const pending = (id: number) =>
@@ -316,7 +316,7 @@ describe("asking whether a review would be taken", () => {
         { id: 99, body: "somebody else's", user: { login: "eve", type: "User" }, state: "PENDING" },
       ]);
 
-  it("makes a pending one and takes it away again", async () => {
+  it("The question creates a pending review and deletes it", async () => {
     none();
     github()
       .post(reviews, {
@@ -329,7 +329,7 @@ describe("asking whether a review would be taken", () => {
     expect(await apiFor().api.acceptsReview(head, [place])).toBe(true);
   });
 
-  it("learns from a refusal, which leaves nothing behind", async () => {
+  it("A refusal answers the question with no, and leaves nothing behind", async () => {
     none();
     github()
       .post(reviews)
@@ -337,14 +337,14 @@ describe("asking whether a review would be taken", () => {
     expect(await apiFor().api.acceptsReview(head, [place])).toBe(false);
   });
 
-  it("first takes away what an interrupted question left", async () => {
+  it("The question first deletes a review that an interrupted one left", async () => {
     pending(4);
     github().delete(`${reviews}/4`).reply(200, { id: 4 });
     github().post(reviews).reply(422, { message: "Unprocessable Entity" });
     expect(await apiFor().api.acceptsReview(head, [place])).toBe(false);
   });
 
-  it("tells another failure from a no", async () => {
+  it("Another failure than a refusal rejects the question", async () => {
     none();
     github().post(reviews).reply(403, { message: "Resource not accessible by integration" });
     expect(await failure(apiFor().api.acceptsReview(head, [place]))).toMatchObject({
@@ -353,10 +353,10 @@ describe("asking whether a review would be taken", () => {
   });
 });
 
-describe("a comment in a review thread", () => {
+describe("A comment in a review thread", () => {
   const path = `${root}/pulls/comments/9`;
 
-  it("is answered in its thread, and reacted to where it stands", async () => {
+  it("A comment in a thread is answered and reacted to there", async () => {
     github().post(`${pullPath}/comments/9/replies`, { body: "Fixed" }).reply(201, { id: 10 });
     github().post(`${path}/reactions`, { content: "eyes" }).reply(201, { id: 11 });
     const { api } = apiFor();
@@ -364,7 +364,7 @@ describe("a comment in a review thread", () => {
     await api.react({ id: 9, thread: 5 }, "eyes");
   });
 
-  it("is told from those of others", async () => {
+  it("A comment in a thread is known to be ours or not", async () => {
     const { api } = apiFor();
     github().get(path).reply(200, { id: 9, body: "x", user: bot });
     expect(await api.isOwnReviewComment(9)).toBe(true);
@@ -377,7 +377,7 @@ describe("a comment in a review thread", () => {
   });
 });
 
-describe("annotations", () => {
+describe("Annotations of check runs", () => {
   const runs = (check_runs: object[]) =>
     github()
       .get(`${root}/commits/${head}/check-runs`)
@@ -388,7 +388,7 @@ describe("annotations", () => {
     output: { title: "T", ...(annotations_count === undefined ? {} : { annotations_count }) },
   });
 
-  it("are sent with a check run in GitHub's words", async () => {
+  it("Annotations are sent in GitHub's words", async () => {
     github()
       .patch(`${root}/check-runs/12`, {
         status: "in_progress",
@@ -413,7 +413,7 @@ describe("annotations", () => {
     await apiFor().api.updateCheckRun(12, { status: "in_progress", ...text, annotations: [annotation] });
   });
 
-  it("are read of every check run of ours that has some, all pages", async () => {
+  it("Annotations are read of each check run of ours, on all pages", async () => {
     runs([run(1, 0), run(2, 101), run(3)]);
     const path = `${root}/check-runs/2/annotations`;
     const next = `<${host}${path}?per_page=50&page=2>; rel="next"`;
@@ -433,15 +433,15 @@ describe("annotations", () => {
     ]);
   });
 
-  it("that come in another shape are an error", async () => {
+  it("Annotations of another shape are an error", async () => {
     runs([run(2, 1)]);
     github().get(`${root}/check-runs/2/annotations?per_page=50`).reply(200, ["x"]);
     expect(await failure(apiFor().api.ownAnnotations(head))).toMatchObject({ code: "github_failed" });
   });
 });
 
-describe("a check run", () => {
-  it("is made, changed and concluded", async () => {
+describe("Check runs", () => {
+  it("A check run is created, updated and concluded", async () => {
     github()
       .post(`${root}/check-runs`, {
         name: "Hunkwise",
@@ -472,7 +472,7 @@ describe("a check run", () => {
     });
   });
 
-  it("is listed with all of ours, page by page, oldest first", async () => {
+  it("All our check runs are listed, page by page, oldest first", async () => {
     const asked = { check_name: "Hunkwise", app_id: app.id, filter: "all", per_page: 100 };
     const run = (id: number) => ({ id, external_id: null, status: "queued", conclusion: null, output: null });
     github()

@@ -14,7 +14,7 @@ const pullPath = "/repos/octo/shop/pulls/7";
 const get = { owner: "octo", repo: "shop", pull_number: 7 };
 const json = { "content-type": "application/json" };
 
-describe("GraphQL's limit", () => {
+describe("The limit of GraphQL", () => {
   const spent = (seconds: number) => ({
     ...json,
     "x-ratelimit-resource": "graphql",
@@ -25,7 +25,7 @@ describe("GraphQL's limit", () => {
   const ask = (client: ReturnType<typeof clientFor>["client"]) =>
     client.query("query { a }", {}, z.object({}));
 
-  it("is told with status 200: a short one is sat out", async () => {
+  it("A short limit with status 200 is waited for", async () => {
     nock(host).post("/graphql").reply(200, limited, spent(30));
     nock(host).post("/graphql").reply(200, { data: {} }, json);
     const { client, waited } = clientFor();
@@ -33,7 +33,7 @@ describe("GraphQL's limit", () => {
     expect(waited()).toBe(31);
   });
 
-  it("that lasts parks the job until it is renewed, and REST goes on", async () => {
+  it("A long limit of GraphQL parks the job, and REST goes on", async () => {
     nock(host).post("/graphql").reply(200, limited, spent(2_400));
     nock(host).get(pullPath).reply(200, { number: 7 });
     const { client } = clientFor();
@@ -45,7 +45,7 @@ describe("GraphQL's limit", () => {
     await client.rest.pulls.get(get);
   });
 
-  it("of the secondary kind stops everything, and a mutation is sent again: it was not carried out", async () => {
+  it("A secondary limit of GraphQL stops everything, and the mutation is sent again", async () => {
     const secondary = { errors: [{ message: "You have exceeded a secondary rate limit." }] };
     nock(host)
       .post("/graphql")
@@ -61,7 +61,7 @@ describe("a limit that the throttling plugin alone does not obey", () => {
   const comment = { owner: "octo", repo: "shop", issue_number: 7, body: "Hello" };
   const commentsPath = "/repos/octo/shop/issues/7/comments";
 
-  it("is waited for if GitHub gives a time and other words, and the write is sent once more", async () => {
+  it("A limit with a time and other words is waited for, and the write is sent once more", async () => {
     nock(host).post(commentsPath).reply(403, { message: "Slow down." }, { "retry-after": "20" });
     nock(host).post(commentsPath).reply(201, { id: 1 });
     const { client, waited } = clientFor();
@@ -69,7 +69,7 @@ describe("a limit that the throttling plugin alone does not obey", () => {
     expect(waited()).toBe(20);
   });
 
-  it("is waited for on an enterprise server, whose GraphQL has another path", async () => {
+  it("A limit of an enterprise server, with another path for GraphQL, is waited for", async () => {
     const ghe = "https://ghe.test";
     const headers = { ...json, "x-ratelimit-resource": "graphql", "x-ratelimit-remaining": "0" };
     const reset = String(Math.floor(Date.now() / 1_000) + 30);
@@ -86,7 +86,7 @@ describe("a limit that the throttling plugin alone does not obey", () => {
     expect(waited()).toBe(31);
   });
 
-  it("holds every other call of the installation back, also one that waited for its turn before", async () => {
+  it("A limit holds every other call of the installation, also one that waited for its turn", async () => {
     const limits = newLimits();
     const since = stopwatch();
     const sent: [string, number][] = [];
@@ -111,14 +111,14 @@ describe("a limit that the throttling plugin alone does not obey", () => {
   });
 });
 
-describe("a refusal that does not say when to come back", () => {
+describe("A refusal without a time", () => {
   const limits = newLimits;
   const write = { kind: "write", graphql: false } as const;
   const read = { kind: "read", graphql: false } as const;
   const untold = { waitMs: undefined, stops: "everything" } as const;
   const waitOf = (error: Error) => (error.cause as AppError).retryAfterMs ?? 0;
 
-  it("doubles up to an hour", () => {
+  it("The wait without a given time doubles up to an hour", () => {
     const one = limits();
     const waits: number[] = [];
     for (let refusals = 0; refusals < 8; refusals++) {
@@ -129,7 +129,7 @@ describe("a refusal that does not say when to come back", () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
   });
 
-  it("counts once if several calls meet it together, and no more after a call of its kind went through", () => {
+  it("Concurrent refusals count once, and none after a call of their kind went through", () => {
     const one = limits();
     expect([1, 2, 3].map(() => waitOf(one.refused(write, untold)))).toEqual([60_000, 60_000, 60_000]);
     vi.setSystemTime(Date.now() + 60_000);
@@ -144,7 +144,7 @@ describe("a refusal that does not say when to come back", () => {
 describe("a call that waits in a plugin", () => {
   const post = { method: "POST", url: "/x" } as const;
 
-  it("for a limit ends when its job is called off, and is never sent after that", async () => {
+  it("A call that waits for a limit ends with its job, and is never sent", async () => {
     const controller = new AbortController();
     nock(host).post("/x").reply(429, {}, { "retry-after": "30" });
     let asked = 0;
@@ -161,7 +161,7 @@ describe("a call that waits in a plugin", () => {
     expect(asked).toBe(1);
   });
 
-  it("for its turn does as well, and holds nobody up", async () => {
+  it("A call that waits for its turn ends with its job, and delays no other", async () => {
     const controller = new AbortController();
     const limits = newLimits();
     nock(host)
@@ -180,7 +180,7 @@ describe("a call that waits in a plugin", () => {
     expect(await second).toMatchObject({ code: "aborted" });
   });
 
-  it("after a fault does as well", async () => {
+  it("A call that waits after a fault ends with its job", async () => {
     const controller = new AbortController();
     nock(host)
       .get("/y")
@@ -195,11 +195,11 @@ describe("a call that waits in a plugin", () => {
   });
 });
 
-describe("a limit that GitHub, or what stands before it, says lasts for days", () => {
+describe("A limit that lasts for days", () => {
   it.each([
     [{ "retry-after": "999999999999" }, 3_600_000],
     [{ "x-ratelimit-remaining": "0", "x-ratelimit-reset": "99999999999" }, 3_601_000],
-  ])("is asked about again after an hour: %j", async (headers, retryAfterMs) => {
+  ])("A limit of days is tried again after an hour: %j", async (headers, retryAfterMs) => {
     nock(host).get(pullPath).reply(403, { message: "Wait." }, headers);
     const { client } = clientFor();
     const error = await failure(client.rest.pulls.get(get));
@@ -207,11 +207,11 @@ describe("a limit that GitHub, or what stands before it, says lasts for days", (
   });
 });
 
-describe("whoever may forbid a write", () => {
+describe("The hook before writes", () => {
   const created = () => nock(host).post("/x").reply(201, {});
   const write = { method: "POST", url: "/x" } as const;
 
-  it("is asked when its turn has come, and again after a limit was waited for, and never for a question", async () => {
+  it("The hook is called when a write has its turn and again after a limit, and never for a read", async () => {
     const asked: number[] = [];
     const since = stopwatch();
     const { client } = clientFor({ beforeWrite: async () => void asked.push(Math.floor(since())) });
@@ -225,7 +225,7 @@ describe("whoever may forbid a write", () => {
     expect(asked).toEqual([0, 1, 8]);
   });
 
-  it("is told of what was written, of a mutation its name and what it is about", async () => {
+  it("The hook learns what was written, and of a mutation its name and subject", async () => {
     const told: unknown[] = [];
     const { client } = clientFor({ beforeWrite: async () => async (written) => void told.push(written) });
     nock(host).post("/x").reply(201, { id: 5, html_url: "https://github.com/x" });
@@ -241,7 +241,7 @@ describe("whoever may forbid a write", () => {
     ]);
   });
 
-  it("has nothing sent, and is told of as what it said", async () => {
+  it("A hook that rejects lets nothing be sent, and its error is kept", async () => {
     const said = new AppError("lease_lost", "another worker has this job now");
     const { client } = clientFor({ beforeWrite: () => Promise.reject(said) });
     expect(await failure(client.request(write))).toBe(said);
@@ -249,8 +249,8 @@ describe("whoever may forbid a write", () => {
   });
 });
 
-describe("what an answer says of the limit", () => {
-  it("is told for every answer, also a refusal", async () => {
+describe("The reported rate limit", () => {
+  it("Each answer reports the limit, also a refusal", async () => {
     const seen: unknown[] = [];
     const left = (remaining: number) => ({
       "x-ratelimit-remaining": String(remaining),
@@ -270,11 +270,11 @@ describe("what an answer says of the limit", () => {
   });
 });
 
-describe("a limit that a request outside the client meets, such as one for a token", () => {
+describe("A limit of a request outside of the client", () => {
   const refusal = (status: number, message: string, headers = {}) =>
     Object.assign(new Error(message), { status, response: { status, headers, data: { message } } });
 
-  it("is one to come back after, and no missing permission", () => {
+  it("A limit of a request for a token is retryable, and no missing permission", () => {
     const error = refusal(403, "You have exceeded a secondary rate limit", { "retry-after": "30" });
     expect(toAppError(error, "POST /app/installations/1/access_tokens")).toMatchObject({
       ...{ code: "github_rate_limited", retryable: true, retryAfterMs: 30_000 },
@@ -287,7 +287,7 @@ describe("a limit that a request outside the client meets, such as one for a tok
 });
 
 describe("a clock that is set back by an hour", () => {
-  it("holds up no client that is opened afterwards", async () => {
+  it("A clock that is set back delays no client that is opened afterwards", async () => {
     const reply = () => nock(host).get(pullPath).reply(200, { number: 7 });
     const limiter = createRateLimiter();
     reply();
@@ -300,8 +300,8 @@ describe("a clock that is set back by an hour", () => {
   });
 });
 
-describe("a page", () => {
-  it("comes with the address of the next one", async () => {
+describe("One page of a list", () => {
+  it("A page has the address of the next one", async () => {
     const next = `<${host}/app/installations?page=2>; rel="next"`;
     nock(host)
       .get("/app/installations")

@@ -10,32 +10,22 @@ const remedyOf = (call: string, accepted?: string, data: object = notAccessible)
     call,
   ).remedy;
 
-describe("a missing permission", () => {
+describe("A missing permission", () => {
   it.each([
     ["pull_requests=write", '"Pull requests: Read and write"'],
     ["merge_queues=read", '"Merge queues: Read-only"'],
     ["checks=read", '"Checks: Read and write"'],
     ["issues=write; pull_requests=write", '"Issues: Read and write" or "Pull requests: Read and write"'],
     ["contents=read,merge_queues=write", '"Contents: Read-only" and "Merge queues: Read and write"'],
-  ])("%s is named as the settings of an App name it", (header, name) => {
+  ])("The permission %s is named as the settings of an App name it", (header, name) => {
     expect(remedyOf("POST /repos/o/r/x", header)).toBe(`Give Hunkwise the permission ${name}`);
   });
 
-  it.each([
-    ["POST /repos/o/r/pulls/1/reviews", '"Pull requests: Read and write"'],
-    ["GET /repos/o/r/pulls/1/comments", '"Pull requests: Read and write"'],
-    ["POST /repos/o/r/issues/1/comments", '"Pull requests: Read and write"'],
-    ["PATCH /repos/o/r/check-runs/5", '"Checks: Read and write"'],
-    ["GET /repos/o/r/commits/abc/check-runs", '"Checks: Read and write"'],
-    ["GET /repos/o/r/contents/.github/hunkwise.yml", '"Contents: Read-only"'],
-  ])("of %s is known where GitHub does not name it", (call, name) => {
-    for (const header of [undefined, "<script>", `a=${"b".repeat(300)}`]) {
-      expect(remedyOf(call, header)).toBe(`Give Hunkwise the permission ${name}`);
-    }
-  });
-
-  it("is guessed at nowhere else", () => {
-    expect(remedyOf("GET /repos/o/r")).toBe("Check the permissions of the GitHub App or of the token");
+  it("A permission is not guessed if GitHub does not name it", () => {
+    for (const header of [undefined, "<script>", `a=${"b".repeat(300)}`])
+      expect(remedyOf("GET /repos/o/r", header)).toBe(
+        "Check the permissions of the GitHub App or of the token",
+      );
     const archived = { message: "Repository was archived so is read-only." };
     expect(remedyOf("POST /repos/o/r/pulls/1/reviews", "pull_requests=write", archived)).toBe(
       "Check the permissions of the GitHub App or of the token",
@@ -43,12 +33,12 @@ describe("a missing permission", () => {
   });
 });
 
-describe("a locked conversation", () => {
+describe("A locked conversation", () => {
   it.each([
     [403, { message: "Unable to create comment because issue is locked." }],
     [422, { message: "Unprocessable Entity", errors: ["lock prevents review"] }],
     [422, { message: "Validation Failed", errors: [{ message: "base lock prevents review" }] }],
-  ])("is a closed door (%i) and no mistake in what was sent", (status, data) => {
+  ])("A locked conversation (%i) is forbidden, and no invalid request", (status, data) => {
     expect(toAppError(refused(status, data), "POST /repos/o/r/pulls/1/reviews")).toMatchObject({
       code: "github_forbidden",
       retryable: false,
@@ -56,7 +46,7 @@ describe("a locked conversation", () => {
     });
   });
 
-  it("is not seen in other refusals", () => {
+  it("Other refusals are not taken for a locked conversation", () => {
     const line = { message: "Unprocessable Entity", errors: ["Line could not be resolved"] };
     expect(toAppError(refused(422, line), "POST /x").code).toBe("github_invalid");
   });

@@ -36,8 +36,8 @@ const page = (nodes: unknown[], endCursor: string | null = null) => ({
   },
 });
 
-describe("threads of ours", () => {
-  it("are read on all pages", async () => {
+describe("Threads of ours", () => {
+  it("Our threads are read on all pages", async () => {
     const from = (cursor: string | null) => (body: { variables?: unknown }) => {
       expect(body.variables).toEqual({ owner: "octo", repo: "shop", pull: 7, after: cursor });
       return true;
@@ -55,7 +55,7 @@ describe("threads of ours", () => {
     expect(found.map(({ comment }) => comment)).toEqual([1, 3_000_000_004]);
   });
 
-  it("are asked for beside the REST API of an enterprise server, and again after a fault", async () => {
+  it("Our threads are requested beside the REST API of an enterprise server, again after a fault", async () => {
     github().post("/api/graphql").reply(502, "<html></html>");
     github()
       .post("/api/graphql")
@@ -64,7 +64,7 @@ describe("threads of ours", () => {
     expect(await apiFor({ baseUrl: `${host}/api/v3` }).api.ownThreads()).toHaveLength(1);
   });
 
-  it("are an error in GitHub's words where it refuses, which it does with status 200", async () => {
+  it("A refusal with status 200 is an error with GitHub's words", async () => {
     const message = "Resource not accessible by integration";
     github()
       .post("/graphql")
@@ -80,7 +80,7 @@ describe("threads of ours", () => {
     expect(await failure(apiFor().api.ownThreads())).toMatchObject({ code: "github_failed" });
   });
 
-  it("may be asked for later when GitHub took too long", async () => {
+  it("A time-out of GitHub is retryable", async () => {
     const message = "Something went wrong while executing your query on 2026-01-01T00:00:00Z.";
     github()
       .post("/graphql")
@@ -92,7 +92,7 @@ describe("threads of ours", () => {
     });
   });
 
-  it("are not those of a person who has our name", async () => {
+  it("The threads of a person with our name are not ours", async () => {
     github()
       .post("/graphql")
       .reply(200, page([thread(1, {}, { author: { __typename: "User", login: "hunkwise" } })]));
@@ -104,15 +104,20 @@ describe("threads of ours", () => {
     ["us, without its brackets", "Hunkwise", "us"],
     ["another bot", "dependabot[bot]", "bot"],
     ["a person", "octocat", "person"],
-  ])("were resolved by %s, although GitHub calls everybody a user there", async (_who, login, kind) => {
-    const resolvedBy = { __typename: "User", login };
-    github()
-      .post("/graphql")
-      .reply(200, page([thread(1, { isResolved: true, resolvedBy })]));
-    expect(await apiFor().api.ownThreads()).toMatchObject([{ resolved: true, resolvedBy: { login, kind } }]);
-  });
+  ])(
+    "A thread that %s resolved is attributed to them, although GitHub calls everybody a user",
+    async (_who, login, kind) => {
+      const resolvedBy = { __typename: "User", login };
+      github()
+        .post("/graphql")
+        .reply(200, page([thread(1, { isResolved: true, resolvedBy })]));
+      expect(await apiFor().api.ownThreads()).toMatchObject([
+        { resolved: true, resolvedBy: { login, kind } },
+      ]);
+    },
+  );
 
-  it("may be answered by somebody whose account is gone, who counts as a person", async () => {
+  it("A deleted account that answered counts as a person", async () => {
     const gone = { ...thread(2).opening.nodes[0], author: null };
     github()
       .post("/graphql")
@@ -122,10 +127,10 @@ describe("threads of ours", () => {
   });
 });
 
-describe("resolving a thread", () => {
+describe("Resolving a thread", () => {
   const done = { data: { resolveReviewThread: { thread: { isResolved: true } } } };
 
-  it("names it, and is asked for again when an answer was lost", async () => {
+  it("A thread is resolved by its id, again if the answer was lost", async () => {
     github().post("/graphql").replyWithError("reset");
     github()
       .post("/graphql", (body) => body.variables.id === "PRRT_1" && body.query.startsWith("mutation"))
@@ -133,14 +138,14 @@ describe("resolving a thread", () => {
     await apiFor().api.resolveThread("PRRT_1");
   });
 
-  it("waits its turn as every write does", async () => {
+  it("Resolving waits for its turn like any write", async () => {
     github().post("/graphql").times(2).reply(200, done);
     const { api, waited } = apiFor();
     await Promise.all([api.resolveThread("PRRT_1"), api.resolveThread("PRRT_2")]);
     expect(waited()).toBe(1);
   });
 
-  it("that GitHub refuses says which permission it takes", async () => {
+  it("A refusal to resolve names the missing permission", async () => {
     const message = "Resource not accessible by integration";
     github()
       .post("/graphql")

@@ -5,8 +5,8 @@ import { isStore } from "../../../src/pull/github/transport.ts";
 const [github, enterprise] = ["https://api.github.com", "https://git.example.org/api/v3"];
 const may = (address: string, api = github) => isStore(new URL(address), new URL(api));
 
-describe("a file that GitHub keeps in a store", () => {
-  it("is fetched from the hosts that GitHub documents, over https", () => {
+describe("A file in GitHub's store", () => {
+  it("A file is fetched over https from the hosts that GitHub documents", () => {
     expect(may("https://productionresultssa4.blob.core.windows.net/actions-results/a?sig=b")).toBe(true);
     expect(may("https://results-receiver.actions.githubusercontent.com/a")).toBe(true);
     expect(may("https://git.example.org/_services/artifacts/a", enterprise)).toBe(true);
@@ -27,23 +27,23 @@ describe("a file that GitHub keeps in a store", () => {
     "file:///etc/passwd",
     "blob:https://productionresultssa4.blob.core.windows.net/a",
     "data:text/plain,a",
-  ])("is not fetched from %s", (address) => {
+  ])("A file is not fetched from %s", (address) => {
     expect(may(address)).toBe(false);
     expect(may(address, enterprise)).toBe(false);
   });
 
-  it("is not fetched from an enterprise server without encryption unless its API is", () => {
+  it("A file is fetched without encryption only if the API of the enterprise server has none", () => {
     expect(may("http://git.example.org/a", enterprise)).toBe(false);
     expect(may("https://evil-git.example.org/a", enterprise)).toBe(false);
   });
 });
 
-describe("the token that reads artifacts", () => {
+describe("The token that reads artifacts", () => {
   const reach = artifactsReach({ owner: "octo", repo: "shop", id: 7 });
   const ask = (method: string, path: string) => () =>
     reach.check({ method, path, query: "?per_page=100", body: undefined });
 
-  it("reads runs of a workflow, their artifacts, and one artifact", () => {
+  it("The token reads runs of a workflow, their artifacts, and one artifact", () => {
     for (const path of ["workflows/lint.yml/runs", "runs/1/artifacts", "artifacts/1/zip"]) {
       expect(ask("GET", `/repos/octo/shop/actions/${path}`)).not.toThrow();
       expect(ask("GET", `/repositories/7/actions/${path}`)).not.toThrow();
@@ -57,7 +57,7 @@ describe("the token that reads artifacts", () => {
     ["GET", "/repos/octo/shop/actions/workflows/..%2f..%2fsecrets/runs"],
     ["DELETE", "/repos/octo/shop/actions/artifacts/1/zip"],
     ["POST", "/repos/octo/shop/actions/workflows/lint.yml/dispatches"],
-  ])("may not send %s %s", (method, path) => {
+  ])("The token may not send %s %s", (method, path) => {
     expect(ask(method, path)).toThrow("not an allowed request");
   });
 });

@@ -37,8 +37,8 @@ async function code(): Promise<string> {
 }
 const token = async () => client.exchange(await code(), verifier);
 
-describe("the address on GitHub", () => {
-  it("carries the challenge and never the verifier, and leaves the way back to the App's settings", () => {
+describe("The address for a log-in", () => {
+  it("The address has the challenge and never the verifier, and no callback of ours", () => {
     const { searchParams } = new URL(client.authorizeUrl("a b&c", verifier));
     expect(Object.fromEntries(searchParams)).toEqual({
       client_id: scenario.app.oauth?.clientId,
@@ -52,8 +52,8 @@ describe("the address on GitHub", () => {
   });
 });
 
-describe("the exchange of a code", () => {
-  it("gets a token, which is a secret from then on", async () => {
+describe("The exchange of a code", () => {
+  it("The exchange gets a token, which is registered as a secret", async () => {
     const value = await token();
     expect(value).toMatch(/^ghu_/);
     expect(holdsLiveSecret(`x ${value} x`)).toBe(true);
@@ -63,7 +63,7 @@ describe("the exchange of a code", () => {
     });
   });
 
-  it("is refused for a code that was used, and for another verifier", async () => {
+  it("The exchange refuses a used code and another verifier", async () => {
     const used = await code();
     await client.exchange(used, verifier);
     const refused = { code: "github_invalid", message: expect.stringContaining("bad_verification_code") };
@@ -71,7 +71,7 @@ describe("the exchange of a code", () => {
     await expect(client.exchange(await code(), "w".repeat(43))).rejects.toMatchObject(refused);
   });
 
-  it("names the variables of wrong credentials, and not their values", async () => {
+  it("The exchange names the variables of wrong credentials, and not their values", async () => {
     const wrong = clientWith({ clientId: scenario.app.oauth?.clientId ?? "", clientSecret: "f".repeat(40) });
     await expect(wrong.exchange(await code(), verifier)).rejects.toMatchObject({
       code: "github_unauthorized",
@@ -87,22 +87,22 @@ describe("the exchange of a code", () => {
       { status: 200, body: { access_token: "ghu_1\nx: y", token_type: "bearer" } },
     ],
     ["an error", { status: 500, body: { message: "No" } }],
-  ])("does not take %s for a token", async (_, answer) => {
+  ])("The exchange does not accept %s as a token", async (_, answer) => {
     const { faults } = scenario.github;
     faults.add({ match: /access_token$/, kind: { answer } });
     await expect(client.exchange(await code(), verifier)).rejects.toMatchObject({ code: "github_failed" });
     faults.clear();
   });
 
-  it("sends no other secret than the App's own", async () => {
+  it("The exchange sends no secret but the App's own", async () => {
     const foreign = "kkkkJ8s7dKq2Lm9Xw4Zt6Yb1";
     registerSecret(foreign, { keep: true });
     await expect(client.exchange(foreign, verifier)).rejects.toThrow("would have received a secret");
   });
 });
 
-describe("what a person sees", () => {
-  it("is of installations of this App that are not suspended, and closed ones count as empty", async () => {
+describe("The repositories that a person sees", () => {
+  it("A person sees this App's installations that are not suspended, and closed ones as empty", async () => {
     const { github, people, app, repository, installation } = scenario;
     const ownOne = people.createRepository("octocat/own", { "a.txt": "a\n" });
     const second = github.state.install(app, [ownOne]);
@@ -136,14 +136,14 @@ describe("what a person sees", () => {
     ["GitHub's limit", { secondaryLimit: 403 } as const, "github_rate_limited"],
     ["a broken connection", "reset-before" as const, "github_failed"],
     ["half an answer", "truncated" as const, "github_failed"],
-  ])("is unknown after %s, and not empty", async (_, kind, expected) => {
+  ])("The repositories are unknown, and not empty, after %s", async (_, kind, expected) => {
     const value = await token();
     scenario.github.faults.add({ match: /\/repositories$/, kind });
     await expect(client.repositories(value)).rejects.toMatchObject({ code: expected });
     scenario.github.faults.clear();
   });
 
-  it("is unknown to a token that was ended", async () => {
+  it("The repositories are unknown to a token that was revoked", async () => {
     const value = await token();
     await client.revoke(value);
     const gone = { code: "github_unauthorized" };

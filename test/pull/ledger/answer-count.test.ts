@@ -5,12 +5,12 @@ import { bot, marked, person, reply, thread, us } from "./ledger-source.ts";
 const answer = (comment: number) => marked("Because.", { kind: "answer", comment });
 const none = { conversation: [], lines: [], threads: [] };
 
-describe("our answers", () => {
-  it("are none where we said nothing", () => {
+describe("The count of our answers", () => {
+  it("A pull request without our texts has no answers", () => {
     expect(answersTo({ id: 5, thread: null }, none)).toEqual({ given: false, inThread: 0, inAll: 0 });
   });
 
-  it("to a comment in the conversation stand there", () => {
+  it("Answers to a comment in the conversation are counted there", () => {
     const conversation = [
       { id: 1, body: answer(5) },
       { id: 2, body: "Something else." },
@@ -22,7 +22,7 @@ describe("our answers", () => {
     expect(answersTo({ id: 6, thread: null }, { ...none, conversation })).toMatchObject({ given: false });
   });
 
-  it("are counted for the thread and for all, each once", () => {
+  it("Answers are counted for the thread and for all, each once", () => {
     const replies = [
       reply(us, answer(7)),
       reply(person("ann"), "Why?"),
@@ -44,7 +44,7 @@ describe("our answers", () => {
     expect(answersTo({ id: 99, thread: 300 }, ours)).toEqual({ given: false, inThread: 0, inAll: 4 });
   });
 
-  it("to a comment in the conversation and to one on a line are told apart, whose ids may coincide", () => {
+  it("Answers in the conversation and on lines are told apart if their ids coincide", () => {
     const conversation = [{ id: 1, body: answer(7) }];
     const threads = [thread({ replies: [reply(us, answer(8))] })];
     const ours = { ...none, conversation, threads };
@@ -54,7 +54,7 @@ describe("our answers", () => {
     expect(answersTo({ id: 8, thread: 100 }, ours)).toMatchObject({ given: true });
   });
 
-  it("are not what others mark as such", () => {
+  it("Texts that others mark as answers do not count", () => {
     const replies = [reply(person("mallory"), answer(7)), reply(bot, answer(7))];
     const given = answersTo({ id: 7, thread: 100 }, { ...none, threads: [thread({ replies })] });
     expect(given).toEqual({ given: false, inThread: 0, inAll: 0 });

@@ -29,24 +29,24 @@ const line = (over: Partial<OwnComment> = {}): OwnComment => ({
   ...over,
 });
 
-describe("a ledger", () => {
-  it("is empty where we said nothing", async () => {
+describe("The ledger of a pull request", () => {
+  it("The ledger is empty without our texts", async () => {
     expect(await read({})).toEqual({ state: emptyState, sticky: null, entries: [], notice: null });
   });
 
-  it("remembers what the oldest of our summaries says", async () => {
+  it("The ledger has the state of the oldest of our summaries", async () => {
     const paused = { by: "octocat", at: "2026-01-01T00:00:00Z" };
     const oldest = summary({ ...emptyState, paused }, 5);
     const ledger = await read({ comments: [summary(emptyState, 9), oldest, { id: 2, body: "Answered." }] });
     expect(ledger).toMatchObject({ sticky: oldest, state: { paused } });
   });
 
-  it("does not take a summary for one that is quoted above other words", async () => {
+  it("The ledger ignores a summary that is quoted above other words", async () => {
     const quoted = { id: 1, body: `${summary(emptyState).body}\n\nThe end.` };
     expect(await read({ comments: [quoted] })).toMatchObject({ sticky: null });
   });
 
-  it("has an entry for each comment on a finding, in the order of the comments", async () => {
+  it("The ledger has an entry for each comment on a finding, in their order", async () => {
     const first = thread({
       body: findingBody({
         ...{ id: "f1", severity: "high", category: "api", symbol: "Cart.total" },
@@ -109,7 +109,7 @@ describe("a ledger", () => {
     ]);
   });
 
-  it("holds what a comment says, without its marker and without how it was checked", async () => {
+  it("An entry has the text of its comment without marker and checks", async () => {
     const { entries } = await read({ threads: [thread()] });
     const [text = ""] = entries.map((entry) => entry.text);
     expect(text).toMatch(/^\*\*.*: The total is off by one\*\*\n/);
@@ -117,7 +117,7 @@ describe("a ledger", () => {
     expect(text).not.toMatch(/hunkwise:|How this was checked|<\/?details/);
   });
 
-  it("takes a comment that is gone for dismissed by who deleted it", async () => {
+  it("An entry is dismissed if its comment was deleted", async () => {
     const comments = [summary({ ...emptyState, posted: ["f1", "gone", "gone"] })];
     const { entries } = await read({ comments, threads: [thread()] });
     expect(entries).toMatchObject([
@@ -144,7 +144,7 @@ describe("a ledger", () => {
     expect(entries).toHaveLength(2);
   });
 
-  it("takes no comment for deleted of which REST knows, though GraphQL left its thread out", async () => {
+  it("A comment that only REST shows does not count as deleted", async () => {
     const comments = [summary({ ...emptyState, posted: ["f1", "f2"] })];
     const f2 = findingBody({ id: "f2" });
     const lines = [
@@ -160,7 +160,7 @@ describe("a ledger", () => {
     ]);
   });
 
-  it("keeps what was decided of a thread that GitHub does not show", async () => {
+  it("A decision about a thread is kept if GitHub does not show the thread", async () => {
     const decided = [{ comment: 50, how: "resolved", by: "ann", after: 50 } as const];
     const comments = [summary({ ...emptyState, posted: ["f2"], decided })];
     const lines = [line({ id: 50, body: findingBody({ id: "f2" }) })];
@@ -168,7 +168,7 @@ describe("a ledger", () => {
     expect(entries).toMatchObject([{ id: "f2", state: "dismissed", dismissal: { by: "ann" } }]);
   });
 
-  it("takes a decision for the thread that it was made in alone, shown or not", async () => {
+  it("A decision counts only for its own thread", async () => {
     const decided = [{ comment: 200, how: "resolved", by: "ann", after: 200 } as const];
     const comments = [summary({ ...emptyState, decided })];
     const states = [{ state: "open" }, { state: "dismissed" }];
@@ -179,13 +179,13 @@ describe("a ledger", () => {
     expect(unseen.entries).toMatchObject(states);
   });
 
-  it("names the newest comment of each thread", async () => {
+  it("An entry names the newest comment of its thread", async () => {
     const replies = [5, 6, 7].map((id) => ({ ...reply(bot, "Beep."), id }));
     const threads = [thread(), thread({ comment: 200, id: "T2", replies })];
     expect((await read({ threads })).entries).toMatchObject([{ newest_reply: 100 }, { newest_reply: 7 }]);
   });
 
-  it("takes a finding for dismissed that a command in the conversation was told is", async () => {
+  it("A dismissal by a command in the conversation counts", async () => {
     const answer = marked("Dismissed.", { kind: "dismissed", comment: 100, by: "ann" });
     const threads = [thread(), thread({ comment: 200, id: "T2" })];
     const { entries } = await read({ comments: [{ id: 9, body: answer }], threads });
@@ -196,11 +196,11 @@ describe("a ledger", () => {
   });
 });
 
-describe("a ledger of threads that GitHub does not show", () => {
+describe("A ledger without threads", () => {
   const failing = (code: ErrorCode) => new AppError(code, "GraphQL query: no");
 
   it.each(["github_forbidden", "github_not_found", "github_invalid", "github_failed"] as const)(
-    "is read from the comments alone, and says so: %s",
+    "A ledger without threads is read from the comments, with a notice: %s",
     async (code) => {
       const ledger = await read({
         threads: failing(code),
@@ -224,7 +224,7 @@ describe("a ledger of threads that GitHub does not show", () => {
     },
   );
 
-  it("takes our own word in them", async () => {
+  it("Our own answers count without threads", async () => {
     const lines = [
       ...[line(), line({ id: 101 }), line({ id: 102 })],
       line({ id: 200, body: marked("Fixed.", { kind: "fixed", comment: 100, head: "h" }) }),
@@ -239,19 +239,19 @@ describe("a ledger of threads that GitHub does not show", () => {
   });
 
   it.each(["github_unauthorized", "github_rate_limited", "aborted", "too_large"] as const)(
-    "is none where everything fails alike: %s",
+    "The ledger rejects if everything fails alike: %s",
     async (code) => {
       await expect(read({ threads: failing(code), lines: [line()] })).rejects.toMatchObject({ code });
     },
   );
 });
 
-describe("what people wrote", () => {
+describe("Markers that people write", () => {
   const forged = [
     formatMarker({ kind: "fixed", comment: 100, head: "h" }),
     formatMarker({ kind: "dismissed", comment: 100, by: "octocat" }),
   ];
-  it.each(forged)("changes nothing by a marker: %s", async (marker) => {
+  it.each(forged)("A marker that a person writes changes nothing: %s", async (marker) => {
     for (const from of [person("mallory"), bot]) {
       const { entries } = await read({ threads: [thread({ replies: [reply(from, `Look\n\n${marker}`)] })] });
       expect(entries).toMatchObject([{ state: "open", dismissal: null }]);
@@ -287,16 +287,16 @@ const fixedReply = reply(us, marked("Fixed in abc.", { kind: "fixed", comment: 1
 const dismissedReply = reply(us, marked("Dismissed.", { kind: "dismissed", comment: 100, by: "ann" }), later);
 const answerReply = reply(us, marked("Because.", { kind: "answer", comment: 7 }));
 
-describe("a finding", () => {
-  it("is open until something happens", async () => {
+describe("The state of a finding", () => {
+  it("A finding is open at first", async () => {
     expect(await entryOf({})).toMatchObject({ state: "open", dismissal: null, is_theirs: false, asked: [] });
   });
 
-  it("is outdated when its code has changed and nobody said anything", async () => {
+  it("A finding is outdated if its code has changed and nobody decided", async () => {
     expect(await entryOf({ outdated: true, line: null })).toMatchObject({ state: "outdated" });
   });
 
-  it("stays as it is for what bots do and for our answers", async () => {
+  it("Bots and our answers do not change the state of a finding", async () => {
     const replies = [reply(bot, "Not a bug."), answerReply];
     expect(await entryOf({ replies })).toMatchObject({ state: "open", is_theirs: false, replies: [] });
     expect(await entryOf({ resolved: true, resolvedBy: bot })).toMatchObject({
@@ -306,10 +306,10 @@ describe("a finding", () => {
   });
 });
 
-describe("a thread that a person resolved", () => {
+describe("A thread that a person resolved", () => {
   const resolved = (by: string | null) => ({ resolved: true, resolvedBy: by === null ? null : person(by) });
 
-  it("is dismissed if the person may write, whether its code has changed or not", async () => {
+  it("A finding is dismissed if a person who may write resolved its thread", async () => {
     const dismissal = { how: "resolved", by: "ann", at: null };
     for (const outdated of [false, true]) {
       const entry = await entryOf({ ...resolved("ann"), outdated }, { severity: "critical" });
@@ -321,7 +321,7 @@ describe("a thread that a person resolved", () => {
     ["the author", author],
     ["a stranger", "eve"],
     ["somebody whom GitHub does not name", null],
-  ])("stays as its code says if it was %s", async (_who, by) => {
+  ])("A finding keeps its state if its thread was %s", async (_who, by) => {
     for (const severity of ["low", "critical"] as const) {
       expect(await entryOf(resolved(by), { severity })).toMatchObject({ state: "open", dismissal: null });
       const entry = await entryOf({ ...resolved(by), outdated: true, line: null }, { severity });
@@ -329,30 +329,30 @@ describe("a thread that a person resolved", () => {
     }
   });
 
-  it("is dismissed by the author who may write", async () => {
+  it("A finding is dismissed by its author with write access", async () => {
     const permissions = { [author]: "write" } as const;
     expect(await entryOf(resolved(author), { permissions })).toMatchObject({ state: "dismissed" });
   });
 });
 
-describe("a decision that was read before", () => {
+describe("A decision that was read before", () => {
   const decided = [{ how: "resolved", by: "ann", after: 100 }] as const;
   const eve = (count: number) =>
     Array.from({ length: count }, () => reply(person("eve"), "No, it is a bug."));
 
-  it("holds though the author unresolves the thread, and strangers write in it", async () => {
+  it("A decision holds although the author unresolves the thread and strangers write in it", async () => {
     const entry = await entryOf({ replies: eve(3), outdated: true }, { decided: [...decided] });
     expect(entry).toMatchObject({ state: "dismissed", dismissal: { how: "resolved", by: "ann" } });
   });
 
-  it("ends when somebody who may write speaks in the thread while it is not resolved", async () => {
+  it("A decision ends if somebody with write access writes in the unresolved thread", async () => {
     const replies = [...eve(1), reply(person("bob"), "This has to be fixed.")];
     expect(await entryOf({ replies }, { decided: [...decided] })).toMatchObject({ state: "open" });
     const stays = { replies, resolved: true, resolvedBy: person(author) };
     expect(await entryOf(stays, { decided: [...decided] })).toMatchObject({ state: "dismissed" });
   });
 
-  it("outlives what was said before it, and what a bot or somebody who is gone says, whatever they may do", async () => {
+  it("A decision outlives earlier words, and words of bots and deleted accounts", async () => {
     const earlier = reply(person("bob"), "This has to be fixed.");
     const last = [{ how: "resolved", by: "ann", after: earlier.id }] as const;
     const gone = { login: null, kind: "person" } as const;
@@ -363,13 +363,13 @@ describe("a decision that was read before", () => {
     });
   });
 
-  it("is one for the act that it was made by: another act of that person counts as of now", async () => {
+  it("A decision counts for its own act, and another act of that person counts from now", async () => {
     const before = [{ how: "reaction", by: "eve", after: 100 }] as const;
     const replies = [reply(person("eve"), "Won't fix.")];
     expect(await entryOf({ replies }, { decided: [...before] })).toMatchObject({ state: "open" });
   });
 
-  it("is found behind more people than GitHub is asked about", async () => {
+  it("A decision is found behind more people than GitHub is asked about", async () => {
     const crowd = Array.from({ length: 300 }, (_, at) => reply(person(`eve${at}`), "Won't fix.", later));
     const replies = [reply(person("ann"), "Won't fix."), ...crowd];
     const before = [{ how: "reply", by: "ANN", after: 100 }] as const;
@@ -380,7 +380,7 @@ describe("a decision that was read before", () => {
     });
   });
 
-  it("ends when whoever made it takes the reply or the reaction back", async () => {
+  it("A decision ends if the person takes the reply or the reaction back", async () => {
     const before = [
       { how: "reply", by: "ann", after: 100 },
       { how: "reaction", by: "bob", after: 100 },
@@ -389,19 +389,19 @@ describe("a decision that was read before", () => {
   });
 });
 
-describe("our word in a thread", () => {
-  it("that it is fixed counts, resolved or not", async () => {
+describe("Our own answer in a thread", () => {
+  it("Our answer that it is fixed counts, resolved or not", async () => {
     expect(await entryOf({ replies: [fixedReply] })).toMatchObject({ state: "fixed", is_theirs: false });
     const entry = await entryOf({ replies: [fixedReply], resolved: true, resolvedBy: us });
     expect(entry).toMatchObject({ state: "fixed", is_theirs: false, resolved: true });
   });
 
-  it("that it is fixed counts where GitHub does not say that we resolved it", async () => {
+  it("Our answer counts if GitHub does not say that we resolved the thread", async () => {
     const entry = await entryOf({ replies: [fixedReply], resolved: true, resolvedBy: null });
     expect(entry).toMatchObject({ state: "fixed", is_theirs: false });
   });
 
-  it("outlives that a person resolves the thread thereupon", async () => {
+  it("Our answer outlives that a person resolves the thread afterwards", async () => {
     const resolved = { resolved: true, resolvedBy: person("eve") };
     expect(await entryOf({ replies: [fixedReply], ...resolved })).toMatchObject({ state: "fixed" });
     const entry = await entryOf({ replies: [dismissedReply], ...resolved, outdated: true });
@@ -412,12 +412,12 @@ describe("our word in a thread", () => {
     });
   });
 
-  it("that it is fixed outlives what a person answers who may not decide", async () => {
+  it("Our answer outlives replies of people without write access", async () => {
     const replies = [fixedReply, reply(person("eve"), "It is still there."), reply(person(author), "No.")];
     expect(await entryOf({ replies })).toMatchObject({ state: "fixed", is_theirs: false });
   });
 
-  it("that it is fixed ends with what somebody with write access answers, unless we resolved it", async () => {
+  it("Our answer ends with a reply of somebody with write access, unless we resolved the thread", async () => {
     const replies = [fixedReply, reply(person("ann"), "It is still there.")];
     expect(await entryOf({ replies })).toMatchObject({ state: "open", is_theirs: true });
     expect(await entryOf({ replies, outdated: true })).toMatchObject({ state: "outdated" });
@@ -429,18 +429,18 @@ describe("our word in a thread", () => {
       expect(await entryOf({ replies, ...isOurs })).toMatchObject({ state: "open" });
   });
 
-  it("that it is fixed outlives that a person thanks for it", async () => {
+  it("Our answer outlives thanks", async () => {
     const replies = [fixedReply, reply(person(author), "Thanks for checking!"), reply(person("ann"), "👍")];
     expect(await entryOf({ replies, outdated: true })).toMatchObject({ state: "fixed", is_theirs: true });
   });
 
-  it("that it is fixed outlives what was said before it, what bots say and our own answers", async () => {
+  it("Our answer outlives earlier words, bots and our other answers", async () => {
     const replies = [reply(person("ann"), "Sure?"), fixedReply, reply(bot, "Beep."), answerReply];
     const permissions = { [bot.login ?? ""]: "write" } as const;
     expect(await entryOf({ replies }, { permissions })).toMatchObject({ state: "fixed" });
   });
 
-  it("that it is dismissed names who had it dismissed, resolved or not", async () => {
+  it("Our answer that it is dismissed names the person, resolved or not", async () => {
     const dismissal = { how: "command", by: "ann", at: later };
     for (const resolvedBy of [us, null]) {
       const entry = await entryOf({ replies: [dismissedReply], resolved: resolvedBy !== null, resolvedBy });
@@ -450,13 +450,13 @@ describe("our word in a thread", () => {
     expect(await entryOf({ replies: answered })).toMatchObject({ state: "dismissed", dismissal });
   });
 
-  it("is the last one", async () => {
+  it("The last of our answers counts", async () => {
     expect(await entryOf({ replies: [fixedReply, dismissedReply] })).toMatchObject({ state: "dismissed" });
     expect(await entryOf({ replies: [dismissedReply, fixedReply] })).toMatchObject({ state: "fixed" });
   });
 });
 
-describe("a thumb down or a dismissing reply", () => {
+describe("A thumb down or a dismissing reply", () => {
   const reaction = (by: string) => ({ downvotes: [{ by, at: later }] });
   const said = (login: string) => ({ replies: [reply(person(login), "Won't fix.", later)] });
 
@@ -465,7 +465,7 @@ describe("a thumb down or a dismissing reply", () => {
     ["an admin", "bob", "high", "dismissed", 1],
     ["somebody who may read alone", "eve", "low", "open", 1],
     ["the author", author, "low", "open", 1],
-  ] as const)("by %s: %s on %s -> %s", async (_who, login, severity, state, questions) => {
+  ] as const)("A dismissal by %s: %s on %s -> %s", async (_who, login, severity, state, questions) => {
     const [byReaction, byReply] = [
       await entryOf(reaction(login), { severity }),
       await entryOf(said(login), { severity }),
@@ -480,11 +480,11 @@ describe("a thumb down or a dismissing reply", () => {
     expect([byReaction.asked.length, byReply.asked.length]).toEqual([questions, questions]);
   });
 
-  it("outlives a change of its code", async () => {
+  it("A dismissal outlives a change of the code", async () => {
     expect(await entryOf({ ...said("ann"), outdated: true })).toMatchObject({ state: "dismissed" });
   });
 
-  it("counts from bots and from who is gone as little as other words", async () => {
+  it("A dismissal by a bot or a deleted account does not count", async () => {
     const gone = { login: null, kind: "person" } as const;
     for (const from of [bot, gone])
       expect(await entryOf({ replies: [reply(from, "Won't fix.")] })).toMatchObject({
@@ -495,7 +495,7 @@ describe("a thumb down or a dismissing reply", () => {
     expect(await entryOf({ replies })).toMatchObject({ state: "open", is_theirs: true, asked: ["ann"] });
   });
 
-  it("is told by the newest of those who may", async () => {
+  it("The newest dismissal by somebody with write access counts", async () => {
     const replies = [
       reply(person("ann"), "By design.", "2026-01-01T00:00:00Z"),
       reply(person("bob"), "Not a bug.", "2026-01-03T00:00:00Z"),
@@ -508,14 +508,14 @@ describe("a thumb down or a dismissing reply", () => {
   });
 });
 
-describe("permissions", () => {
+describe("The permissions of people in threads", () => {
   const byLogins = (logins: readonly string[]) => {
     const source = new Source();
     source.threads = logins.map((by, at) => thread({ comment: at + 1, downvotes: [{ by, at: later }] }));
     return source;
   };
 
-  it("are asked for once for each person", async () => {
+  it("GitHub is asked once for each person", async () => {
     const source = byLogins(["ann", "ANN", "eve", "ann"]);
     source.permissions.set("ann", "write");
     const { entries } = await readLedger(source);
@@ -523,7 +523,7 @@ describe("permissions", () => {
     expect(source.asked).toEqual(["ann", "eve"]);
   });
 
-  it("are asked for of 200 people; what others decided is not known, and a notice says so", async () => {
+  it("GitHub is asked about 200 people at most, and a notice says so", async () => {
     const logins = Array.from({ length: 205 }, (_, at) => `user${at}`);
     const source = byLogins([...logins, "user0"]);
     for (const login of logins) source.permissions.set(login, "write");
@@ -533,7 +533,7 @@ describe("permissions", () => {
     expect(notice).toContain("More than 200 people");
   });
 
-  it("that cannot be asked for leave no ledger that could be wrong", async () => {
+  it("The ledger rejects if permissions cannot be read", async () => {
     const source = byLogins(["ann"]);
     source.permissionOf = async () => {
       throw new Error("no answer");

@@ -15,7 +15,7 @@ const phrases = listed`
   not a bug | not an issue | false positive | accepted risk
 `;
 
-describe("a reply dismisses", () => {
+describe("Replies that dismiss", () => {
   it.each([
     ...phrases,
     ...listed`
@@ -24,16 +24,16 @@ describe("a reply dismisses", () => {
       This is intended. | That's intentional | it's not a bug | Yes, this is a false positive. | It is an accepted risk
       > Is this intended?\n\nYes, intended. | Won't fix, this is intended. | - not a bug | By design, sorry.
     `,
-  ])("%j", (reply) => {
+  ])("The reply %j dismisses", (reply) => {
     expect(dismisses(reply)).toBe(true);
   });
 
-  it("counts without what it quotes", () => {
+  it("A reply counts without what it quotes", () => {
     expect(dismisses(`${"> quoted\n".repeat(1_000)}\nThis is intended.`)).toBe(true);
   });
 });
 
-describe("a reply does not dismiss", () => {
+describe("Replies that do not dismiss", () => {
   it.each(listed`
     It's not a bug, it is a backdoor. Reject. | This is intentional sabotage. | This is by design. Rejected.
     This is by design, and the design is insecure. Remove it. | won't fix is not an option here
@@ -44,11 +44,11 @@ describe("a reply does not dismiss", () => {
     Fixed, now it works as intended | thanks | 👍 | ok | /remember this is by design | /ask is it by design
     > won't fix | \`won't fix\` | \`\`\`\nnot a bug\n\`\`\` | <!-- intended --> | \tby design | by design \`not\`
     > This is intended.\n\nI see a leak here. | See https://example.com/by-design | by design <!-- or not -->
-  `)("%j", (reply) => {
+  `)("The reply %j does not dismiss", (reply) => {
     expect(dismisses(reply)).toBe(false);
   });
 
-  it("with any word besides a phrase and courtesy, before or after it", () => {
+  it("A phrase with any other word before or after it does not dismiss", () => {
     const word = fc.stringMatching(/^[a-z]{2,12}$/).filter((one) => !isPolite.test(one));
     fc.assert(
       fc.property(fc.constantFrom(...phrases), word, fc.boolean(), (phrase, other, isFirst) => {
@@ -61,7 +61,7 @@ describe("a reply does not dismiss", () => {
 /** Words that change nothing about a phrase. */
 const isPolite = /^(?:thanks|thx|sorry|please|yes|yep|ok|okay|hi|hello|this|that|it)$/;
 
-describe("a reply asks", () => {
+describe("Replies that want an answer", () => {
   it.each(listed`
     why? | Why? | Why is this a bug | Is it? | And why is that? | What would happen with null?
     Thanks! But how would this fail? | How can this be null | how so? | What about the cache
@@ -70,10 +70,8 @@ describe("a reply asks", () => {
     Please show an example | @hunkwise why? | Tell me more about it | I don't understand why this fails
     Does this also hold for 5? | Is this still there | Not sure. What happens on Windows? | > quoted\n\nWhy?
     Fixed in abc123, is it right now? | Is \`x\` null here? | See https://example.com/a?b=c: is it that?
-    I moved it.\nWhy is it still flagged | (why?) | I moved it\nwhy is it still flagged | Like https://example.com/a? | Why? See above. | won't this crash | Warum?
-    Wieso ist das ein Fehler | Kannst du das erklären | Bitte erkläre das | Wie kommt das
-    Was passiert bei null? | Erklär mir das | Ist das noch aktuell | Und warum?
-  `)("%j", (reply) => {
+    I moved it.\nWhy is it still flagged | (why?) | I moved it\nwhy is it still flagged | Like https://example.com/a? | Why? See above. | won't this crash | Was passiert bei null? | Und warum?
+  `)("The reply %j wants an answer", (reply) => {
     expect(asks(reply)).toBe(true);
   });
 
@@ -85,46 +83,46 @@ describe("a reply asks", () => {
     \`why?\` | \`\`\`\nwhy?\n\`\`\` | <!-- why? --> | See https://example.com/why?because=x
     https://example.com/?q=why | a ?? b is used | a ? b : c is used | The value is null ? one : the other | x?.y | Someone asked why | I know how | wie besprochen
     Danke! | Erledigt | passt
-  `)("not with %j", (reply) => {
+  `)("The reply %j wants no answer", (reply) => {
     expect(asks(reply)).toBe(false);
   });
 
-  it("whatever else it holds", () => {
+  it("A reply is judged by all of its first sentences", () => {
     expect(asks(`${"x ".repeat(2_000)}?`)).toBe(true);
     expect(asks(`${"x ".repeat(2_000)}.`)).toBe(false);
   });
 });
 
-describe("a reply acknowledges", () => {
+describe("Replies that only acknowledge", () => {
   it.each(listed`
     thanks! | Thank you. | Thanks for checking! | Great, thanks | 👍 | :+1: | 👍🏽 | Great 🎉 | ❤️ | ok | Good catch, fixed | Perfect. Thank you!
     LGTM | Confirmed, it works now. | Danke! | Thanks @hunkwise!
-  `)("%j", (reply) => {
+  `)("The reply %j only acknowledges", (reply) => {
     expect(acknowledges(reply)).toBe(true);
   });
 
   it.each(listed`
     It is still there. | Thanks, but it is still there | Not fixed | fixed? | ok? | Thanks. Still broken.
     thanks\n> It fails. | \`\`\`\nError: it fails\n\`\`\` | \`why\` | No | 👎 | ❌ | :-1: | 2 | ... | 👍 but it is still there | 🎉 No. | It works on my machine only | That is no fix
-  `)("not with %j", (reply) => {
+  `)("The reply %j does more than acknowledge", (reply) => {
     expect(acknowledges(reply)).toBe(false);
   });
 
-  it("with few words alone", () => {
+  it("Only a short reply acknowledges", () => {
     expect(acknowledges("thanks ".repeat(10_000))).toBe(false);
   });
 });
 
-describe("a reply of nothing or of one endless word", () => {
+describe("A reply without words, or with one endless word", () => {
   it.each(["", "x".repeat(70_000)].map((reply) => [reply.length, reply] as const))(
-    "neither dismisses nor asks: %s characters",
+    "A reply of %s characters neither dismisses nor wants an answer",
     (_length, reply) => {
       expect([dismisses(reply), asks(reply)]).toEqual([false, false]);
     },
   );
 });
 
-describe("words without end", () => {
+describe("Endless replies", () => {
   it.each([
     ["question marks", `${"?".repeat(65_000)}x`],
     ["sentences", "a. ".repeat(21_000)],
@@ -141,12 +139,12 @@ describe("words without end", () => {
     ["names", "@a ".repeat(21_000)],
     ["signs", "…".repeat(21_000)],
     ["lines", "\n \n".repeat(21_000)],
-  ])("are read to their end: %s", (_what, body) => {
+  ])("An endless reply is read to its limit: %s", (_what, body) => {
     expect(dismisses(body)).toBe(false);
     expect(typeof asks(body)).toBe("boolean");
   });
 
-  it.each(["…"])("are gone through once, also where they are signs between words: %j", (sign) => {
+  it.each(["…"])("An endless reply is scanned once, also with signs between words: %j", (sign) => {
     const sentences = `is ${sign.repeat(980 / sign.length)}x. `.repeat(66);
     // With a second look from each sign on, this would take minutes.
     for (let round = 0; round < 400; round += 1) {
@@ -156,10 +154,10 @@ describe("words without end", () => {
   });
 });
 
-describe("a reply that is too long to be a remark", () => {
+describe("A reply that is too long to be a remark", () => {
   const filler = "It reads the list. ".repeat(300);
 
-  it("asks by its beginning alone", () => {
+  it("A long reply wants an answer only by its beginning", () => {
     expect(asks(`Why? ${filler}`)).toBe(true);
     expect(asks(`${filler} Why?`)).toBe(false);
   });

@@ -15,8 +15,8 @@ const summary = formatMarker({
   state: { ...emptyState, paused },
 });
 
-describe("a seal", () => {
-  it("gives back the text that it closed, whatever stands above the marker", () => {
+describe("The seal of a marker", () => {
+  it("A sealed text opens to the same text, whatever is above the marker", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.constantFrom(fixed, summary), (text, marker) => {
         const body = `${text}\n\n${marker}`;
@@ -28,14 +28,14 @@ describe("a seal", () => {
     );
   });
 
-  it("leaves a text without a marker as it is", () => {
+  it("A text without a marker stays as it is", () => {
     for (const text of ["", "Hello\n", "<!-- a comment -->", "a\r\nb"]) {
       expect(seal.close(text, place)).toBe(text);
       expect(seal.open(text, place)).toBe(text);
     }
   });
 
-  it("accepts no marker without a MAC, with one of another key, place or marker, or with a changed character", () => {
+  it("A marker without a MAC, with that of another key, place or marker, or with a change is refused", () => {
     const closed = seal.close(`Fixed.\n\n${fixed}`, place);
     const other = closed.replace('"comment":3', '"comment":4');
     const foreign = createSeal("another key of sixteen").close(`Fixed.\n\n${fixed}`, place);
@@ -46,7 +46,7 @@ describe("a seal", () => {
       expect(parseMarker(seal.open(closed, elsewhere))).toBeUndefined();
   });
 
-  it("says when it closed a text, and nothing of a text that it did not close", () => {
+  it("The seal names the time of its own texts only", () => {
     const early = createSeal("a key of sixteen characters", () => 1_000);
     const closed = early.close(`Fixed.\n\n${fixed}`, place);
     expect(seal.closedAt(closed, place)).toBe(1_000);
@@ -56,7 +56,7 @@ describe("a seal", () => {
     expect(seal.closedAt(closed, "pull request 8 of 1")).toBeNull();
   });
 
-  it("leaves no last line that any reader could take for a marker, and every other line", () => {
+  it("A refused text has no last line that a reader could take for a marker, and every other line", () => {
     const like = [
       fixed,
       "<!--hunkwise:fixed",
@@ -71,14 +71,14 @@ describe("a seal", () => {
     for (const text of [`See ${fixed}`, `${fixed}\nSaid.`]) expect(seal.open(text, place)).toBe(text);
   });
 
-  it("makes a summary of somebody else one that remembers nothing", () => {
+  it("A summary of somebody else becomes one that remembers nothing", () => {
     for (const text of [summary, createSeal("another key of sixteen").close(summary, place)])
       expect(parseMarker(seal.open(`Deployed.\n\n${text}`, place))).toEqual({
         ...{ kind: "summary", head: "", trigger: "", state: emptyState },
       });
   });
 
-  it("opens no text of any shape to a marker that it did not close", () => {
+  it("No text of any shape opens to a marker that was not sealed", () => {
     const piece = fc.constantFrom(
       fixed,
       summary,

@@ -7,8 +7,8 @@ import { many, placed, publish, summary } from "./publish-to-memory.ts";
 
 const contentsWrite = 'Give Hunkwise the permission "Contents: Read and write"';
 
-describe("a finding that is fixed", () => {
-  it("is answered in its thread, which is resolved", async () => {
+describe("A fixed finding", () => {
+  it("A fixed finding is answered in its thread, which is resolved", async () => {
     const github = await withOne();
     const comment = firstComment(github);
     expect(await again(github, [], fixed(comment))).toMatchObject({ fixed: 1, notices: [] });
@@ -20,7 +20,7 @@ describe("a finding that is fixed", () => {
     expect(summary(github)).toMatch(/\*\*Fixed\*\*\n\n- \[The condition .*: The check is there now\n/);
   });
 
-  it("is answered after the new comments stand", async () => {
+  it("A fixed finding is answered after the new comments are posted", async () => {
     const github = await withOne();
     await again(github, [placed({ path: "src/new.ts", line: 2 })], fixed(firstComment(github)));
     const at = (call: string) => github.calls.lastIndexOf(call);
@@ -28,7 +28,7 @@ describe("a finding that is fixed", () => {
     expect(at("updateComment")).toBeGreaterThan(at("resolveThread"));
   });
 
-  it("is answered, and its thread left to be resolved, if somebody with write access wrote in it", async () => {
+  it("A thread in which somebody with write access wrote is answered and not resolved", async () => {
     const github = await withOne();
     github.personReplies(firstComment(github), "bob", "I am on it.");
     expect(await again(github, [], fixed(firstComment(github)))).toMatchObject({ fixed: 1 });
@@ -36,7 +36,7 @@ describe("a finding that is fixed", () => {
     expect(last(github)).toMatchObject({ conclusion: "success" });
   });
 
-  it("is answered and resolved whatever a stranger wrote in its thread", async () => {
+  it("A thread in which a stranger wrote is answered and resolved", async () => {
     const github = await withOne();
     github.permissions.set("eve", "read");
     github.personReplies(firstComment(github), "eve", "Hello.");
@@ -44,7 +44,7 @@ describe("a finding that is fixed", () => {
     expect([github.count("reply"), github.count("resolveThread")]).toEqual([1, 1]);
   });
 
-  it("is left to somebody with write access who resolved its thread: it counts as dismissed", async () => {
+  it("A thread that somebody with write access resolved counts as dismissed", async () => {
     const github = await withOne();
     github.personResolves(firstComment(github), "bob");
     const done = await again(github, [], fixed(firstComment(github)));
@@ -53,18 +53,21 @@ describe("a finding that is fixed", () => {
     expect(last(github)).toMatchObject({ conclusion: "success" });
   });
 
-  it.each(["present", "unsure"] as const)("is none where the look at it came to %s", async (state) => {
-    const github = await withOne();
-    const comment = firstComment(github);
-    await again(github, [], { resolutions: [{ comment, state, reason: "r" }] });
-    expect(github.count("reply")).toBe(0);
-    expect(last(github)).toMatchObject({
-      conclusion: "neutral",
-      title: "Nothing new, 1 open from earlier reviews",
-    });
-  });
+  it.each(["present", "unsure"] as const)(
+    "A finding is not fixed if the look at it came to %s",
+    async (state) => {
+      const github = await withOne();
+      const comment = firstComment(github);
+      await again(github, [], { resolutions: [{ comment, state, reason: "r" }] });
+      expect(github.count("reply")).toBe(0);
+      expect(last(github)).toMatchObject({
+        conclusion: "neutral",
+        title: "Nothing new, 1 open from earlier reviews",
+      });
+    },
+  );
 
-  it("counts as fixed where GitHub does not let us resolve, which is told once with the permission", async () => {
+  it("A finding counts as fixed if GitHub does not let us resolve, with one notice of the permission", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(2));
     github.faults.push({ call: "resolveThread", error: refusal("github_forbidden", contentsWrite) });
@@ -77,7 +80,7 @@ describe("a finding that is fixed", () => {
     expect(last(github)).toMatchObject({ conclusion: "success" });
   });
 
-  it("is no silent matter where GitHub takes no answer", async () => {
+  it("An answer that GitHub refuses causes a notice", async () => {
     const github = await withOne();
     github.faults.push({ call: "reply", error: refusal("github_forbidden", "Unlock the conversation") });
     await again(github, [], fixed(firstComment(github)));
@@ -85,7 +88,7 @@ describe("a finding that is fixed", () => {
     expect(summary(github)).toContain("⚠️ No answers in the threads of fixed findings");
   });
 
-  it("whose comment was deleted meanwhile is no reason to leave out the others", async () => {
+  it("A comment that was deleted meanwhile does not leave out the others", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(2));
     const [one, two] = (github.reviews[0]?.comments ?? []).map(({ id }) => id);
@@ -102,26 +105,29 @@ describe("a finding that is fixed", () => {
     ["resolveThread", "after"],
     ["updateComment", "before"],
     ["updateComment", "after"],
-  ] as const)("is answered and resolved once after a crash at %s, %s it was done", async (call, when) => {
-    const github = await withOne();
-    const comment = firstComment(github);
-    github.faults.push({ call, nth: 1, when, error: new AppError("aborted", "killed") });
-    await again(github, [], fixed(comment)).catch(() => undefined);
-    await again(github, [], fixed(comment));
-    expect(reply(github)).toHaveLength(1);
-    expect(github.thread(comment).resolvedBy).toMatchObject({ kind: "us" });
-    expect(summary(github)).toContain("**Fixed**");
-    expect(last(github)).toMatchObject({ title: "No problems found, 1 fixed" });
-  });
+  ] as const)(
+    "A fixed finding is answered and resolved once after a crash at %s, %s it was done",
+    async (call, when) => {
+      const github = await withOne();
+      const comment = firstComment(github);
+      github.faults.push({ call, nth: 1, when, error: new AppError("aborted", "killed") });
+      await again(github, [], fixed(comment)).catch(() => undefined);
+      await again(github, [], fixed(comment));
+      expect(reply(github)).toHaveLength(1);
+      expect(github.thread(comment).resolvedBy).toMatchObject({ kind: "us" });
+      expect(summary(github)).toContain("**Fixed**");
+      expect(last(github)).toMatchObject({ title: "No problems found, 1 fixed" });
+    },
+  );
 
-  it("is answered once although GitHub's answer gets lost", async () => {
+  it("A fixed finding is answered once although GitHub's answer gets lost", async () => {
     const github = await withOne();
     github.faults.push({ call: "reply", nth: 1, when: "after", error: ambiguous() });
     await again(github, [], fixed(firstComment(github)));
     expect(reply(github)).toHaveLength(1);
   });
 
-  it("in an old head is not answered when the pull request moved on while comments were posted", async () => {
+  it("A fixed finding of an old head is not answered if the head moved while comments were posted", async () => {
     const github = await withOne();
     github.meanwhile = (call) => {
       if (call === "createReview") github.state.headSha = "c".repeat(40);
@@ -134,7 +140,7 @@ describe("a finding that is fixed", () => {
     expect(last(github)?.conclusion).toBe("cancelled");
   });
 
-  it("has a reason that a model wrote, and notifies nobody with it", async () => {
+  it("The reason of a model notifies nobody", async () => {
     const github = await withOne();
     await again(
       github,
@@ -145,14 +151,14 @@ describe("a finding that is fixed", () => {
     expect(parseMarker(reply(github)[0] ?? "")).toMatchObject({ kind: "fixed", head });
   });
 
-  it("without a comment of its own is told in the summary", async () => {
+  it("A fixed finding without a comment is named in the summary", async () => {
     const github = await withOne("low");
     const settled = [{ path: "src/b.bin", title: "It was listed", reason: "It is gone" }];
     expect(await again(github, [], { settled })).toMatchObject({ fixed: 1 });
     expect(summary(github)).toContain("- It was listed in `src/b.bin`: It is gone");
   });
 
-  it("is not answered where GitHub does not tell whether a person took part", async () => {
+  it("A fixed finding is not answered if GitHub does not say whether a person took part", async () => {
     const github = await withOne();
     github.faults.push({ call: "ownThreads", error: refusal("github_forbidden") });
     await again(github, [], fixed(firstComment(github)));

@@ -127,9 +127,9 @@ const foldsOf = (markdown: string) =>
 
 const long = process.env.HUNKWISE_LONG === "1";
 
-describe("the body of a comment", () => {
+describe("The body of a comment", () => {
   // Cut at a tenth of what GitHub takes: to read all of that as Markdown takes seconds.
-  it("is whole, wherever it was cut", () => {
+  it("A comment is well formed wherever it is cut", () => {
     const room = fc.integer({ min: 4_000, max: 8_000 });
     fc.assert(
       fc.property(finding, spot, room, (finding, spot, maxBytes) => {
@@ -147,7 +147,7 @@ describe("the body of a comment", () => {
     ["code blocks", "```ts\nconst a = 1;\n```\n````\n```\n````\n"],
     ["code spans and brackets", "`a` [b](c) ``d`` "],
     ["what becomes longer", "@octocat \u202e#1 "],
-  ])("is whole at every size near a limit: %s", (_what, unit) => {
+  ])("A comment is well formed at every size near a limit: %s", (_what, unit) => {
     const all = sampleFinding({ title: unit, body: unit.repeat(1_500), suggestion: null });
     for (let size = 3_000; size < 3_100; size += 9) {
       const body = renderFinding(all, { kind: "line" }, base, size);
@@ -162,7 +162,7 @@ describe("the body of a comment", () => {
     }
   });
 
-  it("has room for its text beside the link of a path that takes thousands of characters to be written", () => {
+  it("A comment has room for its text beside the link of a very long path", () => {
     const long = sampleFinding({
       ...{ path: `src/${"% ".repeat(480)}.ts`, title: "t".repeat(400), body: "b".repeat(9_000) },
       ...{ verification: "uncertain", verification_note: "n".repeat(2_000) },
@@ -172,7 +172,7 @@ describe("the body of a comment", () => {
     expect(body).toContain("bbbb");
   });
 
-  it("fits with its marker, whatever was found", () => {
+  it("A comment fits with its marker, whatever was found", () => {
     const more = fc.constantFrom(1, 2, 20);
     fc.assert(
       fc.property(finding, spot, more, (finding, spot, times) => {
@@ -184,7 +184,7 @@ describe("the body of a comment", () => {
     );
   });
 
-  it("keeps title, suggestion and evidence when each alone is far too long", () => {
+  it("A comment keeps title, suggestion and evidence if each alone is too long", () => {
     const evidence = Array.from({ length: 40 }, (_, index) => ({
       path: `${"deep/".repeat(800)}${index}.ts`,
       start_line: 1,
@@ -206,12 +206,12 @@ describe("the body of a comment", () => {
   });
 });
 
-describe("the body of the summary", () => {
+describe("The body of the summary", () => {
   const place = fc.constantFrom<FinalState[]>(
     { kind: "posted" },
     { kind: "annotated" },
-    { kind: "standing", entry: null },
-    { kind: "standing", entry: sampleEntry() },
+    { kind: "posted_before", entry: null },
+    { kind: "posted_before", entry: sampleEntry() },
     { kind: "dismissed", entry: sampleEntry({ state: "dismissed" }) },
     listed("its lines are not in the diff"),
     listed(`\`\`\` <details> | ${"long ".repeat(200)}`),
@@ -289,7 +289,7 @@ describe("the body of the summary", () => {
     return { body: renderSummaryComment(input, base, { trigger: "event", state }), figures };
   };
 
-  it("is whole, and so are the figures of the check run", () => {
+  it("The summary and the figures of the check run are well formed", () => {
     fc.assert(
       fc.property(anything, (one) => {
         const { body, figures } = rendered(one);
@@ -301,7 +301,7 @@ describe("the body of the summary", () => {
     );
   });
 
-  it("fits, however much was found", () => {
+  it("The summary fits, however much was found", () => {
     fc.assert(
       fc.property(anything, fc.constantFrom(1, 5, 100), (one, times) => {
         const routes = Array(times).fill(one.routes).flat() as PublishedFinding<FinalState>[];

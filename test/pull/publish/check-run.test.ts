@@ -21,8 +21,8 @@ import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 const skipped = (reason: string) => withheldConclusion(reason, [], policy, "skipped");
 const policy = { threshold: "high", fail: false } as const;
 
-describe("a check run", () => {
-  it("is opened in progress and concluded", async () => {
+describe("The check run of a review", () => {
+  it("A check run is opened in progress and concluded", async () => {
     const github = new MemoryGitHub();
     const check = await openCheckRun(github, github.state, "event");
     await check.conclude(failedConclusion(new AppError("model_failed", "the model is down")));
@@ -39,7 +39,7 @@ describe("a check run", () => {
     expect(check.problem).toBeUndefined();
   });
 
-  it("is taken up by the next attempt, and another trigger has its own", async () => {
+  it("A check run is taken up by the next attempt, and another trigger has its own", async () => {
     const github = new MemoryGitHub();
     await openCheckRun(github, github.state, "event");
     await openCheckRun(github, github.state, "event");
@@ -50,7 +50,7 @@ describe("a check run", () => {
     expect(github.checks).toHaveLength(2);
   });
 
-  it("is concluded although the first answers are lost", async () => {
+  it("A check run is concluded although the first answers are lost", async () => {
     const github = new MemoryGitHub();
     const check = await openCheckRun(github, github.state, "event");
     for (const nth of [1, 2]) github.faults.push({ call: "updateCheckRun", nth, error: ambiguous() });
@@ -58,7 +58,7 @@ describe("a check run", () => {
     expect(github.checks[0]?.history.at(-1)).toMatchObject({ conclusion: "success" });
   });
 
-  it("that we may not make is a problem to tell and none to fail for", async () => {
+  it("A forbidden check run causes a notice and no failure", async () => {
     const github = new MemoryGitHub();
     github.faults.push({
       call: "createCheckRun",
@@ -73,14 +73,14 @@ describe("a check run", () => {
     expect(await concludeQueued(github, head, passedConclusion("x"))).toBe(check.problem);
   });
 
-  it("that cannot be made now leaves it to the job to come back", async () => {
+  it("An outage of GitHub rejects, and the job comes back", async () => {
     const github = new MemoryGitHub();
     const limit = new AppError("github_rate_limited", "later", { retryable: true, retryAfterMs: 1 });
     github.faults.push({ call: "checkRuns", error: limit });
     await expect(openCheckRun(github, github.state, "event")).rejects.toBe(limit);
   });
 
-  it("is concluded at once where nothing is reviewed, however often it is asked for", async () => {
+  it("A check run is concluded at once if nothing is reviewed, however often that is asked", async () => {
     const github = new MemoryGitHub();
     for (let times = 0; times < 2; times++) {
       expect(await concludeAtOnce(github, github.state, "event", skipped("a draft"))).toBeUndefined();
@@ -98,7 +98,7 @@ async function openedAfter(update: CheckRunUpdate) {
   return { again, history: github.checks.flatMap((check) => check.history) };
 }
 
-describe("two check runs of one review, made by workers that did not know of each other", () => {
+describe("Two check runs of one review by workers that did not know of each other", () => {
   /** GitHub shows the newer one, and the older one is the one that is found. */
   async function doubled() {
     const github = new MemoryGitHub();
@@ -109,14 +109,14 @@ describe("two check runs of one review, made by workers that did not know of eac
     return { github, check, externalId, last };
   }
 
-  it("are concluded alike, by whoever holds either", async () => {
+  it("Both check runs are concluded alike, by whoever has either", async () => {
     const { check, last } = await doubled();
     await check.conclude(reviewConclusion(sampleResult(), policy));
 
     expect(last()).toEqual(["neutral", "neutral"]);
   });
 
-  it("are one when the late worker finds out: its own says what the other does, or that it was called off", async () => {
+  it("The late worker's check run shows what the other says, or that it was called off", async () => {
     const early = await doubled();
     await closeDoubledChecks(early.github, head, early.externalId);
     expect(early.last()).toEqual(["open", "cancelled"]);
@@ -132,7 +132,7 @@ describe("two check runs of one review, made by workers that did not know of eac
     expect(last()).toEqual(["neutral", "neutral"]);
   });
 
-  it("leave none open that a dead worker made, once its head is looked at again", async () => {
+  it("A check run of a dead worker is closed when its head is reviewed again", async () => {
     const { github, last } = await doubled();
     const first = github.checks[0]?.id ?? 0;
     await github.updateCheckRun(first, reviewConclusion(sampleResult(), policy));
@@ -142,8 +142,8 @@ describe("two check runs of one review, made by workers that did not know of eac
   });
 });
 
-describe("a check run that is opened again", () => {
-  it("is left alone where a review ended with a conclusion", async () => {
+describe("A check run that is opened again", () => {
+  it("A check run with a conclusion of a review is left alone", async () => {
     const { again, history } = await openedAfter(reviewConclusion(sampleResult(), policy));
 
     expect(again.reviewed).toBe(true);
@@ -154,14 +154,14 @@ describe("a check run that is opened again", () => {
     ["skipped", skipped("a draft")],
     ["called off", cancelledConclusion("the head moved on")],
     ["failed", failedConclusion(new AppError("model_failed", "no model"))],
-  ])("goes on where the review was %s", async (_how, update) => {
+  ])("A check run of a review that was %s is opened again", async (_how, update) => {
     const { again, history } = await openedAfter(update);
 
     expect(again.reviewed).toBe(false);
     expect(history.at(-1)?.status).toBe("in_progress");
   });
 
-  it("goes on where somebody asked for it once more", async () => {
+  it("A check run is opened again if somebody asks for it", async () => {
     const github = new MemoryGitHub();
     const first = await openCheckRun(github, github.state, "event");
     await first.conclude(reviewConclusion(sampleResult(), policy));

@@ -52,8 +52,8 @@ function twoPulls() {
   return { github, alice, mallory, review, skip, shown, all };
 }
 
-describe("the check of a commit that several open pull requests have as their head", () => {
-  it("stays red under the draft of a stranger, and says whose finding it is", async () => {
+describe("The check of a commit that several open pull requests have as their head", () => {
+  it("The check stays red under the draft of a stranger, and names the pull request of the finding", async () => {
     const { alice, mallory, review, skip, shown } = twoPulls();
     await review(alice, red);
     await skip(mallory);
@@ -65,7 +65,7 @@ describe("the check of a commit that several open pull requests have as their he
     expect(shown().summary).toContain("Not reviewed: it is a draft".slice("Not reviewed: ".length));
   });
 
-  it("neither passes nor fails while one of them waits to be reviewed, unless another is red", async () => {
+  it("The check neither passes nor fails while one pull request waits for its review, unless one is red", async () => {
     const { github, alice, mallory, review, shown } = twoPulls();
     const wait = (pull: PullState) => concludeAtOnce(github, pull, eventOf(pull), waiting);
     await wait(mallory);
@@ -79,7 +79,7 @@ describe("the check of a commit that several open pull requests have as their he
     expect(shown().shows).toBe("success");
   });
 
-  it("is the draft's own again when the red one is closed, left by a push, or gone", async () => {
+  it("The check is the draft's own again when the red pull request is closed, moved or gone", async () => {
     for (const leave of [{ state: "closed" }, { headSha: "c".repeat(40) }] as const) {
       const { github, alice, mallory, review, skip, shown } = twoPulls();
       await review(alice, red);
@@ -96,7 +96,7 @@ describe("the check of a commit that several open pull requests have as their he
     expect(github.count("pullState")).toBeGreaterThan(0);
   });
 
-  it("is what the others came to when the red one is closed, although its check run is the newest", async () => {
+  it("The check is that of the others when the red one is closed, although its check run is the newest", async () => {
     for (const leave of [{ state: "closed" }, { headSha: "c".repeat(40) }] as const) {
       const { github, alice, mallory, review, shown } = twoPulls();
       await review(alice, green);
@@ -110,7 +110,7 @@ describe("the check of a commit that several open pull requests have as their he
     }
   });
 
-  it("is not passed by a draft while the other is being read, and is when that is done", async () => {
+  it("The check is not passed by a draft while the other pull request is being reviewed", async () => {
     const { github, alice, mallory, skip, shown, all } = twoPulls();
     const check = await openCheckRun(github, alice, eventOf(alice));
     await skip(mallory);
@@ -121,7 +121,7 @@ describe("the check of a commit that several open pull requests have as their he
     expect(shown().title).toBe("Not reviewed");
   });
 
-  it("is not passed by a review of the other while one is red, and by none once either is", async () => {
+  it("The check is not passed by a review of the other while one is red", async () => {
     const { alice, mallory, review, all } = twoPulls();
     await review(mallory, green);
     await review(alice, red);
@@ -130,7 +130,7 @@ describe("the check of a commit that several open pull requests have as their he
     expect(all()).toEqual(["success", "failure", "success"]);
   });
 
-  it("waits for the red one's next review, where that takes up the same check run", async () => {
+  it("The check waits for the next review of the red pull request in the same check run", async () => {
     const { github, alice, mallory, review, skip, shown, all } = twoPulls();
     await review(alice, red);
     await skip(mallory);
@@ -141,7 +141,7 @@ describe("the check of a commit that several open pull requests have as their he
     expect(all()).toEqual(["success", "skipped"]);
   });
 
-  it("counts what a limit or a fault left without a review, and nothing that was called off", async () => {
+  it("The check counts reviews that a limit or a fault stopped, and none that was called off", async () => {
     const limit = withheldConclusion("the budget of the day is spent", [], policy, "failure");
     for (const [update, expected] of [
       [limit, "failure"],
@@ -155,14 +155,14 @@ describe("the check of a commit that several open pull requests have as their he
     }
   });
 
-  it("of a merge queue is left alone", async () => {
+  it("The check of a merge queue is left alone", async () => {
     const { github, alice, review, all } = twoPulls();
     await github.createCheckRun(head, `${head}:merge_group`, passedConclusion("it was reviewed"));
     await review(alice, red);
     expect(all()).toEqual(["success", "failure"]);
   });
 
-  it("is closed with the review that was called off", async () => {
+  it("The check is closed with the review that was called off", async () => {
     const { github, alice, mallory, skip, shown } = twoPulls();
     await openCheckRun(github, alice, eventOf(alice));
     await skip(mallory);
@@ -173,8 +173,8 @@ describe("the check of a commit that several open pull requests have as their he
   });
 });
 
-describe("the check of a pull request that changes its branch", () => {
-  it("stays red for a branch that is not reviewed, is new for one that is, and red again on its way back", async () => {
+describe("The check of a pull request that changes its branch", () => {
+  it("The check stays red for an unreviewed branch, is new for another, and red again on the way back", async () => {
     const { github, alice, review, skip, shown } = twoPulls();
     await review({ ...alice }, red);
     Object.assign(github.state, { baseRef: "docs" });
@@ -191,8 +191,8 @@ describe("the check of a pull request that changes its branch", () => {
   });
 });
 
-describe("a check run that is asked for again", () => {
-  it("counts as the newest word, although check runs of the same pull request were made after it", async () => {
+describe("A check run that is requested again", () => {
+  it("The check run counts as the newest, although others of the pull request were created later", async () => {
     const { github, alice, review, shown } = twoPulls();
     await review(alice, green);
     await review(alice, green, "comment:5");
@@ -203,7 +203,7 @@ describe("a check run that is asked for again", () => {
     }
   });
 
-  it("turns a newer check run of the same pull request green if all was dismissed meanwhile", async () => {
+  it("The check run turns a newer one of the same pull request green if all was dismissed meanwhile", async () => {
     const { github, alice, review, shown } = twoPulls();
     await review(alice, green);
     await review(alice, red, "comment:5");
@@ -214,8 +214,8 @@ describe("a check run that is asked for again", () => {
   });
 });
 
-describe("a head that nobody has read for its branch yet", () => {
-  it("is not passed by what it came to for another branch while its own review goes on", async () => {
+describe("A head that nobody has read for its branch yet", () => {
+  it("The head is not passed by its check for another branch while its own review runs", async () => {
     const { github, review, shown } = twoPulls();
     const first = await openCheckRun(github, { ...github.state }, "event#7@main");
     await first.conclude(cancelledConclusion("the pull request was closed"));
@@ -231,7 +231,7 @@ describe("a head that nobody has read for its branch yet", () => {
     expect(shown().shows).toBe("failure");
   });
 
-  it("is not passed by another one that was skipped, when its check run is taken up again", async () => {
+  it("The head is not passed by another skipped one when its check run is taken up again", async () => {
     const { github, alice, mallory, skip, shown } = twoPulls();
     const first = await openCheckRun(github, alice, eventOf(alice));
     await first.conclude(cancelledConclusion("the pull request was closed"));
@@ -244,8 +244,8 @@ describe("a head that nobody has read for its branch yet", () => {
   });
 });
 
-describe("two workers that settle one commit", () => {
-  it("leave what the later one saw, though the other one writes after it", async () => {
+describe("Two workers that settle one commit", () => {
+  it("The state that the later worker saw stays, although the other one writes after it", async () => {
     const { github, alice, mallory, review, skip, shown } = twoPulls();
     await review(alice, red);
     await skip(mallory);
@@ -263,8 +263,8 @@ describe("two workers that settle one commit", () => {
   });
 });
 
-describe("a check run that shows what another pull request came to", () => {
-  it("keeps its own words and conclusion, however often it changes", async () => {
+describe("A check run that shows the conclusion of another pull request", () => {
+  it("The check run keeps its own words and conclusion, however often it changes", async () => {
     const { github, alice, mallory, review } = twoPulls();
     await review(mallory, green);
     for (const update of [red, green, red, green]) await review(alice, update, `comment:${Math.random()}`);
@@ -276,7 +276,7 @@ describe("a check run that shows what another pull request came to", () => {
   });
 });
 
-describe("whatever several pull requests with one head do", () => {
+describe("Any acts of several pull requests with one head", () => {
   type Act = {
     pull: number;
     act: "red" | "green" | "skip" | "close" | "reopen" | "leave" | "return";
@@ -292,7 +292,7 @@ describe("whatever several pull requests with one head do", () => {
     { maxLength: 14 },
   );
 
-  it("the newest check run never passes while an open one's newest review is red", async () => {
+  it("The newest check run never passes while an open one's newest review is red", async () => {
     await fc.assert(
       fc.asyncProperty(acts, async (sequence) => {
         const { github, mallory, skip, shown } = twoPulls();

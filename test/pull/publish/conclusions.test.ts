@@ -27,7 +27,7 @@ const red = { ...policy, fail: true };
 const withSeverity = (severity: Severity) =>
   sampleResult({ findings: [{ finding: sampleFinding({ severity }), placement: { kind: "inline" } }] });
 
-describe("what a review concludes with", () => {
+describe("The conclusion of a review", () => {
   const clean = sampleResult({ findings: [] });
 
   it.each([
@@ -89,11 +89,11 @@ describe("what a review concludes with", () => {
     ["success", "a file that the base calls generated", sampleResult(skipping("generated")), policy],
     ["neutral", "offline", { ...clean, mode: "offline", model: null, stop_reason: "no_model" }, policy],
     ["neutral", "a model that failed", { ...clean, stop_reason: "model_error" }, policy],
-  ] as const)("is %s for %s", (conclusion, _name, result, how) => {
+  ] as const)("The conclusion is %s for %s", (conclusion, _name, result, how) => {
     expect(reviewConclusion(result, how)).toMatchObject({ status: "completed", conclusion });
   });
 
-  it("is red for what a limit left unread if findings are red", () => {
+  it("The conclusion is red for what a limit left unread if findings are red", () => {
     for (const unread of [
       { ...clean, stop_reason: "turn_limit" } as const,
       sampleResult(skipping("overlong lines")),
@@ -101,7 +101,7 @@ describe("what a review concludes with", () => {
       expect(reviewConclusion(unread, red)).toMatchObject({ conclusion: "failure" });
   });
 
-  it("has the figures", () => {
+  it("The conclusion has the figures", () => {
     const update = reviewConclusion(withSeverity("high"), policy);
     expect(update.title).toBe("found 1 high");
     expect(update.summary).toContain('1 finding at or above the threshold "high".');
@@ -109,7 +109,7 @@ describe("what a review concludes with", () => {
     expect(update.summary).toContain("4 requests");
   });
 
-  it("says which files were skipped and why, and what was not read, folded away", () => {
+  it("The conclusion names skipped files and unread places in folds", () => {
     const { coverage } = sampleResult();
     const files_skipped = [
       { path: "yarn.lock", reason: "lock file", account: "parsed" as const },
@@ -129,7 +129,7 @@ describe("what a review concludes with", () => {
     expect(summary).toContain("<details><summary>What was not read</summary>\n\n- `src/a.ts`: 2 hunks\n");
   });
 
-  it("says what a second look came to, what was left out for it, and what was predicted", () => {
+  it("The conclusion says what a second look came to, what was left out, and the prediction", () => {
     const { summary } = reviewConclusion(sampleResult(lookedAtAgain()), policy);
     expect(summary).toContain(
       "Effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not settled.",
@@ -140,7 +140,7 @@ describe("what a review concludes with", () => {
     );
   });
 
-  it("names as many skipped files as fit, counts the rest, and says their reasons", () => {
+  it("The conclusion names as many skipped files as fit, counts the rest, and has their reasons", () => {
     const files_skipped = Array.from({ length: 5_000 }, (_, index) => ({
       path: `gen/${index}.ts`,
       reason: index < 4_000 ? "generated" : "vendored",
@@ -153,13 +153,13 @@ describe("what a review concludes with", () => {
     expect(Buffer.byteLength(summary)).toBeLessThan(5_000);
   });
 
-  it("speaks of no hunks where there are none", () => {
+  it("The conclusion names no hunks if there are none", () => {
     expect(reviewConclusion(sampleResult(nothingReviewable("image")), policy).summary).toContain(
       "Coverage: no hunks to review; 1 file skipped: image (1).",
     );
   });
 
-  it("says that nothing is there only when all was read", () => {
+  it("The conclusion says that nothing was found only if all was read", () => {
     expect(reviewConclusion(clean, policy).title).toBe("No problems found");
     expect(reviewConclusion({ ...clean, stop_reason: "time_limit" }, policy).title).toBe(
       "Incomplete review: nothing found in the part that was read",
@@ -172,7 +172,7 @@ describe("what a review concludes with", () => {
     expect(offline.summary).toContain("Coverage: analyzers only (3 hunks in 2 files).");
   });
 
-  it("does not praise what nobody had to read", () => {
+  it("The conclusion does not praise what nobody had to read", () => {
     expect(reviewConclusion(sampleResult(nothingReviewable("image")), policy)).toMatchObject({
       conclusion: "success",
       title: "Nothing to review",
@@ -183,14 +183,14 @@ describe("what a review concludes with", () => {
     });
   });
 
-  it("keeps the summary's text apart from its figures, so that neither has to be cut", () => {
+  it("The conclusion keeps the summary's text apart from its figures", () => {
     const update = reviewConclusion(clean, policy, { text: "<details>all of it</details>" });
     expect(update.text).toBe("<details>all of it</details>");
     expect(update.summary).not.toContain("all of it");
     expect(reviewConclusion(clean, policy)).not.toHaveProperty("text");
   });
 
-  it("is not green while a comment of an earlier review is open that is as severe as the threshold", () => {
+  it("The conclusion is not green while an earlier comment at the threshold is open", () => {
     const open = (severity: "high" | "medium") =>
       reviewConclusion(clean, policy, { open: [{ severity, source: "model" }] });
 
@@ -205,7 +205,7 @@ describe("what a review concludes with", () => {
     });
   });
 
-  it("without a review is never red", () => {
+  it("The conclusion without a review is never red", () => {
     expect(
       [
         failedConclusion(new AppError("model_failed", "x")),
@@ -227,7 +227,7 @@ describe("what a review concludes with", () => {
     ["git_failed", "neutral"],
     ["github_failed", "neutral"],
   ] as const)(
-    "limit-reached: counts a failure that a change can cause as a limit: %s",
+    "limit-reached: A failure that a change can cause counts as a limit: %s",
     (code, conclusion) => {
       const failed = (of: CheckPolicy) => failedConclusion(new AppError(code, "x"), { open: [], policy: of });
       expect(failed(red).conclusion).toBe(conclusion);
@@ -236,14 +236,14 @@ describe("what a review concludes with", () => {
     },
   );
 
-  it("is not held by what another tool reported in an earlier review, and no model judged", () => {
+  it("The conclusion ignores open reports of other tools that no model judged", () => {
     const open = [{ severity: "critical" as const, source: "tool:lint/forged" }];
     expect(reviewConclusion(clean, { ...policy, fail: true }, { open })).toMatchObject({
       conclusion: "success",
     });
   });
 
-  it("counts what it found and what is open from earlier together", () => {
+  it("The conclusion counts its findings and open ones of earlier reviews together", () => {
     const update = reviewConclusion(withSeverity("medium"), policy, {
       open: [{ severity: "critical", source: null }],
     });
@@ -254,7 +254,7 @@ describe("what a review concludes with", () => {
     });
   });
 
-  it("says what was fixed and dismissed, and is green when nothing else is there", () => {
+  it("The conclusion names what was fixed and dismissed, and is green without anything else", () => {
     const update = reviewConclusion(clean, policy, { fixed: 2, dismissed: 1 });
     expect(update).toMatchObject({
       conclusion: "success",
@@ -263,20 +263,20 @@ describe("what a review concludes with", () => {
     });
   });
 
-  it("does not hold a finding against the change that people have dismissed", () => {
+  it("The conclusion does not count findings that people have dismissed", () => {
     expect(reviewConclusion(withSeverity("high"), policy, { found: [], dismissed: 1 })).toMatchObject({
       conclusion: "success",
       title: "No problems found, 1 dismissed",
     });
   });
 
-  it("is never green when it is incomplete, whatever was settled", () => {
+  it("The conclusion of an incomplete review is never green, whatever was settled", () => {
     expect(reviewConclusion({ ...clean, stop_reason: "time_limit" }, policy, { fixed: 9 }).conclusion).toBe(
       "neutral",
     );
   });
 
-  it("names what stands in code that was read before apart from what a second look refuted", () => {
+  it("The conclusion tells findings in code that was read before from refuted ones", () => {
     const dropped = [sampleDropped(), sampleDropped({ id: "d2", verdict: "read_before", reason: "" })];
     const { summary } = reviewConclusion({ ...clean, dropped }, policy);
     expect(summary).toContain("1 finding was checked again: 1 refuted.");
@@ -286,7 +286,7 @@ describe("what a review concludes with", () => {
   });
 });
 
-describe("a finding of a blocking rule", () => {
+describe("A finding of a blocking rule", () => {
   const lenient = { threshold: "never", fail: false, blocking: new Set(["no-raw-sql"]) } as const;
   const ofRule = (rule: string, over = {}) =>
     sampleResult({
@@ -304,7 +304,7 @@ describe("a finding of a blocking rule", () => {
       },
     });
 
-  it("turns the check red whatever the threshold is, and is named", () => {
+  it("A blocking finding turns the check red whatever the threshold is, and is named", () => {
     const { conclusion, summary } = reviewConclusion(ofRule("no-raw-sql"), lenient);
 
     expect(conclusion).toBe("failure");
@@ -313,7 +313,7 @@ describe("a finding of a blocking rule", () => {
     expect(summary).toContain("- `no-raw-sql` (blocking): 1 finding; not checked in 1 of 3 files: lock file");
   });
 
-  it("turns it red too if an earlier review found it and it is open", () => {
+  it("A blocking finding of an earlier review turns the check red while it is open", () => {
     const earlier = { severity: "low", source: "model", rule: "no-raw-sql" } as const;
     const clean = sampleResult({ findings: [] });
 
@@ -322,14 +322,14 @@ describe("a finding of a blocking rule", () => {
     expect(failedConclusion(new Error("x"), { open: [earlier], policy: lenient }).conclusion).toBe("failure");
   });
 
-  it("waits where the author alone keeps it from being read, unless something holds it", () => {
+  it("A check waits if only the author keeps the change from being read, unless a finding holds it", () => {
     const waits = withheldConclusion("it is a draft", [], lenient, "waits");
     expect([waits.conclusion, waits.title]).toEqual(["skipped", "Waits to be reviewed"]);
     const earlier = { severity: "low", source: "model", rule: "no-raw-sql" } as const;
     expect(withheldConclusion("draft", [earlier], lenient, "waits").conclusion).toBe("failure");
   });
 
-  it("does not turn it red if the rule does not block now, or no model judged it", () => {
+  it("A finding turns nothing red if its rule does not block now, or no model judged it", () => {
     expect(reviewConclusion(ofRule("other-rule"), lenient).conclusion).toBe("success");
     expect(reviewConclusion(ofRule("no-raw-sql"), { ...lenient, blocking: new Set() }).conclusion).toBe(
       "success",
@@ -339,7 +339,7 @@ describe("a finding of a blocking rule", () => {
   });
 });
 
-describe("a test of a finding", () => {
+describe("A test of a finding", () => {
   const proofs = [
     sampleProof(),
     sampleProof({ kind: "reproduced" }),
@@ -353,7 +353,7 @@ describe("a test of a finding", () => {
       ],
     });
 
-  it.each(proofs)("changes neither the conclusion nor the title, whatever it says: $kind", (proof) => {
+  it.each(proofs)("A test changes neither the conclusion nor the title, whatever it says: $kind", (proof) => {
     for (const severity of severities)
       for (const one of [policy, red, { threshold: "never", fail: true } as const]) {
         const [with_, without] = [having(severity, proof), having(severity)].map((result) =>
@@ -363,7 +363,7 @@ describe("a test of a finding", () => {
       }
   });
 
-  it("is counted in the text if it shows the finding", () => {
+  it("A test is counted in the text if it shows the finding", () => {
     const [first, , passing, missed] = proofs;
     expect(reviewConclusion(having("high", first), policy).summary).toContain(
       "\n\n1 of 1 finding is shown by a test.\n\n",
@@ -375,7 +375,7 @@ describe("a test of a finding", () => {
   });
 });
 
-it("is a success only on complete evidence, and never red for what is neutral on its own", () => {
+it("A success needs complete evidence, and neutral parts alone never turn a check red", () => {
   const skip = fc.constantFrom<Account[]>("left_out", "parsed", "neutral", "unread");
   const none = fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(2));
   const facts = fc.record({

@@ -14,7 +14,7 @@ const text = (id: number, marker: Marker | null) => ({
   body: marker === null ? "The same words." : `Words of number ${id}\n\n${formatMarker(marker)}`,
 });
 
-describe("of two texts of ours with one marker", () => {
+describe("Two texts of ours with one marker", () => {
   it.each<[string, Marker, Marker]>([
     ["a review", { kind: "review", ...key }, { kind: "review", ...key, head: "i" }],
     ["a finding", finding, { ...finding, trigger: "comment:5" }],
@@ -30,19 +30,19 @@ describe("of two texts of ours with one marker", () => {
       { kind: "dismissed", comment: 1, by: "bob" },
     ],
     ["an answer", { kind: "answer", comment: 1 }, { kind: "answer", comment: 2 }],
-  ])("the later one is a double: %s", (_, marker, other) => {
+  ])("The later text is a double: %s", (_, marker, other) => {
     const texts = [text(9, marker), text(3, other), text(7, marker), text(8, other)];
     expect(doublesAmong(texts).map(({ id }) => id)).toEqual([8, 9]);
   });
 
-  it("there is no double but of the summary where their markers differ", () => {
+  it("Texts with different markers are no doubles, except summaries", () => {
     const summary = (head: string): Marker => ({ kind: "summary", ...key, head, state: emptyState });
     expect(doublesAmong([text(1, finding), text(2, { kind: "review", ...key })])).toEqual([]);
     // A pull request has one, whatever it speaks of.
     expect(doublesAmong([text(2, summary("i")), text(1, summary("h"))])).toMatchObject([{ id: 2 }]);
   });
 
-  it("there is none where they have no marker: nobody can tell whose they are", () => {
+  it("Texts without a marker are no doubles", () => {
     expect(doublesAmong([text(1, null), text(2, null)])).toEqual([]);
   });
 });

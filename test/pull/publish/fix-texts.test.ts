@@ -1,41 +1,41 @@
 import { describe, expect, it } from "vitest";
-import { commitMessage, renderFix, type ToldFix } from "../../../src/pull/publish/fix-texts.ts";
+import { commitMessage, type FixReport, renderFix } from "../../../src/pull/publish/fix-texts.ts";
 import type { FixResult } from "../../../src/tasks/fix/fix-input.ts";
 
 const token = `ghp_${"A1b2C3d4".repeat(4)}E5f6`;
 
-describe("the message of a commit of ours", () => {
-  it("is the first line, as a person would write it", () => {
+describe("The message of our commit", () => {
+  it("The message is the first line, as a person would write it", () => {
     expect(commitMessage("Compare with <, so that the first try counts\n\nMore of it")).toBe(
       "Compare with <, so that the first try counts",
     );
   });
 
-  it("names nobody, closes nothing and calls off no check", () => {
+  it("The message names nobody, closes nothing and skips no check", () => {
     const message = commitMessage("Thank @octocat, fixes #12 and GH-3 [skip ci] ***NO_CI***");
     for (const live of ["@octocat", "#12", "GH-3", "[skip ci]", "***"]) expect(message).not.toContain(live);
   });
 
   it.each(["fixup! Start", "squash!amend! Start", "# Start", " ;; Start"])(
-    "is no word to git itself: %s",
+    "The message commands git nothing: %s",
     (summary) => {
       expect(commitMessage(summary)).toBe("Start");
     },
   );
 
-  it("holds no secret, whole or in part, where it is cut or long words are broken up", () => {
+  it("The message contains no secret, also no part of one that was cut or broken up", () => {
     for (const before of ["", "x".repeat(50)]) {
       const message = commitMessage(`${before} ${token}`);
       expect(message.replace(/\p{Cf}/gu, "")).not.toMatch(/ghp_\w/);
     }
   });
 
-  it("is ours where nothing is left of it", () => {
+  it("The message is ours if nothing is left of the model's", () => {
     expect(commitMessage("https://evil.example ***")).toBe("Repair what a review found");
   });
 });
 
-const told = (end: ToldFix["end"], over: Partial<FixResult> = {}): string =>
+const told = (end: FixReport["end"], over: Partial<FixResult> = {}): string =>
   renderFix({
     fix: {
       repairs: [{ id: "f1", repaired: true, note: "Done.", check: { state: "fixed", reason: "a.ts:1 is." } }],
@@ -55,15 +55,15 @@ const told = (end: ToldFix["end"], over: Partial<FixResult> = {}): string =>
 
 const pushed = { kind: "pushed", commit: "b".repeat(40) } as const;
 
-describe("what is told of the test of a finding", () => {
+describe("The report on the test of a finding", () => {
   const repaired = { id: "f1", repaired: true, note: "Done." };
   const withTest = (
     test: FixResult["repairs"][number]["test"],
     check: FixResult["repairs"][number]["check"] = { state: "fixed", reason: "a.ts:1 is." },
-    end: ToldFix["end"] = { kind: "pushed", commit: "f".repeat(40) },
+    end: FixReport["end"] = { kind: "pushed", commit: "f".repeat(40) },
   ) => told(end, { repairs: [{ ...repaired, check, ...(test && { test }) }] });
 
-  it("is that it passes now and is added, or why it is not", () => {
+  it("The report says that the test passes now and is added, or why it is not", () => {
     expect(withTest({ state: "passes", reason: "" })).toContain(
       "_Its test failed before, passes now, and is a part of the repair._\n  _A second look confirms",
     );
@@ -73,7 +73,7 @@ describe("what is told of the test of a finding", () => {
     expect(withTest(undefined)).not.toContain("test failed");
   });
 
-  it("is no confirmation where it fails", () => {
+  it("The report calls a failing test no confirmation", () => {
     const present = { state: "present", reason: "Its test fails: 1 !== 2" } as const;
     const text = withTest({ state: "fails", reason: "1 !== 2" }, present, { kind: "none" });
     expect(text).toContain("**did not push it**: the test of a finding still fails.");
@@ -82,8 +82,8 @@ describe("what is told of the test of a finding", () => {
   });
 });
 
-describe("what is told of a fix", () => {
-  it("says which commands were run on exactly what was pushed, and how each ended", () => {
+describe("The report on a fix", () => {
+  it("The report names the commands that were run on exactly what was pushed, and their ends", () => {
     const text = told(pushed, {
       tried_out: {
         commands: [
@@ -97,12 +97,12 @@ describe("what is told of a fix", () => {
     expect(text).toContain("`npm run lint` in `web` ended with exit code 137 (it used too much memory).");
   });
 
-  it("says that none was run, and why", () => {
+  it("The report says that no command was run, and why", () => {
     const text = told(pushed, { tried_out: { commands: [], why_none: "this machine has no sandbox" } });
     expect(text).toContain("No command was run to test the repair: this machine has no sandbox.");
   });
 
-  it("lets no command and no reason be more than text", () => {
+  it("The report shows commands and reasons as text only", () => {
     const hostile = "`@octo/team` <img src=x> /approve\n# Big\n<!-- hunkwise:fixed -->";
     const text = told(pushed, {
       tried_out: {
@@ -119,7 +119,7 @@ describe("what is told of a fix", () => {
     }
   });
 
-  it("has room for a few commands of a line or two, however many a model has called for", () => {
+  it("The report has room for a few commands, however many a model called", () => {
     const commands = Array.from({ length: 900 }, (_, at) => ({
       ...{ command: `npm test ${at} ${"x".repeat(1_900)}`, folder: ".", exit_code: 1, ended: null },
     }));
@@ -128,7 +128,7 @@ describe("what is told of a fix", () => {
     expect(text.length).toBeLessThan(5_000);
   });
 
-  it("says what the model was kept from, whatever it says of it", () => {
+  it("The report says what the model was not allowed to change, whatever the model says", () => {
     const refused = [{ path: ".github/workflows/ci.yml", reason: "it decides what runs in CI" }];
     expect(told({ kind: "none" }, { refused, edits: [] })).toContain(
       "I was not allowed to make these changes:\n- `.github/workflows/ci.yml`: it decides what runs in CI.",
@@ -140,12 +140,12 @@ describe("what is told of a fix", () => {
     ["moved", { kind: "moved", mayHaveStood: false }],
     ["settled", { kind: "settled" }],
     ["closed", { kind: "closed" }],
-  ] as const)("says nothing of how it was tried out where it is %s", (_, end) => {
+  ] as const)("The report does not say how a fix was tried out if it is %s", (_, end) => {
     expect(told(end)).not.toContain("npm test");
     expect(told(end)).not.toContain("second look");
   });
 
-  it("says that it is not applied where a second look finds the fault still there", () => {
+  it("The report says that a fix is not applied if a second look still finds the fault", () => {
     const repairs = [
       { id: "f1", repaired: true, note: "", check: { state: "present" as const, reason: "It is." } },
     ];

@@ -111,7 +111,7 @@ export class HttpPublication implements AsyncDisposable {
   }
 
   /** What people see. */
-  get standing() {
+  get onGitHub() {
     const { pull, repository } = this.scenario;
     const withMarker = pull.reviews.filter(({ body }) => body.includes("hunkwise:review"));
     return {

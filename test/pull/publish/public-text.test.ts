@@ -11,16 +11,16 @@ const [half, rest] = [secret.slice(0, 12), secret.slice(12)];
 const marker = formatMarker({ kind: "fixed", comment: 5, head: "h" });
 const live = (body: string) => liveInBody(body, { links: [] });
 
-describe("a text without secrets", () => {
-  it("stays as it was written", () => {
+describe("A text without secrets", () => {
+  it("A text without secrets stays as it was written", () => {
     const text = `**Fixed** in [\`a.ts\`](https://github.com/o/r):\n\n<details><summary>S</summary>\n\n- yes\n\n</details>\n\n${marker}`;
     expect(publicText(text)).toBe(text);
     expect(publicPlain("1 high @ a.ts [x]")).toBe("1 high @ a.ts [x]");
   });
 });
 
-describe("a text with a secret", () => {
-  it("loses a value of ours, and what has the form of one", () => {
+describe("A text with a secret", () => {
+  it("A text loses a value of ours, and a value in the form of a secret", () => {
     for (const make of [publicText, publicPlain]) {
       const text = make(`It is ${secret}, or ${form} it is`);
       expect(text).not.toContain(half);
@@ -37,26 +37,26 @@ describe("a text with a secret", () => {
     ],
     ["the beginning of a code span", `${half} \`${rest} @eve [x](https://evil.test) <img src=x>\``],
     ["a mark that escaped", `${half} \\${rest}[x](https://evil.test)`],
-  ])("does nothing where the secret takes %s with it", (_what, text) => {
+  ])("A text has no effect if the secret takes %s with it", (_what, text) => {
     const body = publicText(`${text}\n\n${marker}`);
     expect(body).not.toContain(half);
     expect(live(body)).toEqual([]);
     expect(parseMarker(body)).toEqual({ kind: "fixed", comment: 5, head: "h" });
   });
 
-  it("defines no link where the secret stood before a colon", () => {
+  it("A text defines no link where a secret was before a colon", () => {
     const body = publicText(`${form} : no\n\n${secret}: //evil.test/x\n\n${secret}`);
     expect(live(body)).toEqual([]);
     expect(body).toContain("evil.test");
   });
 
-  it("is clean also where writing it anew would bring a secret to light", () => {
+  it("A text is clean also if writing it again would reveal a secret", () => {
     const escaped = [...secret].join("\\.");
     const text = publicText(`${secret} and ${escaped} and g\\-hp_${"x".repeat(40)}`);
     expect(text.replace(/[^a-z0-9]/gi, "")).not.toContain(half);
   });
 
-  it("keeps its marker, of which the value is taken out as well", () => {
+  it("A text keeps its marker without the secret value", () => {
     const of = formatMarker({ kind: "dismissed", comment: 5, by: `a ${secret}` });
     const body = publicText(`Dismissed.\n\n${of}`);
     expect(body).not.toContain(half);
@@ -67,7 +67,7 @@ describe("a text with a secret", () => {
     });
   });
 
-  it("loses its marker where the secret reaches over several values", () => {
+  it("A text loses its marker if the secret reaches over several values", () => {
     const of = formatMarker({
       ...{ kind: "finding", id: "f1", severity: "low", category: null, symbol: null, code: null },
       source: "model",

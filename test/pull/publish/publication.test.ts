@@ -100,8 +100,8 @@ async function publishAsJob(github: MemoryGitHub, findings: PlacedFinding[], max
   }
 }
 
-describe("every finding", () => {
-  it("stands in full in exactly one place, whatever GitHub answers", async () => {
+describe("Every finding of a review", () => {
+  it("A finding is in full in exactly one place, whatever GitHub answers", async () => {
     await fc.assert(
       fc.asyncProperty(
         someFindings,
@@ -126,7 +126,7 @@ describe("every finding", () => {
           expect(titlesInFull(github).toSorted()).toEqual(
             findings.map(({ finding }) => finding.title).toSorted(),
           );
-          expect(outcome.posted + outcome.annotated + outcome.listed + outcome.standing).toBe(
+          expect(outcome.posted + outcome.annotated + outcome.listed + outcome.postedBefore).toBe(
             findings.length,
           );
         },
@@ -135,7 +135,7 @@ describe("every finding", () => {
     );
   });
 
-  it("is told by its marker wherever it stands as a comment or an annotation", async () => {
+  it("A finding is recognised by its marker in every comment and annotation", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createReview", error: refusal("github_forbidden") });
     const findings: PlacedFinding[] = [

@@ -7,11 +7,11 @@ import { again, firstComment, fixed, last, repeats, reworded, stateOf, withOne }
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { conclusion, inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";
 
-describe("a finding that an earlier comment says", () => {
-  it("is not posted again, and holds the check run", async () => {
+describe("A finding that an earlier comment reports", () => {
+  it("A reported finding is not posted again, and holds the check run", async () => {
     const github = await withOne();
     const done = await again(github, [reworded], repeats(reworded, firstComment(github)));
-    expect(done).toMatchObject({ posted: 0, standing: 1, listed: 0 });
+    expect(done).toMatchObject({ posted: 0, postedBefore: 1, listed: 0 });
     expect(inlineIds(github)).toEqual(["src/a.ts:1"]);
     expect(last(github)).toMatchObject({ conclusion: "neutral", title: "found 1 high" });
     expect(summary(github)).toMatch(
@@ -19,11 +19,11 @@ describe("a finding that an earlier comment says", () => {
     );
   });
 
-  it("is not posted again while its comment is outdated", async () => {
+  it("A reported finding is not posted again while its comment is outdated", async () => {
     const github = await withOne();
     github.outdate(firstComment(github));
     expect(await again(github, [reworded], repeats(reworded, firstComment(github)))).toMatchObject({
-      ...{ posted: 0, standing: 1 },
+      ...{ posted: 0, postedBefore: 1 },
     });
   });
 
@@ -34,18 +34,18 @@ describe("a finding that an earlier comment says", () => {
       (github: MemoryGitHub, id: number) => github.personReplies(id, "ann", "This is intended."),
     ],
     ["resolved its thread", (github: MemoryGitHub, id: number) => github.personResolves(id, "ann")],
-  ])("is not said once more where somebody %s", async (_how, dismiss) => {
+  ])("A reported finding is not repeated if somebody %s", async (_how, dismiss) => {
     const github = await withOne();
     dismiss(github, firstComment(github));
     const done = await again(github, [reworded], repeats(reworded, firstComment(github)));
-    expect(done).toMatchObject({ posted: 0, standing: 0, dismissed: 1 });
+    expect(done).toMatchObject({ posted: 0, postedBefore: 0, dismissed: 1 });
     expect(last(github)).toMatchObject({ conclusion: "success", title: "No problems found, 1 dismissed" });
     expect(summary(github)).toMatch(/^<details><summary>✅ Hunkwise found no problems: .*, 1 dismissed</);
     expect(summary(github)).toMatch(/\*\*Dismissed\*\*\n\n- \[The condition .*: dismissed by `ann`/);
     expect(summary(github)).not.toContain("Said in other words");
   });
 
-  it("is not said again after a person has deleted the comment", async () => {
+  it("A finding is not repeated after a person has deleted its comment", async () => {
     const github = await withOne();
     await again(github, many(1), repeats(many(1)[0]!, firstComment(github)));
     github.delete(firstComment(github));
@@ -54,37 +54,37 @@ describe("a finding that an earlier comment says", () => {
     expect(summary(github)).toContain("- A finding: dismissed, by deleting its comment");
   });
 
-  it("is posted anew where the comment was answered as fixed meanwhile", async () => {
+  it("A finding is posted again if its comment was answered as fixed meanwhile", async () => {
     const github = await withOne();
     const comment = firstComment(github);
     await again(github, [], fixed(comment));
     expect(
       await again(github, [reworded], repeats(reworded, comment), { trigger: "comment:6" }),
     ).toMatchObject({
-      ...{ posted: 1, standing: 0 },
+      ...{ posted: 1, postedBefore: 0 },
     });
   });
 
-  it("is told by its very place where another review said it after this one began", async () => {
+  it("A finding is recognised by its exact place if another review posted it meanwhile", async () => {
     const github = await withOne();
-    expect(await again(github, many(1))).toMatchObject({ posted: 0, standing: 1 });
+    expect(await again(github, many(1))).toMatchObject({ posted: 0, postedBefore: 1 });
     const files = new MemoryGitHub();
     await publish(files, onFile(1));
-    expect(await again(files, onFile(1))).toMatchObject({ posted: 0, standing: 1 });
+    expect(await again(files, onFile(1))).toMatchObject({ posted: 0, postedBefore: 1 });
   });
 
-  it("is another one at another place, though the code is the same", async () => {
+  it("A finding at another place is another one, although the code is the same", async () => {
     const github = await withOne();
     const twin = placed({ id: "src/a.ts:1-2", path: "src/a.ts", line: 9 });
-    expect(await again(github, [twin])).toMatchObject({ posted: 1, standing: 0 });
+    expect(await again(github, [twin])).toMatchObject({ posted: 1, postedBefore: 0 });
   });
 });
 
-describe("what the summary remembers", () => {
+describe("The state in the summary", () => {
   const reviewed = { unit: "change" as const, hashes: ["a".repeat(15), "b".repeat(15)] };
   const unplaced = placed({ id: "list", path: "s.ts", line: 1 }, { kind: "summary", reason: "why" });
 
-  it("is what was read, what was posted, and what has no comment", async () => {
+  it("The state has what was read, what was posted, and what has no comment", async () => {
     const github = await withOne();
     await again(github, [placed({ path: "src/new.ts", line: 2 }), unplaced], { reviewed });
     expect(stateOf(github)).toEqual({
@@ -99,14 +99,14 @@ describe("what the summary remembers", () => {
     });
   });
 
-  it("holds findings that stand as annotations alone", async () => {
+  it("The state has findings that are only annotations", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createReview", error: refusal("github_forbidden") });
     await again(github, many(1));
     expect(stateOf(github)).toMatchObject({ posted: [], carried: [{ standing: "annotated" }] });
   });
 
-  it("keeps the pause and the words of the review before where there are no new ones", async () => {
+  it("The state keeps the pause, and the summary of an earlier review if there is no new one", async () => {
     const github = new MemoryGitHub();
     const paused = { by: "ann", at: "2026-11-22T10:00:00Z" };
     await updateState(github, (state) => ({ ...state, paused, summary: "before" }));
@@ -114,7 +114,7 @@ describe("what the summary remembers", () => {
     expect(stateOf(github)).toMatchObject({ paused, summary: "before" });
   });
 
-  it("keeps the words of the last review that had any where one is not finished", async () => {
+  it("The state keeps the last summary if a review does not finish", async () => {
     const github = new MemoryGitHub();
     const cut = sampleResult({
       ...{ findings: [], stop_reason: "model_error" },
@@ -130,22 +130,19 @@ describe("what the summary remembers", () => {
   it.each([
     ["where GitHub does not tell of threads", "ownThreads"],
     ["where GitHub takes no answer", "reply"],
-  ] as const)(
-    "lets the next review look again at what is fixed and was not said to be, %s",
-    async (_, call) => {
-      const github = await withOne();
-      github.faults.push({ call, error: refusal("github_forbidden") });
-      await again(github, [], { reviewed, ...fixed(firstComment(github)) });
-      const due = lookAgain(fileMark("src/a.ts"));
-      expect(stateOf(github).reviewed?.hashes.toSorted()).toEqual([due, ...reviewed.hashes].toSorted());
+  ] as const)("The next review looks again at fixed findings that were not answered: %s", async (_, call) => {
+    const github = await withOne();
+    github.faults.push({ call, error: refusal("github_forbidden") });
+    await again(github, [], { reviewed, ...fixed(firstComment(github)) });
+    const due = lookAgain(fileMark("src/a.ts"));
+    expect(stateOf(github).reviewed?.hashes.toSorted()).toEqual([due, ...reviewed.hashes].toSorted());
 
-      github.faults.length = 0;
-      await again(github, [], { reviewed, ...fixed(firstComment(github)) }, { trigger: "comment:6" });
-      expect(stateOf(github).reviewed).toEqual(reviewed);
-    },
-  );
+    github.faults.length = 0;
+    await again(github, [], { reviewed, ...fixed(firstComment(github)) }, { trigger: "comment:6" });
+    expect(stateOf(github).reviewed).toEqual(reviewed);
+  });
 
-  it("does not take for dismissed what was fixed before a person deleted its comment", async () => {
+  it("A finding that was fixed before its comment was deleted is not dismissed", async () => {
     const github = await withOne();
     await again(github, [], fixed(firstComment(github)));
     github.delete(firstComment(github));
@@ -154,14 +151,14 @@ describe("what the summary remembers", () => {
     expect(stateOf(github).posted).toEqual([]);
   });
 
-  it("stays as it was where nothing is remembered of a review", async () => {
+  it("The state stays as it was if a review remembers nothing", async () => {
     const github = new MemoryGitHub();
     await again(github, [], { reviewed });
     await publish(github, [], { trigger: "comment:6" });
     expect(stateOf(github).reviewed).toEqual(reviewed);
   });
 
-  it("lets a listed finding stay listed for its reason, and tries the line of an annotated one again", async () => {
+  it("A listed finding stays listed for its reason, and an annotated one is tried on its line again", async () => {
     const github = new MemoryGitHub();
     const [listed, annotated] = [
       placed({ id: "l", path: "a.ts", line: 1 }),
@@ -177,7 +174,7 @@ describe("what the summary remembers", () => {
   });
 });
 
-describe("a comment of an interrupted attempt", () => {
+describe("A comment of an interrupted attempt", () => {
   async function interrupted() {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createComment", error: ambiguous() });
@@ -186,7 +183,7 @@ describe("a comment of an interrupted attempt", () => {
     return github;
   }
 
-  it("holds the check run where the next attempt does not find the same again", async () => {
+  it("The comment holds the check run if the next attempt does not find the same again", async () => {
     const github = await interrupted();
     await publish(github, []);
     expect(last(github)).toMatchObject({
@@ -195,44 +192,44 @@ describe("a comment of an interrupted attempt", () => {
     });
   });
 
-  it("says what the next attempt finds in other words", async () => {
+  it("The comment stands for what the next attempt finds in other words", async () => {
     const github = await interrupted();
     const ledger = sampleUpdate(repeats(reworded, firstComment(github)));
     const done = await publish(github, [], { result: sampleResult({ findings: [reworded], ledger }) });
-    expect(done).toMatchObject({ posted: 0, standing: 1, listed: 0 });
+    expect(done).toMatchObject({ posted: 0, postedBefore: 1, listed: 0 });
   });
 });
 
-describe("a check run that was asked for again", () => {
-  it("has what its review finds now posted, beside the comments of the one before", async () => {
+describe("A check run that is requested again", () => {
+  it("A requested review posts its findings beside the comments of the one before", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(1));
-    expect(await publish(github, many(2), { again: "job-2" })).toMatchObject({ posted: 1, standing: 1 });
+    expect(await publish(github, many(2), { again: "job-2" })).toMatchObject({ posted: 1, postedBefore: 1 });
     expect(inlineIds(github)).toEqual(["src/a.ts:1", "src/a.ts:2"]);
     expect(github.checks).toHaveLength(1);
-    expect(await publish(github, many(2), { again: "job-2" })).toMatchObject({ posted: 1, standing: 1 });
+    expect(await publish(github, many(2), { again: "job-2" })).toMatchObject({ posted: 1, postedBefore: 1 });
     expect(github.reviews).toHaveLength(2);
   });
 });
 
-describe("a later round", () => {
+describe("A later round", () => {
   const configured = { config_changes: ["`max_comments`: 40 -> 10 for @octocat"] };
 
-  it("says how much is new and how much was read before", async () => {
+  it("A later round says how much is new and how much was read before", async () => {
     const github = new MemoryGitHub();
     await again(github, [], { known_hunks: 2 });
     expect(summary(github)).toContain("3 hunks in 2 files read (1 hunk new, 2 read earlier)");
     expect(last(github)?.summary).toContain("Coverage: 3 of 3 hunks in 2 files; 1 hunk new, 2 read earlier.");
   });
 
-  it("says what a pull request would change in the configuration, notifying nobody", async () => {
+  it("A later round names changes of the configuration, and notifies nobody", async () => {
     const github = new MemoryGitHub();
     await again(github, [], {}, { result: sampleResult({ ...configured, findings: [] }) });
     expect(summary(github)).toContain("⚠️ **This pull request changes the configuration of reviews.**");
     expect(summary(github)).toContain("- `max_comments`: 40 -> 10 for @\u200boctocat");
   });
 
-  it("counts an earlier comment as open that is outdated and that nobody has settled", async () => {
+  it("A later round counts an outdated comment as open until somebody settles it", async () => {
     const github = await withOne();
     github.outdate(firstComment(github));
     await again(github, []);

@@ -69,28 +69,28 @@ const crossed = (faults: [string, FaultKind][], requests: Request[]): Case[] =>
 
 const few = long ? ambiguous : ambiguous.slice(1, 5);
 
-describe("one fault ends in the same state, nothing twice and nothing lost:", () => {
+describe("One fault at a write", () => {
   const cases = [
     ...crossed(ambiguous, writes),
     ...crossed(later, long ? [review, conclusion] : [review]),
     ...(long ? [] : crossed([later[0]!, later[6]!], [conclusion])),
     ...crossed([ambiguous[3]!, later[6]!], reads),
   ];
-  it.each(cases)("$fault at $at", async ({ kind, match }) => {
+  it.each(cases)("The fault $fault at $at changes nothing of the end", async ({ kind, match }) => {
     github.faults.add({ match, kind });
     expect(await github.publishAsJob(findings)).toMatchObject({
       ...{ kind: "published", posted: 3, listed: 1, notices: [] },
     });
     expect(github.faults.struck).toHaveLength(1);
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
     expect(github.summary).toContain("Nobody can place this");
   });
 
-  it.each(few)("%s at an edit of the summary", async (_fault, kind) => {
+  it.each(few)("The fault %s at an edit of the summary changes nothing of the end", async (_fault, kind) => {
     await github.publish([inline(10)]);
     github.faults.add({ match: /^PATCH .*\/issues\/comments\/\d+$/, kind });
     expect(await github.publishAsJob(findings)).toMatchObject({ kind: "published", notices: [] });
-    expect(github.standing.summaries).toBe(1);
+    expect(github.onGitHub.summaries).toBe(1);
     expect(github.summary).toContain("Nobody can place this");
   });
 
@@ -102,19 +102,19 @@ describe("one fault ends in the same state, nothing twice and nothing lost:", ()
         ["taking the question back", /^DELETE .*\/reviews\/\d+$/],
       ],
     ),
-  )("$fault at $at, and no pending review stays", async ({ kind, match }) => {
+  )("The fault $fault at $at leaves no pending review", async ({ kind, match }) => {
     github.faults.add({ match, nth: match.source.includes("POST") ? 2 : 1, kind });
     const outcome = await github.publishAsJob([...findings, inline(25, { title: "Far away" })]);
     expect(outcome).toMatchObject({ kind: "published", posted: 3, listed: 2 });
     expect(github.faults.struck).toHaveLength(1);
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
     expect(github.summary).toContain("Far away");
   });
 });
 
-describe("a write", () => {
+describe("Repeated writes", () => {
   it.each(writes)(
-    "to make %s is sent once, and again only after a look that did not find it",
+    "A write that makes %s is sent again only after a look that did not find it",
     async (_at, match) => {
       github.faults.add({ match, kind: "bad-gateway" });
       await github.publish(findings);
@@ -129,20 +129,26 @@ describe("a write", () => {
   );
 });
 
-describe("a fault that does not end", () => {
-  it.each(writes)("at %s is left to the job, which then finds what stands", async (_at, match) => {
-    github.faults.add({ match, nth: "all", kind: "bad-gateway" });
-    await expect(github.publish(findings)).rejects.toMatchObject({ code: "github_failed", retryable: true });
-    github.faults.clear();
-    await github.publish(findings);
-    expect(github.standing).toEqual(whole);
-  });
+describe("A fault that does not end", () => {
+  it.each(writes)(
+    "A lasting fault at %s is left to the job, which then finds what exists",
+    async (_at, match) => {
+      github.faults.add({ match, nth: "all", kind: "bad-gateway" });
+      await expect(github.publish(findings)).rejects.toMatchObject({
+        code: "github_failed",
+        retryable: true,
+      });
+      github.faults.clear();
+      await github.publish(findings);
+      expect(github.onGitHub).toEqual(whole);
+    },
+  );
 
-  it("of answers alone is no fault to speak of", async () => {
+  it("A lasting fault of answers alone changes nothing", async () => {
     for (const [, match] of writes) github.faults.add({ match, nth: "all", kind: "reset-after" });
     await expect(github.publish(findings)).rejects.toMatchObject({ retryable: true });
     github.faults.clear();
     await github.publish(findings);
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
   });
 });

@@ -19,29 +19,29 @@ const whole = {
   checks: ["completed neutral"],
 };
 
-describe("publishing to a GitHub that knows the diff", () => {
-  it("sends what GitHub describes, and all of it stands", async () => {
+describe("Publishing to a GitHub that knows the diff", () => {
+  it("A publication sends what GitHub describes, and all of it is accepted", async () => {
     expect(await github.publish(all)).toMatchObject({
       ...{
         kind: "published",
         posted: 4,
         annotated: 0,
         listed: 1,
-        standing: 0,
+        postedBefore: 0,
         dismissed: 0,
         fixed: 0,
         notices: [],
       },
     });
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
     expect(github.summary).toContain("Nobody can place this");
   });
 
-  it("leaves out the one comment that has no place in the diff, and says why in the summary", async () => {
+  it("A publication leaves out the one comment without a place in the diff, and says why", async () => {
     expect(await github.publish([...all, inline(25, { title: "Far away" })])).toMatchObject({
       ...{ posted: 4, listed: 2 },
     });
-    expect(github.standing).toEqual(whole);
+    expect(github.onGitHub).toEqual(whole);
     expect(github.summary).toMatch(
       /Far away[\s\S]*GitHub refused its line [\s\S]*Line could not be resolved/,
     );

@@ -8,8 +8,8 @@ import { conclusion, inlineIds, many, onFile, placed, publish, summary } from ".
 
 const blocking = { threshold: "high", fail: false, blocking: new Set(["no-raw-sql"]) } as const;
 
-describe("publishing", () => {
-  it("posts one review with its comments, one summary, and concludes the check", async () => {
+describe("Publishing a review", () => {
+  it("A publication posts one review with its comments, one summary, and concludes the check", async () => {
     const github = new MemoryGitHub();
     const findings = [
       ...many(2),
@@ -21,12 +21,12 @@ describe("publishing", () => {
       posted: 3,
       annotated: 0,
       listed: 1,
-      standing: 0,
+      postedBefore: 0,
       dismissed: 0,
       fixed: 0,
       notices: [],
       findings: {
-        ...{ posted: findings.slice(0, 3).map(({ finding }) => finding), annotated: [], standing: [] },
+        ...{ posted: findings.slice(0, 3).map(({ finding }) => finding), annotated: [], postedBefore: [] },
         listed: [{ finding: findings[3]?.finding, reason: "the file is binary" }],
         ...{ entries: [], fixed: [], settled: [] },
       },
@@ -46,7 +46,7 @@ describe("publishing", () => {
     ]);
   });
 
-  it("posts no review when there is nothing to say on a line", async () => {
+  it("A publication posts no review if there is nothing to say on a line", async () => {
     const github = new MemoryGitHub();
     await publish(github, []);
     expect(github.reviews).toEqual([]);
@@ -54,7 +54,7 @@ describe("publishing", () => {
     expect(conclusion(github)).toBe("success");
   });
 
-  it("puts the most severe first, and what is more than the cap into the summary", async () => {
+  it("A publication puts the most severe first, and the rest beyond the cap into the summary", async () => {
     const github = new MemoryGitHub();
     const findings = [
       ...many(3, { severity: "low" }),
@@ -65,7 +65,7 @@ describe("publishing", () => {
     expect(summary(github)).toContain("a review has at most 2 comments on lines");
   });
 
-  it("puts the most confident of equally severe findings on lines", async () => {
+  it("A publication puts the most confident of equally severe findings on lines", async () => {
     const github = new MemoryGitHub();
     const sure = placed({ path: "src/z.ts", line: 9, severity: "medium", confidence: 0.9 });
     const findings = [...many(3, { severity: "medium", confidence: 0.5 }), sure];
@@ -73,7 +73,7 @@ describe("publishing", () => {
     expect(inlineIds(github)).toEqual(["src/z.ts:9", "src/a.ts:1"]);
   });
 
-  it("puts what is certain before all that a model says is critical: it cannot be crowded out", async () => {
+  it("A publication puts certain findings before all that a model calls critical", async () => {
     const github = new MemoryGitHub();
     const mark = { path: "src/z.ts", line: 9, severity: "high", source: "merge-markers/conflict" } as const;
     const findings = [...many(300, { severity: "critical", body: "It is. ".repeat(400) }), placed(mark)];
@@ -85,14 +85,14 @@ describe("publishing", () => {
     expect(summary(listed)).toContain("src/z.ts");
   });
 
-  it("posts at most five comments on files", async () => {
+  it("A publication posts at most five comments on files", async () => {
     const github = new MemoryGitHub();
     expect(await publish(github, onFile(7))).toMatchObject({ posted: 5, listed: 2 });
     expect(github.fileComments).toHaveLength(5);
     expect(summary(github)).toContain("src/f6.ts");
   });
 
-  it("posts nothing on lines or files when the cap is none", async () => {
+  it("A publication posts nothing on lines or files if the cap is zero", async () => {
     const github = new MemoryGitHub();
     const blocked = placed({ path: "src/z.ts", line: 9, rule: "no-raw-sql" });
     const findings = [...many(1), ...onFile(1), blocked];
@@ -103,7 +103,7 @@ describe("publishing", () => {
     expect(github.count("createReview") + github.count("createFileComment")).toBe(0);
   });
 
-  it("gives twenty breaches of blocking rules a thread beyond the cap, and the others a number", async () => {
+  it("A publication gives twenty blocking findings a thread beyond the cap, and the others a number", async () => {
     const github = new MemoryGitHub();
     const rule = { rule: "no-raw-sql", severity: "low" as const };
     const others = many(3, { severity: "high" });
@@ -123,7 +123,7 @@ describe("publishing", () => {
     expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 11 }, (_, at) => at + 1));
   });
 
-  it("edits its summary in place, and only when it says something new", async () => {
+  it("A publication edits its summary in place, and only if it changed", async () => {
     const github = new MemoryGitHub();
     github.comments.push({ id: 1, body: "an ordinary comment of ours" });
     await publish(github, []);
@@ -136,7 +136,7 @@ describe("publishing", () => {
     expect(github.comments[0]?.body).toBe("an ordinary comment of ours");
   });
 
-  it("writes a new summary when somebody deletes the old one meanwhile", async () => {
+  it("A publication writes a new summary if somebody deletes the old one meanwhile", async () => {
     const github = new MemoryGitHub();
     await publish(github, []);
     github.meanwhile = (call) => {
@@ -146,7 +146,7 @@ describe("publishing", () => {
     expect(github.comments).toHaveLength(1);
   });
 
-  it("writes no second summary when GitHub hides the first from edits alone", async () => {
+  it("A publication writes no second summary if GitHub hides the first only from edits", async () => {
     const github = new MemoryGitHub();
     await publish(github, []);
     github.faults.push({ call: "updateComment", error: refusal("github_not_found") });
@@ -156,8 +156,8 @@ describe("publishing", () => {
   });
 });
 
-describe("a pull request that moved on", () => {
-  it("gets nothing for its old head", async () => {
+describe("A pull request that moved on", () => {
+  it("An old head gets nothing", async () => {
     const github = new MemoryGitHub();
     github.state.headSha = "c".repeat(40);
     expect(await publish(github)).toEqual({
@@ -168,7 +168,7 @@ describe("a pull request that moved on", () => {
     expect(conclusion(github)).toBe("cancelled");
   });
 
-  it("gets nothing when it is to be merged into another branch, against which it was not read", async () => {
+  it("A pull request into another branch than was reviewed gets nothing", async () => {
     const github = new MemoryGitHub();
     github.state.baseRef = "release";
     expect(await publish(github)).toEqual({ kind: "other_base", reason: "its base branch is now release" });
@@ -176,7 +176,7 @@ describe("a pull request that moved on", () => {
     expect(conclusion(github)).toBe("cancelled");
   });
 
-  it("gets nothing when it is closed", async () => {
+  it("A closed pull request gets nothing", async () => {
     const github = new MemoryGitHub();
     github.state.state = "closed";
     expect(await publish(github)).toMatchObject({ kind: "closed" });
@@ -184,7 +184,7 @@ describe("a pull request that moved on", () => {
     expect(conclusion(github)).toBe("cancelled");
   });
 
-  it("is noticed when the move made GitHub refuse the review", async () => {
+  it("A moved head is noticed if it made GitHub refuse the review", async () => {
     const github = new MemoryGitHub();
     github.refuses = () => true;
     github.meanwhile = (call) => {
@@ -196,8 +196,8 @@ describe("a pull request that moved on", () => {
   });
 });
 
-describe("publishing again", () => {
-  it("changes nothing when all stands", async () => {
+describe("Publishing again", () => {
+  it("A second publication changes nothing if all exists", async () => {
     const github = new MemoryGitHub();
     const findings = [...many(2), ...onFile(1)];
     const first = await publish(github, findings);
@@ -222,7 +222,7 @@ describe("publishing again", () => {
     "checkRuns",
   ];
   it.each(calls.flatMap((call) => (["before", "after"] as const).map((when) => [when, call] as const)))(
-    "after a crash %s %s ends in the same state",
+    "A publication after a crash %s %s ends in the same state",
     async (when, call) => {
       const findings = [
         ...many(2),
@@ -246,18 +246,18 @@ describe("publishing again", () => {
     },
   );
 
-  it("for another trigger does not say the same thing twice", async () => {
+  it("A publication for another trigger does not repeat anything", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(2));
     expect(await publish(github, many(3), { trigger: "comment:5" })).toMatchObject({
       posted: 1,
-      standing: 2,
+      postedBefore: 2,
     });
     expect(inlineIds(github)).toEqual(["src/a.ts:1", "src/a.ts:2", "src/a.ts:3"]);
     expect(summary(github)).toContain("Reported earlier, and still present");
   });
 
-  it("lists what a review that stands did not have", async () => {
+  it("A publication lists what an existing review did not have", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(1));
     expect(await publish(github, many(2))).toMatchObject({ posted: 1, listed: 1 });
@@ -265,14 +265,14 @@ describe("publishing again", () => {
     expect(summary(github)).toContain("was already posted");
   });
 
-  it("takes no marker for its own that only stands in the middle of a text", async () => {
+  it("A publication ignores a marker in the middle of a text", async () => {
     const github = new MemoryGitHub();
     const marker = formatMarker({ kind: "review", head, trigger: "event" });
     github.reviews.push({ id: 1, body: `${marker}\n\nsaid a model`, comments: [] });
     expect(await publish(github, many(1))).toMatchObject({ posted: 1 });
   });
 
-  it("names a finding once, though it comes twice", async () => {
+  it("A publication names a finding once, although it comes twice", async () => {
     const github = new MemoryGitHub();
     const twice = [
       placed({ id: "same", path: "a.ts", line: 1 }),
@@ -282,40 +282,49 @@ describe("publishing again", () => {
   });
 });
 
-describe("an answer that never came", () => {
+describe("An answer that got lost", () => {
   const creations = ["createReview", "createFileComment", "createComment", "createCheckRun"] as const;
 
-  it.each(creations)("of %s, which was carried out, is no reason to do it again", async (call) => {
-    const github = new MemoryGitHub();
-    github.faults.push({ call, nth: 1, when: "after", error: ambiguous() });
-    await publish(github, [...many(1), ...onFile(1)]);
-    expect(github.count(call)).toBe(1);
-    expect(
-      [github.reviews, github.fileComments, github.comments, github.checks].map((all) => all.length),
-    ).toEqual([1, 1, 1, 1]);
-  });
+  it.each(creations)(
+    "A lost answer of %s, which was carried out, is not followed by another try",
+    async (call) => {
+      const github = new MemoryGitHub();
+      github.faults.push({ call, nth: 1, when: "after", error: ambiguous() });
+      await publish(github, [...many(1), ...onFile(1)]);
+      expect(github.count(call)).toBe(1);
+      expect(
+        [github.reviews, github.fileComments, github.comments, github.checks].map((all) => all.length),
+      ).toEqual([1, 1, 1, 1]);
+    },
+  );
 
-  it.each(creations)("of %s, which was not carried out, is followed by another try", async (call) => {
-    const github = new MemoryGitHub();
-    github.faults.push({ call, nth: 1, error: ambiguous() });
-    await publish(github, [...many(1), ...onFile(1)]);
-    expect(github.count(call)).toBe(2);
-    expect(
-      [github.reviews, github.fileComments, github.comments, github.checks].map((all) => all.length),
-    ).toEqual([1, 1, 1, 1]);
-  });
+  it.each(creations)(
+    "A lost answer of %s, which was not carried out, is followed by another try",
+    async (call) => {
+      const github = new MemoryGitHub();
+      github.faults.push({ call, nth: 1, error: ambiguous() });
+      await publish(github, [...many(1), ...onFile(1)]);
+      expect(github.count(call)).toBe(2);
+      expect(
+        [github.reviews, github.fileComments, github.comments, github.checks].map((all) => all.length),
+      ).toEqual([1, 1, 1, 1]);
+    },
+  );
 
-  it.each(creations)("of %s, again and again, leaves it to the job to come back", async (call) => {
-    const github = new MemoryGitHub();
-    github.faults.push({ call, error: ambiguous() });
-    await expect(publish(github, [...many(1), ...onFile(1)])).rejects.toMatchObject({
-      code: "github_failed",
-      retryable: true,
-    });
-    expect(github.count(call)).toBe(3);
-  });
+  it.each(creations)(
+    "Lost answers of %s, again and again, leave it to the job to come back",
+    async (call) => {
+      const github = new MemoryGitHub();
+      github.faults.push({ call, error: ambiguous() });
+      await expect(publish(github, [...many(1), ...onFile(1)])).rejects.toMatchObject({
+        code: "github_failed",
+        retryable: true,
+      });
+      expect(github.count(call)).toBe(3);
+    },
+  );
 
-  it("is not taken for a refusal: a rate limit parks the job and nothing is lost to it", async () => {
+  it("A rate limit is no refusal: it parks the job, and nothing is lost", async () => {
     const github = new MemoryGitHub();
     const limit = new AppError("github_rate_limited", "later", { retryable: true, retryAfterMs: 9_000 });
     github.faults.push({ call: "createReview", nth: 1, error: limit });
@@ -325,10 +334,10 @@ describe("an answer that never came", () => {
   });
 });
 
-describe("a later review that does not repeat a finding", () => {
+describe("A later review that does not repeat a finding", () => {
   const later = { trigger: "comment:7" };
 
-  it("is not green and not quiet while the finding's thread is open", async () => {
+  it("The review is neither green nor quiet while the finding's thread is open", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(1, { severity: "high" }));
     await publish(github, [], later);
@@ -343,7 +352,7 @@ describe("a later review that does not repeat a finding", () => {
     );
   });
 
-  it("is quiet and green once somebody has resolved the thread", async () => {
+  it("The review is quiet and green once somebody has resolved the thread", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(1, { severity: "high" }));
     for (const { id } of github.reviews[0]?.comments ?? []) github.personResolves(id, "ann");
@@ -357,13 +366,16 @@ describe("a later review that does not repeat a finding", () => {
     ["a line", many(1, { severity: "high" }), refusal("github_forbidden")],
     ["a file", onFile(1), refusal("github_forbidden")],
     ["a line", many(1, { severity: "high" }), ambiguous()],
-  ])("counts a comment on %s as open where GitHub does not tell, and says so", async (_, first, error) => {
-    const github = new MemoryGitHub();
-    await publish(github, first);
-    github.faults.push({ call: "ownThreads", error });
-    expect(await publish(github, many(1, { path: "src/new.ts" }), later)).toMatchObject({ posted: 1 });
+  ])(
+    "The review counts a comment on %s as open if GitHub does not tell, and says so",
+    async (_, first, error) => {
+      const github = new MemoryGitHub();
+      await publish(github, first);
+      github.faults.push({ call: "ownThreads", error });
+      expect(await publish(github, many(1, { path: "src/new.ts" }), later)).toMatchObject({ posted: 1 });
 
-    expect(github.checks[1]?.history.at(-1)?.summary).toContain("Open from earlier reviews: 1 high");
-    expect(summary(github)).toContain("The state of our earlier comments could not be read");
-  });
+      expect(github.checks[1]?.history.at(-1)?.summary).toContain("Open from earlier reviews: 1 high");
+      expect(summary(github)).toContain("The state of our earlier comments could not be read");
+    },
+  );
 });

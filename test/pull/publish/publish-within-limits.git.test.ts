@@ -92,8 +92,8 @@ async function postAll(api: ReturnType<LimitedGitHub["api"]>, name: string, coun
 
 const onLines = (count: number, first = 1) => Array.from({ length: count }, (_, at) => inline(first + at));
 
-describe("300 findings are posted without one secondary limit", () => {
-  it("as a review, after GitHub was asked which of them it does not take", async () => {
+describe("The limits of GitHub at 300 findings", () => {
+  it("A review of 300 findings meets no limit, also after the questions about refused ones", async () => {
     github = await LimitedGitHub.start(300);
     const { time, scenario } = github;
     const outcome = await time.run(github.publish([...onLines(299), inline(340)]));
@@ -103,14 +103,14 @@ describe("300 findings are posted without one secondary limit", () => {
     expect(github.limits.breaches).toEqual([]);
   });
 
-  it("as annotations, where comments are closed to the App", async () => {
+  it("Annotations of 300 findings meet no limit if comments are closed to the App", async () => {
     const permissions: Permissions = { contents: "read", pull_requests: "read", checks: "write" };
     github = await LimitedGitHub.start(300, permissions);
     expect(await github.time.run(github.publish(onLines(300)))).toMatchObject({ annotated: 300 });
     expect(github.limits.breaches).toEqual([]);
   });
 
-  it("each with a request of its own", async () => {
+  it("Comments on 300 findings meet no limit with a request for each", async () => {
     github = await LimitedGitHub.start(1);
     const { time, scenario } = github;
     await time.run(postAll(github.api(createRateLimiter()), "0", 300));
@@ -119,7 +119,7 @@ describe("300 findings are posted without one secondary limit", () => {
   });
 });
 
-it("eight processes that know nothing of each other post each comment once, and all of them obey a refusal", async () => {
+it("Eight processes that know nothing of each other post each comment once and obey a refusal", async () => {
   github = await LimitedGitHub.start(1, undefined, 0);
   const { time, scenario, limits } = github;
   const processes = Array.from({ length: 8 }, (_, nth) =>

@@ -14,8 +14,8 @@ const withoutReviews = () => {
   return github;
 };
 
-describe("a review that GitHub refuses", () => {
-  it("for one comment of twenty is posted with the other nineteen, once", async () => {
+describe("A review that GitHub refuses", () => {
+  it("A review that is refused for one comment of twenty is posted once with the others", async () => {
     const github = new MemoryGitHub();
     github.refuses = ({ line }) => line === 13;
     expect(await publish(github, many(20))).toMatchObject({ posted: 19, listed: 1 });
@@ -26,7 +26,7 @@ describe("a review that GitHub refuses", () => {
     expect(github.count("acceptsReview")).toBeLessThanOrEqual(11);
   });
 
-  it("for all of them is told in the summary alone, with a bounded number of questions", async () => {
+  it("A review that is refused for all comments is in the summary, after a bounded number of questions", async () => {
     const github = new MemoryGitHub();
     github.refuses = () => true;
     expect(await publish(github, many(40))).toMatchObject({ posted: 0, listed: 40 });
@@ -34,21 +34,21 @@ describe("a review that GitHub refuses", () => {
     expect(github.reviews).toEqual([]);
   });
 
-  it("for a reason that is gone is posted whole", async () => {
+  it("A review that is refused for a passing reason is posted whole", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createReview", nth: 1, error: refusal("github_invalid") });
     expect(await publish(github, many(4))).toMatchObject({ posted: 4, listed: 0 });
     expect(github.reviews).toHaveLength(1);
   });
 
-  it("for a reason that none of its comments has is told in the summary", async () => {
+  it("A review that is refused for no comment of it is in the summary", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createReview", error: refusal("github_invalid") });
     expect(await publish(github, many(4))).toMatchObject({ posted: 0, listed: 4 });
     expect(github.count("createReview")).toBe(2);
   });
 
-  it("is annotated when GitHub closes the channel while it is asked which comment was wrong", async () => {
+  it("A review is annotated if GitHub closes the channel during the questions", async () => {
     const github = new MemoryGitHub();
     github.refuses = ({ line }) => line === 2;
     github.faults.push({ call: "acceptsReview", error: refusal("github_forbidden") });
@@ -56,10 +56,10 @@ describe("a review that GitHub refuses", () => {
   });
 });
 
-describe("a channel that is closed to us", () => {
+describe("A channel that is closed to us", () => {
   const permission = "Give Hunkwise the permission pull_requests=write";
 
-  it("hands the comments on lines to the check run, and the summary names the permission", async () => {
+  it("Closed comments on lines move to the check run, and the summary names the permission", async () => {
     const github = withoutReviews();
     const outcome = await publish(github, [
       ...many(3),
@@ -77,7 +77,7 @@ describe("a channel that is closed to us", () => {
     expect(last(github)?.annotations).toBeUndefined();
   });
 
-  it("hands comments on files to the summary, one by one or all at once", async () => {
+  it("Closed comments on files move to the summary, one by one or all at once", async () => {
     const one = new MemoryGitHub();
     one.refuses = ({ path }) => path === "src/f1.ts";
     expect(await publish(one, onFile(3))).toMatchObject({ posted: 2, listed: 1 });
@@ -87,7 +87,7 @@ describe("a channel that is closed to us", () => {
     expect(all.count("createFileComment")).toBe(2);
   });
 
-  it("hands the comments on lines to the summary when there is no check run either", async () => {
+  it("Closed comments on lines move to the summary if there is no check run either", async () => {
     const github = withoutReviews();
     github.faults.push({ call: "createCheckRun", error: refusal("github_forbidden") });
     expect(await publish(github, many(3))).toMatchObject({ posted: 0, annotated: 0, listed: 3 });
@@ -96,7 +96,7 @@ describe("a channel that is closed to us", () => {
     expect(summary(github)).toContain("No check run");
   });
 
-  it("hands the summary to the check run", async () => {
+  it("A closed summary moves to the check run", async () => {
     const github = withoutReviews();
     github.faults.push({ call: "createComment", error: refusal("github_forbidden", permission) });
     const outcome = await publish(github, many(3));
@@ -107,7 +107,7 @@ describe("a channel that is closed to us", () => {
     expect(text).toContain("</details>");
   });
 
-  it("for checks is told in the summary", async () => {
+  it("Closed checks are named in the summary", async () => {
     const github = new MemoryGitHub();
     github.faults.push({
       call: "createCheckRun",
@@ -118,7 +118,7 @@ describe("a channel that is closed to us", () => {
     expect(summary(github)).toContain("No check run");
   });
 
-  it("for checks at the very end is told in the summary too", async () => {
+  it("Checks that close at the very end are named in the summary too", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "updateCheckRun", error: refusal("github_forbidden") });
     expect(await publish(github, many(1))).toMatchObject({
@@ -128,7 +128,7 @@ describe("a channel that is closed to us", () => {
     expect(summary(github)).toContain("⚠️ No check run");
   });
 
-  it("for summary and checks is a failure that does not forget what was posted", async () => {
+  it("Closed summary and checks are a failure that says what was posted", async () => {
     const github = new MemoryGitHub();
     for (const call of ["createComment", "updateCheckRun"] as const)
       github.faults.push({ call, error: refusal("github_forbidden") });
@@ -139,7 +139,7 @@ describe("a channel that is closed to us", () => {
     });
   });
 
-  it("and every other one too, is a failure that says so", async () => {
+  it("Closed channels of all kinds are a failure that says so", async () => {
     const github = new MemoryGitHub();
     for (const call of ["createReview", "createComment", "createCheckRun"] as const)
       github.faults.push({ call, error: refusal("github_forbidden") });
@@ -150,8 +150,8 @@ describe("a channel that is closed to us", () => {
   });
 });
 
-describe("annotations", () => {
-  it("are sent fifty at a time", async () => {
+describe("Annotations of findings", () => {
+  it("Annotations are sent fifty at a time", async () => {
     const github = withoutReviews();
     expect(await publish(github, many(100), { maxComments: 100 })).toMatchObject({
       annotated: 100,
@@ -169,7 +169,7 @@ describe("annotations", () => {
   it.each([
     ["was carried out", "after"],
     ["was not carried out", "before"],
-  ] as const)("whose answer is lost stand once, when the request %s", async (_name, when) => {
+  ] as const)("Annotations whose answer is lost exist once if the request %s", async (_name, when) => {
     const github = withoutReviews();
     github.faults.push({ call: "updateCheckRun", nth: 2, when, error: ambiguous() });
     await publish(github, many(70), { maxComments: 100 });
@@ -178,7 +178,7 @@ describe("annotations", () => {
     expect(summary(github)).toContain("70 findings are annotations");
   });
 
-  it("stand once after a crash between two requests", async () => {
+  it("Annotations exist once after a crash between two requests", async () => {
     const github = withoutReviews();
     const killed = new AppError("aborted", "killed");
     github.faults.push({ call: "updateCheckRun", nth: 2, error: killed });
@@ -189,7 +189,7 @@ describe("annotations", () => {
     expect(places(github)).toHaveLength(70);
   });
 
-  it("of an interrupted attempt stay the only place of their findings, though the channel opened meanwhile", async () => {
+  it("Annotations of an interrupted attempt stay the only place of their findings", async () => {
     const github = withoutReviews();
     github.faults.push({ call: "createComment", nth: 1, error: new AppError("aborted", "killed") });
     await expect(publish(github, many(2))).rejects.toThrow("killed");
@@ -198,18 +198,18 @@ describe("annotations", () => {
     expect(inlineIds(github)).toEqual(["src/a.ts:3"]);
   });
 
-  it("of another review of the same head are not made again", async () => {
+  it("Annotations of another review of the same head are not repeated", async () => {
     const github = withoutReviews();
     await publish(github, many(2));
     expect(await publish(github, many(3), { trigger: "comment:5" })).toMatchObject({
       annotated: 1,
-      standing: 2,
+      postedBefore: 2,
     });
     expect(places(github)).toHaveLength(3);
     expect(summary(github)).toContain("Reported earlier, and still present");
   });
 
-  it("that GitHub refuses are told in the summary, and the others stand", async () => {
+  it("Annotations that GitHub refuses are in the summary, and the others exist", async () => {
     const github = withoutReviews();
     github.faults.push({ call: "updateCheckRun", nth: 1, error: refusal("github_invalid") });
     expect(await publish(github, many(60), { maxComments: 100 })).toMatchObject({
@@ -219,7 +219,7 @@ describe("annotations", () => {
     expect(summary(github)).toContain("GitHub refused its annotation");
   });
 
-  it("of a check that is closed halfway are told in the summary with the rest", async () => {
+  it("Annotations of a check that closes halfway are in the summary with the rest", async () => {
     const github = withoutReviews();
     github.faults.push({ call: "updateCheckRun", nth: 2, error: refusal("github_forbidden") });
     expect(await publish(github, many(60), { maxComments: 100 })).toMatchObject({
@@ -229,15 +229,15 @@ describe("annotations", () => {
     expect(summary(github)).toContain("⚠️ No annotations");
   });
 
-  it("are not asked for where there is no need of them", async () => {
+  it("Annotations are not read if there is no need of them", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(2));
     expect(github.count("ownAnnotations")).toBe(0);
   });
 });
 
-describe("the cap on comments", () => {
-  it("is the reason that is told, also after an interruption", async () => {
+describe("The cap on comments", () => {
+  it("The cap is the reason that is given, also after an interruption", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createComment", nth: 1, error: new AppError("aborted", "killed") });
     await expect(publish(github, many(3), { maxComments: 2 })).rejects.toThrow("killed");
@@ -246,14 +246,14 @@ describe("the cap on comments", () => {
   });
 });
 
-describe("a pending review that an interrupted question left behind", () => {
-  it("is taken away before it can be in the way of a comment on a file", async () => {
+describe("A pending review of an interrupted question", () => {
+  it("The pending review is deleted before it can block a comment on a file", async () => {
     const github = new MemoryGitHub();
     github.pending = true;
     expect(await publish(github, onFile(2))).toMatchObject({ posted: 2, listed: 0 });
   });
 
-  it("costs no question when it was in the way of the review", async () => {
+  it("The pending review costs no question if it blocked the review", async () => {
     const github = new MemoryGitHub();
     github.pending = true;
     expect(await publish(github, many(2))).toMatchObject({ posted: 2, listed: 0 });

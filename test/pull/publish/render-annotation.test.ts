@@ -6,8 +6,8 @@ import { sampleFinding, samplePlace, sampleProof } from "../../report/sample-res
 
 const of = (over: Partial<Finding> = {}) => renderAnnotation(sampleFinding(over));
 
-describe("the annotation of a finding", () => {
-  it("says how bad it is, what happens, what to write instead and how it was checked", () => {
+describe("The annotation of a finding", () => {
+  it("An annotation has severity, claim, replacement and how it was checked", () => {
     const evidence = [
       { path: "src/price.ts", start_line: 3, end_line: 5, note: "prices are numbers" },
       { path: "src/a.ts", start_line: 7, end_line: 7, note: "" },
@@ -32,7 +32,7 @@ Hunkwise finding f1`,
     });
   });
 
-  it("names the other places without their code, and when it goes wrong", () => {
+  it("An annotation names the other places without their code, and when it goes wrong", () => {
     const { details } = of({
       verification: "confirmed",
       verification_note: "the price\n is 1",
@@ -47,7 +47,7 @@ Hunkwise finding f1`,
     expect(details).not.toContain("CODE OF A PLACE");
   });
 
-  it("says first what is in doubt, and what stays open", () => {
+  it("An annotation begins with the doubt, and what stays open", () => {
     const { message, details } = of({ verification: "uncertain", verification_note: "who\n calls \u202eit" });
     expect(message).toBe(
       `Uncertain: a second look could neither confirm nor refute this. who calls \\u{202E}it\n\n${sampleFinding().body}`,
@@ -60,11 +60,11 @@ Hunkwise finding f1`,
     ["high", "failure"],
     ["medium", "warning"],
     ["low", "notice"],
-  ] as const)("of %s severity is a %s", (severity, level) => {
+  ] as const)("An annotation of %s severity is a %s", (severity, level) => {
     expect(of({ severity }).level).toBe(level);
   });
 
-  it("shows what is hidden, links nothing, and escapes nothing that is plain text here", () => {
+  it("An annotation shows hidden characters, links nothing, and escapes nothing", () => {
     const { title, message } = of({
       title: "a*b* <b>\u202e`x`\nnext",
       body: "See https://evil.test/x and www.evil.test\r\n\u200bhidden @octocat <!-- c -->\u0007",
@@ -75,11 +75,11 @@ Hunkwise finding f1`,
     );
   });
 
-  it("has a message even where the finding has no text", () => {
+  it("An annotation has a message even if the finding has no text", () => {
     expect(of({ body: " \n", title: "Only this" }).message).toBe("High: Only this");
   });
 
-  it("fits into what GitHub takes, and names its finding, whatever it holds", () => {
+  it("An annotation fits into GitHub's limits, and names its finding, whatever it contains", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 300 }),
       fc.constantFrom("é".repeat(90_000), "x\n".repeat(60_000), "\u202e".repeat(30_000), ""),
@@ -111,17 +111,17 @@ Hunkwise finding f1`,
   });
 });
 
-describe("details of an annotation", () => {
+describe("The details of an annotation", () => {
   it.each(["", "Hunkwise finding", "Hunkwise finding x\nmore", "see Hunkwise finding x", "x"])(
-    "%j are of no finding",
+    "The details %j are of no finding",
     (details) => {
       expect(annotatedFinding(details)).toBeUndefined();
     },
   );
 });
 
-describe("the annotation of a finding with a test", () => {
-  it("says first what the test shows, without the test", () => {
+describe("The annotation of a finding with a test", () => {
+  it("An annotation begins with what the test shows, without the test", () => {
     const { message, details } = of({
       proof: sampleProof({ before: "it is 2", now: "see https://evil.test" }),
     });
@@ -131,7 +131,7 @@ describe("the annotation of a finding with a test", () => {
     expect(details).toBe(of().details);
   });
 
-  it("says in its details what shows nothing", () => {
+  it("An annotation says in its details what shows nothing", () => {
     const missed = of({ proof: { kind: "not_shown", reason: "it passes at the head" } });
     expect(missed.message).toBe(of().message);
     expect(missed.details).toContain("\n- Not shown by a test: it passes at the head.\n");

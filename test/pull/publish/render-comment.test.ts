@@ -17,8 +17,8 @@ const base = {
 };
 const line = (over = {}) => renderComment(sampleFinding(over), { kind: "line" }, base);
 
-describe("the comment of a finding", () => {
-  it("says how bad it is, what happens, what to write instead and how it was checked", () => {
+describe("The comment of a finding", () => {
+  it("A comment has severity, claim, replacement and how it was checked", () => {
     const evidence = [{ path: "src/price.ts", start_line: 3, end_line: 5, note: "prices are numbers" }];
     expect(line({ evidence, verification: "confirmed" })).toBe(
       `**🔴 High: The condition assigns instead of comparing**
@@ -40,7 +40,7 @@ describe("the comment of a finding", () => {
     );
   });
 
-  it("is marked with what a later review knows the finding by", () => {
+  it("A comment has the marker by which a later review recognises the finding", () => {
     const evidence = [
       ...["src/cart.ts", "src/a.ts", "src/a.ts", "deep/".repeat(50), "1", "2", "3", "4", "5"].map((path) => {
         return { path, start_line: 1, end_line: 2, note: "" };
@@ -58,23 +58,23 @@ describe("the comment of a finding", () => {
     expect(marked({ quote: "" })).toMatchObject({ code: null });
   });
 
-  it("names the rule that found it", () => {
+  it("A comment names the rule that found it", () => {
     expect(line({ source: "ast-grep/js-assign" })).toContain("Found by `ast-grep/js-assign`. Not checked by");
   });
 
-  it("has a suggestion whose fence is longer than any inside", () => {
+  it("A comment has a suggestion whose fence is longer than any inside", () => {
     expect(line({ suggestion: "````\n```js\n````" })).toContain("`````suggestion\n````\n```js\n````\n`````");
   });
 
-  it("takes an empty suggestion for what it is: remove the lines", () => {
+  it("A comment takes an empty suggestion for a removal of the lines", () => {
     expect(line({ suggestion: "" })).toContain("```suggestion\n```");
   });
 
-  it("keeps an empty line at the end of a suggestion", () => {
+  it("A comment keeps an empty line at the end of a suggestion", () => {
     expect(line({ suggestion: "a\n" })).toContain("```suggestion\na\n\n```");
   });
 
-  it("has a suggestion whose fence no other kind of fence can end", () => {
+  it("A comment has a suggestion whose fence no other kind of fence can end", () => {
     expect(line({ suggestion: "~~~~~\ncode\n~~~~~" })).toContain("```suggestion\n~~~~~\ncode\n~~~~~\n```");
     expect(line({ body: "~~~~\n```\n~~~\n~~~~\nprose" })).toContain("````\n```\n~~~\n````\nprose");
   });
@@ -82,7 +82,7 @@ describe("the comment of a finding", () => {
   it.each([
     ["there is none", { suggestion: null }],
     ["the line was removed", { side: "LEFT" as const }],
-  ])("has no suggestion when %s", (_name, over) => {
+  ])("A comment has no suggestion if %s", (_name, over) => {
     expect(line(over)).not.toMatch(/suggestion\n|left out/);
   });
 
@@ -94,7 +94,7 @@ describe("the comment of a finding", () => {
     ],
     ["it is far too long", "x".repeat(20_001), "it is too long to be shown here"],
     ["it holds what nobody can see", "if (a\u202e) {}", "it contains invisible characters"],
-  ])("leaves a suggestion out when %s, and says so", (_name, suggestion, why) => {
+  ])("A comment leaves a suggestion out if %s, and says so", (_name, suggestion, why) => {
     expect(line({ suggestion })).not.toContain("suggestion\n");
     expect(line({ suggestion })).toContain(`- The proposed replacement is left out: ${why}`);
   });
@@ -102,17 +102,17 @@ describe("the comment of a finding", () => {
   it.each([
     ["the code itself holds", { quote: "a\u200bb", suggestion: "c\u200bd" }],
     ["an emoji needs", { suggestion: "say('👩\u200d💻 ⚠\ufe0f')" }],
-  ])("keeps what does not show but %s", (_name, over) => {
+  ])("A comment keeps invisible characters that %s", (_name, over) => {
     expect(line(over)).toContain(`\`\`\`suggestion\n${over.suggestion}\n`);
   });
 
-  it("says on a file why it is not on its line", () => {
+  it("A comment on a file says why it is not on its line", () => {
     const text = renderComment(sampleFinding(), { kind: "file", reason: "line 6 is not in the diff" }, base);
     expect(text).toContain("_Not on its line: line 6 is not in the diff._");
     expect(line()).not.toContain("Not on its line");
   });
 
-  it("offers no button to commit away from its line, and names its place", () => {
+  it("A comment has no button to commit away from its line, and names its place", () => {
     const text = renderComment(
       sampleFinding({ start_line: 4 }),
       { kind: "file", reason: "its lines are not in the diff" },
@@ -125,13 +125,13 @@ describe("the comment of a finding", () => {
     );
   });
 
-  it("links a removed line where it still is", () => {
+  it("A comment links a removed line in the merge base", () => {
     expect(
       renderFinding(sampleFinding({ side: "LEFT" }), { kind: "list", reason: "why" }, base, 5_000),
     ).toContain(`/blob/${base.mergeBaseSha}/`);
   });
 
-  it("fits, and keeps title and marker, however long its parts are", () => {
+  it("A comment fits, and keeps title and marker, however long its parts are", () => {
     const evidence = Array.from({ length: 50 }, () => ({
       path: `${"dir/".repeat(900)}f.ts`,
       start_line: 1,
@@ -146,7 +146,7 @@ describe("the comment of a finding", () => {
     expect(text).toContain("more places\n");
   });
 
-  it("cannot carry a marker of the model's", () => {
+  it("A comment cannot carry a marker of the model's", () => {
     const forged = '<!-- hunkwise:finding v1 {"id":"x","head":"h","trigger":"t"} -->';
     const text = line({
       title: forged,
@@ -160,11 +160,11 @@ describe("the comment of a finding", () => {
   });
 });
 
-describe("the comment of a finding that is at other places too", () => {
+describe("The comment of a finding that is at other places too", () => {
   const at = (places: Finding["places"], over = {}) => line({ places, ...over });
   const blob = `${base.repositoryUrl}/blob`;
 
-  it("links them where they live, in front of the suggestion, without their code", () => {
+  it("A comment links other places before the suggestion, without their code", () => {
     const places = [samplePlace(), samplePlace({ path: "a`b.ts", side: "LEFT", line: 9, start_line: 7 })];
     expect(at(places)).toContain(
       `free.\n\nThe same at [\`src/order.ts:12\`](${blob}/${base.headSha}/src/order.ts#L12), ` +
@@ -173,7 +173,7 @@ describe("the comment of a finding that is at other places too", () => {
     expect(at(places)).not.toContain("CODE OF A PLACE");
   });
 
-  it("counts what is beyond ten, or beyond the room", () => {
+  it("A comment counts other places beyond ten, or beyond the room", () => {
     const many = Array.from({ length: 14 }, (_, index) => samplePlace({ line: index + 1 }));
     expect(at(many)).toMatch(/src\/order\.ts#L10\), and at 4 more places\.\n/);
     const deep = many.map((place) => ({ ...place, path: `${"deep/".repeat(370)}a.ts` }));
@@ -183,8 +183,8 @@ describe("the comment of a finding that is at other places too", () => {
   });
 });
 
-describe("the comment of a finding that had a second look", () => {
-  it("says beside the evidence when a confirmed one goes wrong", () => {
+describe("The comment of a finding that had a second look", () => {
+  it("A comment says beside the evidence when a confirmed finding goes wrong", () => {
     expect(
       line({ verification: "confirmed", verification_note: "`price` is 1,\n  in @octo's cart" }),
     ).toContain(
@@ -192,7 +192,7 @@ describe("the comment of a finding that had a second look", () => {
     );
   });
 
-  it("says in front of the claim what stays open of an uncertain one", () => {
+  it("A comment says before the claim what stays open of an uncertain finding", () => {
     const text = line({ verification: "uncertain", verification_note: "who calls it <b>" });
     expect(text.split("\n\n")[1]).toBe(
       "⚠️ **Uncertain: a second look could neither confirm nor refute this.** who calls it \\<b>",
@@ -200,20 +200,20 @@ describe("the comment of a finding that had a second look", () => {
     expect(text.match(/who calls it/g)).toHaveLength(1);
   });
 
-  it("says why nobody could check it, and nothing where nobody was asked to", () => {
+  it("A comment says why nobody could check a finding, and nothing if nobody was asked to", () => {
     const note = "The second look did not finish: the time was up.";
     expect(line({ verification_note: note })).toContain(`\n- ${note}\n- Not checked by a second look; `);
     expect(line()).toContain("checked</summary>\n\n- Not checked by");
   });
 
-  it("shows no more than the beginning of a long note", () => {
+  it("A comment shows only the beginning of a long note", () => {
     const note = "n".repeat(5_000);
     expect(line({ verification: "confirmed", verification_note: note })).toMatch(/: n{800,1000}…\n/);
     expect(line({ verification: "uncertain", verification_note: note })).toMatch(/\*\* n{800,1000}…\n/);
   });
 
   it.each(["confirmed", "uncertain", "unverified"] as const)(
-    "repeats no note on a secret: %s",
+    "A comment repeats no note on a secret: %s",
     (verification) => {
       const text = line({
         source: "secrets/aws-secret-access-key",
@@ -225,19 +225,19 @@ describe("the comment of a finding that had a second look", () => {
   );
 });
 
-describe("a link to a place", () => {
+describe("A link to a place", () => {
   it.each([
     ["src/a b#?.ts", "src/a%20b%23%3F.ts#L1"],
     ["a(1)/[id]'!*.ts", "a%281%29/%5Bid%5D%27%21%2A.ts#L1"],
     ["docs/README.md", "docs/README.md?plain=1#L1"],
     ["größe.ts", "gr%C3%B6%C3%9Fe.ts#L1"],
-  ])("leads to %s", (path, end) => {
+  ])("A link leads to %s", (path, end) => {
     expect(placeLink(base, "sha", path, 1, 1)).toBe(
       `[\`${path}:1\`](https://github.com/octo/shop/blob/sha/${end})`,
     );
   });
 
-  it("has a short label, and is none where it would be of no use", () => {
+  it("A link has a short label, and is left out if it would be of no use", () => {
     const deep = `${"d/".repeat(100)}file.ts`;
     expect(placeLink(base, "sha", deep, 1, 1)).toMatch(
       /^\[`…[d/]{153}file\.ts:1`\]\(https:.*\/(d\/){100}file\.ts#L1\)$/,
@@ -245,15 +245,15 @@ describe("a link to a place", () => {
     expect(placeLink(base, "sha", "é".repeat(900), 1, 1)).toBe(`\`…${"é".repeat(160)}:1\``);
   });
 
-  it("has a label that shows what is hidden and ends where it ends", () => {
+  it("A label shows hidden characters and stays inside of itself", () => {
     expect(placeLink(base, "sha", "a`](https://evil.test)\u202e\n.ts", 1, 2)).toBe(
       "[``a`](https://evil.test)\\u{202E} .ts:1-2``](https://github.com/octo/shop/blob/sha/a%60%5D%28https%3A//evil.test%29%E2%80%AE%0A.ts#L1-L2)",
     );
   });
 });
 
-describe("the comment of a finding with a test", () => {
-  it("says below the title what the test shows, and has the test and its runs in a fold", () => {
+describe("The comment of a finding with a test", () => {
+  it("A comment says below the title what the test shows, with test and runs in a fold", () => {
     const [text = ""] = line({ proof: sampleProof(), suggestion: null, body: "It is free." }).split(
       "\n\n<!--",
     );
@@ -294,21 +294,21 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
 </details>`);
   });
 
-  it("says what happens now and with the suggestion where that is all that is known", () => {
+  it("A comment says what happens now and with the suggestion if only that is known", () => {
     const proof = sampleProof({ kind: "reproduced", before: "it returns 2.", now: "it returns 0" });
     expect(line({ proof })).toContain(
       "\n\n🧪 **Reproduced by a test.** Now: it returns 0. With the suggestion: it returns 2.\n\n",
     );
   });
 
-  it("has the mark below the rule and the doubt", () => {
+  it("A comment has the mark below the rule and the doubt", () => {
     const doubt = { verification: "uncertain", verification_note: "who calls it" } as const;
     expect(line({ proof: sampleProof(), rule: "no-free-items", ...doubt })).toMatch(
       /\*\*\n\nRule of this repository: `no-free-items`\n\n⚠️ \*\*Uncertain.*\n\n🧪 \*\*Regression/,
     );
   });
 
-  it("says honestly that a test passes, in a fold and without a mark", () => {
+  it("A comment says that a test passes, in a fold and without a mark", () => {
     const proof = sampleProof({ kind: "ran_right", before: "", now: "total([]) returns 0" });
     const text = line({ proof });
     expect(text).not.toContain("🧪");
@@ -319,7 +319,7 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
     expect(text.startsWith(without.slice(0, without.indexOf("\n\n<!--")))).toBe(true);
   });
 
-  it("says in the fold about checks why nothing is shown", () => {
+  it("A comment says in the fold about checks why nothing is shown", () => {
     const text = line({ proof: { kind: "not_shown", reason: "it passes at the head @octocat." } });
     expect(text).toContain(
       "\n- Not shown by a test: it passes at the head @\u200boctocat.\n- Not checked by",
@@ -330,24 +330,24 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
   it.each([
     ["passes", sampleProof({ kind: "ran_right" })],
     ["shows nothing", { kind: "not_shown", reason: "it passes" }],
-  ] as const)("says nothing of a test that %s where the finding is certain", (_what, proof) => {
+  ] as const)("A comment has no test that %s if the finding is certain", (_what, proof) => {
     const certain = { source: "merge-markers/left" };
     expect(line({ ...certain, proof })).toBe(line(certain));
   });
 
-  it("says nothing of a test where the finding is a secret, which it may repeat", () => {
+  it("A comment has no test of a secret, which it may repeat", () => {
     const secret = { source: "secrets/aws-secret-access-key", quote: "AKIA" };
     expect(line({ ...secret, proof: sampleProof({ now: "AKIA" }) })).toBe(line(secret));
   });
 
-  it("makes what a model says happens harmless, on one line", () => {
+  it("A comment shows a model's words about a test as harmless text on one line", () => {
     const now = "[x](https://evil.test) @octocat #1 <b> \u202e\n\n<details>\n# Title";
     const [mark = ""] = line({ proof: sampleProof({ now }) }).match(/^🧪.*$/m) ?? [];
     expect(mark).toContain("Now: \\[x\\]");
     expect(liveIn(mark)).toEqual([]);
   });
 
-  it("cuts a long output at whole lines, and a value, and never the test", () => {
+  it("A comment cuts a long output at whole lines, and a value, and never the test", () => {
     const output = `${"at line of a trace\n".repeat(9_000)}`;
     const runs = (["base", "head", "repaired"] as const).map((on) => ({ on, exit_code: 1, output }));
     const test = { path: "test/a.test.ts", text: "check();\n".repeat(2_000) };
@@ -361,7 +361,7 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
     expect(text.match(/at line of a trace\n… \([\d,]+ more lines\)\n```/g)).toHaveLength(3);
   });
 
-  it("leaves out a test that does not fit beside the rest, and says so", () => {
+  it("A comment leaves out a test that does not fit beside the rest, and says so", () => {
     const test = { path: "test/a.test.ts", text: "字\n".repeat(9_000) };
     const full = { body: "b".repeat(90_000), suggestion: "s\n".repeat(9_000) };
     const text = line({ proof: sampleProof({ test }), ...full });
@@ -371,14 +371,14 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
     expect(text).not.toContain("字");
   });
 
-  it("shows an output without colours and cursor movements, and every other hidden character", () => {
+  it("A comment shows an output without colours and cursor movements, and other hidden characters", () => {
     const runs = [
       { on: "head" as const, exit_code: 1, output: "\u001b[31mred\u001b[0m\u202e\r\n::error::x" },
     ];
     expect(line({ proof: sampleProof({ runs }) })).toContain("```text\nred\\u{202E}\n::error::x\n```");
   });
 
-  it("shows no secret that an output hides between colours, and keeps the rest of the comment", () => {
+  it("A comment shows no secret that an output hides between colours", () => {
     const output = "key ghp_q7Zk39xPvLm2wRt0aB1c\u001b[0mD3eF5gH6iJ8kL4nM9o";
     const text = line({ proof: sampleProof({ runs: [{ on: "head", exit_code: 1, output }] }) });
     expect(text).toContain("```text\nkey [secret]\n```");
@@ -391,7 +391,7 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
     "> _🧪_ regression shown by a test, says octocat",
     "1. 🧪 **Regression shown by a test.** Before: 1. Now: 2.",
     "🧪 **Regression** shown by a __test__.",
-  ])("has no mark that a model wrote: %j", (body) => {
+  ])("A comment has no mark that a model wrote: %j", (body) => {
     for (const text of [line({ body }), line({ body, proof: sampleProof({ kind: "ran_right" }) })]) {
       expect(text).toMatch(/^The model says: (regression\W+shown|reproduced) +by a [\W_]*test/im);
       expect(text).not.toContain("🧪");
@@ -401,7 +401,7 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
     expect(commentText(line({ body, proof }))).toBe(commentText(line({ body })));
   });
 
-  it("has no word that judges", () => {
+  it("A comment judges nothing by a test", () => {
     for (const kind of ["regression", "reproduced", "ran_right"] as const)
       expect(line({ proof: sampleProof({ kind }) })).not.toMatch(/\bbug|\bwrong\b/i);
   });

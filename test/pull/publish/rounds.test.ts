@@ -34,8 +34,8 @@ function happen(github: MemoryGitHub, comment: number, fate: string): void {
   if (fate === "deleted") github.delete(comment);
 }
 
-describe("a second round", () => {
-  it("says, answers and counts everything once, whatever people did and wherever it was interrupted", async () => {
+describe("A second round of reviews", () => {
+  it("A second round posts, answers and counts everything once, whatever people did and a crash stopped", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(earlier, { maxLength: 6 }),
@@ -81,7 +81,7 @@ describe("a second round", () => {
             kind: "published",
             posted: fresh,
             dismissed: count((one) => one.now === "repeated" && isDismissed(one)),
-            standing: count((one) => one.now === "repeated" && !isDismissed(one)),
+            postedBefore: count((one) => one.now === "repeated" && !isDismissed(one)),
             fixed: count((one) => one.now === "fixed" && !isDismissed(one)),
           });
           const left = count(({ fate }) => fate !== "deleted");

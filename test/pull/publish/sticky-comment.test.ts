@@ -13,8 +13,8 @@ const stateOf = (github: MemoryGitHub) => {
 const pause = (github: MemoryGitHub) => updateState(github, (state) => ({ ...state, paused }));
 const resume = (github: MemoryGitHub) => updateState(github, (state) => ({ ...state, paused: null }));
 
-describe("the state of a pull request", () => {
-  it("is changed beside a text that stays as it is", async () => {
+describe("The state of a pull request", () => {
+  it("The state is changed beside a text that stays", async () => {
     const github = new MemoryGitHub();
     await publish(github, many(1));
     const before = summary(github);
@@ -29,7 +29,7 @@ describe("the state of a pull request", () => {
     expect(summary(github)).toBe(before);
   });
 
-  it("gets a comment of its own where nothing was reviewed yet, which the first review takes over", async () => {
+  it("The state gets a comment of its own without a review, which the first review takes over", async () => {
     const github = new MemoryGitHub();
     await pause(github);
     expect(summary(github)).toContain("has not reviewed this pull request yet");
@@ -40,14 +40,14 @@ describe("the state of a pull request", () => {
     expect(summary(github)).toMatch(/^⏸️ [^\n]*`ann`[^\n]*\n\n### Hunkwise: 1 high/);
   });
 
-  it("is made once although GitHub's answer gets lost", async () => {
+  it("The state is created once although GitHub's answer gets lost", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createComment", nth: 1, when: "after", error: ambiguous() });
     await pause(github);
     expect(github.comments).toHaveLength(1);
   });
 
-  it("does not grow with every change", async () => {
+  it("The state does not grow with every change", async () => {
     const github = new MemoryGitHub();
     await pause(github);
     const once = summary(github);
@@ -58,7 +58,7 @@ describe("the state of a pull request", () => {
     expect(summary(github)).toMatch(/^Hunkwise has not reviewed this pull request yet\.\n\n<!--/);
   });
 
-  it("names who paused without telling them, whatever the name is", async () => {
+  it("The state names who paused without notifying them, whatever the name is", async () => {
     const github = new MemoryGitHub();
     await updateState(github, (state) => ({ ...state, paused: { by: "`@octocat`\n<img>", at: "x" } }));
     expect(summary(github).split("\n", 1)[0]).toMatch(/^⏸️ .* by ``+ .*octocat.* ``+ since `x`/);

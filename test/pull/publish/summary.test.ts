@@ -23,7 +23,7 @@ const base = {
 };
 
 function summary(result: Partial<ReviewResult> = {}, over: Partial<SummaryInput> = {}): string {
-  const places = { posted: [], annotated: [], listed: [], standing: [], silent: [] };
+  const places = { posted: [], annotated: [], listed: [], postedBefore: [], silent: [] };
   const nothing = { ...places, ...noAccount, notices: [], checkUrl: undefined };
   return renderSummary(
     { result: sampleResult({ findings: [], ...result }), version: "0.1.0", ...nothing, ...over },
@@ -31,8 +31,8 @@ function summary(result: Partial<ReviewResult> = {}, over: Partial<SummaryInput>
   );
 }
 
-describe("the summary of a clean and complete review", () => {
-  it("is a single quiet line, with the figures folded away", () => {
+describe("The summary of a clean and complete review", () => {
+  it("The summary is a single quiet line, with the figures in a fold", () => {
     expect(summary()).toBe(
       `<details><summary>✅ Hunkwise found no problems: 3 hunks in 2 files read</summary>
 
@@ -47,7 +47,7 @@ describe("the summary of a clean and complete review", () => {
     );
   });
 
-  it("counts the files that were skipped, and names them in the fold", () => {
+  it("The summary counts skipped files, and names them in the fold", () => {
     const coverage = {
       ...sampleResult().coverage,
       files_skipped: [{ path: "package-lock.json", reason: "lock file", account: "parsed" as const }],
@@ -56,7 +56,7 @@ describe("the summary of a clean and complete review", () => {
     expect(summary({ coverage })).toContain("Files skipped, and why:\n\n- `package-lock.json`: lock file");
   });
 
-  it("praises nothing when there was nothing to read", () => {
+  it("The summary praises nothing if there was nothing to read", () => {
     const coverage = {
       hunks_total: 0,
       hunks_served: 0,
@@ -67,13 +67,13 @@ describe("the summary of a clean and complete review", () => {
     expect(summary({ coverage })).toMatch(/^<details><summary>Hunkwise: this change has no hunks to review/);
   });
 
-  it("praises nothing either when there is something to be warned of", () => {
+  it("The summary praises nothing if there is a warning", () => {
     expect(summary({ ...nothingReviewable("image"), warnings: ["the configuration is broken"] })).toMatch(
       /^### Hunkwise: nothing to review\n/,
     );
   });
 
-  it("is not quiet about a warning or a missing permission", () => {
+  it("The summary is not quiet about a warning or a missing permission", () => {
     expect(summary({ warnings: ["the configuration is broken in line 3"] })).toContain(
       "- the configuration is broken in line 3",
     );
@@ -81,7 +81,7 @@ describe("the summary of a clean and complete review", () => {
   });
 });
 
-describe("a review that is not whole", () => {
+describe("The summary of a partial review", () => {
   const unread = {
     hunks_total: 121,
     hunks_served: 118,
@@ -99,18 +99,18 @@ describe("a review that is not whole", () => {
     { mode: "offline", model: null, stop_reason: "aborted" },
   ];
 
-  it.each(partial)("never reads as if nothing were there: %j", (result) => {
+  it.each(partial)("The summary never reads as if nothing were found: %j", (result) => {
     expect(summary(result)).not.toMatch(/no (problems|issues)|✅/i);
   });
 
-  it("says how much was read, why it ended and what was left", () => {
+  it("The summary says how much was read, why it ended and what was left", () => {
     const text = summary({ stop_reason: "turn_limit", coverage: unread });
     expect(text).toContain("### Hunkwise: incomplete review");
     expect(text).toContain("**Partial: the limit of model turns was reached; 118 of 121 hunks were read.**");
     expect(text).toContain("**Not read**\n\n- `src/big.ts`: 3 hunks");
   });
 
-  it("names the files that were not read", () => {
+  it("The summary names the files that were not read", () => {
     const text = summary(skipping("overlong lines", "lock file"));
     expect(text).toContain("### Hunkwise: incomplete review");
     expect(text).toContain("**Partial: 1 file was not read (overlong lines); 3 of 3 hunks were read.**");
@@ -118,17 +118,17 @@ describe("a review that is not whole", () => {
     expect(text).not.toMatch(/no (problems|issues)|✅/i);
   });
 
-  it("says offline that the analyzers alone looked", () => {
+  it("The summary says offline that only the analyzers looked", () => {
     const text = summary({ mode: "offline", model: null, stop_reason: "no_model" });
     expect(text).toContain("### Hunkwise: analyzers only, nothing found");
     expect(text).toContain("- coverage: analyzers only (3 hunks in 2 files)");
   });
 });
 
-describe("the summary of a review whose findings were checked again", () => {
+describe("The summary of a review with second looks", () => {
   const again = lookedAtAgain();
 
-  it("says what came of that, what was left out and why, and what was predicted", () => {
+  it("The summary says what second looks came to, what was left out and why, and the prediction", () => {
     const text = summary(again);
     expect(text).toContain(
       "\n- effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not settled\n",
@@ -142,13 +142,13 @@ describe("the summary of a review whose findings were checked again", () => {
     );
   });
 
-  it("marks in the index what is in doubt and what is at more places", () => {
+  it("The summary marks in its index what is in doubt and what is at more places", () => {
     const text = summary(again, { posted: again.findings?.map(({ finding }) => finding) ?? [] });
     expect(text).toMatch(/^- 🔴 High: \[The condition .* in `src\/cart\.ts:6` and 2 more places$/m);
     expect(text).toMatch(/^- 🔴 High: \[The sum .* in `src\/cart\.ts:7` \(uncertain\)$/m);
   });
 
-  it("says what was hidden from the model, and of many where the first ones are", () => {
+  it("The summary says what was hidden from the model, and of many where the first ones are", () => {
     const masked = Array.from({ length: 25 }, (_, at) => ({
       path: "src/a`b.ts",
       line: at + 1,
@@ -159,30 +159,30 @@ describe("the summary of a review whose findings were checked again", () => {
     expect(summary({ masked })).toMatch(/\n- masked: 25 values .*:20`` and 5 more\n/);
   });
 
-  it("stays quiet when all that was found was refuted", () => {
+  it("The summary stays quiet if all findings were refuted", () => {
     const text = summary({ dropped: [sampleDropped()] });
     expect(text).toMatch(/^<details><summary>✅ Hunkwise found no problems: /);
     expect(text).toContain("- effort: low; 1 finding was checked again: 1 refuted\n");
   });
 
-  it("says that a check failed, which is not the same as none", () => {
+  it("The summary says that a second look failed", () => {
     const finding = sampleFinding({ verification_note: "The second look came to no end." });
     expect(summary({ findings: [{ finding, placement: { kind: "inline" } }] })).toContain(
       "- effort: low; 1 finding was not checked, because the second look failed\n",
     );
   });
 
-  it("has no effort and no prediction where no model was asked", () => {
+  it("The summary has no effort and no prediction if no model was asked", () => {
     const text = summary({ mode: "offline", model: null, stop_reason: "no_model" });
     expect(text).not.toMatch(/effort|predicted/);
   });
 
-  it("leaves the price of a prediction out where it is not known", () => {
+  it("The summary leaves the price of a prediction out if it is not known", () => {
     const predicted = { requests: 1, prompt_tokens: 900, completion_tokens: 100, cost_usd: null };
     expect(summary({ predicted })).toContain("- predicted: 1,000 tokens; actual: 13,023 tokens, $0.0312\n");
   });
 
-  it("is harmless and bounded, whatever was left out", () => {
+  it("The summary is harmless and bounded, whatever was left out", () => {
     const dropped = Array.from({ length: 500 }, (_, line) =>
       sampleDropped({
         line: line + 1,
@@ -198,10 +198,10 @@ describe("the summary of a review whose findings were checked again", () => {
   });
 });
 
-describe("the summary of a review with findings", () => {
+describe("The summary of a review with findings", () => {
   const result = sampleResult();
 
-  it("says what the change does, and links each finding", () => {
+  it("The summary says what the change does, and links each finding", () => {
     const text = summary(result, { posted: [sampleFinding()] });
     expect(text).toContain("### Hunkwise: 1 high");
     expect(text).toContain("Adds a total to the cart.");
@@ -210,14 +210,14 @@ describe("the summary of a review with findings", () => {
     );
   });
 
-  it("links titles whatever brackets they hold", () => {
+  it("The summary links titles whatever brackets they contain", () => {
     const title = "`a[0]` is read [before] it is set](https://evil.test)";
     expect(summary(result, { posted: [sampleFinding({ title })] })).toContain(
       "[`a[0]` is read \\[before\\] it is set\\](`https://evil.test`)](https://github.com/octo/shop/blob/",
     );
   });
 
-  it("is a short index of what stands on lines, the rest by number", () => {
+  it("The summary has a short index of comments on lines, and counts the rest", () => {
     const posted = Array.from({ length: 40 }, (_, index) =>
       sampleFinding({ id: `f${index}`, line: index + 1 }),
     );
@@ -226,7 +226,7 @@ describe("the summary of a review with findings", () => {
     expect(text).toContain("\n- and 28 more, on their lines\n");
   });
 
-  it("says what stands as annotations, and where", () => {
+  it("The summary names annotations and where they are", () => {
     const annotated = [sampleFinding({ title: "One" }), sampleFinding({ title: "Two" })];
     const checkUrl = "https://github.com/octo/shop/runs/7";
     expect(summary(result, { annotated, checkUrl })).toContain(
@@ -237,7 +237,7 @@ describe("the summary of a review with findings", () => {
     );
   });
 
-  it("folds coverage, cost and model away, under a line that says how much was read", () => {
+  it("The summary has coverage, cost and model in a fold with the amount that was read", () => {
     const files_skipped = [
       ...["a.lock", "b.lock"].map((path) => ({ path, reason: "lock file", account: "parsed" as const })),
       { path: "big.ts", reason: "generated", account: "left_out" as const },
@@ -257,7 +257,7 @@ describe("the summary of a review with findings", () => {
     );
   });
 
-  it("gives findings without a place all the room that is left", () => {
+  it("The summary gives findings without a place all the room that is left", () => {
     const listed = Array.from({ length: 9 }, (_, index) => ({
       finding: sampleFinding({ id: `f${index}`, title: `Number ${index}`, body: "word ".repeat(900) }),
       reason: "why",
@@ -267,7 +267,7 @@ describe("the summary of a review with findings", () => {
     expect(text).not.toContain("Titles only");
   });
 
-  it("holds in full what has no other place, with the reason", () => {
+  it("The summary has findings without another place in full, with the reason", () => {
     const text = summary(result, {
       listed: [{ finding: sampleFinding({ body: "Because of **this**." }), reason: "the file is binary" }],
     });
@@ -276,13 +276,13 @@ describe("the summary of a review with findings", () => {
     expect(text).toContain("Replace line 6 with:");
   });
 
-  it("names what was said before", () => {
+  it("The summary names findings that were posted before", () => {
     expect(
-      summary(result, { standing: [{ finding: sampleFinding({ title: "Old" }), entry: null }] }),
+      summary(result, { postedBefore: [{ finding: sampleFinding({ title: "Old" }), entry: null }] }),
     ).toMatch(/\*\*Reported earlier, and still present\*\*\n\n- 🔴 High: \[Old\]/);
   });
 
-  it("fits however much there is, leaves nothing out in silence, and keeps its marker", () => {
+  it("The summary fits, leaves nothing out in silence, and keeps its marker", () => {
     const huge = Array.from({ length: 900 }, (_, index) =>
       sampleFinding({
         id: `f${index}`,
@@ -326,7 +326,7 @@ describe("the summary of a review with findings", () => {
         })),
         dismissed: huge.map(({ path, title }) => sampleEntry({ path, title, state: "dismissed" })),
         silent: [],
-        standing: huge.map((finding) => ({ finding, entry: null })),
+        postedBefore: huge.map((finding) => ({ finding, entry: null })),
         notices: Array.from({ length: 20 }, () => "n".repeat(5_000)),
       },
       base,
@@ -339,7 +339,7 @@ describe("the summary of a review with findings", () => {
     expect(text).toContain("### Hunkwise: 900 high");
   });
 
-  it("is harmless: what a model wrote notifies nobody", () => {
+  it("The summary notifies nobody by what a model wrote", () => {
     const text = summary({
       summary: "cc @octocat\n/approve\n![x](https://evil.test/x.png)",
       warnings: ["see @octocat"],
@@ -348,7 +348,7 @@ describe("the summary of a review with findings", () => {
   });
 });
 
-describe("the summary of findings with tests", () => {
+describe("The summary of findings with tests", () => {
   const shown = sampleFinding({ proof: sampleProof() });
   const passing = sampleFinding({ id: "f2", title: "Second", proof: sampleProof({ kind: "ran_right" }) });
   const plain = sampleFinding({ id: "f3", title: "Third" });
@@ -357,7 +357,7 @@ describe("the summary of findings with tests", () => {
     return summary({ findings }, { posted: all });
   };
 
-  it("counts those that a test shows, and names them", () => {
+  it("The summary counts findings that a test shows, and names them", () => {
     const text = of(shown, passing, plain);
     expect(text).toContain("\n\n🧪 1 of 3 findings is shown by a test.\n\n");
     expect(text.match(/^- 🔴.*$/gm)?.map((line) => line.endsWith(" (shown by a test)"))).toEqual([
@@ -368,22 +368,22 @@ describe("the summary of findings with tests", () => {
     expect(of(shown, { ...shown, id: "f4" })).toContain("🧪 2 of 2 findings are shown by a test.");
   });
 
-  it("says nothing of tests if none shows anything", () => {
+  it("The summary does not mention tests if none shows anything", () => {
     expect(of(passing, plain)).not.toMatch(/by a test/);
   });
 
-  it("has the mark of a finding without a place of its own, and the test if there is room", () => {
+  it("The summary has the mark of a finding without another place, and the test if there is room", () => {
     const findings = [{ finding: shown, placement: { kind: "summary" as const, reason: "why" } }];
     const text = summary({ findings }, { listed: [{ finding: shown, reason: "why" }] });
     expect(text).toContain("🧪 **Regression shown by a test.**");
     expect(text).toContain("<details><summary>The test</summary>");
   });
 
-  it("does not take the room of its memory: a test is of one head only", () => {
+  it("The summary does not keep tests in its state, because a test is of one head", () => {
     const carried = { finding: shown, standing: "listed" as const, reason: "why" };
     const posted = renderSummaryComment(
       {
-        ...{ result: sampleResult(), version: "0", posted: [], annotated: [], standing: [], silent: [] },
+        ...{ result: sampleResult(), version: "0", posted: [], annotated: [], postedBefore: [], silent: [] },
         ...{ ...noAccount, notices: [], checkUrl: undefined, listed: [carried] },
       },
       base,

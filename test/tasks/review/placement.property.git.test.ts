@@ -155,13 +155,13 @@ function expectPublication(placed: readonly PlacedFinding[]): void {
   const none = new Set<string>();
   const ledger = { state: emptyState, sticky: null, entries: [], notice: null };
   const posted = new Map([...every(0)].map((id, index) => [id, index]));
-  for (const standing of [
+  for (const existing of [
     { ...{ review: false, pending: false, ledger, visible: [] }, mine: new Map<string, number>() },
     { ...{ review: true, pending: true, ledger, visible: [] }, mine: posted },
   ]) {
     for (const annotated of [none, every(1)]) {
       const routes = planPublication({
-        ...{ standing, annotated },
+        ...{ existing, annotated },
         result: { findings: [...placed], ledger: null },
         maxComments: 7,
       });

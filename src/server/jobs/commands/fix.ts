@@ -12,10 +12,10 @@ import type { PullRequest, SourceBranch } from "../../../pull/github/pull-reques
 import { answerFixed } from "../../../pull/publish/channels.ts";
 import { currentLedger } from "../../../pull/publish/existing.ts";
 import {
+  type FixReport,
   renderFix,
   suggestionComments,
   suggestionsBody,
-  type ToldFix,
 } from "../../../pull/publish/fix-texts.ts";
 import { postOnce } from "../../../pull/publish/post-once.ts";
 import { parseFilePatch } from "../../../repo/diff/file-diff.ts";
@@ -154,7 +154,7 @@ async function answerThreads({ context, entries, made }: Repaired, headSha: stri
 }
 
 /** Offers a repair that may not be pushed: as suggestions if all of it can be, otherwise as a patch. */
-async function endOf(repaired: Repaired, landing: Landing): Promise<ToldFix["end"]> {
+async function endOf(repaired: Repaired, landing: Landing): Promise<FixReport["end"]> {
   if (landing.kind === "moved") return { ...landing, mayHaveStood: repaired.made.isRecorded };
   if (landing.kind !== "offered") return landing;
   const { why, commit } = landing;

@@ -6,7 +6,7 @@ import type {
   OpenPull,
 } from "../../../pull/github/app-client.ts";
 import type { OwnCheckRun } from "../../../pull/github/pull-request-api.ts";
-import { isReview, ownOf } from "../../../pull/publish/commit-check.ts";
+import { isReview, ownOf } from "../../../pull/publish/check-run.ts";
 import { isNoReview } from "../../../pull/publish/conclusions.ts";
 import { checkRunKey } from "../../../pull/publish/existing.ts";
 import { type JobOutcome, keyOf, type RepositoryRef } from "../../queue/job.ts";
