@@ -39,7 +39,7 @@ export function span(milliseconds: number | null): string {
     .join(" ");
 }
 
-/** A sum of money, to the cent; one below a cent to a hundredth of it. Turns without a known price are said to be missing. */
+/** A sum of money, to the cent; one below a cent to a hundredth of it. */
 export function money(costUsd: number, unpriced: number): string {
   if (costUsd === 0) return unpriced > 0 ? "no price" : "$0";
   return `$${costUsd.toFixed(costUsd < 0.01 ? 4 : 2)}${unpriced > 0 ? " + unpriced" : ""}`;
@@ -142,7 +142,6 @@ function cellOf<Row>({ name, isNumber, isHead, cell }: Column<Row>, row: Row): H
     : html`<td role="cell" data-name="${name}"${kind}>${content}</td>`;
 }
 
-/** A list of names and values. */
 export const facts = (list: readonly (readonly [string, HtmlPart])[]): Html =>
   html`<dl class="facts">${list
     .filter(([, value]) => value !== null && value !== "" && value !== undefined && value !== false)
@@ -180,7 +179,6 @@ export const field = (
 ): Html => html`<label>${label}
 <input type="${type}" name="${name}" value="${value}"${list && html` list="${list}"`}${placeholder && html` placeholder="${placeholder}"`}></label>`;
 
-/** Suggestions for a field that takes the name of a repository. */
 export const repositoryNames = (repositories: readonly RepositoryName[]): Html =>
   html`<datalist id="repositories">${repositories
     .slice(0, 500)

@@ -91,7 +91,6 @@ export const RunRow = z.object({
 });
 export type RunRow = z.infer<typeof RunRow>;
 
-/** The columns of {@link RunRow}; needs the parameter `visible`. */
 const columns = Object.keys(RunRow.shape).map((name) =>
   name === "reason" ? `CASE WHEN repository IN (${idsIn("visible")}) THEN reason END AS reason` : name,
 );
@@ -99,7 +98,6 @@ const columns = Object.keys(RunRow.shape).map((name) =>
 const runs: Table = {
   name: "run",
   order: ["ended_at", "seq"],
-  identity: ["seq"],
   texts: [],
   select: (page) => `SELECT seq, ${columns.join(", ")} FROM (${page}) AS page`,
 };
@@ -124,7 +122,6 @@ const results = {
   partial: "posted IS NOT NULL AND is_complete = 0",
 } as const;
 
-/** What somebody searches for: a pull request, a repository or both, the begin of a head, or a login. */
 interface Search {
   repository?: string;
   pull?: number;
@@ -181,7 +178,6 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
   };
 }
 
-/** The newest runs that a viewer may see. */
 export async function newestRuns(run: Run, viewer: Viewer, count: number): Promise<RunRow[]> {
   const selection = await selectionOf(run, viewer, Query.parse({}));
   const { rows } = await readPart(run, runs, selection, { direction: "older", place: null }, count);
@@ -203,7 +199,6 @@ ${field("to", "To", query.to, { type: "date" })}
 <button>Show</button>
 </form>`;
 
-/** A table of runs. */
 export function runTable(
   caption: string,
   rows: readonly RunRow[],
@@ -242,7 +237,7 @@ export function runTable(
   return table(caption, list, rows, options);
 }
 
-/** A pull request, with a link to it on GitHub, and the head that was reviewed. */
+/** A pull request, and the head that was reviewed. */
 function pullCell(
   { pull, head }: Pick<RunRow, "pull" | "head">,
   repository: Named,
@@ -256,7 +251,6 @@ const origins: Readonly<Record<string, string>> = {
   rerun: "check run again",
   comment: "by a comment",
 };
-/** Who or what asked for a run. */
 export const requestWords = ({ origin, requested_by }: Pick<RunRow, "origin" | "requested_by">): string =>
   requested_by === null
     ? (origins[origin] ?? shown(origin))
@@ -265,7 +259,6 @@ export const requestWords = ({ origin, requested_by }: Pick<RunRow, "origin" | "
 const whatCell = (row: Pick<RunRow, "kind" | "origin" | "requested_by">): Html =>
   html`${shown(row.kind.replaceAll("_", " "))}<span class="sub">${requestWords(row)}</span>`;
 
-/** How many of the hunks were read; empty for what is no review. */
 export function coverageWords({
   hunks_served,
   hunks_total,

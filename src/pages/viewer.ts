@@ -29,8 +29,7 @@ export const visibleIds = ({ repositories }: Viewer): string => idList(repositor
 
 /**
  * The ids of the repositories that a list is about; null for all of them, which only operators see.
- * @param name "owner/name" of one of them, in any case; empty for none in particular. A name that the viewer may not see is like one
- * that does not exist.
+ * @param name "owner/name" of one of them, in any case; empty for none. A name that the viewer may not see is like one that does not exist
  */
 export async function scopeOf(run: Run, viewer: Viewer, name: string): Promise<readonly number[] | null> {
   const { repositories, isOperator } = viewer;
@@ -46,7 +45,6 @@ export async function scopeOf(run: Run, viewer: Viewer, name: string): Promise<r
   return rows.map(({ id }) => z.int().parse(id));
 }
 
-/** What a page calls a repository, and whether GitHub shows it to the viewer. */
 export type Named = RepositoryName & { isVisible: boolean };
 
 const NameRow = z.object({ id: z.int(), owner: z.string(), name: z.string() });

@@ -232,8 +232,8 @@ describe("the step of the model", () => {
     await settled();
     expect(await modelStep()).toMatchObject({
       word: "Does not work",
-      html: expect.stringContaining("did not answer within 0.03 s"),
     });
+    expect(lines.at(-1)?.message).toBe("The model: It did not answer within 0.03 s");
   });
 
   it("asks at most once a minute, and not at the request of a stranger", async () => {
@@ -242,7 +242,7 @@ describe("the step of the model", () => {
     let asked = 0;
     const checkModel = async () => {
       asked++;
-      return { state: "ok", says: `gpt-x answers, ${asked}`, remedy: null } as const;
+      return { state: asked === 1 ? "warn" : "ok", says: "", remedy: null } as const;
     };
     await start(withModel(), { checkModel, now: () => time });
     await settled();
@@ -252,9 +252,9 @@ describe("the step of the model", () => {
     time = 60_000;
     expect((await get("/setup", proxied)).status).toBe(403);
     expect(asked).toBe(1);
-    expect((await modelStep()).html).toContain("gpt-x answers, 1.");
+    expect((await modelStep()).word).toBe("Needs attention");
     expect(asked).toBe(2);
-    await vi.waitFor(async () => expect((await modelStep()).html).toContain("gpt-x answers, 2."));
+    await vi.waitFor(async () => expect((await modelStep()).word).toBe("Answers"));
   });
 
   it("shows neither keys nor addresses, and logs them without the key", async () => {
@@ -267,9 +267,7 @@ describe("the step of the model", () => {
     await settled();
     const { word, html } = await modelStep();
     expect(word).toBe("Does not work");
-    expect(html).toMatch(
-      /The model endpoint refused the API key \S* ?\(401\)\. Check the model endpoint, or list its host in/,
-    );
+    expect(html).toContain("The log of Hunkwise says what is wrong");
     expect(html).not.toMatch(/key-of-the-provider|models\.example|10\.0\.0\.5/);
     expect((await open()).states[2]).toBe("Ready to create");
     const logged = JSON.stringify(lines);
@@ -324,7 +322,7 @@ describe("the step of the App", () => {
     const { html } = await chosen("organization=octo&contents=write");
     expect(html).toContain('<input type="hidden" name="organization" value="octo">');
     expect(html).toContain('<input type="hidden" name="contents" value="write">');
-    const kept = `key=${keyInLog()}&amp;address=${encodeURIComponent("https://hunk.example.com")}`;
+    const kept = `address=${given}&amp;key=${keyInLog()}`;
     expect(html).toContain(`href="/setup?${kept}#step-3"`);
   });
 

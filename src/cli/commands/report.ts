@@ -18,7 +18,7 @@ import {
   tokensOf,
   weeksSince,
 } from "../../server/figures/insights.ts";
-import { recountJob } from "../../server/jobs/new-jobs.ts";
+import { recountJob } from "../../server/queue/job.ts";
 import { openReader } from "../../server/queue/reader.ts";
 import { type DatabaseLocation, openStores } from "../../server/queue/stores.ts";
 import { type CommandContext, type CommandIo, examples, optionText, paragraphs } from "../command.ts";

@@ -8,8 +8,8 @@ import { idList, idsIn } from "../queue/reader.ts";
 import { weekOf } from "../queue/usage.ts";
 
 /*
- * What reviews cost, and what came of them, over whole weeks (Monday to Sunday, UTC). Names are snake_case because the shapes leave the
- * process: `hunkwise report --format json` and the page print the same.
+ * What reviews cost, and what came of them, over whole weeks (Monday to Sunday, UTC). The shapes leave the process: `hunkwise report` and the
+ * page print the same.
  */
 
 /** What became of findings. Counted in the week in which their pull request closed. */
@@ -48,20 +48,16 @@ const Paid = z.strictObject({
   unpriced: z.int(),
 });
 
-/** Pull requests that were reviewed and then closed. */
 const Pulls = z.strictObject({ merged: z.int(), closed: z.int() });
 
 const Line = z.strictObject({ ...Outcomes.shape, ...Runs.shape, ...Paid.shape, ...Pulls.shape });
-/** All counts of a week, a repository, or the whole period. */
 export type Line = z.infer<typeof Line>;
 
-/** The middle value, and the one that nine of ten do not exceed, in milliseconds. */
 interface Spread {
   median_ms: number;
   p90_ms: number;
 }
 
-/** A kind of findings in a repository that people dismiss again and again. */
 export interface OftenDismissed {
   repository: string;
   dimension: "rule" | "source" | "category";
@@ -79,8 +75,8 @@ export interface Insights {
   /** Each week of the period, oldest first. */
   weeks: ({ week: string } & Line)[];
   repositories: ({ id: number; name: string } & Line)[];
-  /** By what the findings are; `value` is empty if they do not say. Null if it was left out. */
-  by: Record<Dimension, ({ value: string } & Outcomes)[]> | null;
+  /** By what the findings are; `value` is empty if they do not say. */
+  by: Record<Dimension, ({ value: string } & Outcomes)[]>;
   /** The clearest first. */
   often_dismissed: OftenDismissed[];
   models: ({ model: string } & z.infer<typeof Paid>)[];
@@ -99,14 +95,9 @@ interface InsightsQuestion {
   /** Mondays, both included. */
   from: string;
   to: string;
-  /** Leaves out what the findings are if that would take long: for more than 300 repositories and 26 weeks. */
-  isQuick?: boolean;
 }
 
-/**
- * The id of a repository that the figures know, by "owner/name" without regard to case.
- * @throws AppError `usage` if there is none
- */
+/** The id of a repository that the figures know, by "owner/name" in any case. @throws AppError `usage` if there is none */
 export async function repositoryNamed(run: Run, name: string): Promise<number> {
   const sql = "SELECT id FROM repository WHERE lower(owner || '/' || name) = :name ORDER BY id DESC LIMIT 1";
   const [row] = (await run(sql, { name: name.toLowerCase() })).rows;
@@ -116,8 +107,6 @@ export async function repositoryNamed(run: Run, name: string): Promise<number> {
   });
 }
 
-/** Beyond both, a database sorts for longer than a person waits. */
-const wide = { repositories: 300, weeks: 26 };
 /** Fewer dismissals are no habit. */
 const leastDismissed = 5;
 /** Times are compared one by one, so only those of the last weeks. */
@@ -130,7 +119,7 @@ export const weeksSince = (days: number, now: number): Pick<InsightsQuestion, "f
   to: weekOf(now),
 });
 
-/** Where each kind of count is: summed up by the database, because a year of many repositories has many rows. */
+/** Where each kind of count is. */
 const sources = {
   outcomes: { shape: Outcomes, from: "outcome_week", where: "dimension = 'all'" },
   runs: { shape: Runs, from: "run_week", where: "1 = 1" },
@@ -151,7 +140,6 @@ const sums = (shape: z.ZodObject) =>
     )
     .join(", ");
 
-/** The statements for one question: about all repositories, or the listed ones. */
 function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">) {
   const ids = repositories === null ? "SELECT id FROM repository" : idsIn("ids");
   const inWeeks = `repository IN (${ids}) AND week BETWEEN :from AND :to`;
@@ -191,7 +179,6 @@ const DismissedRows = z.array(
 const SpreadRows = z.array(z.object({ value: z.int() }));
 const NameRows = z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() }));
 
-/** Reads the figures of a period. The numbers are those of the rows at this moment. */
 export async function readInsights(run: Run, question: InsightsQuestion): Promise<Insights> {
   const { from, to, repositories } = question;
   const statements = statementsFor(question);
@@ -200,8 +187,6 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
     shape.parse((await run(sql, { ...ids, ...parameters })).rows);
   const weeks = { from, to };
   const names = await ask(NameRows, statements.names, {});
-  const isWide = names.length > wide.repositories && mondays(from, to).length > wide.weeks;
-  const hasBreakdowns = !(question.isQuick && isWide);
   const until = Date.parse(to) + weekMs;
   const times = { since: Math.max(Date.parse(from), until - timedWeeks * weekMs), until };
   const lines = async (by: "week" | "repository") => {
@@ -220,9 +205,9 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
   const [ofWeek, ofRepository, byDimension, models, dismissed, waiting, running] = await Promise.all([
     lines("week"),
     lines("repository"),
-    hasBreakdowns ? ask(DimensionRows, statements.dimensions, weeks) : null,
+    ask(DimensionRows, statements.dimensions, weeks),
     ask(ModelRows, statements.models, weeks),
-    hasBreakdowns ? ask(DismissedRows, statements.oftenDismissed, weeks) : [],
+    ask(DismissedRows, statements.oftenDismissed, weeks),
     ask(SpreadRows, statements.spread("started_at - stored_at"), times),
     ask(SpreadRows, statements.spread("ended_at - started_at"), times),
   ]);
@@ -236,9 +221,7 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
     repositories: [...ofRepository]
       .map(([id, line]) => ({ id: Number(id), name: nameOf.get(Number(id)) ?? String(id), ...line }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    by:
-      byDimension &&
-      (Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"]),
+    by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"],
     models,
     often_dismissed: dismissed
       .map(({ repository, ...row }) => ({ repository: nameOf.get(repository) ?? String(repository), ...row }))
@@ -273,7 +256,6 @@ function mondays(from: string, to: string): string[] {
   return weeks;
 }
 
-/** What a number of the insights means. */
 interface Definition {
   name: string;
   means: string;
@@ -336,7 +318,6 @@ export const definitions: readonly Definition[] = [
   },
 ];
 
-/** Findings of merged pull requests: the whole of which shares are parts. */
 export const judged = ({ delivered, unmerged }: Pick<Outcomes, "delivered" | "unmerged">): number =>
   delivered - unmerged;
 
@@ -345,17 +326,14 @@ export function share(part: number, whole: number): string | null {
   return whole < leastForShare ? null : `${Math.round((part / whole) * 100)}%`;
 }
 
-/** All tokens of a line. */
 export const tokensOf = ({
   prompt_tokens,
   completion_tokens,
 }: Pick<Line, "prompt_tokens" | "completion_tokens">): number => prompt_tokens + completion_tokens;
 
-/** A breakdown of the insights. */
 export const breakdowns = ["repository", "week", "severity", "category", "rule", "source", "model"] as const;
 export type Breakdown = (typeof breakdowns)[number];
 
-/** The rows of a breakdown: a name and numbers by column. */
 export function rowsBy(
   insights: Insights,
   by: Breakdown,
@@ -368,14 +346,13 @@ export function rowsBy(
     case "model":
       return insights.models.map(({ model: name, ...numbers }) => ({ name, numbers }));
     default:
-      return (insights.by?.[by] ?? []).map(({ value: name, ...numbers }) => ({
+      return insights.by[by].map(({ value: name, ...numbers }) => ({
         name: name || "none",
         numbers,
       }));
   }
 }
 
-/** A breakdown as CSV: its names, and every number. */
 export function breakdownCsv(insights: Insights, by: Breakdown): string {
   const rows = rowsBy(insights, by);
   const names = Object.keys(rows[0]?.numbers ?? {});
@@ -383,7 +360,6 @@ export function breakdownCsv(insights: Insights, by: Breakdown): string {
   return [csvLine([by, ...names]), ...lines].join("");
 }
 
-/** A change of the configuration that a person may make, because people dismiss a kind of findings. */
 interface Demotion {
   /** What it does, as a sentence. */
   does: string;
@@ -391,11 +367,10 @@ interface Demotion {
   lines: string | null;
 }
 
-/** What an instruction says of findings of a category that people keep dismissing. */
 export const severeOnly = (category: string): string =>
   `Report a finding of the category ${category} only if its severity is high or critical.`;
 
-/** What a repository can do about findings that its people dismiss again and again. A person decides. */
+/** What a repository can do about findings that its people dismiss again and again. */
 export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed): Demotion {
   const evidence = `people dismissed ${dismissed} of ${findings}`;
   switch (dimension) {

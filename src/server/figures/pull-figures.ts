@@ -4,11 +4,10 @@ import type { Ledger, PostedFinding } from "../../core/ledger/entry.ts";
 import type { PullRequest } from "../../pull/github/pull-request-api.ts";
 import type { Figures, FindingFigure, FindingWords, PullFigures, PullKey } from "../queue/figures.ts";
 import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
-import { jobFields, type WorkerLog } from "../queue/run-job.ts";
+import { type JobLog, jobFields } from "../queue/run-job.ts";
 
 type Counted = PullFigures["findings"][number];
 
-/** What a published review did with its findings; those of earlier reviews are in the ledger. */
 interface PublishedFindings {
   /** Earlier findings, as they were before the review was published. */
   entries: readonly PostedFinding[];
@@ -25,18 +24,16 @@ interface PublishedFindings {
   comments: readonly { finding: string; id: number; url: string }[];
 }
 
-/** The pull request of a task. */
 export const pullKey = ({ repository, pull }: { repository: RepositoryRef; pull: number }): PullKey => ({
   installation: repository.installation,
   repository: repository.id,
   pull,
 });
 
-/** Stores figures, if this process counts any. Never rejects: they are a derived copy, and the next review writes them again. */
 export async function countFindings(
   pull: PullFigures,
   job: ClaimedJob,
-  { record: { figures }, log }: { record: { figures: Pick<Figures, "write"> }; log: Pick<WorkerLog, "warn"> },
+  { record: { figures }, log }: { record: { figures: Pick<Figures, "write"> }; log: Pick<JobLog, "warn"> },
 ): Promise<void> {
   await figures.write(pull).catch((err: unknown) => {
     log.warn({ ...jobFields(job), err }, `The figures of the findings were not stored: ${errorLine(err)}`);

@@ -51,7 +51,7 @@ export function createCheckoutPull(
   };
   return async (request) => {
     const { id } = request.repository;
-    const made = await anewIfTooLarge(dataFolder, { host, id }, () => make(request));
+    const made = await withFreshMirror(dataFolder, { host, id }, () => make(request));
     const release = async () => {
       await made.release();
       // Nothing waits for the freed space.
@@ -61,11 +61,8 @@ export function createCheckoutPull(
   };
 }
 
-/**
- * A mirror keeps what earlier pull requests needed, and may not fit only because of that. Then it is removed and created again with what
- * this pull request needs. What does not fit into an empty folder is refused and not kept.
- */
-async function anewIfTooLarge(
+/** A mirror may not fit only because of what earlier pull requests needed. Then it is removed and created again. */
+async function withFreshMirror(
   dataFolder: string,
   repository: HostedRepository,
   make: () => Promise<Checkout>,
@@ -77,7 +74,7 @@ async function anewIfTooLarge(
     if (!(error instanceof OverLimit)) throw error;
     const isRemoved = await removeRepository(dataFolder, repository);
     if (!hasMirror) throw error;
-    if (isRemoved) return await anewIfTooLarge(dataFolder, repository, make);
+    if (isRemoved) return await withFreshMirror(dataFolder, repository, make);
     throw new AppError(
       "disk_full",
       "The mirror is too large and cannot be replaced now, because it is in use",

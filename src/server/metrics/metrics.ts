@@ -2,7 +2,6 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 
 type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 
-/** How a model request ended: its usage, or an error code. */
 type ModelEnd =
   | {
       usage: {
@@ -16,7 +15,6 @@ type ModelEnd =
     }
   | { failed: string };
 
-/** A rate limit from the headers of one answer of GitHub. */
 interface RateLimitSeen {
   installation: number;
   /** GitHub's name of the limit: "core", "graphql" ... */
@@ -26,7 +24,6 @@ interface RateLimitSeen {
   resetAt: number;
 }
 
-/** Read at each scrape; null while the queue cannot be read or written. */
 export type ReadQueue = () => Promise<{
   jobs: Readonly<Record<string, number>>;
   /** How long the oldest job that may run has been waiting, in milliseconds. */
@@ -35,7 +32,6 @@ export type ReadQueue = () => Promise<{
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** GitHub's names ("Rate limits for the REST API"); all others count as "other". */
 const resources = new Set(["core", "graphql", "search", "code_search", "integration_manifest"]);
 
 /** In seconds: from a check that passes at once to a review of an hour. */
@@ -49,8 +45,8 @@ interface PrometheusOptions {
 }
 
 /**
- * The metrics of a process in a registry of their own, with the default ones of Node. Methods need no `this`, never throw and are cheap. No
- * label names a repository, a person or an installation: readers of metrics may not be allowed to know them.
+ * The metrics of a process, with the default ones of Node. Methods need no `this`, never throw and are cheap. No label names a repository, a
+ * person or an installation: readers of metrics may not be allowed to know them.
  */
 export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
   const registry = new Registry();

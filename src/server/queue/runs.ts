@@ -96,9 +96,17 @@ export interface BoundedRecord {
   omitted: number;
 }
 
-/** Most entries of each kind, the newest; entries of other kinds only serve the next attempt. */
-const toldKinds: Readonly<Record<string, number>> = { run: 2, result: 3, posted: 20, wrote: 200, note: 100 };
+/** Most entries of each kind that a summary needs, the newest; those of other kinds only serve the next attempt. */
+const summaryKinds: Readonly<Record<string, number>> = {
+  run: 2,
+  result: 3,
+  posted: 20,
+  wrote: 200,
+  note: 100,
+};
 const loopKinds: ReadonlySet<string> = new Set(["turn", "tool_results", "messages", "stopped"]);
+/** Entries are stored with `kind` first. */
+const kindOf = ({ begin }: { begin: string }) => /^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? "";
 const MOST_ENTRIES = 50_000;
 const sizes = `SELECT number, octet_length(entry) AS bytes, substr(entry, 1, 40) AS begin FROM trajectory
   WHERE job_id = :id ORDER BY number LIMIT ${MOST_ENTRIES}`;
@@ -107,15 +115,16 @@ const chosen = `SELECT fence, entry, created_at FROM trajectory
   WHERE number IN (SELECT CAST(key AS BIGINT) FROM json_each(:numbers)) ORDER BY number`;
 
 /**
- * What a record tells of its run, oldest first: results and what was written, then as many entries of loops as fit, from the first.
+ * The results of a run and what it wrote, then as many entries of loops as fit, from the first; oldest first.
  * @param mostBytes of JSON, for the results and for the loops each
  */
 export async function readRecord(run: Run, id: string, mostBytes: number): Promise<BoundedRecord> {
   const rows = z.array(SizeRow).parse((await run(sizes, { id })).rows);
-  // Entries are stored with `kind` first.
-  const byKind = Map.groupBy(rows, ({ begin }) => /^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? "");
-  const told = Object.entries(toldKinds).flatMap(([kind, most]) => (byKind.get(kind) ?? []).slice(-most));
-  const loops = rows.filter(({ begin }) => loopKinds.has(/^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? ""));
+  const byKind = Map.groupBy(rows, kindOf);
+  const results = Object.entries(summaryKinds).flatMap(([kind, most]) =>
+    (byKind.get(kind) ?? []).slice(-most),
+  );
+  const loops = rows.filter((row) => loopKinds.has(kindOf(row)));
   const fitting = (list: readonly z.infer<typeof SizeRow>[]) => {
     let left = mostBytes;
     return list.filter(({ bytes }) => {
@@ -124,7 +133,7 @@ export async function readRecord(run: Run, id: string, mostBytes: number): Promi
     });
   };
   const kept = fitting(loops);
-  const numbers = [...fitting(told), ...kept].map(({ number }) => [number, 0]);
+  const numbers = [...fitting(results), ...kept].map(({ number }) => [number, 0]);
   const read = await run(chosen, { numbers: JSON.stringify(Object.fromEntries(numbers)) });
   return { entries: read.rows.map(entryOf), omitted: loops.length - kept.length };
 }

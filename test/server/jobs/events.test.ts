@@ -208,7 +208,7 @@ describe("an event that is stored", () => {
       throw new Error("the disk is full");
     });
     await announce([{ repository, key: "a", event: skipped("a") }]);
-    expect(warnings.at(-1)).toBe("An event was not stored, so nobody is told");
+    expect(warnings.at(-1)).toBe("An event was not stored, so it is not sent");
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../../src/core/errors.ts";
-import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../../src/server/queue/job.ts";
+import { type JobOutcome, maxAttempts } from "../../../src/server/queue/job.ts";
 import type { Queue } from "../../../src/server/queue/queue.ts";
 import { retryingSpending } from "../../../src/server/queue/usage.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../../../src/server/queue/worker.ts";
@@ -70,34 +70,6 @@ function start(handle: WorkerOptions["handle"], options: Partial<WorkerOptions> 
   return worker;
 }
 const states = async () => (await queue.stats()).jobs;
-
-describe("a worker that starts", () => {
-  it("takes over at once what workers held that are dead, and leaves the living theirs", async () => {
-    await queue.enqueue(reviewJob(1));
-    await queue.enqueue(reviewJob(2));
-    await queue.claim("dead", hour);
-    await queue.claim("alive", hour);
-    const seen: unknown[] = [];
-    const handle = async ({ task }: ClaimedJob) => {
-      seen.push(task);
-      return done;
-    };
-    start(handle, { isDead: (name) => name === "dead" });
-    await time.pass(1_000);
-    expect(seen).toMatchObject([{ pull: 1 }]);
-  });
-
-  it("does so also if the queue is unavailable at first", async () => {
-    await queue.enqueue(reviewJob(1));
-    await queue.claim("dead", hour);
-    broken.add("endLeases");
-    start(async () => done, { isDead: () => true });
-    await time.pass(2_500);
-    broken.clear();
-    await time.pass(4_000);
-    expect(ends).toEqual(["done"]);
-  });
-});
 
 describe("a queue that cannot be read", () => {
   it("is asked less and less often, and again every second once it is back", async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../../src/core/errors.ts";
-import { eventReview } from "../../../../src/server/jobs/new-jobs.ts";
+import { eventReview } from "../../../../src/server/queue/job.ts";
 import { hour, RememberedApp, start } from "./remembered-app.ts";
 
 const yearAgo = start - 365 * 24 * hour;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { eventReview, purgeJob } from "../../../../src/server/jobs/new-jobs.ts";
 import { installationNote } from "../../../../src/server/jobs/reconcile/reconcile-app.ts";
+import { eventReview, purgeJob } from "../../../../src/server/queue/job.ts";
 import { paidTurn, payer } from "../../../support/paid-turn.ts";
 import { hour, RememberedApp, start } from "./remembered-app.ts";
 

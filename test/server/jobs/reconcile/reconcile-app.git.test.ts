@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../../src/core/errors.ts";
-import { eventReview } from "../../../../src/server/jobs/new-jobs.ts";
 import type { NewJob } from "../../../../src/server/queue/job.ts";
+import { eventReview } from "../../../../src/server/queue/job.ts";
 import { hour, RememberedApp, start } from "./remembered-app.ts";
 
 let app: RememberedApp;
