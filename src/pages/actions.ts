@@ -19,7 +19,6 @@ export interface ActDeps {
   accept: Queue["accept"];
   /** Called after a job was stored: wakes the worker of this process. */
   onAccepted: () => void;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 

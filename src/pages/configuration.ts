@@ -11,7 +11,6 @@ import { fullName, type PagesEnv, type Viewer, type VisibleRepository } from "./
 export interface ConfigurationDeps {
   /** Rejects with an AppError of a `github_*` code, or with `config_invalid`. */
   loadConfiguration(repository: VisibleRepository, signal: AbortSignal): Promise<LoadedRepoConfig>;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 

@@ -131,7 +131,6 @@ const Query = z.object({
   /** Weeks, by their Mondays, between which its pull request was closed. */
   closed_from: Day,
   closed_to: Day,
-  /** What became of its pull request. */
   pull_state: z.enum(["", "open", "closed", "merged"]).catch("").default(""),
   ...Paging,
 });
@@ -211,7 +210,6 @@ function findingList(rows: readonly FindingRow[], names: (id: number) => Named, 
   return table("Findings that people saw, newest first", list, rows);
 }
 
-/** The page of a finding. */
 export const findingPath = ({ repository, pull, key }: Pick<FindingRow, "repository" | "pull" | "key">) =>
   `/findings/${repository}/${pull}/${encodeURIComponent(key)}`;
 
@@ -239,7 +237,6 @@ const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
 
 const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
 
-/** The list of findings: `/findings`, and `/findings.csv`. */
 export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
   const links = linksTo(webUrl);
   return listRoutes<FindingRow, Query>(run, {

@@ -29,7 +29,6 @@ const unended: Checked = {
   says: `The checks did not end in ${span(checkPatienceMs)}.`,
   remedy: "Run `hunkwise doctor` on the server.",
 };
-/** What is shown of jobs that failed. */
 const failedDays = 7;
 
 /** Of those that GitHub sent: acts on pages and events for others are stored in the same way. */

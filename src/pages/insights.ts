@@ -48,7 +48,6 @@ import {
 import type { PageDeps } from "./reviews.ts";
 import { fullName, type PagesEnv, scopeOf, type Viewer, type VisibleRepository } from "./viewer.ts";
 
-/** Days of the periods that one can choose. */
 const periods = [
   { days: 7, name: "this week and the last" },
   { days: 30, name: "30 days" },
@@ -470,7 +469,6 @@ interface BarChart {
 
 const size = { width: 720, height: 220, left: 44, right: 8, top: 14, bottom: 26 };
 
-/** Stacked bars, each a link to what it counts. */
 function barChart({ name, series, bars, format = short }: BarChart): Html {
   const { width, height, left, right, top, bottom } = size;
   const sum = (values: readonly number[]) => values.reduce((total, one) => total + one, 0);

@@ -38,18 +38,11 @@ export interface Selection {
 
 /** A place in a list: values of the table's order. */
 export type Place = readonly (string | number)[];
-export interface Position {
-  direction: "older" | "newer";
-  /** Null for the begin of the list. */
-  place: Place | null;
-}
 
 export interface Part {
-  /** Newest first. */
   rows: Record<string, unknown>[];
-  /** Where an older or newer part begins; null if there is none. */
+  /** Where an older part begins; null if there is none. */
   older: Place | null;
-  newer: Place | null;
   /** It ended because it had looked at enough. */
   isCutOff: boolean;
 }
@@ -70,8 +63,7 @@ async function* readAll(run: Run, table: Table, selection: Selection, most: numb
   let place: Place | null = null;
   let left = most;
   for (let parts = 0; parts < MOST_PARTS && left > 0; parts++) {
-    const position: Position = { direction: "older", place };
-    const part: Part = await readPart(run, table, selection, position, Math.min(500, left));
+    const part: Part = await readPart(run, table, selection, place, Math.min(500, left));
     yield part.rows;
     left -= part.rows.length;
     place = part.older;
@@ -79,66 +71,59 @@ async function* readAll(run: Run, table: Table, selection: Selection, most: numb
   }
 }
 
-/** At most `size` rows of a list. */
+/** At most `size` rows of a list that are older than a place. */
 export async function readPart(
   run: Run,
   table: Table,
   selection: Selection,
-  position: Position,
+  place: Place | null,
   size: number,
   bounds: Bounds = defaults,
 ): Promise<Part> {
   const { repositories: ids } = selection;
-  const reading: Reading = { table, selection, position };
+  const reading: Reading = { table, selection, place };
   const isApart = ids !== null && ids.length <= bounds.apart;
   const { page, order, parameters } = isApart
     ? pageOfRepositories(reading, ids)
     : pageOfAll(reading, ids, bounds.scanned);
   const given = { ...parameters, limit: size + 1 };
   const found = page === "" ? [] : (await ask(run, `${table.select(page)} ORDER BY ${order}`, given)).rows;
-  const end = isApart || found.length > size ? null : await endOfScan(run, reading, bounds.scanned);
-  // Rows of the time at which the look ended may follow.
-  const rows = end === null ? found : found.filter((row) => row[table.order[0]] !== end[0]);
-  const stop = end && beforeItsTime(end, position);
-  const shown = rows.slice(0, size);
-  const ends = rows.length > size ? placeOf(table, shown.at(-1)) : stop;
-  const isOlder = position.direction === "older";
-  const ordered = isOlder ? shown : shown.toReversed();
-  const back = position.place && (shown.length > 0 ? placeOf(table, shown[0]) : position.place);
-  return {
-    rows: ordered,
-    older: isOlder ? ends : back,
-    newer: isOlder ? back : ends,
-    isCutOff: stop !== null,
-  };
+  if (found.length > size) {
+    const rows = found.slice(0, size);
+    return { rows, older: placeOf(table, rows.at(-1)), isCutOff: false };
+  }
+  const end = isApart ? null : await endOfScan(run, reading, bounds.scanned);
+  if (end === null) return { rows: found, older: null, isCutOff: false };
+  // More rows may have the time at which the look ended. The place is before all of them, because the row at the end may be one that the
+  // reader of the list must not know.
+  const [time = 0, ...rest] = end;
+  const older = [Number(time) + 1, ...rest.map((value) => (typeof value === "string" ? "" : -1))];
+  return { rows: found.filter((row) => row[table.order[0]] !== time), older, isCutOff: true };
 }
 
 interface Reading {
   table: Table;
   selection: Selection;
-  position: Position;
+  /** Null for the begin of the list. */
+  place: Place | null;
 }
 
-/** The rows that lie within the time and beyond the position, and their order. */
-function rowsOf({ table, selection, position }: Reading) {
-  const { order } = table;
-  const { place, direction } = position;
+/** The rows that lie within the time and beyond the place, and their order. */
+function rowsOf({ table: { name, order }, selection, place }: Reading) {
   const [time] = order;
-  const [how, beyond] = direction === "older" ? ["DESC", "<"] : ["ASC", ">"];
   const places = order.map((_, index) => `:place${index}`).join(", ");
-  // The time has one bound on each side: with two, SQLite takes either of them, and may walk from the begin of the list to the place.
-  const [at] = place ?? [];
-  const isAt = typeof at === "number";
+  // The time has one upper bound: with two, SQLite takes either of them, and may walk from the begin of the list to the place.
+  const before = place === null ? selection.until : Math.min(selection.until, Number(place[0]) + 1);
   return {
-    from: `SELECT * FROM ${selection.from ?? table.name} WHERE ${time} >= :since AND ${time} < :until${
-      place === null ? "" : ` AND (${order.join(", ")}) ${beyond} (${places})`
+    from: `SELECT * FROM ${selection.from ?? name} WHERE ${time} >= :since AND ${time} < :until${
+      place === null ? "" : ` AND (${order.join(", ")}) < (${places})`
     }`,
-    order: order.map((column) => `${column} ${how}`).join(", "),
+    order: order.map((column) => `${column} DESC`).join(", "),
     parameters: {
       ...selection.parameters,
       ...Object.fromEntries((place ?? []).map((value, index) => [`place${index}`, value])),
-      since: direction === "newer" && isAt ? Math.max(selection.since, at) : selection.since,
-      until: direction === "older" && isAt ? Math.min(selection.until, at + 1) : selection.until,
+      since: selection.since,
+      until: before,
     },
   };
 }
@@ -188,16 +173,6 @@ async function endOfScan(run: Run, reading: Reading, scanned: number): Promise<P
   return row ? placeOf(reading.table, row) : null;
 }
 
-/** The place before all rows of its time: the row itself may be one that the reader of the list must not know. */
-function beforeItsTime([time = 0, ...rest]: Place, { direction }: Position): Place {
-  const isOlder = direction === "older";
-  const beyond = isOlder ? -1 : Number.MAX_SAFE_INTEGER;
-  return [
-    Number(time) + (isOlder ? 1 : -1),
-    ...rest.map((value) => (typeof value === "string" ? "" : beyond)),
-  ];
-}
-
 /** Runs a statement with those of the parameters that it has: SQLite refuses others. */
 export function ask(run: Run, sql: string, parameters: Parameters): Promise<Result> {
   const names = new Set(Array.from(sql.matchAll(/:(\w+)/g), ([, name]) => name));
@@ -207,8 +182,6 @@ export function ask(run: Run, sql: string, parameters: Parameters): Promise<Resu
 const Value = z.union([z.string(), z.number()]);
 const placeOf = (table: Table, row: Record<string, unknown> | undefined): Place =>
   table.order.map((column) => Value.parse(row?.[column]));
-
-const placeText = (place: Place): string => place.join(".");
 
 /** The place of an address; null if it is none. The last value may contain dots. */
 function placeIn(table: Table, text: string): Place | null {
@@ -232,7 +205,7 @@ export const Text = z
 /** A day as "2026-11-27"; empty for any. */
 export const Day = z.iso.date().catch("").default("");
 /** Where a list goes on. */
-export const Paging = { older: Text, newer: Text };
+export const Paging = { older: Text };
 
 /** The times of the days from one to another, both included. */
 export const between = (from: string, to: string): Pick<Selection, "since" | "until"> => ({
@@ -240,7 +213,6 @@ export const between = (from: string, to: string): Pick<Selection, "since" | "un
   until: to === "" ? Number.MAX_SAFE_INTEGER : Date.parse(to) + 86_400_000,
 });
 
-/** A list as a page and as a file. */
 interface List<Row, Query> {
   path: "/reviews" | "/findings";
   title: string;
@@ -251,10 +223,8 @@ interface List<Row, Query> {
   /** What an address asks for. Each field is empty if it does not matter. */
   Query: z.ZodType<Query>;
   select(run: Run, viewer: Viewer, query: Query): Promise<Selection>;
-  /** The form of filters. */
   form(query: Query, viewer: Viewer): Html;
   rows(rows: readonly Row[], names: (id: number) => Named): Html;
-  /** Below the list. */
   note?: Html;
   csv: Readonly<Record<string, (row: Row, repository: Named) => Cell>>;
 }
@@ -262,7 +232,7 @@ interface List<Row, Query> {
 /** The page of a list, at its path, and the file, at its path with `.csv`. */
 export function listRoutes<
   Row extends { repository: number },
-  Query extends Record<string, string> & Record<keyof typeof Paging, string>,
+  Query extends Record<string, string> & { older: string },
 >(run: Run, list: List<Row, Query>): Hono<PagesEnv> {
   const { path, title, noun, table } = list;
   const Rows = z.array(list.Row);
@@ -277,10 +247,8 @@ export function listRoutes<
     .get(path, async (context) => {
       const viewer = context.get("viewer");
       const query = list.Query.parse(context.req.query());
-      const { older, newer } = query;
-      const direction = newer === "" ? "older" : "newer";
-      const position: Position = { direction, place: placeIn(table, newer || older) };
-      const part = await readPart(run, table, await list.select(run, viewer, query), position, PAGE);
+      const place = placeIn(table, query.older);
+      const part = await readPart(run, table, await list.select(run, viewer, query), place, PAGE);
       const rows = Rows.parse(part.rows);
       const body = html`${list.form(query, viewer)}
 ${rows.length > 0 ? list.rows(rows, await namesOf(run, viewer, rows)) : html`<p class="empty">No ${noun}${part.isCutOff && " among those that were looked at"}.</p>`}
@@ -295,13 +263,11 @@ ${pager(path, query, part)}${list.note}`;
     });
 }
 
-function pager(path: string, query: Readonly<Record<string, string>>, { older, newer }: Part): Html {
-  const filters = { ...query, older: "", newer: "" };
-  const isFirst = !query.older && !query.newer;
+function pager(path: string, query: Readonly<Record<string, string>>, { older }: Part): Html {
+  const filters = { ...query, older: "" };
   return html`<nav class="pager" aria-label="More of this list"><ul>
-${!isFirst && html`<li><a href="${address(path, filters)}">Newest</a></li>`}
-${newer !== null && html`<li><a href="${address(path, { ...filters, newer: placeText(newer) })}" rel="prev">Newer</a></li>`}
-${older !== null && html`<li><a href="${address(path, { ...filters, older: placeText(older) })}" rel="next">Older</a></li>`}
+${query.older && html`<li><a href="${address(path, filters)}">Newest</a></li>`}
+${older && html`<li><a href="${address(path, { ...filters, older: older.join(".") })}" rel="next">Older</a></li>`}
 <li><a href="${address(`${path}.csv`, filters)}">CSV of this list</a></li></ul></nav>`;
 }
 

@@ -12,9 +12,7 @@ export interface LiveSessions {
   /**
   /** What GitHub lets them see; null without a session. Rejects with an AppError if GitHub has not said that for longer than `longestMs`. */
   viewer(id: string | undefined): Promise<Viewer | null>;
-  /** Ends a session, and its token. */
   end(id: string | undefined): void;
-  /** Ends every session of a person. */
   endAllOf(account: number): void;
 }
 
@@ -22,7 +20,6 @@ interface LiveSessionsOptions {
   client: Pick<UserClient, "repositories" | "revoke">;
   operators: ReadonlySet<number>;
   log: Pick<Logger, "info" | "warn">;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 

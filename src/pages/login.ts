@@ -17,14 +17,11 @@ interface LoginOptions {
   client: Pick<UserClient, "authorizeUrl" | "exchange" | "account">;
   live: LiveSessions;
   log: Pick<Logger, "warn" | "error">;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
-/** A log-in that was begun, as its cookie holds it. */
 const Begun = z.object({
   state: z.string(),
-  /** Where to go afterwards. */
   to: z.string(),
   expiresAt: z.number(),
 });
@@ -43,7 +40,6 @@ export const sessionIdOf = (context: Context) => getCookie(context, cookies.sess
 
 export const forgetSession = (context: Context) => deleteCookie(context, cookies.session, attributes);
 
-/** `/login`, `/login/callback` and `/logout`. */
 export function login({ client, live, log, now }: LoginOptions): Hono {
   const key = randomBytes(32);
   const used = new Set<string>();

@@ -221,7 +221,6 @@ function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step
 
 interface Circumstances {
   time: number;
-  /** Workers that are there. */
   live: readonly WorkerRow[];
   limit: number;
 }

@@ -31,11 +31,9 @@ interface PagesOptions {
   routes: readonly Hono<PagesEnv>[];
   userAgent: string;
   log: Logger;
-  /** Milliseconds since 1970; injected by tests. */
   now?: () => number;
 }
 
-/** The style of every page, also before log-in. */
 const stylePath = "/style.css";
 
 type RoutesDeps = Parameters<typeof now>[0] &
@@ -57,7 +55,6 @@ export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
   return [sheet, ...looking, ...acting, configuration(deps), health(deps)];
 }
 
-/** The pages for people: without log-in, there is only the log-in. */
 export function createPages(options: PagesOptions): Pages {
   const { env, credentials, appId, routes, userAgent, now: clock = Date.now } = options;
   const log = options.log.child({ part: "pages" });
@@ -117,9 +114,7 @@ export function createPages(options: PagesOptions): Pages {
   return { handler: servePages(app), onRevoked: live.endAllOf };
 }
 
-/** Refuses a person who waits for many pages already. */
 function fewAtOnce(): MiddlewareHandler<PagesEnv> {
-  /** Pages that are being made, by account. */
   const making = new Map<number, number>();
   return async (context, next) => {
     const account = context.get("viewer")?.account;

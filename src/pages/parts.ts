@@ -2,8 +2,6 @@ import { showHidden } from "../core/text/escape-invisible.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
 import { fullName, type RepositoryName } from "./viewer.ts";
 
-/* Pieces that several pages have. */
-
 /** Text of a repository, a person or a model, as a page shows it: what it hides is visible. */
 export const shown = (text: string): string => showHidden(text);
 
@@ -52,7 +50,6 @@ export function short(count: number): string {
   return `${(count / 1_000_000).toFixed(count < 9_950_000 ? 1 : 0)}M`;
 }
 
-/** Addresses on GitHub. */
 export interface GitHubLinks {
   pull(repository: RepositoryName, number: number): string;
   commit(repository: RepositoryName, sha: string): string;
@@ -167,7 +164,6 @@ export const select = (
 
 interface FieldOptions {
   type?: "text" | "date" | "search" | "number";
-  /** The id of a list of suggestions. */
   list?: string;
   placeholder?: string;
 }

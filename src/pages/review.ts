@@ -57,7 +57,6 @@ const MOST_ITEMS = 300;
 const ended = `SELECT ${Object.keys(RunRow.shape).join(", ")} FROM run WHERE id = :id`;
 const unfinished = "SELECT repository, task, state FROM job WHERE id = :id AND ended_at IS NULL";
 const UnfinishedRow = z.object({ repository: z.int().nullable(), task: z.string(), state: z.string() });
-/** What became of the findings of a pull request. */
 const outcomes =
   "SELECT comment, key, state FROM finding WHERE repository = :repository AND pull = :pull LIMIT 2000";
 const OutcomeRow = z.object({ comment: z.int().nullable(), key: z.string(), state: z.string() });
@@ -171,7 +170,6 @@ interface StoryView {
   retentionMs: number;
 }
 
-/** A text of a record, cut to what a page has room for. */
 const cut = (text: string): string => shown(cutCharacters(text, MOST_CHARACTERS));
 const prose = (text: string): HtmlPart =>
   text.trim() !== "" && html`<p class="prose">${cut(text.trim())}</p>`;

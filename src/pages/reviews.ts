@@ -33,7 +33,6 @@ export interface PageDeps {
   run: Run;
   /** Of GitHub's pages, without a slash at the end. */
   webUrl: string;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
@@ -115,7 +114,6 @@ const Query = z.object({
 });
 type Query = z.infer<typeof Query>;
 
-/** The conditions for what a run showed. */
 const results = {
   published: "posted IS NOT NULL",
   quiet: "posted = 0",
@@ -180,7 +178,7 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
 
 export async function newestRuns(run: Run, viewer: Viewer, count: number): Promise<RunRow[]> {
   const selection = await selectionOf(run, viewer, Query.parse({}));
-  const { rows } = await readPart(run, runs, selection, { direction: "older", place: null }, count);
+  const { rows } = await readPart(run, runs, selection, null, count);
   return z.array(RunRow).parse(rows);
 }
 
@@ -280,7 +278,6 @@ export const timesOf = ({
   ran: started_at === null ? null : ended_at - started_at,
 });
 
-/** The list of runs that have ended: `/reviews`, and `/reviews.csv`. */
 export function reviews({ run, webUrl }: PageDeps): Hono<PagesEnv> {
   const links = linksTo(webUrl);
   return listRoutes<RunRow, Query>(run, {

@@ -36,7 +36,6 @@ const besidePackage = (name: string) => resolve(import.meta.dirname, "../..", na
 const appFile = besidePackage("app.yml");
 const contentsWriteFile = besidePackage("app.contents-write.yml");
 
-/** Addresses of this server for GitHub. */
 interface ServerAddresses {
   home: string;
   webhook: string;
@@ -338,11 +337,9 @@ function originOf(written: string): string | null {
   return url.href === `${url.origin}/` ? url.origin : null;
 }
 
-/** A step of the page. */
 interface Step {
   name: string;
   state: "done" | "attention" | "missing" | "next" | "waiting";
-  /** The state in one or two words. */
   word: string;
   body: Html;
 }
@@ -365,7 +362,6 @@ ${body}</li>`,
 /** Whether GitHub is reached through the internet, and not a server of one's own. */
 const isHosted = ({ github }: Env) => /^(github\.com|.*\.ghe\.com)$/.test(github.host);
 
-/** Where GitHub delivers. */
 const webhookOf = (env: Env, { address }: Choices) => env.webhookProxyUrl ?? `${address}${env.webhookPath}`;
 
 function addressStep(env: Env, choices: Choices): Step {
@@ -604,7 +600,6 @@ the client secret of the App is missing here. To add it:</p>
 secret, and restart Hunkwise.</li>
 </ol>`;
 
-/** The page for an App that could not be stored. */
 const notStored = (
   { html_url }: StoredApp,
   why: string,

@@ -3,7 +3,6 @@ import type { SeenRepository } from "../pull/github/user-client.ts";
 import type { Run } from "../server/queue/database.ts";
 import { idList, idsIn } from "../server/queue/reader.ts";
 
-/** A repository that a person may see, as GitHub says. */
 export type VisibleRepository = SeenRepository;
 export type RepositoryName = Pick<VisibleRepository, "owner" | "name">;
 export const fullName = ({ owner, name }: RepositoryName): string => `${owner}/${name}`;
@@ -13,14 +12,11 @@ export interface PagesEnv {
   Variables: { viewer: Viewer };
 }
 
-/** A person who is logged in. */
 export interface Viewer {
-  /** GitHub's numeric id. */
   account: number;
   login: string;
   /** Operators of the server also see its health, and names, runs, costs and figures of all repositories; no titles or texts of the others. */
   isOperator: boolean;
-  /** What GitHub lets this person see through this App's installations. */
   repositories: readonly VisibleRepository[];
 }
 

@@ -79,21 +79,15 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       apart: fc.integer({ min: 0, max: 40 }),
     });
 
-    /** All parts of a list, in the direction that is asked for, from its begin. */
-    async function partsOf(
-      table: Table,
-      selection: Selection,
-      direction: "older" | "newer",
-      pageSize: number,
-      bound: Bounds,
-    ) {
+    /** All parts of a list, from its begin. */
+    async function partsOf(table: Table, selection: Selection, pageSize: number, bound: Bounds) {
       const parts: Row[][] = [];
       let place: Place | null = null;
       for (let count = 0; count < 5_000; count++) {
-        const part = await readPart(run, table, selection, { direction, place }, pageSize, bound);
+        const part = await readPart(run, table, selection, place, pageSize, bound);
         expect(part.rows.length).toBeLessThanOrEqual(pageSize);
         parts.push(part.rows as Row[]);
-        place = part[direction];
+        place = part.older;
         if (place === null) return parts;
       }
       throw new Error("the list does not end");
@@ -104,7 +98,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       { table: found, rows: () => findings, filter: ["severity", "critical"], indexed: ["state", "open"] },
     ] as const;
     for (const { table, rows, filter, indexed } of cases)
-      it(`A list of the table ${table.name} shows every row once, in order and in both directions, whatever its bounds`, async () => {
+      it(`A list of the table ${table.name} shows every row once and in order, whatever its bounds`, async () => {
         const [time_] = table.order;
         await fc.assert(
           fc.asyncProperty(
@@ -127,10 +121,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
                   (!isFiltered || row[filter[0]] === filter[1]) &&
                   (!isIndexed || row[indexed[0]] === indexed[1]),
               );
-              const older = await partsOf(table, selection, "older", pageSize, bound);
-              expect(older.flat()).toEqual(expected);
-              const newer = await partsOf(table, selection, "newer", pageSize, bound);
-              expect(newer.toReversed().flat()).toEqual(expected);
+              expect((await partsOf(table, selection, pageSize, bound)).flat()).toEqual(expected);
             },
           ),
           { numRuns: 25 },
@@ -139,23 +130,20 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
 
     it("The address of the next part of a list names no row of another repository", async () => {
       const ids = repositories.slice(20, 23).map(({ id }) => id);
-      for (const direction of ["older", "newer"] as const) {
-        let place: Place | null = null;
-        for (let parts = 0; parts < 20; parts++) {
-          const selection: Selection = {
-            ...{ repositories: ids, since: 0, until: Number.MAX_SAFE_INTEGER, indexed: [], parameters: {} },
-            filters: ["rule = 'never'"],
-          };
-          const bounds = { scanned: 300, apart: 0 };
-          const part: Part = await readPart(run, found, selection, { direction, place }, 50, bounds);
-          place = part[direction];
-          if (place === null) break;
-          expect(place.slice(1)).toEqual(
-            direction === "older" ? [-1, -1, ""] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, ""],
-          );
-        }
-        expect(place).not.toBeUndefined();
+      const selection: Selection = {
+        ...{ repositories: ids, since: 0, until: Number.MAX_SAFE_INTEGER, indexed: [], parameters: {} },
+        filters: ["rule = 'never'"],
+      };
+      let place: Place | null = null;
+      let parts = 0;
+      for (; parts < 20; parts++) {
+        const bounds = { scanned: 300, apart: 0 };
+        const part: Part = await readPart(run, found, selection, place, 50, bounds);
+        place = part.older;
+        if (place === null) break;
+        expect(place.slice(1)).toEqual([-1, -1, ""]);
       }
+      expect(parts).toBeGreaterThan(1);
     });
 
     it("A list looks at no more rows in one go than it may, and says that it goes on", async () => {
@@ -163,9 +151,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
         ...{ repositories: null, since: 0, until: Number.MAX_SAFE_INTEGER, indexed: [], parameters: {} },
         filters: ["kind = 'never'"],
       };
-      const part = await readPart(run, listed, selection, { direction: "older", place: null }, 50, {
-        ...{ scanned: 100, apart: 0 },
-      });
+      const part = await readPart(run, listed, selection, null, 50, { scanned: 100, apart: 0 });
       expect(part).toMatchObject({ rows: [], isCutOff: true, older: [Number(runs[99]?.ended_at) + 1, -1] });
     });
   });
@@ -217,30 +203,19 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       expect(rows.map(([one]) => one)).toEqual([id]);
     });
 
-    it("links its pages, forwards to the end and back again", async () => {
+    it("The pages of a list link to the next one until its end", async () => {
       const viewer = person(repositories.slice(0, 30));
       const expected = runs.filter(({ repository }) => Number(repository) <= 1030).map(({ id }) => id);
       const idsOn = (text: string) =>
         Array.from(text.matchAll(/href="\/reviews\/([^"?]+)"/g), ([, id]) => id);
       const pages: (string | undefined)[][] = [];
-      const back: (string | undefined)[][] = [];
       let address: string | null = "/reviews?kind=";
-      let last = "";
       while (address !== null) {
-        last = (await textOf(viewer, address)).text;
-        pages.push(idsOn(last));
-        address = linkOf(parsePage(last), "next");
+        const { text } = await textOf(viewer, address);
+        pages.push(idsOn(text));
+        address = linkOf(parsePage(text), "next");
       }
       expect(pages.flat()).toEqual(expected);
-      for (
-        address = linkOf(parsePage(last), "prev");
-        address !== null;
-        address = linkOf(parsePage(last), "prev")
-      ) {
-        last = (await textOf(viewer, address)).text;
-        back.unshift(idsOn(last));
-      }
-      expect(back).toEqual(pages.slice(0, -1));
     });
 
     it("shows an operator the runs of a repository that GitHub does not show, without their reasons and stories", async () => {
@@ -397,11 +372,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
         "/reviews?q=ann",
         "/reviews?q=1234567",
       ],
-      ...[
-        `/reviews?older=${time}.500`,
-        `/reviews?newer=1.1&kind=review`,
-        "/reviews?repository=octo/repo-1&from=2026-10-01",
-      ],
+      ...[`/reviews?older=${time}.500`, "/reviews?repository=octo/repo-1&from=2026-10-01"],
       ...["/reviews.csv?kind=ask", `/reviews/${row?.id}`, `/reviews/${seededId(900_000)}`],
       ...[
         "/findings",

@@ -64,7 +64,6 @@ export interface OftenDismissed {
   value: string;
   dismissed: number;
   fixed: number;
-  /** Of merged pull requests. */
   findings: number;
 }
 
@@ -72,12 +71,10 @@ export interface Insights {
   /** The first Monday, and the last Sunday. */
   period: { from: string; to: string };
   totals: Line;
-  /** Each week of the period, oldest first. */
   weeks: ({ week: string } & Line)[];
   repositories: ({ id: number; name: string } & Line)[];
   /** By what the findings are; `value` is empty if they do not say. */
   by: Record<Dimension, ({ value: string } & Outcomes)[]>;
-  /** The clearest first. */
   often_dismissed: OftenDismissed[];
   models: ({ model: string } & z.infer<typeof Paid>)[];
   /** Of the runs that published a review in the last 13 weeks of the period; null if there is none. */
@@ -321,7 +318,6 @@ export const definitions: readonly Definition[] = [
 export const judged = ({ delivered, unmerged }: Pick<Outcomes, "delivered" | "unmerged">): number =>
   delivered - unmerged;
 
-/** A part of a whole as a percentage, "60%"; null if the whole is too small. */
 export function share(part: number, whole: number): string | null {
   return whole < leastForShare ? null : `${Math.round((part / whole) * 100)}%`;
 }
@@ -361,7 +357,6 @@ export function breakdownCsv(insights: Insights, by: Breakdown): string {
 }
 
 interface Demotion {
-  /** What it does, as a sentence. */
   does: string;
   /** Lines for `.github/hunkwise.yml`; null if there is no single right one. */
   lines: string | null;

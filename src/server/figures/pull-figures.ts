@@ -40,7 +40,6 @@ export async function countFindings(
   });
 }
 
-/** The figures of a pull request as its ledger shows it. */
 export function figuresOfLedger(
   key: PullKey,
   pull: Pick<PullRequest, "state" | "closed">,
@@ -63,7 +62,6 @@ export function figuresOfLedger(
   };
 }
 
-/** The figures of a pull request after a review. */
 export function figuresOfReview(key: PullKey, review: PublishedFindings): PullFigures {
   const { entries } = review;
   const answered = new Map(review.fixed.map(({ entry, ...how }) => [entry, how]));

@@ -40,7 +40,7 @@ export function triggerOf(
   return isOfEvent ? `${trigger.split("@")[0]}@${baseRef}` : trigger;
 }
 
-/** The trigger of a job. If a person re-runs a command's check for another base branch, it is the event's: the old check keeps its conclusion. */
+/** The trigger of a job. A command's check that is re-run for another base branch becomes the event's: the old one keeps its conclusion. */
 export async function triggerFor(
   task: Pick<ReviewTask, "trigger" | "requestedBy" | "again">,
   pull: PullState,
@@ -170,7 +170,6 @@ export async function recordStart(
     await record(start);
 }
 
-/** The runs of tests that earlier attempts recorded. */
 export const recordedTests = (recorded: readonly TrajectoryEntry[]): RecordedTest[] =>
   recorded.flatMap((entry) => (entry.kind === "tested" ? [{ key: entry.key, end: entry.end }] : []));
 
@@ -198,7 +197,6 @@ interface PromptSource<T> {
   about: ToldEntry["about"];
   shape: z.ZodType<T>;
   recorded: readonly TrajectoryEntry[];
-  /** The recorded turns of the same head. */
   turns: readonly LoopEntry[];
 }
 

@@ -28,7 +28,6 @@ interface BudgetOptions {
   ofInstallation: SpendingLimits;
   /** The limits of the installation for a month, from its organisation's policy. */
   ofMonth: SpendingLimits;
-  /** Milliseconds since 1970. */
   now(): number;
 }
 
@@ -44,7 +43,7 @@ interface Left extends SpendingLimits {
 /** Nothing starts with fewer tokens left than this: every request needs more. */
 const leastTokens = 1_000;
 
-/** The budgets that a review spends from, checked before each model turn and charged after it. A turn without a known price counts only by its tokens. */
+/** The budgets of a review, checked before each model turn and charged after it. A turn without a known price counts only by its tokens. */
 export class Budget {
   readonly #options: BudgetOptions;
 
@@ -101,7 +100,6 @@ export class Budget {
   }
 }
 
-/** The message is public. */
 function budgetSpent(which: NonNullable<Left["usedUp"]>): AppError {
   return new AppError("budget_spent", `${which} is used up`);
 }
@@ -157,19 +155,16 @@ export interface UsageLimits {
 }
 
 interface ReviewToBegin {
-  /** Id of the job. */
   id: string;
   repository: RepositoryRef;
   pull: number;
   head: string;
-  /** Login of the pull request's author. */
   author: string;
 }
 
 interface UsageLimitsOptions {
   quotas: Quotas;
   most: MostUsage;
-  /** Milliseconds since 1970. */
   now(): number;
 }
 

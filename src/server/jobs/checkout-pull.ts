@@ -10,14 +10,11 @@ import type { RepositoryRef } from "../queue/job.ts";
 import type { BranchPush, CheckoutRequest } from "./job-dependencies.ts";
 
 interface CheckoutPullOptions {
-  /** Absolute path of git. */
   gitPath: string;
   dataFolder: string;
   host: string;
-  /** Root of GitHub's pages and repositories, without a slash at the end. */
   webUrl: string;
   network: Network;
-  /** Makes room for the checkout. */
   disk: Disk;
   authorization(repository: RepositoryRef): Promise<string>;
   /** Writes no file of the head. */
@@ -83,7 +80,6 @@ async function withFreshMirror(
   }
 }
 
-/** @param webUrl root of GitHub's pages and repositories, without a slash at the end */
 export function createPushBranch({ webUrl, network }: { webUrl: string; network: Network }) {
   return ({ place, owner, name, ...push }: BranchPush): Promise<PushEnd> =>
     pushCommit({ ...push, git: place, gitDir: place.gitDir, network, url: `${webUrl}/${owner}/${name}.git` });

@@ -34,7 +34,6 @@ import type { Announcement, EventPort, JobDependencies } from "./job-dependencie
 type Deps = Pick<JobDependencies, "record" | "app" | "now" | "log">;
 type PullJob = ClaimedJob & { task: Extract<ClaimedJob["task"], { pull: number }> };
 
-/** A review that was published. */
 interface Published {
   job: ClaimedJob & { task: ReviewTask };
   api: PullRequestApi;
@@ -215,9 +214,7 @@ interface SenderOptions {
   url: string;
   /** Of Standard Webhooks: "whsec_" and Base64. */
   secret: string;
-  /** Version of Hunkwise. */
   version: string;
-  /** Milliseconds since 1970. */
   now(): number;
   timeoutMs?: number;
 }

@@ -57,21 +57,18 @@ const readingArtifacts = { actions: "read" } as const;
 const looking = { pull_requests: "read", checks: "read" } as const;
 
 interface ClientOptions {
-  /** Root of the REST API. */
   apiUrl: string;
   userAgent: string;
   /** Our identity, to tell our own comments from others'. */
   identity: () => Promise<AppIdentity>;
   /** The rate limiter of this process. Default: one for these jobs only. */
   rateLimiter?: RateLimiter;
-  /** Called with the rate limits that responses report. */
   onRateLimit?: (seen: RateLimitSeen & { installation: number }) => void;
 }
 
 interface GitHubAccessOptions extends ClientOptions {
   mintToken: MintToken;
   granted: Granted;
-  /** Milliseconds since 1970. Default: the machine's clock. */
   now?: () => number;
 }
 
@@ -124,7 +121,6 @@ export function createTokenAccess(options: TokenAccessOptions): { openJob: OpenJ
 }
 
 interface Tokens {
-  /** For the requests that every job makes. */
   api: Token;
   writing: Token;
   organization(): Token;
@@ -244,7 +240,6 @@ function clientsOf({
     });
 }
 
-/** Bound to one repository. */
 const ofOne =
   (least: ReturnType<typeof createLeastTokens>): Token =>
   (installation, id, renew) =>

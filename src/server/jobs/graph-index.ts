@@ -9,7 +9,6 @@ import type { JobLog } from "../queue/run-job.ts";
 
 interface IndexKeeperOptions {
   log: JobLog;
-  /** Tests inject both. */
   isThere?: (file: string) => boolean;
   run?: (task: IndexTask, options: { signal: AbortSignal }) => Promise<IndexReport>;
 }

@@ -45,7 +45,6 @@ export interface JobDependencies {
   record: RecordPort;
   app: AppPort;
   log: JobLog;
-  /** Milliseconds since 1970. */
   now(): number;
 }
 
@@ -68,7 +67,6 @@ export interface Pushing {
   authorization(): Promise<string>;
 }
 
-/** The copies of repositories on this machine. */
 export interface DiskPort {
   checkout(request: CheckoutRequest): Promise<Checkout>;
   /** Moves a branch on GitHub from one commit to another, or does nothing. */
@@ -85,7 +83,6 @@ export interface CheckoutRequest {
 }
 
 export interface BranchPush extends Pick<PushRequest, "branch" | "from" | "to" | "authorization" | "signal"> {
-  /** Where the commit is. */
   place: RevisionPlace;
   /** The repository of the branch, which may be a fork. */
   owner: string;
@@ -103,9 +100,7 @@ export interface ModelPort {
 interface ProcessPort {
   /** Undefined: a separate process, which is started when it is needed. */
   start(checkout: string): StartedProcess | undefined;
-  /** For the commands of fixes. */
   commandSandbox: FindCommandSandbox;
-  /** For the tests of proofs. */
   findTestPlace: FindTestPlace;
 }
 
@@ -137,13 +132,10 @@ interface RecordPort {
 }
 
 export interface EventPort {
-  /** Stores events. Never rejects. */
   announce(events: readonly Announcement[]): Promise<void>;
-  /** Sends a stored event. */
   send(job: ClaimedJob & { task: NotifyTask }, signal: AbortSignal): Promise<JobOutcome>;
 }
 
-/** Something that happened. */
 export interface Announcement {
   repository: RepositoryRef;
   /** Names what happened: the same is announced once, however often it is noticed. */
@@ -157,7 +149,6 @@ export type Phase = "fetch" | "review" | "publish";
 interface AppPort {
   /** Root of GitHub's pages, without a slash at the end. */
   webUrl: string;
-  /** Version of Hunkwise. */
   version: string;
   /** A secret of a pull request, the same in each process, which keys the memory of what was read. */
   contentKey(repository: RepositoryRef, pull: number): string;
@@ -172,7 +163,6 @@ export interface Upkeep {
   notes: Notes;
   /** Whether a webhook may start a job at all. */
   handles(event: string, action: string | null): boolean;
-  /** The jobs that a webhook starts. */
   jobsOf(event: string, payload: unknown): Promise<readonly NewJob[]>;
   /** Deletes mirror and checkouts of a repository; false if one of them is in use. */
   removeRepository(place: { id: number }): Promise<boolean>;

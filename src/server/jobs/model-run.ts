@@ -80,7 +80,6 @@ interface Reading {
   job: ClaimedJob;
   place: RevisionPlace;
   recorded: readonly TrajectoryEntry[];
-  /** The recorded turns of the same head. */
   turns: readonly LoopEntry[];
 }
 
@@ -109,7 +108,6 @@ type PullJob = ClaimedJob & { task: { repository: RepositoryRef; pull: number } 
 
 interface CommandReading {
   pull: PullRequest;
-  /** Checkout of `pull`'s head. */
   place: RevisionPlace;
   /** Of the base branch, with its folders. */
   config: EffectiveConfig;
@@ -119,7 +117,7 @@ interface CommandReading {
   most: Pick<Limits, "turns" | "tokens" | "milliseconds">;
 }
 
-/** Begins the run of a command with models, or takes it up where an earlier attempt ended. Rejects with `budget_spent` before anything is paid. */
+/** Begins the run of a command with models, or continues that of an earlier attempt. Rejects with `budget_spent` before anything is paid. */
 export async function beginRun(
   { job, tools, deps }: { job: PullJob; tools: JobTools; deps: JobDependencies },
   { pull, place, config, models, recorded, most }: CommandReading,
@@ -134,7 +132,6 @@ export async function beginRun(
   const about = { head, base, after: null, private: [...config.paths.private] };
   return {
     process: { ...processOptions({ job, place, recorded, turns }, tools, deps), models: watched.models },
-    /** The parts of an input that every command has. */
     input: { targetBranch: baseRef, config, models: eachRole(models, factsOf) },
     limits: async () => withinBudget(limitsWithin(most, config), await budget.left(), turns),
     /** Pins the other parts of the input, so that each attempt pays for the same turns. */

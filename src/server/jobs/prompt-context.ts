@@ -43,9 +43,9 @@ export function earlierFindings(
 
 export interface HistorySource extends Pick<History, "key"> {
   state: LedgerState;
-  /** Records of this job's earlier attempts, possibly about another head. */
+  /** `new` continues from what was read; the others read everything again. */
   mode: ReviewTask["mode"];
-  /** Its own units are not history: their loops are replayed from the record. */
+  /** Records of this job's earlier attempts, possibly about another head. */
   recorded: readonly TrajectoryEntry[];
   /** The head to review. Its own units are not history: their loops are replayed from the record. */
   head: string;

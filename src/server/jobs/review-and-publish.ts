@@ -54,7 +54,6 @@ import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 
-/** What a review starts with. */
 export interface Subject {
   job: ReviewJob;
   api: PullRequestApi;
@@ -66,12 +65,11 @@ export interface Subject {
   recorded: readonly TrajectoryEntry[];
 }
 
-/** A subject whose check run is open. */
 interface OpenSubject extends Subject {
   check: CheckRun;
 }
 
-/** Reviews, or takes over the recorded result, and publishes. If it rejects, the check run is concluded as failed or left for the next attempt. */
+/** Reviews, or takes over the recorded result, and publishes. If it rejects, the check run has failed or is left for the next attempt. */
 export async function reviewAndPublish(
   subject: OpenSubject,
   tools: JobTools,
@@ -284,7 +282,6 @@ async function reviewCheckout(
 interface ToProve {
   place: RevisionPlace;
   subject: Subject;
-  /** Metered like those of the review. */
   models: Models;
   text: PullText;
   limits: Limits;

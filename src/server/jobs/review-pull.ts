@@ -143,7 +143,6 @@ function awaitHead({ task, attempt }: ReviewJob, { headSha, state }: PullRequest
 }
 
 interface Skip {
-  /** In words for people. */
   reason: string;
   /** The author alone decides when it ends. */
   byAuthor: boolean;
@@ -166,7 +165,6 @@ export async function skipOf(
     return skip(`it has none of the labels ${review.labels.join(", ")}`);
   const label = review.ignore_labels.find(has);
   if (label) return skip(`it has the label ${label}`);
-  // A draft or a title of work in progress.
   if (pull.draft && !review.drafts) return skip("it is a draft", true);
   const word = review.ignore_titles.find((one) => hasWords(pull.title, one));
   return word === undefined ? undefined : skip(`its title contains "${word}"`, true);

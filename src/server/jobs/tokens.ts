@@ -9,7 +9,6 @@ type Repositories =
 
 export type Permissions = Readonly<Record<string, "read" | "write">>;
 
-/** Mints a token of an installation. */
 export type MintToken = (
   installation: number,
   scope: Repositories & {
@@ -65,7 +64,6 @@ function grantedOf(wish: Permissions, granted: Readonly<Record<string, string>>)
   return both.length > 0 ? Object.fromEntries(both) : { metadata: "read" };
 }
 
-/** Both come from the same wanted permissions. */
 const samePermissions = (one: Permissions, other: Permissions) =>
   JSON.stringify(one) === JSON.stringify(other);
 
@@ -87,7 +85,6 @@ export function createWritingTokens(options: {
   mintToken: MintToken;
   endToken: (token: string) => Promise<void>;
   granted: Granted;
-  /** Milliseconds since 1970. */
   now: () => number;
 }): { forJob(): WritingTokens } {
   const { mintToken, endToken, granted, now } = options;

@@ -38,9 +38,7 @@ const resources = new Set(["core", "graphql", "search", "code_search", "integrat
 const durationBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
 interface PrometheusOptions {
-  /** For `hunkwise_info`. */
   version: string;
-  /** Milliseconds since 1970. */
   now?: () => number;
 }
 
@@ -71,14 +69,11 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
   return {
     /** @param event from a fixed list: strangers can write anything into a header */
     delivery: (event: string, result: DeliveryResult) => counters.deliveries.inc({ event, result }),
-    /** Time from storing a job to its first start. */
     jobWaited: (kind: string, ms: number) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
-    /** How a worker finished a job, and how long it took. */
     jobEnded(kind: string, outcome: string, ms: number) {
       counters.jobs.inc({ kind, outcome });
       counters.durations.observe({ kind, phase: "run" }, ms / 1_000);
     },
-    /** A successful phase of a review. */
     phase: (phase: string, ms: number) => counters.durations.observe({ kind: "review", phase }, ms / 1_000),
     modelRequest(model: string, end: ModelEnd) {
       const result = "failed" in end ? end.failed : "answered";
@@ -94,7 +89,6 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
       const resource = resources.has(seen.resource) ? seen.resource : "other";
       limits.set(`${seen.installation} ${resource}`, { ...seen, resource });
     },
-    /** All metrics in Prometheus' text format. */
     async exposition(readQueue: ReadQueue) {
       showLimits();
       await showQueue(gauges, readQueue);

@@ -1,7 +1,6 @@
 import { setImmediate, setTimeout as sleepFor } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
 
-/** Values by parameter name. */
 export type Parameters = Readonly<Record<string, string | number | null>>;
 
 export interface Result {
@@ -15,7 +14,6 @@ export type Run = (sql: string, parameters?: Parameters) => Promise<Result>;
 
 /** The database interface for the stores. A change resolves only when it is on disk. */
 export interface Database {
-  /** Outside of any transaction. */
   run: Run;
   /**
    * Runs `work` while no other transaction of any process runs, and rolls back if it rejects. `work` may only await its own
@@ -44,7 +42,6 @@ export interface RetryOptions {
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Ends the retries: the last error is thrown. */
   signal: AbortSignal;
-  /** Called with the first error. */
   warn(message: string, error: unknown): void;
 }
 
@@ -73,7 +70,6 @@ export async function retryWhileUnavailable<T>(attempt: () => Promise<T>, option
   }
 }
 
-/** Whether anything can be stored at all. */
 export async function isAvailable(queue: Checked): Promise<boolean> {
   return queue.check().then(
     () => true,

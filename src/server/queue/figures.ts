@@ -2,7 +2,6 @@ import { z } from "zod";
 import { type Database, inBatches, type Run } from "./database.ts";
 import { weekOf } from "./usage.ts";
 
-/** A pull request, by its number and the repository's id. */
 export interface PullKey {
   installation: number;
   repository: number;
@@ -13,7 +12,6 @@ export interface PullKey {
 export interface FindingFigure {
   /** The id of its comment, or, if it has none, of the finding. */
   key: string;
-  /** Of the finding. */
   id: string;
   comment: number | null;
   place: "comment" | "annotation" | "summary";
@@ -54,9 +52,7 @@ export interface PullFigures extends PullKey {
 
 /** Figures of findings and pull requests: a derived copy of what GitHub shows. Every method resolves only when its effect is on disk. */
 export interface Figures {
-  /** Whether anything is known of the pull request. */
   knows(pull: PullKey): Promise<boolean>;
-  /** Can be called again with the same facts. */
   write(pull: PullFigures): Promise<void>;
 }
 

@@ -9,7 +9,6 @@ export const RepositoryRef = z.strictObject({
 });
 export type RepositoryRef = z.infer<typeof RepositoryRef>;
 
-/** What a person can request in a comment, other than a review. */
 export const Command = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("ask"), question: z.string() }),
   z.strictObject({ name: z.literal("describe") }),
@@ -25,7 +24,6 @@ export const Command = z.discriminatedUnion("name", [
     /** The findings' tests must pass, and are committed with the repair. */
     withTests: z.literal(true).optional(),
   }),
-  /** The finding in whose thread the comment is. */
   z.strictObject({ name: z.literal("prove") }),
   z.strictObject({ name: z.literal("help") }),
 ]);
@@ -34,7 +32,6 @@ export type Command = z.infer<typeof Command>;
 /** Characters of the reason for which a person dismisses a finding on a page. */
 export const mostReason = 500;
 
-/** What a person can do on the pages. */
 export const Act = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("review"), mode: z.enum(["new", "full"]) }),
   z.strictObject({ name: z.literal("pause") }),
@@ -134,7 +131,6 @@ export const Task = z.discriminatedUnion("kind", [
     repository: RepositoryRef,
     /** The same for each try. */
     id: z.string(),
-    /** The event as JSON. */
     body: z.string(),
     headSha: z.null(),
   }),
@@ -147,7 +143,6 @@ export const Task = z.discriminatedUnion("kind", [
     headSha: z.null(),
   }),
   z.strictObject({
-    /** Counts the findings of pull requests again, from what GitHub shows. */
     kind: z.literal("recount"),
     /** Null: of the whole App. */
     installation: z.int().nullable(),
@@ -186,7 +181,6 @@ export function runKind(task: Task): string {
   return task.kind === "review" && task.mode === "dry_run" ? "dry_run" : task.kind;
 }
 
-/** What log lines say of a task. */
 export const taskFields = (task: Task) => ({
   repo: "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined,
   pull: "pull" in task ? task.pull : undefined,
@@ -203,7 +197,7 @@ export function askedBy(task: Task): string | null {
 export const installationOf = (task: Task): number =>
   "repository" in task ? task.repository.installation : (task.installation ?? 0);
 
-/** Attempts of a job, without outages. A claim with a higher `attempt` only reports that the job failed: its last worker died before it could. */
+/** Attempts of a job, without outages. A claim with a higher `attempt` only reports the failure: its last worker died before it could. */
 export const maxAttempts = 5;
 
 /** A coalesced job waits at most this many times `debounceMs`, even if newer ones keep arriving. */
@@ -273,7 +267,6 @@ export interface ReviewFigures {
   posted: number;
 }
 
-/** A review of the pull request's present state, as an event asks for it. */
 export function eventReview(
   repository: RepositoryRef,
   pull: number,
@@ -300,7 +293,6 @@ const reconcilePriority = -2;
 /** A review without a known request, before further looking. */
 export const missedPriority = -1;
 
-/** Looks for missed events of an installation, or of the App as a whole. */
 export function reconcileJob(installation: number | null = null): NewJob {
   return {
     task: { kind: "reconcile", installation, headSha: null },
@@ -310,7 +302,6 @@ export function reconcileJob(installation: number | null = null): NewJob {
   };
 }
 
-/** Deletes all stored data of an installation, or of these repositories of it. */
 export function purgeJob(installation: number, repositories: PurgeTask["repositories"]): NewJob {
   return {
     task: { kind: "purge", installation, repositories, headSha: null },
@@ -320,7 +311,6 @@ export function purgeJob(installation: number, repositories: PurgeTask["reposito
   };
 }
 
-/** Counts findings again; of the whole App, an installation or a repository. */
 export function recountJob(task: Pick<RecountTask, "installation" | "only" | "since">): NewJob {
   const { installation, only } = task;
   return {

@@ -253,7 +253,6 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Host, port and database of the URL, without user and password. */
 function locationOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host || "this machine"}${pathname}`;

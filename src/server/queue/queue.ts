@@ -31,7 +31,6 @@ export interface Delivery {
 
 export interface LivingWorker {
   name: string;
-  /** Of Hunkwise. */
   version: string;
   concurrency: number;
   /** Milliseconds since 1970. */
@@ -68,7 +67,6 @@ const someToForget = `SELECT id FROM job WHERE state <> 'active' AND installatio
 const deleteEntriesOf = (jobs: string) =>
   `DELETE FROM trajectory WHERE number IN (SELECT number FROM trajectory WHERE job_id IN (${jobs}) LIMIT 10)`;
 
-/** All statements of the queue, in the SQL that both databases understand. */
 const statements = {
   addDelivery: `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
     ON CONFLICT (id) DO NOTHING`,
@@ -256,7 +254,6 @@ interface QueueOptions {
   database: Database;
   /** Jobs of one installation that may run at a time. */
   installationConcurrency: number;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
@@ -299,7 +296,6 @@ export class Queue {
     });
   }
 
-  /** Stores a job without a delivery. */
   enqueue(job: NewJob): Promise<string> {
     return this.#database.transaction((run) => this.#store(run, job, null));
   }
@@ -370,7 +366,6 @@ export class Queue {
     if (added.changes === 0) throw new AppError("lease_lost", `Job ${id} now belongs to another worker`);
   }
 
-  /** The job's trajectory so far, of all attempts, oldest first. */
   async trajectory(jobId: string): Promise<TrajectoryEntry[]> {
     const { rows } = await this.#database.run(statements.trajectory, { id: jobId });
     return rows.map((row) => JSON.parse(String(row.entry)));

@@ -4,7 +4,6 @@ import { isAvailable, retryWhileUnavailable } from "./database.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead, taskFields } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
-/** What a handler gets with its job. */
 export interface JobTools {
   /** Fires when the handler must stop: `lease_lost`, `superseded` by a newer head, or `aborted` because the worker stops. */
   signal: AbortSignal;
@@ -40,7 +39,6 @@ export interface JobLog {
   error(fields: object, message: string): void;
 }
 
-/** The fields that every log line about a job carries. */
 export const jobFields = ({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> => ({
   job: id,
   delivery: deliveryId ?? undefined,
@@ -48,7 +46,6 @@ export const jobFields = ({ id, task, deliveryId }: ClaimedJob): Record<string, 
 });
 
 interface Clock {
-  /** Milliseconds since 1970. */
   now: () => number;
   /** From 0 to 1. */
   random: () => number;
@@ -125,7 +122,6 @@ async function attempt(job: ClaimedJob, run: JobRun, lease: Lease): Promise<Hand
   return { outcome: await run.handle(job, lease) };
 }
 
-/** Sends heartbeats until the run has ended or another worker has the job. */
 async function keepLease(lease: Lease, run: JobRun, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
     await run.sleep(run.leaseMs / 3, ended);
@@ -133,7 +129,6 @@ async function keepLease(lease: Lease, run: JobRun, ended: AbortSignal): Promise
   }
 }
 
-/** Rejects when the grace time is over. */
 function graceEnds(graceOver: AbortSignal, ended: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   const over = () => reject(new AppError("aborted", "it did not end in time", { retryable: true }));
@@ -177,7 +172,6 @@ async function complete(job: ClaimedJob, outcome: JobOutcome, { queue, log, retr
   return stored ? kind : "lost";
 }
 
-/** Releases a job that did not fail. */
 async function release(
   job: ClaimedJob,
   end: "handed_back" | "superseded",
@@ -277,7 +271,6 @@ interface LeaseOptions {
   queue: Queue;
   leaseMs: number;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Receives errors of the queue. */
   warn(message: string, error: unknown): void;
 }
 
@@ -361,7 +354,6 @@ class Lease implements JobTools {
   readonly recorded = (): Promise<TrajectoryEntry[]> =>
     this.#retry(() => this.#options.queue.trajectory(this.#job.id));
 
-  /** The handler has ended, so newer heads no longer change its outcome. */
   handlerEnded(): void {
     this.#handlerRuns = false;
   }

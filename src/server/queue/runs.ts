@@ -5,7 +5,6 @@ import { type JobState, parseTask, type Task } from "./job.ts";
 import { openReader } from "./reader.ts";
 import type { DatabaseLocation } from "./stores.ts";
 
-/** The state of a job about a pull request. Times are milliseconds since 1970. */
 export interface StoredRun {
   /** Grows from run to run. */
   seq: number;
@@ -29,7 +28,6 @@ export interface RecordedEntry {
   entry: TrajectoryEntry;
 }
 
-/** Reads runs and their trajectories; changes nothing. */
 export interface OpenRuns extends AsyncDisposable {
   /** The newest runs about pull requests that were stored before this `seq`, newest first. */
   before(seq: number, limit: number): Promise<StoredRun[]>;

@@ -27,7 +27,6 @@ export const installationConcurrency = 10;
 export interface StoreOptions {
   /** Jobs of one installation that may run at a time; default: no limit. */
   installationConcurrency?: number;
-  /** Milliseconds since 1970; injected by tests. */
   now?: () => number;
 }
 

@@ -13,7 +13,6 @@ export interface WorkerOptions {
   /** Tells people that a job failed for good. Runs before the failure is stored. */
   giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
   watch?: JobWatch;
-  /** Jobs at a time. */
   concurrency: number;
   /** Of Hunkwise, for the page that shows the workers. */
   version?: string;

@@ -134,7 +134,6 @@ const purposes: readonly (readonly [string, string])[] = [
   ["merge", "merging findings"],
 ];
 
-/** What a loop is for: "review", "second looks at findings". */
 export const purposeOf = (loop: string): string =>
   purposes.find(([start]) => loop === start || loop.startsWith(`${start}:`))?.[1] ??
   loop.split(":", 1)[0] ??

@@ -76,7 +76,6 @@ export function installationAuth(probot: Probot): MintToken {
 
 const Installation = z.object({ permissions: z.record(z.string(), z.string()) });
 
-/** The permissions that an installation grants the App. */
 export function installationGrants(probot: Probot): Granted {
   return async (installation) => {
     const octokit = await probot.auth();

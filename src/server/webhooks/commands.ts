@@ -8,7 +8,6 @@ const mostBytes = 20_000;
 interface Opening {
   /** The person's first line, without leading white space. */
   line: string;
-  /** Everything after that line. */
   rest: string;
 }
 
@@ -32,7 +31,6 @@ const isHidden = (line: string) => /^(?: {4}| {0,3}(?:\t|`{3}|~{3}|<!--))/.test(
 /** Whether an HTML comment is not closed on its line. */
 const leavesComment = (line: string) => line.lastIndexOf("<!--") > line.lastIndexOf("-->");
 
-/** A request for a review. */
 export interface ReviewCommand {
   name: "review";
   /** Reviews everything, not only what is new. */

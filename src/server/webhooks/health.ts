@@ -11,7 +11,6 @@ type Readiness = ({ ready: true } & QueueState) | { ready: false; reason: string
 
 export interface Health {
   readiness(): Promise<Readiness>;
-  /** Answers `/healthz` and `/readyz`; undefined for any other path. */
   answer(request: IncomingMessage, pathname: string): Promise<Answer | undefined>;
 }
 
@@ -22,7 +21,6 @@ export interface HealthOptions {
   isDiskLow?: () => Promise<boolean>;
   /** Fires when the process stops: it is then no longer ready. */
   stop?: AbortSignal;
-  /** Milliseconds since 1970. */
   now?: () => number;
   /** The process is not ready if the database does not respond within this time. */
   patienceMs?: number;

@@ -30,7 +30,6 @@ export interface Timeouts {
 }
 
 interface ListenOptions {
-  /** Null for all addresses. */
   host: string | null;
   port: number;
   log: Logger;
@@ -50,7 +49,7 @@ export interface RunningServer {
 
 const patientTimeouts: Timeouts = { headersMs: 10_000, requestMs: 30_000 };
 const longestCloseMs = 5_000;
-/** Limits for unauthenticated clients. GitHub sends a dozen headers of some hundred bytes, and no request on a connection before the last is answered. */
+/** Limits for unauthenticated clients. GitHub sends a dozen headers of some hundred bytes, and one request on a connection at a time. */
 const most = { headerBytes: 16_384, connections: 1_000, requestsAConnection: 1_000, requestsAhead: 16 };
 
 /** Serves `handler`. @throws AppError `config_invalid` if the address is not available. */

@@ -7,7 +7,6 @@ import type { Queue } from "../queue/queue.ts";
 import { type DecideOptions, decide, handledEvents } from "./decide.ts";
 import { type Answer, Refusal } from "./http.ts";
 
-/** GitHub's maximum payload size is 25 MB. */
 const largestBody = 25 * 1024 * 1024;
 /** Bodies are held before their signature can be checked, so strangers could fill the memory with them. */
 const mostHeld = 4 * largestBody;
@@ -147,7 +146,7 @@ export async function createReceiver(
     });
 }
 
-/** Loads the Probot application. `probot.receive` resolves when delivery and jobs are on disk: Probot keeps unfinished handlers in memory only. */
+/** Loads the Probot application. `probot.receive` resolves when the jobs are on disk: Probot keeps unfinished handlers in memory only. */
 async function loadProbotApp(probot: Probot, options: ReceiverOptions): Promise<void> {
   const { queue, log, decideOptions, onAccepted, onDelivery, onRevoked } = options;
   const addHandler = () => {

@@ -23,7 +23,6 @@ export interface ServerOptions extends Pick<ReceiverOptions, "onAccepted" | "onD
 
 export interface Pages {
   handler: Handler;
-  /** A person has ended what they let the App do. */
   onRevoked(account: number): void;
 }
 
@@ -70,12 +69,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 const longestCloseMs = 5_000;
 
 interface OperatorServerOptions {
-  /** Null for all addresses. */
   host: string | null;
-  /** 0 for any free port. */
   port: number;
   health: Health;
-  /** All metrics, in Prometheus' text format. */
   exposition(): Promise<{ text: string; contentType: string }>;
   log: Logger;
 }

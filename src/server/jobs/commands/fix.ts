@@ -104,9 +104,7 @@ interface Wanted {
   recorded: readonly TrajectoryEntry[];
 }
 
-/** And where. */
 interface FixOrder extends Wanted {
-  /** Checkout of `pull`'s head. */
   place: RevisionPlace;
 }
 
@@ -263,7 +261,6 @@ type Clear =
   | { kind: "pushed"; commit: string }
   /** People settled its findings in the meantime. */
   | { kind: "settled" }
-  /** The pull request was closed. */
   | { kind: "closed" };
 
 /** Checks right before the push whether it is still wanted; null if it is: people may have settled its findings or closed the pull request. */
@@ -294,7 +291,6 @@ async function isIn(
   }
 }
 
-/** A recorded repair by a model. */
 interface MadeFix {
   fix: FixResult;
   /** An earlier attempt made it, and may have pushed it. */
@@ -304,7 +300,7 @@ interface MadeFix {
   testOf(id: string): ProofTest | undefined;
 }
 
-/** Lets a model repair findings. Rejects with `budget_spent`, `config_invalid`, and with the model's fault if another attempt may end differently. */
+/** Lets a model repair findings. Rejects with `budget_spent`, `config_invalid`, and with a fault of the model that may pass. */
 async function makeFix(order: FixOrder): Promise<MadeFix> {
   const { context, pull, place, recorded } = order;
   const { api, deps, tools, job } = context;

@@ -27,7 +27,7 @@ import {
   say,
 } from "./command-context.ts";
 
-/** Lets a model write a test for the finding of the thread, and answers with what runs of it show. The result is recorded before it is posted. */
+/** Lets a model write a test for the finding of the thread, and answers with what runs of it show. The result is recorded first. */
 export async function prove(context: CommandContext): Promise<JobOutcome> {
   const { deps, tools, comment } = context;
   if (comment.thread === null) return answered(context, WHERE, "it names no finding");
@@ -84,7 +84,6 @@ interface ProofOrder {
   context: CommandContext;
   pull: PullRequest;
   entry: PostedFinding;
-  /** Checkout of `pull`'s head. */
   place: RevisionPlace;
   config: EffectiveConfig;
   models: Models;

@@ -31,8 +31,8 @@ type EditedFile = { ok: true; text: string } | { ok: false; reason: string };
 type Instruction = RepoConfig["instructions"][number];
 
 /**
- * Adds a rule for all files to the text of a configuration; null for a file that does not exist yet. Inserts lines where it can, so that comments
- * and layout stay.
+ * Adds a rule for all files to the text of a configuration; null for a file that does not exist yet. Inserts lines where it can, which keeps
+ * comments and layout.
  */
 export function addRule(text: string | null, rule: string): EditedFile {
   const one: Instruction = { path: "**", text: rule };
@@ -70,9 +70,7 @@ interface Wanted {
   refuse(config: RepoConfig): string | null;
   /** Texts to try in turn; null if there is none in that way. */
   ways: readonly ((text: string) => string | null)[];
-  /** What the new text has to say. */
   wanted(config: RepoConfig): RepoConfig;
-  /** Why no way worked. */
   otherwise: string;
 }
 

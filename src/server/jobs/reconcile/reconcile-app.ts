@@ -12,7 +12,6 @@ import type { Upkeep } from "../job-dependencies.ts";
 
 /* What one run keeps for the next, so that it asks only for what is new. Losing it costs only requests. Times are milliseconds since 1970. */
 
-/** For the App as a whole. */
 const AppMemory = z.object({
   /** Time of the first run with this database. */
   since: z.int(),
@@ -47,14 +46,12 @@ const Look = z.object({
   /** The pull requests that the last look listed, by number. */
   pulls: z.record(z.string(), SeenPull),
 });
-/** What was seen of a repository. */
 export type Look = z.infer<typeof Look>;
 
 const InstallationMemory = z.object({
   /** Number of pull requests taken up without any activity since the App was installed. */
   early: z.int(),
   repositories: z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() })),
-  /** By repository id. */
   looks: z.record(z.string(), Look),
 });
 export type InstallationMemory = z.infer<typeof InstallationMemory>;
@@ -235,7 +232,6 @@ export interface ReconcileOptions {
   upkeep: Upkeep;
   signal: AbortSignal;
   log: JobLog;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
@@ -295,14 +291,12 @@ async function ifShown<T>(what: string, log: JobLog, look: () => Promise<T>): Pr
 interface RhythmOptions {
   queue: Pick<Queue, "enqueue">;
   notes: Notes;
-  /** 0: never. */
   everyMs: number;
   /** Called when there is something to do. */
   onEnqueued: () => void;
   log: JobLog;
   /** Resolves after this many milliseconds, or when the signal fires. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Milliseconds since 1970. */
   now?: () => number;
 }
 

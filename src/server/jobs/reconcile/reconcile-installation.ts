@@ -35,7 +35,6 @@ interface LookOptions {
   allowance: Allowance;
   /** When the run began. */
   now: number;
-  /** Called for each pull request that is taken up. */
   onMissed: (pull: OpenPull) => void;
 }
 
