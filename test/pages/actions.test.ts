@@ -114,22 +114,25 @@ describe("the form of a pull request", () => {
     ["review-full", { name: "review", mode: "full" }, "review"],
     ["pause", { name: "pause" }, "pause"],
     ["resume", { name: "resume" }, "resume"],
-  ])("stores %s as a job of the person, wakes the worker, and leads back", async (act, what, name) => {
-    const page = `/reviews/${id}`;
-    const form = await sentOnce(page);
-    expect((await get(page)).text).toContain(`<button name="act" value="${act}">`);
-    const sent = await post(page, { form, act });
-    expect([sent.status, sent.location, woken]).toEqual([303, `${page}?done=${name}`, 1]);
-    expect((await get(`${page}?done=${name}`)).text).toMatch(/role="status">You asked for/);
-    expect(await stored()).toEqual([
-      {
-        ...{ kind: "act", act: what, repository, pull: 3, account: 5, requestedBy: "ada", headSha: null },
-        id: expect.stringMatching(/^[\w-]{22}$/),
-      },
-    ]);
-  });
+  ])(
+    "The form of a pull request stores %s as a job of the person, wakes the worker, and leads back",
+    async (act, what, name) => {
+      const page = `/reviews/${id}`;
+      const form = await sentOnce(page);
+      expect((await get(page)).text).toContain(`<button name="act" value="${act}">`);
+      const sent = await post(page, { form, act });
+      expect([sent.status, sent.location, woken]).toEqual([303, `${page}?done=${name}`, 1]);
+      expect((await get(`${page}?done=${name}`)).text).toMatch(/role="status">You asked for/);
+      expect(await stored()).toEqual([
+        {
+          ...{ kind: "act", act: what, repository, pull: 3, account: 5, requestedBy: "ada", headSha: null },
+          id: expect.stringMatching(/^[\w-]{22}$/),
+        },
+      ]);
+    },
+  );
 
-  it("is done once however often it is sent, and again if it is asked for again", async () => {
+  it("The form of a pull request is done once however often it is sent, and again if it is asked for again", async () => {
     const page = `/reviews/${id}`;
     const form = await sentOnce(page);
     const all = await Promise.all(Array.from({ length: 5 }, () => post(page, { form, act: "pause" })));
@@ -143,7 +146,7 @@ describe("the form of a pull request", () => {
     expect(woken).toBe(3);
   });
 
-  it("counts among the runs as done on a page, with who did it", async () => {
+  it("The form of a pull request counts among the runs as done on a page, with who did it", async () => {
     await post(`/reviews/${id}`, { form: await sentOnce(`/reviews/${id}`), act: "pause" });
     await stored();
     const { text } = await get("/reviews?kind=pause");
@@ -162,7 +165,7 @@ describe("a dismissal", () => {
     ],
     [{ why: "other", words: "Ask me\u0000\u001b[31m." }, "Ask me [31m."],
     [{ why: "intended", words: "😀".repeat(230) }, `The code is meant to be like this: ${"😀".repeat(230)}`],
-  ])("has the reason that was chosen and written: %j", async (fields, reason) => {
+  ])("A dismissal has the reason that was chosen and written: %j", async (fields, reason) => {
     const sent = await dismiss(fields);
     expect([sent.status, sent.location]).toEqual([303, `${findingPage}?done=dismiss`]);
     expect((await get(`${findingPage}?done=dismiss`)).text).toContain(
@@ -178,13 +181,13 @@ describe("a dismissal", () => {
     ["with too many words", { why: "wrong", words: "x".repeat(461) }],
     ["without the field for words", { why: "wrong" }],
     ["with a made-up form", { why: "wrong", words: "", form: "x" }],
-  ])("%s is refused, and nothing is done", async (_, fields) => {
+  ])("A dismissal %s is refused, and nothing is done", async (_, fields) => {
     const { status, text } = await dismiss(fields);
     expect([status, text]).toEqual([400, expect.stringContaining("Nothing was done.")]);
     expect(await stored()).toEqual([]);
   });
 
-  it("stores no secret that somebody pastes into the reason", async () => {
+  it("A dismissal stores no secret that somebody pastes into the reason", async () => {
     const token = writeOut("ghp_{base62:36}", seeded(7));
     await dismiss({ why: "other", words: `It is ${token} again` });
     const [task] = await stored();
@@ -193,7 +196,7 @@ describe("a dismissal", () => {
   });
 
   it.each(["fixed", "withdrawn", "dismissed"] as const)(
-    "from a page that is stale says that the finding is %s by now",
+    "A dismissal from a page that is stale says that the finding is %s by now",
     async (state) => {
       const form = await sentOnce(findingPage);
       await known({ state });
@@ -208,7 +211,7 @@ describe("a dismissal", () => {
   );
 
   it.each(["annotation", "summary"] as const)(
-    "is not offered for a finding in the %s, with why",
+    "A dismissal is not offered for a finding in the %s, with why",
     async (place) => {
       const form = await sentOnce(findingPage);
       await known({ place, key: "f2", id: "f2", comment: null });
@@ -222,7 +225,7 @@ describe("a dismissal", () => {
 });
 
 describe("the page of a finding", () => {
-  it("is linked from the list, and tells its state, who decided, and why", async () => {
+  it("The page of a finding is linked from the list, and tells its state, who decided, and why", async () => {
     expect((await get("/findings")).text).toContain(`<a href="${findingPage}"`);
     await known({ state: "dismissed", dismissal: { by: "bob", how: "page" } });
     await stores.figures.write({
@@ -261,7 +264,7 @@ describe("the page of a finding", () => {
     expect(text).toContain('href="https://github.example/octo/shop/x"');
   });
 
-  it("leads to GitHub also when its words are no longer on record", async () => {
+  it("The page of a finding leads to GitHub also when its words are no longer on record", async () => {
     const day = 86_400_000;
     clock += 31 * day;
     await stores.queue.purge(30 * day, 400 * day);
@@ -271,7 +274,7 @@ describe("the page of a finding", () => {
     expect(text).not.toContain("A total is wrong");
   });
 
-  it("shows hostile words as what they are", async () => {
+  it("The page of a finding shows hostile words as what they are", async () => {
     await known({}, `</h1><script>alert(1)</script>\u202e" onclick="x`);
     const { text } = await get(findingPage);
     expect(text).not.toMatch(/<script|" onclick=|\u202e/);
@@ -285,14 +288,14 @@ describe("the page of a finding", () => {
     "/findings/7x/3/100",
     "/findings/7/-3/100",
     "/findings/7/3/100%00",
-  ])("is not found at %s", async (path) => {
+  ])("The page of a finding is not found at %s", async (path) => {
     expect((await get(path)).status).toBe(404);
     expect((await post(path, { form: "x" })).status).toBe(404);
   });
 });
 
 describe("people who may not write", () => {
-  it("get no form, and a forged one is refused with why", async () => {
+  it("People who may not write get no form, and a forged one is refused with why", async () => {
     const form = await sentOnce(findingPage);
     for (const [path, fields] of [
       [`/reviews/${id}`, { form, act: "review-full" }],
@@ -308,7 +311,7 @@ describe("people who may not write", () => {
   it.each([
     ["a stranger", stranger],
     ["an operator whom GitHub does not show the repository", operator],
-  ])("%s learns nothing from an answer: it is that for what does not exist", async (_, viewer) => {
+  ])("A person who may not write %s learns nothing from the answer", async (_, viewer) => {
     const form = await sentOnce(findingPage);
     for (const [path, unknown, fields] of [
       [`/reviews/${id}`, "/reviews/none", { form, act: "pause" }],
@@ -326,7 +329,7 @@ describe("people who may not write", () => {
 
 describe("an address", () => {
   it.each(["<b>x</b>", "constructor", "__proto__", "", "Review"])(
-    "puts no words on a page: done=%s",
+    "An address puts no words on a page: done=%s",
     async (done) => {
       for (const path of [`/reviews/${id}`, findingPage]) {
         const plain = (await get(path)).text.replace(/value="[\w-]{22}"/, "");
@@ -338,7 +341,7 @@ describe("an address", () => {
 });
 
 describe("a flood of forms", () => {
-  it("of one person ends after 30 in a minute, and hinders nobody else", async () => {
+  it("A flood of forms of one person ends after 30 in a minute, and hinders nobody else", async () => {
     const page = `/reviews/${id}`;
     const send = async (viewer: Viewer) =>
       (await post(page, { form: await sentOnce(page), act: "resume" }, viewer)).status;
@@ -352,7 +355,7 @@ describe("a flood of forms", () => {
   });
 });
 
-describe("a proposal about findings that people dismiss again and again", () => {
+describe("a proposal", () => {
   const docs = (state: FindingFigure["state"], from: number) => (_: unknown, at: number) => {
     const comment = from + at;
     const one = { ...figure, key: String(comment), id: `f${comment}`, comment, category: "docs", state };
@@ -379,7 +382,7 @@ describe("a proposal about findings that people dismiss again and again", () => 
     form: await sentOnce("/insights"),
   });
 
-  it("is stored with the evidence of the figures, on the newest pull request with such a finding", async () => {
+  it("A proposal is stored with the evidence of the figures, on the newest pull request with such a finding", async () => {
     await history(8, 3, 1_000);
     clock += 60_000;
     await history(9, 3, 2_000);
@@ -398,7 +401,7 @@ describe("a proposal about findings that people dismiss again and again", () => 
     );
   });
 
-  it("is offered to nobody who may not write, and refused if the figures do not say it", async () => {
+  it("A proposal is offered to nobody who may not write, and refused if the figures do not say it", async () => {
     await history(8, 5, 1_000);
     const form = await fields();
     for (const viewer of [reader, operator])

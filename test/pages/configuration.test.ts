@@ -31,7 +31,7 @@ function pages(viewer: Viewer, files: Record<string, string>, fails?: AppError) 
 }
 
 describe("the page Configuration", () => {
-  it("shows each value with the file that it comes from", async () => {
+  it("The page Configuration shows each value with the file that it comes from", async () => {
     const { get } = pages(person([shop, bank]), {
       "shop .github/hunkwise.yml": "effort: high\n",
       ".github .github/hunkwise.yml": "policy:\n  enforce: [minimum_severity]\nminimum_severity: medium\n",
@@ -45,7 +45,7 @@ describe("the page Configuration", () => {
     expect(text).toMatch(/max_comments: \d+ # default/);
   });
 
-  it("asks GitHub once a minute for each repository, however often somebody looks", async () => {
+  it("The page Configuration asks GitHub once a minute for each repository, however often somebody looks", async () => {
     const { asked, clock, get } = pages(person([shop, bank]), {});
     const look = (name: string) => get(`/configuration?repository=octo/${name}`);
     const many = await Promise.all(Array.from({ length: 30 }, () => look("shop")));
@@ -60,7 +60,7 @@ describe("the page Configuration", () => {
     expect(asked).toEqual(["octo/shop", "octo/bank", "octo/shop"]);
   });
 
-  it("asks GitHub for nothing until a repository is chosen, unless there is only one", async () => {
+  it("The page Configuration asks GitHub for nothing until a repository is chosen, unless there is only one", async () => {
     const several = pages(person([shop, bank]), {});
     expect((await several.get("/configuration")).text).toContain("octo/bank");
     expect(several.asked).toEqual([]);
@@ -71,7 +71,7 @@ describe("the page Configuration", () => {
     expect(one.asked).toEqual(["octo/shop"]);
   });
 
-  it("of a repository that GitHub does not show is not there, also for an operator", async () => {
+  it("The page Configuration of a repository that GitHub does not show is not there, also for an operator", async () => {
     for (const viewer of [person([shop]), operator([shop]), operator()]) {
       const { get, asked } = pages(viewer, {});
       expect((await get("/configuration?repository=octo/secret")).status).toBe(404);
@@ -79,7 +79,7 @@ describe("the page Configuration", () => {
     }
   });
 
-  it("says why a configuration is refused, and that GitHub does not answer", async () => {
+  it("The page Configuration says why a configuration is refused, and that GitHub does not answer", async () => {
     const refused = pages(person([shop]), { "shop .github/hunkwise.yml": "efort: high\n" });
     expect((await refused.get("/configuration")).text).toContain(
       "The configuration is refused, so no model reviews",
@@ -94,7 +94,7 @@ describe("the page Configuration", () => {
     );
   });
 
-  it("shows hostile text as text, and no secret", async () => {
+  it("The page Configuration shows hostile text as text, and no secret", async () => {
     const key = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
     const { get } = pages(person([shop]), {
       "shop .github/hunkwise.yml": `instructions:\n  - path: "**"\n    text: "</pre><script>x()</script> \u202e ${key}"\n`,

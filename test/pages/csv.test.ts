@@ -27,7 +27,7 @@ const cells = fc.oneof(
 );
 
 describe("a line of CSV", () => {
-  it("holds the same text after another program has read it, except for a mark before formulas", () => {
+  it("A line of CSV holds the same text after another program has read it, except for a mark before formulas", () => {
     fc.assert(
       fc.property(fc.array(cells, { minLength: 1 }), (given) => {
         const [record, ...others] = parseCsv(csvLine(given));
@@ -39,7 +39,7 @@ describe("a line of CSV", () => {
     );
   });
 
-  it("holds no text that a spreadsheet takes for a formula, however it cuts white space off", () => {
+  it("A line of CSV holds no text that a spreadsheet takes for a formula, however it cuts white space off", () => {
     fc.assert(
       fc.property(
         fc.tuple(
@@ -55,13 +55,13 @@ describe("a line of CSV", () => {
     );
   });
 
-  it("leaves numbers and nothing as they are", () => {
+  it("A line of CSV leaves numbers and empty cells as they are", () => {
     expect(csvLine([-1, 0.25, null, "a"])).toBe("-1,0.25,,a\r\n");
   });
 });
 
 describe("a file of CSV", () => {
-  it("is a download, and is written as its lines come", async () => {
+  it("A file of CSV is a download, and is written as its lines come", async () => {
     let asked = 0;
     async function* lines() {
       for (;;) yield [`line ${++asked}`];

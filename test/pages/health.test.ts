@@ -31,7 +31,7 @@ function pages(
 }
 
 describe("the page Health", () => {
-  it("is for operators: others learn their number, and nothing is checked", async () => {
+  it("The page Health is for operators: others learn their number, and nothing is checked", async () => {
     let checks = 0;
     const get = pages(person([]), async () => {
       checks++;
@@ -42,7 +42,7 @@ describe("the page Health", () => {
     expect(page.text).toMatch(/HUNKWISE_OPERATORS\. Yours is 1\./);
   });
 
-  it("does not wait for the checks, and shows their results with what to do, as text", async () => {
+  it("The page Health does not wait for the checks, and shows their results with what to do, as text", async () => {
     const checking = Promise.withResolvers<Checked[]>();
     const get = pages(operator(), () => checking.promise);
     const before = await get();
@@ -57,7 +57,7 @@ describe("the page Health", () => {
     expect(after.elements.filter(({ tagName }) => ["script", "b"].includes(tagName))).toEqual([]);
   });
 
-  it("tells of the last webhook of GitHub, not of what people do here or others are told", async () => {
+  it("The page Health shows the last webhook of GitHub, and no form or event of this server", async () => {
     const { database, remove } = await ownDatabase();
     let now = 1_800_000_000_000;
     const { queue } = createStores(database, { now: () => now });
@@ -78,7 +78,7 @@ describe("the page Health", () => {
     await remove();
   });
 
-  it("checks again only after a quarter of an hour, however often somebody looks", async () => {
+  it("The page Health checks again only after a quarter of an hour, however often somebody looks", async () => {
     let [checks, time] = [0, 1_800_000_000_000];
     const get = pages(
       operator(),
@@ -95,7 +95,7 @@ describe("the page Health", () => {
     expect(checks).toBe(2);
   });
 
-  it("says that the checks did not end", async () => {
+  it("The page Health says that the checks did not end", async () => {
     const get = pages(operator(), async () => {
       throw new Error("aborted");
     });

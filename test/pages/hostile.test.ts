@@ -143,7 +143,7 @@ const attacks = fc.oneof(
 );
 
 describe("hostile text", () => {
-  it("changes no element, attribute or address of a page, wherever it stands, and its hidden characters are shown", async () => {
+  it("Hostile text changes no element, attribute or address of a page, and its hidden characters are shown", async () => {
     await write("harmless");
     const harmless = new Map<string, string[]>();
     for (const [who, viewer] of viewers("harmless").entries())
@@ -171,7 +171,7 @@ describe("hostile text", () => {
     );
   });
 
-  it("is on the page as it was written", async () => {
+  it("Hostile text is on the page as it was written", async () => {
     const text = `<b onclick="x">&amp; 'q' </b>`;
     await write(text);
     for (const viewer of viewers(text))
@@ -179,7 +179,7 @@ describe("hostile text", () => {
         expect(parsePage(await read(viewer, page)).text).toContain(showHidden(text));
   });
 
-  it("becomes no formula in a file, and no other cell", async () => {
+  it("Hostile text becomes no formula in a file, and no other cell", async () => {
     await fc.assert(
       fc.asyncProperty(attacks, async (text) => {
         await write(text);
@@ -199,7 +199,7 @@ describe("hostile text", () => {
 });
 
 describe("a record", () => {
-  it("shows no secret that it holds", async () => {
+  it("A record shows no secret that it holds", async () => {
     const token = `ghp_${"aB3dE5gH7j".repeat(4).slice(0, 36)}`;
     await write(`the token ${token} is in the code`);
     await own.database.run(
@@ -211,7 +211,7 @@ describe("a record", () => {
     expect(page).not.toContain(token.slice(0, 20));
   });
 
-  it("shows the words of a model's failure to operators only, because they name the operator's machines", async () => {
+  it("A record shows the words of a model's failure to operators only, because they name the operator's machines", async () => {
     await own.database.run(
       "UPDATE run SET reason = NULL, requested_by = NULL, kind = 'review', outcome = 'failed', origin = 'event'",
     );
@@ -236,7 +236,7 @@ describe("a record", () => {
     expect(await read(forPerson, `/reviews/${id}`)).not.toContain("model.internal");
   });
 
-  it("of ten thousand long entries becomes a page of bounded size that says what it leaves out", async () => {
+  it("A record of ten thousand long entries becomes a page of bounded size that says what it leaves out", async () => {
     await write("x");
     const long = "A long answer, which goes on and on. ".repeat(40);
     const entry = JSON.stringify({
@@ -259,7 +259,7 @@ describe("a record", () => {
     await own.database.run("DELETE FROM trajectory WHERE job_id = :id", { id });
   });
 
-  it("that was deleted leaves the figures, and the page says how long records are kept", async () => {
+  it("A record that was deleted leaves the figures, and the page says how long records are kept", async () => {
     await own.database.run("DELETE FROM job WHERE id = :id", { id });
     await own.database.run("UPDATE run SET ended_at = :at WHERE id = :id", {
       at: time - 40 * 86_400_000,

@@ -36,14 +36,14 @@ const away = new AppError("github_failed", "GitHub answered GET /user/installati
 const limited = new AppError("github_rate_limited", "GitHub answered with 403", { retryable: true });
 
 describe("a session", () => {
-  it("has an id of 256 bits that only the browser knows", async () => {
+  it("A session has an id of 256 bits that only the browser knows", async () => {
     const { live } = open();
     const ids = [1, 2, 3].map(() => live.start("ghu_1", octocat));
     for (const id of ids) expect(id).toMatch(/^[\w-]{43}$/);
     expect(new Set(ids).size).toBe(3);
   });
 
-  it("ends with all others of its person, also while GitHub is being asked, and nobody else's does", async () => {
+  it("A session ends with all others of its person, also while GitHub is being asked, and nobody else's does", async () => {
     const held = Promise.withResolvers<SeenRepository[]>();
     const { live } = open(() => held.promise);
     const hubot = live.start("ghu_2", { id: 2, login: "hubot" });
@@ -56,7 +56,7 @@ describe("a session", () => {
     expect(await live.viewer(hubot)).not.toBeNull();
   });
 
-  it("ends after eight hours", async () => {
+  it("A session ends after eight hours", async () => {
     const { live, wait } = open();
     const id = live.start("ghu_1", octocat);
     wait(8 * 60 * minute - 1);
@@ -65,7 +65,7 @@ describe("a session", () => {
     expect(await live.viewer(id)).toBeNull();
   });
 
-  it("ends although its token cannot be revoked", async () => {
+  it("A session ends although its token cannot be revoked", async () => {
     const { live, revoked } = open();
     const id = live.start("ghu_1", octocat);
     live.end(id);
@@ -75,7 +75,7 @@ describe("a session", () => {
   });
 
   it.each(["github_unauthorized", "github_forbidden", "github_not_found"] as const)(
-    "ends when GitHub answers %s",
+    "A session ends when GitHub answers %s",
     async (code) => {
       let error: AppError | null = null;
       const { live, asked, wait } = open(async () => {
@@ -92,7 +92,7 @@ describe("a session", () => {
     },
   );
 
-  it("is the oldest to end when a person begins an eleventh", async () => {
+  it("A session is the oldest to end when a person begins an eleventh", async () => {
     const { live } = open();
     const ids = Array.from({ length: 11 }, () => live.start("ghu_1", octocat));
     const hubot = live.start("ghu_2", { id: 2, login: "hubot" });
@@ -100,7 +100,7 @@ describe("a session", () => {
     expect(alive).toEqual([false, ...Array(11).fill(true)]);
   });
 
-  it("that was used last is kept when there are two thousand others", async () => {
+  it("A session that was used last is kept when there are two thousand others", async () => {
     const { live } = open();
     const used = live.start("ghu_1", octocat);
     const unused = live.start("ghu_1", octocat);
@@ -113,7 +113,7 @@ describe("a session", () => {
 });
 
 describe("what GitHub lets a person see", () => {
-  it("counts from the moment at which it was asked", async () => {
+  it("What GitHub lets a person see counts from the moment at which it was asked", async () => {
     const pages = [Promise.withResolvers<SeenRepository[]>(), Promise.withResolvers<SeenRepository[]>()];
     let n = 0;
     const { live, asked, wait } = open(() => pages[n++]?.promise ?? Promise.resolve([]));
@@ -132,28 +132,31 @@ describe("what GitHub lets a person see", () => {
   it.each([
     ["without an answer", away],
     ["at its limit", limited],
-  ])("counts for five minutes while GitHub is %s, which is asked every fifteen seconds", async (_, error) => {
-    let isAway = false;
-    const { live, asked, wait } = open(async () => {
-      if (isAway) throw error;
-      return [shop];
-    });
-    const id = live.start("ghu_1", octocat);
-    await live.viewer(id);
-    isAway = true;
-    wait(2 * minute);
-    for (let n = 0; n < 5; n++) expect((await live.viewer(id))?.repositories).toEqual([shop]);
-    expect(asked).toHaveLength(2);
-    wait(3 * minute);
-    await expect(live.viewer(id)).rejects.toBe(error);
-    await expect(live.viewer(id)).rejects.toBe(error);
-    expect(asked).toHaveLength(3);
-    isAway = false;
-    wait(15_000);
-    expect((await live.viewer(id))?.repositories).toEqual([shop]);
-  });
+  ])(
+    "What GitHub lets a person see counts for five minutes while GitHub is %s, which is asked every fifteen seconds",
+    async (_, error) => {
+      let isAway = false;
+      const { live, asked, wait } = open(async () => {
+        if (isAway) throw error;
+        return [shop];
+      });
+      const id = live.start("ghu_1", octocat);
+      await live.viewer(id);
+      isAway = true;
+      wait(2 * minute);
+      for (let n = 0; n < 5; n++) expect((await live.viewer(id))?.repositories).toEqual([shop]);
+      expect(asked).toHaveLength(2);
+      wait(3 * minute);
+      await expect(live.viewer(id)).rejects.toBe(error);
+      await expect(live.viewer(id)).rejects.toBe(error);
+      expect(asked).toHaveLength(3);
+      isAway = false;
+      wait(15_000);
+      expect((await live.viewer(id))?.repositories).toEqual([shop]);
+    },
+  );
 
-  it("is shown again after three seconds while GitHub takes longer, and not once it is five minutes old", async () => {
+  it("What GitHub lets a person see is shown again after three seconds while GitHub takes longer, and not once it is five minutes old", async () => {
     vi.useFakeTimers();
     try {
       const held = Promise.withResolvers<SeenRepository[]>();
@@ -183,13 +186,13 @@ describe("what GitHub lets a person see", () => {
     }
   });
 
-  it("is not guessed where GitHub has not answered yet", async () => {
+  it("What GitHub lets a person see is not guessed if GitHub has not answered yet", async () => {
     const { live } = open(() => Promise.reject(away));
     const id = live.start("ghu_1", octocat);
     await expect(live.viewer(id)).rejects.toBe(away);
   });
 
-  it("is kept apart for each session, with its own token", async () => {
+  it("What GitHub lets a person see is kept apart for each session, with its own token", async () => {
     const { live } = open(async (token) => (token === "ghu_1" ? [shop] : []));
     const [one, other] = [live.start("ghu_1", octocat), live.start("ghu_9", { id: 9, login: "op" })];
     expect(await live.viewer(one)).toMatchObject({ isOperator: false, repositories: [shop] });

@@ -12,18 +12,18 @@ describe("the path to which a person returns after log-in", () => {
     "/repositories/7/pulls/3?a=%2F%2Fevil.test",
     "/loginhistory",
     "/findings?q=%0d%0a",
-  ])("is %s", (path) => {
+  ])("The path to which a person returns after log-in is %s", (path) => {
     expect(ownPath(path)).toBe(path);
   });
 
   it.each([undefined, null, 7, ["/reviews"], "", "reviews", "//x", "/\\x", "/a#//x", "/a b", "/ä"])(
-    "is / and not %j",
+    "The path to which a person returns after log-in is / and not %j",
     (path) => {
       expect(ownPath(path)).toBe("/");
     },
   );
 
-  it("is on this server for every browser, whatever was asked", () => {
+  it("The path to which a person returns after log-in is on this server for every browser, whatever was asked", () => {
     const tricky = fc.constantFrom(
       "/",
       "\\",
@@ -101,8 +101,8 @@ function loginPages() {
   return { begin, end, exchanged, verifiers, warnings, wait };
 }
 
-describe("log-in", () => {
-  it("has a new state and verifier each time, of 256 bits, and proves with its own", async () => {
+describe("a log-in", () => {
+  it("A log-in has a new state and verifier each time, of 256 bits, and proves with its own", async () => {
     const { begin, end, exchanged, verifiers } = loginPages();
     const [one, other] = [await begin(), await begin()];
     const all = [one.state, other.state, ...verifiers.values()];
@@ -116,7 +116,7 @@ describe("log-in", () => {
     ]);
   });
 
-  it("is ended by nobody else, however many are begun or fail", async () => {
+  it("A log-in is ended by nobody else, however many are begun or fail", async () => {
     const { begin, end } = loginPages();
     const first = await begin();
     for (let n = 0; n < 10_001; n++) await begin();
@@ -124,7 +124,7 @@ describe("log-in", () => {
     expect((await end(first)).status).toBe(303);
   });
 
-  it("counts once, for ten minutes, with the cookie as this process signed it", async () => {
+  it("A log-in counts once, for ten minutes, with the cookie as this process signed it", async () => {
     const { begin, end, exchanged, wait } = loginPages();
     const [one, late, other] = [await begin(), await begin(), await begin()];
     expect((await end(one)).status).toBe(303);
@@ -142,7 +142,7 @@ describe("log-in", () => {
     expect(exchanged).toHaveLength(1);
   });
 
-  it("tells people that the server cannot ask GitHub, and the operator why", async () => {
+  it("A log-in tells people that the server cannot ask GitHub, and the operator why", async () => {
     const { begin, end, warnings } = loginPages();
     const page = await end(await begin(), "bad");
     expect([page.status, page.headers.getSetCookie().join()]).toEqual([

@@ -17,11 +17,11 @@ describe("a search", () => {
     ["@ann", { login: "ann" }],
     ["dependabot[bot]", { login: "dependabot[bot]" }],
     ["", {}],
-  ])("for %j is understood", (q, search) => expect(searchFor(q)).toEqual(search));
+  ])("A search for %j is understood", (q, search) => expect(searchFor(q)).toEqual(search));
 });
 
-describe("what people read", () => {
-  it("are spans of time in their two largest units", () => {
+describe("values for people", () => {
+  it("Spans of time are shown in their two largest units", () => {
     const second = 1_000;
     expect(
       [0, 400, 59 * second, 60 * second, 200 * second, 7_500 * second, 86_400 * second, 97_200 * second].map(
@@ -32,13 +32,13 @@ describe("what people read", () => {
     expect(span(null)).toBe("");
   });
 
-  it("are sums of money that do not hide what has no price", () => {
+  it("Sums of money say that some turns have no price", () => {
     expect([money(0, 0), money(0, 3), money(0.0042, 0), money(0.061, 0), money(12.5, 1)]).toEqual([
       ...["$0", "no price", "$0.0042", "$0.06", "$12.50 + unpriced"],
     ]);
   });
 
-  it("are counts that fit into a table", () => {
+  it("Counts are shortened to fit into a table", () => {
     expect([0, 999, 1_000, 12_345, 999_499, 999_500, 2_345_678].map(short)).toEqual([
       "0",
       "999",
@@ -52,7 +52,7 @@ describe("what people read", () => {
 });
 
 describe("a link", () => {
-  it("to GitHub stays on GitHub, whatever a repository is called", () => {
+  it("A link to GitHub stays on GitHub, whatever a repository is called", () => {
     const links = linksTo("https://github.com");
     fc.assert(
       fc.property(
@@ -67,7 +67,7 @@ describe("a link", () => {
     );
   });
 
-  it("of a record counts only if it is one of GitHub's", () => {
+  it("A link of a record counts only if it is one of GitHub's", () => {
     const { own } = linksTo("https://github.com");
     expect(own("https://github.com/o/n/pull/1#discussion_r1")).toBe(
       "https://github.com/o/n/pull/1#discussion_r1",
@@ -82,7 +82,7 @@ describe("a link", () => {
       expect(own(url)).toBeNull();
   });
 
-  it("has only the parameters that say something", () => {
+  it("A link has only the parameters that say something", () => {
     expect(address("/x", { a: "", b: null, c: undefined })).toBe("/x");
     expect(address("/x", { a: "1&2", b: 3 })).toBe("/x?a=1%262&b=3");
   });
@@ -115,7 +115,7 @@ describe("the style sheet", () => {
     ["text", "calm-ground"],
   ];
 
-  it("has enough contrast between every text and its ground, light and dark", () => {
+  it("The style sheet has enough contrast between every text and its ground, light and dark", () => {
     expect(palettes).toHaveLength(2);
     for (const palette of palettes)
       for (const [text = "", ground = ""] of pairs) {
@@ -127,7 +127,7 @@ describe("the style sheet", () => {
       }
   });
 
-  it("loads nothing from elsewhere", () => {
+  it("The style sheet loads nothing from elsewhere", () => {
     expect(style).not.toMatch(/url\(|@import|expression\(/);
   });
 });

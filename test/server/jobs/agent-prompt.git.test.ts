@@ -15,14 +15,14 @@ async function reviewed(configuration: string) {
 const summary = "<details><summary>Prompt for a coding agent</summary>";
 
 describe("a review's comment", () => {
-  it("has no prompt for coding agents unless the base branch asks for it", async () => {
+  it("A review's comment has no prompt for coding agents unless the base branch asks for it", async () => {
     const { jobs, comment } = await reviewed("effort: low\n");
     await using _ = jobs;
     expect(comment?.body).toMatch(/hunkwise:finding/);
     expect(comment?.body).not.toContain(summary);
   });
 
-  it("has one where the base branch asks for it, which no question about the finding repeats to a model", async () => {
+  it("A review's comment has one if the base branch asks for it, which no question about the finding repeats to a model", async () => {
     const { jobs, comment } = await reviewed("comments: { agent_prompt: true }\n");
     await using _ = jobs;
     expect(comment?.body).toContain(summary);

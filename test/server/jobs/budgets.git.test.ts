@@ -36,7 +36,7 @@ const spentOf = (pull: number) =>
 const summaryOf = (nth: number) => jobs.github.checks.at(nth)?.history.at(-1)?.summary;
 
 describe("the budget of a day", () => {
-  it("is charged with each turn of a review, for which GitHub is asked what stands around the change", async () => {
+  it("The budget of a day is charged with each turn of a review", async () => {
     const model = working(() => finish);
     jobs.github.state.body = "Fixes #1";
     await jobs.queue.enqueue(jobs.event());
@@ -52,7 +52,7 @@ describe("the budget of a day", () => {
     expect(around.map((method) => jobs.github.count(method))).toEqual([1, 1]);
   });
 
-  it("of a pull request that is used up withholds the review until the next day, and says so", async () => {
+  it("The budget of a day of a pull request that is used up withholds the review until the next day, and says so", async () => {
     const model = working(() => finish);
     await spend(7, 10_000_000);
     await jobs.queue.enqueue(jobs.event());
@@ -73,7 +73,7 @@ describe("the budget of a day", () => {
     expect(jobs.checks()[0]).toBe("success: No problems found");
   });
 
-  it("read-for-another: that is used up leaves a head unread for one branch, though it was read for another", async () => {
+  it("read-for-another: A used-up budget leaves a head unread for one branch, though it was read for another", async () => {
     working(() => finish);
     Object.assign(jobs.github, { fileAt: async () => "check: { fail: true }\n" });
     jobs.github.state.baseRef = "release";
@@ -90,7 +90,7 @@ describe("the budget of a day", () => {
     expect(jobs.checks().at(-1)).toBe("failure: Not reviewed");
   });
 
-  it("of an installation that is used up withholds the reviews of all its pull requests", async () => {
+  it("The budget of a day of an installation that is used up withholds the reviews of all its pull requests", async () => {
     const model = working(() => finish);
     jobs.dailyBudget = { tokens: null, costUsd: 2 };
     await spend(8, 10, 2);
@@ -101,7 +101,7 @@ describe("the budget of a day", () => {
     expect(summaryOf(0)).toContain("Not reviewed: today's budget for its installation is used up.");
   });
 
-  it("that another review uses up meanwhile ends a review with what it has", async () => {
+  it("The budget of a day that another review uses up meanwhile ends a review with what it has", async () => {
     const model = working((n) => {
       if (n === 1) void spend(8, 50_000_000);
       return look;
@@ -118,7 +118,7 @@ describe("the budget of a day", () => {
     );
   });
 
-  it("that another review uses up before the first turn withholds this one", async () => {
+  it("The budget of a day that another review uses up before the first turn withholds this one", async () => {
     const model = working(() => finish);
     jobs.dailyBudget = { tokens: 50_000_000, costUsd: null };
     jobs.beforeCheckout = () => void spend(8, 50_000_000);

@@ -62,7 +62,7 @@ function budget({
 }
 
 describe("a day's budget", () => {
-  it("without limits is never used up", async () => {
+  it("A day's budget without limits is never used up", async () => {
     const spending = new MemorySpending();
     const mine = budget({ spending });
     await mine.meter(scriptedModel([turn(1e12, 1e6)])).respond(request, signal);
@@ -71,7 +71,7 @@ describe("a day's budget", () => {
     await mine.require();
   });
 
-  it("leaves what its model's turns have not taken", async () => {
+  it("A day's budget leaves what its model's turns have not taken", async () => {
     const mine = budget({ ofPull: { tokens: 10_000, costUsd: 1 } });
     const model = mine.meter(scriptedModel([turn(3_000, 0.25), turn(2_000, null)]));
     await model.respond(request, signal);
@@ -80,7 +80,7 @@ describe("a day's budget", () => {
     expect(await mine.left()).toEqual({ tokens: 5_000, costUsd: 0.75, usedUp: null });
   });
 
-  it("leaves what the tighter of pull request and installation does", async () => {
+  it("A day's budget leaves what the tighter of the limits of pull request and installation leaves", async () => {
     const spending = new MemorySpending();
     const ofInstallation = { tokens: 10_000, costUsd: 1 };
     const other = budget({ spending, ofInstallation, pull: 4 });
@@ -93,21 +93,24 @@ describe("a day's budget", () => {
   it.each([
     ["tokens", { tokens: 5_000, costUsd: null }],
     ["dollars", { tokens: null, costUsd: 0.5 }],
-  ])("of %s stops the model once it is used up, for a reason that does not pass", async (_, ofPull) => {
-    const mine = budget({ ofPull });
-    const scripted = scriptedModel([turn(5_000, 0.5), turn(5_000, 0.5)]);
-    const model = mine.meter(scripted);
-    await model.respond(request, signal);
+  ])(
+    "A day's budget of %s stops the model once it is used up, for a reason that does not pass",
+    async (_, ofPull) => {
+      const mine = budget({ ofPull });
+      const scripted = scriptedModel([turn(5_000, 0.5), turn(5_000, 0.5)]);
+      const model = mine.meter(scripted);
+      await model.respond(request, signal);
 
-    await expect(model.respond(request, signal)).rejects.toMatchObject({
-      code: "budget_spent",
-      message: "today's budget for this pull request is used up",
-      retryable: false,
-    });
-    expect(scripted.requests).toHaveLength(1);
-  });
+      await expect(model.respond(request, signal)).rejects.toMatchObject({
+        code: "budget_spent",
+        message: "today's budget for this pull request is used up",
+        retryable: false,
+      });
+      expect(scripted.requests).toHaveLength(1);
+    },
+  );
 
-  it("of an installation stops every pull request of it, and no other installation's", async () => {
+  it("A day's budget of an installation stops every pull request of it, and no other installation's", async () => {
     const spending = new MemorySpending();
     const ofInstallation = { tokens: 5_000, costUsd: null };
     await budget({ spending, ofInstallation, pull: 4 })
@@ -125,7 +128,7 @@ describe("a day's budget", () => {
     await new Budget({ ...elsewhere, ofPull: none, ofMonth: none, ofInstallation }).require();
   });
 
-  it("of an organisation's month counts all of its days and repositories, and ends with the month", async () => {
+  it("A day's budget of an organisation's month counts all of its days and repositories, and ends with the month", async () => {
     const spending = new MemorySpending();
     const ofMonth = { tokens: null, costUsd: 1 };
     const yesterday = budget({ spending, pull: 4, now: () => noon - 24 * 3_600_000 });
@@ -139,7 +142,7 @@ describe("a day's budget", () => {
     await budget({ spending, ofMonth, now: () => Date.UTC(2026, 11, 1) }).require();
   });
 
-  it("is there again on the next day in UTC", async () => {
+  it("A day's budget is there again on the next day in UTC", async () => {
     let now = Date.UTC(2026, 10, 22, 23, 59);
     const mine = budget({ ofPull: { tokens: 5_000, costUsd: null }, now: () => now });
     const model = mine.meter(scriptedModel([turn(5_000), turn(1_000)]));
@@ -151,7 +154,7 @@ describe("a day's budget", () => {
     expect((await mine.left()).tokens).toBe(4_000);
   });
 
-  it("is not charged for a turn that never came", async () => {
+  it("A day's budget is not charged for a turn that failed", async () => {
     const spending = new MemorySpending();
     const model = budget({ spending }).meter(scriptedModel([new Error("down")]));
     await expect(model.respond(request, signal)).rejects.toThrow("down");
@@ -178,21 +181,21 @@ describe("the limits of a review", () => {
       { tokens: 7_000, costUsd: 0.5 },
       { ...limits, tokens: 7_000, costUsd: 0.5 },
     ],
-  ])("are %s", (_, left, expected) => {
+  ])("The limits of a review are %s", (_, left, expected) => {
     expect(withinBudget(limits, left, [])).toEqual(expected);
   });
 
-  it("keep its own dollars where the day leaves more", () => {
+  it("The limits of a review keep its own dollars if the day leaves more", () => {
     expect(withinBudget({ ...limits, costUsd: 1 }, { tokens: null, costUsd: 4 }, []).costUsd).toBe(1);
   });
 
-  it("count turns on record, which were charged when they were made, on top of what the day leaves", () => {
+  it("The limits of a review count turns on record, which were charged when they were made, on top of what the day leaves", () => {
     const left = { tokens: 1_000, costUsd: 0.5 };
     const within = withinBudget(limits, left, [recorded(4_000, 0.25), recorded(2_000, null)]);
     expect(within).toMatchObject({ tokens: 7_000, costUsd: 0.75 });
   });
 
-  it("stay limits when nothing is left for more than what is on record", () => {
+  it("The limits of a review stay limits when nothing is left for more than what is on record", () => {
     const { tokens, costUsd } = withinBudget(limits, { tokens: 0, costUsd: 0 }, [recorded(10, null)]);
     expect(tokens).toBe(10);
     expect(costUsd).toBeGreaterThan(0);

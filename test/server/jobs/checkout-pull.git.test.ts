@@ -36,22 +36,28 @@ function pulls(limitBytes: number, webUrl = server.http.origin) {
 const change = (bytes: number) => server.commit([["large", randomBytes(bytes)]]);
 
 describe("a repository whose mirror has grown until a checkout no longer fits within the limit", () => {
-  it.runIf(long)("is mirrored anew, without what earlier pull requests needed", async () => {
-    const checkOut = pulls(8 * MB);
-    for (let push = 0; push < 4; push++) await (await checkOut(change(3 * MB))).release();
-  });
+  it.runIf(long)(
+    "A mirror that has grown beyond the limit is made again, without what earlier pull requests needed",
+    async () => {
+      const checkOut = pulls(8 * MB);
+      for (let push = 0; push < 4; push++) await (await checkOut(change(3 * MB))).release();
+    },
+  );
 
-  it.runIf(long)("is refused when it does not fit all the same, and nothing of it is kept", async () => {
-    const checkOut = pulls(8 * MB);
-    await (await checkOut(change(1 * MB))).release();
-    await expect(checkOut(change(5 * MB))).rejects.toMatchObject({ code: "too_large", retryable: false });
-    expect(readdirSync(join(server.dataFolder, "mirrors"))).toEqual([]);
-    expect(readdirSync(join(server.dataFolder, "checkouts"))).toEqual([]);
-  });
+  it.runIf(long)(
+    "A repository that does not fit into a fresh mirror is refused, and nothing of it is kept",
+    async () => {
+      const checkOut = pulls(8 * MB);
+      await (await checkOut(change(1 * MB))).release();
+      await expect(checkOut(change(5 * MB))).rejects.toMatchObject({ code: "too_large", retryable: false });
+      expect(readdirSync(join(server.dataFolder, "mirrors"))).toEqual([]);
+      expect(readdirSync(join(server.dataFolder, "checkouts"))).toEqual([]);
+    },
+  );
 });
 
 describe("a pull request whose history does not fit within the limit", () => {
-  it("outgrown-fetch: is refused while it is fetched, though the rest of it never arrives", async () => {
+  it("outgrown-fetch: A pull request whose history does not fit is refused while it is fetched", async () => {
     const { hostname: host, port } = new URL(server.http.origin);
     await using proxy = await lossyProxy({ host, port: Number(port) });
     proxy.stallAfter(8 * MB);
@@ -61,7 +67,7 @@ describe("a pull request whose history does not fit within the limit", () => {
     expect(readdirSync(join(server.dataFolder, "mirrors"))).toEqual([]);
   });
 
-  it("is checked out if its files fit, in a mirror made anew", async () => {
+  it("A pull request whose history does not fit within the limit is checked out if its files fit, in a mirror made anew", async () => {
     const checkOut = pulls(8 * MB);
     // Files come along with a second fetch, when those that changed are likely to be small ones.
     await (await checkOut(change(1_000))).release();

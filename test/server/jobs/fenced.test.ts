@@ -141,8 +141,8 @@ async function race(nth: number, when: When) {
   return { github, wrote };
 }
 
-describe("two workers on one job, one of them frozen past its lease", () => {
-  it("leave one review, each comment once, one summary and no open check run, whichever call it is frozen at", async () => {
+describe("two workers on one job", () => {
+  it("Two workers on one job leave one review, each comment once, one summary and no open check run, whichever call it is frozen at", async () => {
     const undisturbed = new Worker(new MemoryGitHub());
     expect(await undisturbed.publish()).toBe("published");
 
@@ -154,7 +154,7 @@ describe("two workers on one job, one of them frozen past its lease", () => {
     }
   });
 
-  it("are told apart right before each write: the late one makes none after the one it was frozen at", async () => {
+  it("A worker that was frozen past its lease makes no further write", async () => {
     const undisturbed = new Worker(new MemoryGitHub());
     await undisturbed.publish();
     for (let nth = 1; nth <= undisturbed.calls; nth++) {
@@ -168,7 +168,7 @@ describe("two workers on one job, one of them frozen past its lease", () => {
 });
 
 describe("the fence", () => {
-  it("is asked once for each write and once in the end, and never for a question", async () => {
+  it("The fence is asked once for each write and once in the end, and never for a question", async () => {
     const github = new MemoryGitHub();
     const worker = new Worker(github);
     await worker.publish();
@@ -184,7 +184,7 @@ describe("the fence", () => {
     [{ kind: "pushed" }, [{ ...wrotePush }]],
     [{ kind: "moved" }, []],
     [{ kind: "refused", reason: "protected" }, []],
-  ] as const)("puts a push on record that was taken, and none other: %j", async (end, recorded) => {
+  ] as const)("The fence puts an accepted push on record, and no other: %j", async (end, recorded) => {
     const entries: unknown[] = [];
     const tools = jobTools({ record: async (entry) => void entries.push(entry) });
     const deps = jobDependencies({
@@ -199,7 +199,7 @@ describe("the fence", () => {
     expect({ pushed, entries }).toEqual({ pushed: end, entries: recorded });
   });
 
-  it("lets nothing through when the job is lost before the first write", async () => {
+  it("The fence lets nothing through when the job is lost before the first write", async () => {
     const github = new MemoryGitHub();
     const worker = new Worker(github);
     worker.loseLease();
@@ -209,7 +209,7 @@ describe("the fence", () => {
   });
 });
 
-describe("a double that its worker could not take away", () => {
+describe("a duplicate that its worker could not remove", () => {
   /** A worker wrote everything a second time and died at once. */
   async function doubled() {
     const github = new MemoryGitHub();
@@ -231,14 +231,14 @@ describe("a double that its worker could not take away", () => {
     });
   };
 
-  it("is taken away by the next review, whatever that was made for", async () => {
+  it("A duplicate that its worker could not remove is removed by the next review, whatever that was made for", async () => {
     const github = await doubled();
     await again(github);
 
     expect(ours(github)).toEqual(whole);
   });
 
-  it("stays where a person answered, reacted or resolved: it is theirs as well", async () => {
+  it("A duplicate stays if a person answered, reacted or resolved", async () => {
     const github = await doubled();
     const [first, second] = github.reviews[1]!.comments;
     github.personReplies(first!.id, "ann", "Is it?");
@@ -252,7 +252,7 @@ describe("a double that its worker could not take away", () => {
     expect(ours(github)).toMatchObject({ reviews: 1, summaries: 1 });
   });
 
-  it("stays where GitHub lets nobody take it away, and holds up nothing", async () => {
+  it("A duplicate stays if GitHub refuses to delete it, and holds up nothing", async () => {
     const github = await doubled();
     for (const call of ["deleteReviewComment", "deleteComment", "editReview"] as const)
       github.faults.push({ call, error: refusal("github_forbidden") });
@@ -261,7 +261,7 @@ describe("a double that its worker could not take away", () => {
     expect(ours(github)).toMatchObject({ reviews: 2, summaries: 2 });
   });
 
-  it("is taken away at the next try where GitHub is away", async () => {
+  it("A duplicate is removed at the next try after an outage of GitHub", async () => {
     const github = await doubled();
     github.faults.push({ call: "deleteReviewComment", nth: 1, error: ambiguous() });
     await expect(again(github)).rejects.toMatchObject({ code: "github_failed" });

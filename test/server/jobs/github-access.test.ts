@@ -7,7 +7,7 @@ useNock();
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 
-it("a token for jobs is for the one repository, and for what app.yml asks for", async () => {
+it("A token for jobs is for one repository, with the permissions of app.yml", async () => {
   const scopes: object[] = [];
   const { openJob } = createGitHubAccess({
     ...{ apiUrl: host, userAgent: "test", identity: async () => ({ id: 4711, slug: "hunkwise" }) },
@@ -27,7 +27,7 @@ it("a token for jobs is for the one repository, and for what app.yml asks for", 
 });
 
 describe("what a job may send", () => {
-  it("ends at its own repository and pull request, whatever it is asked to do", async () => {
+  it("A job reaches nothing beyond its own repository and pull request", async () => {
     const { openJob } = createGitHubAccess({
       ...{ apiUrl: host, userAgent: "test", identity: async () => ({ id: 4711, slug: "hunkwise" }) },
       ...{ mintToken: async () => "ghs_token", granted: async () => ({}) },

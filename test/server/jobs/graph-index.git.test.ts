@@ -32,7 +32,7 @@ function keep() {
 }
 
 describe("the keeper of indexes", () => {
-  it("brings one index after the other up to date", async () => {
+  it("The keeper of indexes brings one index after the other up to date", async () => {
     const { keeper, runs, endRun, logged } = keep();
     keeper.update(task("/a"));
     keeper.update(task("/b"));
@@ -45,7 +45,7 @@ describe("the keeper of indexes", () => {
     expect(logged).toEqual(["Index updated", "Index updated"]);
   });
 
-  it("takes of what waits the newest commit alone", async () => {
+  it("The keeper of indexes takes only the newest of the waiting commits", async () => {
     const { keeper, runs, endRun } = keep();
     keeper.update(task("/a", "1"));
     for (const sha of ["2", "3", "4"]) keeper.update(task("/a", sha));
@@ -54,7 +54,7 @@ describe("the keeper of indexes", () => {
     expect(runs.map((one) => one.task.sha)).toEqual(["1", "4"]);
   });
 
-  it("starts nothing for a commit that it was brought up to last, but for one that failed", async () => {
+  it("The keeper of indexes starts nothing for the last commit again, unless that failed", async () => {
     const { keeper, runs, endRun } = keep();
     keeper.update(task("/a", "1"));
     await endRun(new Error("no disk"));
@@ -66,7 +66,7 @@ describe("the keeper of indexes", () => {
     expect(runs).toHaveLength(3);
   });
 
-  it("makes an index anew that went away with its mirror", async () => {
+  it("The keeper of indexes makes an index again that was deleted with its mirror", async () => {
     const { keeper, runs, endRun } = keep();
     keeper.update(task("/gone", "1"));
     await endRun();
@@ -74,7 +74,7 @@ describe("the keeper of indexes", () => {
     expect(runs).toHaveLength(2);
   });
 
-  it("goes on after a failure, which it tells of", async () => {
+  it("The keeper of indexes goes on after a failure, which it logs", async () => {
     const { keeper, runs, endRun, logged } = keep();
     keeper.update(task("/a"));
     keeper.update(task("/b"));
@@ -83,7 +83,7 @@ describe("the keeper of indexes", () => {
     expect(runs).toHaveLength(2);
   });
 
-  it("ends what runs when the server does, and begins nothing more", async () => {
+  it("The keeper of indexes ends what runs when the server does, and begins nothing more", async () => {
     const { keeper, runs, logged } = keep();
     keeper.update(task("/a"));
     keeper.update(task("/b"));

@@ -41,7 +41,7 @@ async function worked(answers: (request: number) => ScriptedTurn | Error) {
 const certain = (posted: readonly string[]) => posted.filter((body) => /is in this file/.test(body));
 
 describe("a job whose model is away", () => {
-  it("publishes what the analyzers found once, when no attempt is left, and concludes without success", async () => {
+  it("A job whose model is away publishes what the analyzers found once, when no attempt is left, and concludes without success", async () => {
     await using run = await worked(passing);
     const { jobs, posted } = run;
 
@@ -60,7 +60,7 @@ describe("a job whose model is away", () => {
     expect([...posted, summary(jobs.github)].join("\n")).not.toContain("models.internal");
   });
 
-  it("publishes nothing while it is still tried again, and all of it once when the model comes back", async () => {
+  it("A job whose model is away publishes nothing while it is still tried again, and all of it once when the model comes back", async () => {
     await using run = await worked((request) => (request < 3 ? passing() : finish));
     const { jobs, posted } = run;
 
@@ -70,16 +70,19 @@ describe("a job whose model is away", () => {
     expect(jobs.checks()).toEqual([expect.stringMatching(/^neutral: found 5 critical$/i)]);
   });
 
-  it.runIf(long)("does the same when the model is paused for longer than people wait", async () => {
-    await using run = await worked(() => new ModelUnavailable("circuit open", 600_000));
-    const { jobs, posted } = run;
+  it.runIf(long)(
+    "A job whose model is paused for longer than people wait publishes what the analyzers found",
+    async () => {
+      await using run = await worked(() => new ModelUnavailable("circuit open", 600_000));
+      const { jobs, posted } = run;
 
-    expect(jobs.github.reviews).toHaveLength(1);
-    expect(certain(posted)).toHaveLength(5);
-    expect(jobs.checks()).toEqual([expect.stringMatching(/^neutral: The review failed/)]);
-  });
+      expect(jobs.github.reviews).toHaveLength(1);
+      expect(certain(posted)).toHaveLength(5);
+      expect(jobs.checks()).toEqual([expect.stringMatching(/^neutral: The review failed/)]);
+    },
+  );
 
-  it("publishes at once if the fault will not pass, and the next review of the head judges what nobody has", async () => {
+  it("A job whose model is away publishes at once if the fault will not pass, and the next review of the head judges what nobody has", async () => {
     let isBack = false;
     await using run = await worked(() =>
       isBack ? finish : new AppError("model_unauthorized", "refused the key"),

@@ -22,7 +22,7 @@ async function recordedOf(github: MemoryGitHub, result = sampleResult({ findings
 }
 
 describe("what goes on record of comments that were posted", () => {
-  it("is which comment holds which finding, with GitHub's id and its page", async () => {
+  it("What goes on record of comments that were posted is which comment holds which finding, with GitHub's id and its page", async () => {
     const github = await published();
     const { entries } = await recordedOf(github);
     const [first, second] = github.reviews[0]?.comments ?? [];
@@ -38,13 +38,13 @@ describe("what goes on record of comments that were posted", () => {
     ]);
   });
 
-  it("is noted down once, however often the same review is published", async () => {
+  it("What goes on record of comments that were posted is noted down once, however often the same review is published", async () => {
     const { entries, note } = await recordedOf(await published());
     await note();
     expect(entries).toHaveLength(1);
   });
 
-  it("is nothing of what another review posted", async () => {
+  it("What goes on record of comments that were posted is nothing of what another review posted", async () => {
     const github = await published();
     const other = sampleResult({ findings, head_sha: "c".repeat(40) });
     expect((await recordedOf(github, other)).entries).toEqual([]);

@@ -24,8 +24,8 @@ function withModel(files: Record<string, string>) {
   return { on, model, check };
 }
 
-describe("a configuration that is refused", () => {
-  it("has no model read anything, and the check is neutral and names file, line, key and remedy", async () => {
+describe("a refused configuration", () => {
+  it("A refused configuration has no model read anything, and the check is neutral and names file, line, key and remedy", async () => {
     const { on, model, check } = withModel({ [file]: "paths:\n  privat: [src/]\n" });
     expect(await on.attempt(task)).toMatchObject({ kind: "done" });
     expect(model.requests).toEqual([]);
@@ -37,7 +37,7 @@ describe("a configuration that is refused", () => {
     }
   });
 
-  it("names an organisation's file without what is in it", async () => {
+  it("A refused configuration names an organisation's file without what is in it", async () => {
     const { on, model, check } = withModel({});
     on.organization.set(file, "paths: { privat: [customer-names/] }");
     await on.attempt(task);
@@ -47,7 +47,7 @@ describe("a configuration that is refused", () => {
     expect(check()?.summary).not.toMatch(/customer-names|privat\b/);
   });
 
-  it("leaves open what earlier reviews found, and the check is not green for it", async () => {
+  it("A refused configuration leaves open what earlier reviews found, and the check is not green for it", async () => {
     const { on, check } = withModel({ [file]: "review: [" });
     const comment = await on.finding("f1", "high");
     await on.attempt(task);
@@ -56,7 +56,7 @@ describe("a configuration that is refused", () => {
     expect(check()?.summary).toContain("Open from earlier reviews: 1 high.");
   });
 
-  it("is no review, so that what was remembered stays, and the next one reads the change", async () => {
+  it("A refused configuration is no review, so that what was remembered stays, and the next one reads the change", async () => {
     const { on, model } = withModel({ [file]: "effort: low\ncolour: red\n" });
     await on.attempt(task);
     on.files.set(file, "effort: low\n");
@@ -77,20 +77,23 @@ describe("a configuration that is refused", () => {
     expect(known).toContain("found no problems");
   });
 
-  it.runIf(long)("is not concluded by what a model read in an earlier attempt", async () => {
-    const { on, check } = withModel({ [file]: "effort: low\n" });
-    const error = new AppError("github_failed", "502", { retryable: true });
-    on.github.faults.push({ call: "createComment", error });
-    await expect(on.attempt(task)).rejects.toThrow();
-    expect(on.recorded.map(({ kind }) => kind)).toContain("result");
-    on.github.faults.length = 0;
-    on.files.set(file, "effort: loud\n");
-    await on.attempt(task);
-    expect(on.checks().at(-1)).toBe("event#7@main: neutral");
-    expect(check()?.title).toMatch(/^Not reviewed/);
-  });
+  it.runIf(long)(
+    "A refused configuration is not concluded by what a model read in an earlier attempt",
+    async () => {
+      const { on, check } = withModel({ [file]: "effort: low\n" });
+      const error = new AppError("github_failed", "502", { retryable: true });
+      on.github.faults.push({ call: "createComment", error });
+      await expect(on.attempt(task)).rejects.toThrow();
+      expect(on.recorded.map(({ kind }) => kind)).toContain("result");
+      on.github.faults.length = 0;
+      on.files.set(file, "effort: loud\n");
+      await on.attempt(task);
+      expect(on.checks().at(-1)).toBe("event#7@main: neutral");
+      expect(check()?.title).toMatch(/^Not reviewed/);
+    },
+  );
 
-  it("is shown by a dry run", async () => {
+  it("A refused configuration is shown by a dry run", async () => {
     const { on, model } = withModel({ [file]: "colour: red\n" });
     await on.dryRun();
     expect(model.requests).toEqual([]);

@@ -24,12 +24,12 @@ const begun = (input: object, head = shas.head) =>
   [{ kind: "run", shas: { ...shas, head }, input }] as unknown as TrajectoryEntry[];
 
 describe("the index that a review reads", () => {
-  it("is that of its repository, where there is one", () => {
+  it("The index that a review reads is that of its repository, if there is one", () => {
     expect(reviewIndex(placeAt("indexed"), [], false)).toBe(file);
     expect(reviewIndex(placeAt("new"), [], false)).toBeNull();
   });
 
-  it("is the same as before for a review that goes along its record: what was paid for stays of use", () => {
+  it("The index of a resumed review is the same as before", () => {
     const at = placeAt("indexed");
     expect(reviewIndex(at, begun({ graph: true }), true)).toBe(file);
     expect(reviewIndex(at, begun({}), true)).toBeNull();
@@ -37,14 +37,14 @@ describe("the index that a review reads", () => {
     expect(reviewIndex(at, begun({}), false)).toBe(file);
   });
 
-  it("is made of the tip of the base branch, and of nothing else", () => {
+  it("The index that a review reads is made of the tip of the base branch, and of nothing else", () => {
     expect(indexTask(placeAt("indexed"), ["vault/**"])).toEqual({
       ...{ gitPath: "/usr/bin/git", emptyHome: "/home", gitDir: placeAt("indexed").gitDir },
       ...{ sha: shas.base, file, privatePaths: ["vault/**"] },
     });
   });
 
-  it("counts in the size of the mirror that it goes away with", async () => {
+  it("The index counts in the size of its mirror, and is deleted with it", async () => {
     expect(await mirrorBytes(placeAt("indexed").gitDir)).toBeGreaterThan(100_000);
   });
 });

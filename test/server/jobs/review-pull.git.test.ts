@@ -33,7 +33,7 @@ async function killedAttempt(
 }
 
 describe("the check run of an event", () => {
-  it("arrives after a review, for which nothing is asked that no model would read", async () => {
+  it("The check run of an event arrives after a review, for which nothing is asked that no model would read", async () => {
     jobs.inOwnProcess = true;
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
@@ -42,7 +42,7 @@ describe("the check run of an event", () => {
     expect(jobs.github.count("failedChecks")).toBe(0);
   });
 
-  it("stays as it is when the mirror cannot be tidied after the review, which the log tells", async () => {
+  it("The check run of an event stays as it is when the mirror cannot be cleaned up, which is logged", async () => {
     jobs.tidy = async () => {
       throw new Error("the disk is full");
     };
@@ -54,7 +54,7 @@ describe("the check run of an event", () => {
   });
 
   it.each(["pull", "fileAt", "checkRuns", "ownReviews"] as const)(
-    "arrives although GitHub was away ten times when it was asked for `%s`",
+    "The check run of an event arrives although GitHub was away ten times when it was asked for `%s`",
     async (call) => {
       for (let nth = 1; nth <= 10; nth++) jobs.github.faults.push({ call, nth, error: outage() });
       await jobs.queue.enqueue(jobs.event());
@@ -65,7 +65,7 @@ describe("the check run of an event", () => {
     },
   );
 
-  it("arrives although no token could be had for a while", async () => {
+  it("The check run of an event arrives although no token could be had for a while", async () => {
     let times = 0;
     jobs.beforeAccess = () => {
       if (++times <= 10) throw outage();
@@ -76,7 +76,7 @@ describe("the check run of an event", () => {
     expect(jobs.checks()).toEqual([reviewed]);
   });
 
-  it("arrives although the rate limit was used up for an hour", async () => {
+  it("The check run of an event arrives although the rate limit was used up for an hour", async () => {
     const used = fault("github_rate_limited", { retryable: true, retryAfterMs: 3_600_000 });
     for (const nth of [1, 2]) jobs.github.faults.push({ call: "ownReviews", nth, error: used });
     jobs.github.faults.push({ call: "updateCheckRun", nth: 1, error: used });
@@ -92,7 +92,7 @@ describe("the check run of an event", () => {
   it.each([
     ["cannot be checked out", fault("too_large")],
     ["meets a fault of ours", new TypeError("undefined is not a function")],
-  ])("says that the review failed when the change %s", async (_, error) => {
+  ])("The check run of an event says that the review failed when the change %s", async (_, error) => {
     jobs.beforeCheckout = () => {
       throw error;
     };
@@ -105,7 +105,7 @@ describe("the check run of an event", () => {
     expect(JSON.stringify(jobs.github.checks)).not.toContain("not a function");
   });
 
-  it("says that the review failed when it failed at every attempt", async () => {
+  it("The check run of an event says that the review failed when it failed at every attempt", async () => {
     jobs.beforeCheckout = () => {
       throw fault("child_died", { retryable: true });
     };
@@ -116,7 +116,7 @@ describe("the check run of an event", () => {
     expect(jobs.checkouts).toHaveLength(maxAttempts);
   });
 
-  it("says that the review failed when its worker was killed at every attempt", async () => {
+  it("The check run of an event says that the review failed when its worker was killed at every attempt", async () => {
     await jobs.queue.enqueue(jobs.event());
     for (let n = 0; n < maxAttempts; n++) await killedAttempt();
     await jobs.work();
@@ -125,7 +125,7 @@ describe("the check run of an event", () => {
     expect(jobs.checkouts).toEqual([]);
   });
 
-  it("says that the review failed on the head of the event when GitHub does not show the pull request", async () => {
+  it("The check run of an event says that the review failed on the head of the event when GitHub does not show the pull request", async () => {
     jobs.github.faults.push({ call: "pull", error: refusal("github_forbidden") });
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
@@ -138,7 +138,7 @@ describe("the check run of an event", () => {
     ["too_large", "failure: The review failed"],
     ["github_invalid", failed],
   ] as const)(
-    "flooded-threads: is as red as a limit if there are too many comments to know what is open (%s)",
+    "flooded-threads: The check run is as red as a limit if there are too many comments to know what is open (%s)",
     async (code, expected) => {
       jobs.github.fileAt = (async () => "check: { fail: true }\n") as never;
       for (const call of ["ownThreads", "ownReviewComments"] as const)
@@ -149,7 +149,7 @@ describe("the check run of an event", () => {
     },
   );
 
-  it("says why nothing is reviewed when the configuration cannot be asked for", async () => {
+  it("The check run of an event says why nothing is reviewed when the configuration cannot be asked for", async () => {
     jobs.github.fileAt = async () => {
       throw fault("github_forbidden");
     };
@@ -166,16 +166,19 @@ describe("a check run that an attempt left open", () => {
   it.each([
     ["closed", { state: "closed" as const }, "cancelled: Cancelled"],
     ["turned into a draft", { draft: true }, "skipped: Not reviewed"],
-  ])("is closed when the pull request was %s meanwhile", async (_, change, end) => {
-    await jobs.queue.enqueue(jobs.event());
-    await killedAttempt();
-    Object.assign(jobs.github.state, change);
-    await jobs.work();
+  ])(
+    "A check run that an attempt left open is closed when the pull request was %s meanwhile",
+    async (_, change, end) => {
+      await jobs.queue.enqueue(jobs.event());
+      await killedAttempt();
+      Object.assign(jobs.github.state, change);
+      await jobs.work();
 
-    expect(jobs.checks()).toEqual([end]);
-  });
+      expect(jobs.checks()).toEqual([end]);
+    },
+  );
 
-  it("is called off when the head moved on, and the new head gets its own", async () => {
+  it("A check run that an attempt left open is cancelled when the head moved on, and the new head gets its own", async () => {
     await jobs.queue.enqueue(jobs.event());
     await killedAttempt();
     jobs.github.state.headSha = jobs.laterHead;
@@ -186,7 +189,7 @@ describe("a check run that an attempt left open", () => {
     expect(jobs.github.checks[1]?.headSha).toBe(jobs.laterHead);
   });
 
-  it("is called off when the head moved on before it was published, and the same job goes on with that one", async () => {
+  it("A review whose head moved on before it was published goes on with the new head in the same job", async () => {
     const read = jobs.github.state.headSha;
     jobs.beforeCheckout = () => void Object.assign(jobs.github.state, { headSha: jobs.laterHead });
     await jobs.queue.enqueue(jobs.event());
@@ -198,7 +201,7 @@ describe("a check run that an attempt left open", () => {
     expect((await jobs.queue.stats()).jobs).toMatchObject({ done: 1 });
   });
 
-  it("for a command is closed although its author may command no more", async () => {
+  it("A check run that an attempt left open for a command is closed although its author may command no more", async () => {
     const { number, headSha } = jobs.github.state;
     const command = commandJob(number, 99);
     await jobs.queue.enqueue({ ...command, task: { ...command.task, requestedBy: "ann" } as never });
@@ -209,7 +212,7 @@ describe("a check run that an attempt left open", () => {
     expect(jobs.checks()).not.toContain("in_progress");
   });
 
-  it("does not end the review of the new head where GitHub refuses to close it", async () => {
+  it("A check run that an attempt left open does not end the review of the new head if GitHub refuses to close it", async () => {
     await jobs.queue.enqueue(jobs.event());
     await killedAttempt();
     jobs.github.state.headSha = jobs.laterHead;
@@ -225,7 +228,7 @@ describe("a check run that an attempt left open", () => {
 });
 
 describe("an event", () => {
-  it("that arrives before GitHub shows the head it speaks of waits for it", async () => {
+  it("An event that arrives before GitHub shows its head waits for it", async () => {
     const [old, { laterHead }] = [jobs.github.state.headSha, jobs];
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
@@ -239,7 +242,7 @@ describe("an event", () => {
     expect(jobs.checks()).toEqual([reviewed, reviewed]);
   });
 
-  it("about a head that is none any more is about the newest", async () => {
+  it("An event about an old head is about the newest", async () => {
     await jobs.queue.enqueue(jobs.event("0".repeat(40)));
     await jobs.work();
 
@@ -247,7 +250,7 @@ describe("an event", () => {
     expect(jobs.checks()).toEqual([reviewed]);
   });
 
-  it("about a head that was reviewed has it reviewed no second time", async () => {
+  it("An event about a head that was reviewed has it reviewed no second time", async () => {
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
     await jobs.queue.enqueue(jobs.event());
@@ -256,7 +259,7 @@ describe("an event", () => {
     expect(jobs.checkouts).toHaveLength(1);
   });
 
-  it("about a head that was reviewed has it reviewed no second time where check runs are not permitted either", async () => {
+  it("An event about a head that was reviewed has it reviewed no second time if check runs are not permitted either", async () => {
     jobs.github.faults.push({ call: "checkRuns", error: refusal("github_forbidden") });
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
@@ -267,7 +270,7 @@ describe("an event", () => {
     expect(jobs.checkouts).toHaveLength(1);
   });
 
-  it("about a draft is logged where the check run that says so is not permitted", async () => {
+  it("An event about a draft is logged where the check run that says so is not permitted", async () => {
     jobs.github.state.draft = true;
     const error = refusal("github_forbidden", "Give Hunkwise the permission checks=write");
     jobs.github.faults.push({ call: "checkRuns", error });
@@ -277,7 +280,7 @@ describe("an event", () => {
     expect(jobs.logged("warn").join("\n")).toContain("checks=write");
   });
 
-  it("about a pull request that is gone is given up at once, and the log says so", async () => {
+  it("An event about a pull request that is gone is given up at once, and the log says so", async () => {
     for (const call of ["pull", "checkRuns", "createCheckRun"] as const) {
       jobs.github.faults.push({ call, error: refusal("github_not_found") });
     }
@@ -294,7 +297,7 @@ describe("a pull request whose reviews are paused", () => {
     updateState(jobs.github, (state) => ({ ...state, paused: { by: "ann", at: "2026-11-22T10:00:00Z" } })),
   );
 
-  it("has an event's check run concluded with who paused them", async () => {
+  it("A pull request whose reviews are paused has an event's check run concluded with who paused them", async () => {
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
 
@@ -303,7 +306,7 @@ describe("a pull request whose reviews are paused", () => {
     expect(jobs.checkouts).toEqual([]);
   });
 
-  it("is reviewed for a command, and stays paused", async () => {
+  it("A pull request whose reviews are paused is reviewed for a command, and stays paused", async () => {
     const { task, ...job } = commandJob(jobs.github.state.number, 99);
     await jobs.queue.enqueue({ ...job, task: { ...task, requestedBy: "ann" } as never });
     await jobs.work();
@@ -314,7 +317,7 @@ describe("a pull request whose reviews are paused", () => {
 });
 
 describe("a check run that somebody asks for once more", () => {
-  it("is taken up although it says how a review ended", async () => {
+  it("A check run that somebody asks for once more is taken up although it says how a review ended", async () => {
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
     const { task, ...job } = jobs.event();
@@ -337,7 +340,7 @@ describe("a merge queue's check", () => {
     priority: 10,
   });
 
-  it("passes although GitHub was away", async () => {
+  it("A merge queue's check passes although GitHub was away", async () => {
     for (let nth = 1; nth <= 10; nth++) jobs.github.faults.push({ call: "checkRuns", nth, error: outage() });
     await jobs.queue.enqueue(group("c".repeat(40)));
     await jobs.work();
@@ -345,7 +348,7 @@ describe("a merge queue's check", () => {
     expect(jobs.checks()).toEqual(["success: Nothing to review"]);
   });
 
-  it("that is not permitted is given up at once, and the log names the permission", async () => {
+  it("A merge queue's check that is not permitted is given up at once, and the log names the permission", async () => {
     const error = refusal("github_forbidden", "Give Hunkwise the permission checks=write");
     jobs.github.faults.push({ call: "checkRuns", error });
     await jobs.queue.enqueue(group("c".repeat(40)));

@@ -43,7 +43,7 @@ const minted = () => scenario.github.requests.filter(({ path }) => path.endsWith
 const refused = () => scenario.github.requests.filter(({ status }) => status === 401);
 
 describe("a job that takes longer than a token lives", () => {
-  it("goes on with a fresh one before GitHub refuses the old one", async () => {
+  it("A job that takes longer than a token lives goes on with a fresh one before GitHub refuses the old one", async () => {
     const { pull } = scenario;
     const api = await apiOf(pull.number);
     for (let elapsed = 0; elapsed < 150; elapsed += 10) {
@@ -56,7 +56,7 @@ describe("a job that takes longer than a token lives", () => {
     expect(minted()).toBe(3);
   });
 
-  it("is given one that no other was refused, where the old one was withdrawn", async () => {
+  it("A job whose token was withdrawn gets another one", async () => {
     const { github, pull } = scenario;
     const api = await apiOf(pull.number);
     await api.ownComments();
@@ -68,7 +68,7 @@ describe("a job that takes longer than a token lives", () => {
 });
 
 describe("a token for git", () => {
-  it("lives for nearly an hour more, whenever a fetch begins", async () => {
+  it("A token for git lives for nearly an hour more, whenever a fetch begins", async () => {
     for (const wait of [0, 1, 30, 58, 59, 61]) {
       pass(wait * minute);
       const value = Buffer.from((await gitAuthorization(mintToken, reference())).split(" ")[1]!, "base64");

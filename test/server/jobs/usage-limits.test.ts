@@ -55,7 +55,7 @@ describe("what is asked", () => {
       },
     ],
     ["a reply", { kind: "reply", ...at, commentId: 5, thread: 4, author: "Ada", body: "Why?" }],
-  ])("of %s counts for whoever asks, by the hour", async (_, task) => {
+  ])("What is asked of %s counts for whoever asks, by the hour", async (_, task) => {
     expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
     expect(entered).toEqual([
       {
@@ -72,7 +72,7 @@ describe("what is asked", () => {
     ["a merge queue", { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "" }],
     ["reconciling", { kind: "reconcile", installation: 1, headSha: null }],
     ["a purge", { kind: "purge", installation: 1, repositories: null, headSha: null }],
-  ])("by no person counts for nobody: %s", async (_, task) => {
+  ])("A job that no person asked for counts for nobody: %s", async (_, task) => {
     reached = ([limit]) => limit ?? null;
     expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
     expect(entered).toEqual([]);
@@ -82,7 +82,7 @@ describe("what is asked", () => {
 describe("a review", () => {
   const of = { id: "job-1", repository, pull: 3, head: "b".repeat(40), author: "Ada" };
 
-  it("counts for its pull request, its author and its installation, since midnight, and once for each head", async () => {
+  it("A review counts for its pull request, its author and its installation, since midnight, and once for each head", async () => {
     await limitsOf().requireReview(of);
     const since = Date.UTC(2026, 10, 22);
     expect(entered).toEqual([
@@ -101,14 +101,14 @@ describe("a review", () => {
     [0, "today's 50 reviews for this pull request are used up"],
     [1, "today's 300 reviews for the pull requests of its author are used up"],
     [2, "today's 1000 reviews for its installation are used up"],
-  ])("beyond a limit is none, and says of which", async (nth, words) => {
+  ])("A review beyond a limit is refused, and says which limit", async (nth, words) => {
     reached = (limits) => limits[nth] ?? null;
     await expect(limitsOf().requireReview(of)).rejects.toMatchObject({
       ...{ code: "budget_spent", retryable: false, message: expect.stringContaining(words) },
     });
   });
 
-  it("is counted by no limit that is lifted", async () => {
+  it("A review is not counted by a limit of 0", async () => {
     await limitsOf({ pullReviewsADay: 0 }).requireReview(of);
     await limitsOf({ pullReviewsADay: 0, authorReviewsADay: 0, installationReviewsADay: 0 }).requireReview(
       of,

@@ -72,7 +72,7 @@ function start(handle: WorkerOptions["handle"], options: Partial<WorkerOptions> 
 const states = async () => (await queue.stats()).jobs;
 
 describe("a queue that cannot be read", () => {
-  it("is asked less and less often, and again every second once it is back", async () => {
+  it("A queue that cannot be read is asked less and less often, and again every second once it is back", async () => {
     broken.add("claim");
     start(async () => done);
     await time.pass(10 * minute);
@@ -87,7 +87,7 @@ describe("a queue that cannot be read", () => {
 });
 
 describe("a queue that is away while a job runs", () => {
-  it("is waited for: what was paid is on record once, and the job ends as if nothing had been", async () => {
+  it("A queue that is away while a job runs is waited for: what was paid is on record once, and the job ends as if nothing had been", async () => {
     const id = await queue.enqueue(reviewJob(1));
     start(async (_, { record, mayPublish }) => {
       breakAll();
@@ -108,7 +108,7 @@ describe("a queue that is away while a job runs", () => {
     expect(await states()).toMatchObject({ done: 1, failed: 0 });
   });
 
-  it("and comes back with the job in another's hands leaves the late one powerless", async () => {
+  it("A queue that is away while a job runs and comes back with the job in another's hands leaves the late one powerless", async () => {
     await queue.enqueue(reviewJob(1));
     start(async (_, { record }) => {
       breakAll();
@@ -124,7 +124,7 @@ describe("a queue that is away while a job runs", () => {
     expect(await states()).toMatchObject({ active: 1 });
   });
 
-  it("is blamed for unknown errors: the job waits and no attempt counts", async () => {
+  it("A queue that is away while a job runs is blamed for unknown errors: the job waits and no attempt counts", async () => {
     await queue.enqueue(reviewJob(1));
     const attempts: number[] = [];
     const told: string[] = [];
@@ -142,7 +142,7 @@ describe("a queue that is away while a job runs", () => {
     expect({ attempts, ends, told }).toEqual({ attempts: [1, 1], ends: ["parked", "done"], told: [] });
   });
 
-  it("is not blamed if other jobs can be stored: such a job fails", async () => {
+  it("A queue that is away while a job runs is not blamed if other jobs can be stored: such a job fails", async () => {
     await queue.enqueue(reviewJob(1));
     broken.add("record");
     start(async (_, { record }) => {
@@ -153,7 +153,7 @@ describe("a queue that is away while a job runs", () => {
     expect(ends).toEqual(["failed"]);
   });
 
-  it("makes charges wait until they are stored", async () => {
+  it("A queue that is away while a job runs makes charges wait until they are stored", async () => {
     let tries = 0;
     const charge = async () => {
       if (++tries < 4) throw new Error("disk is full");
@@ -179,7 +179,7 @@ describe("outages", () => {
     throw error;
   };
 
-  it("of a model use up no attempt for an hour, and then they do", async () => {
+  it("Outages of a model use up no attempt for an hour, and then they do", async () => {
     await queue.enqueue(reviewJob(1));
     const left = new AppError("model_unavailable", "x", { retryable: true, retryAfterMs: 5 * minute });
     start(failing(left), { pollMs: minute });
@@ -191,7 +191,7 @@ describe("outages", () => {
     expect(ends.slice(parked)).toEqual([...Array(maxAttempts - 1).fill("retried"), "failed"]);
   });
 
-  it("of the disk use up none for a day", async () => {
+  it("Outages of the disk use up none for a day", async () => {
     await queue.enqueue(reviewJob(1));
     start(failing(new AppError("disk_full", "x", { retryable: true })), { pollMs: 10 * minute });
     await time.pass(23 * hour);
@@ -201,7 +201,7 @@ describe("outages", () => {
 });
 
 describe("old jobs", () => {
-  it("are deleted every hour, also by a worker that never rests", async () => {
+  it("Old jobs are deleted every hour, also by a worker that never rests", async () => {
     await queue.enqueue(reviewJob(1));
     await queue.enqueue(reviewJob(2));
     const handle: WorkerOptions["handle"] = async (job, tools) =>
@@ -215,7 +215,7 @@ describe("old jobs", () => {
 });
 
 describe("a worker that is stopped", () => {
-  it("hands a job back that it was just about to get, without beginning it", async () => {
+  it("A worker that is stopped hands a job back that it was just about to get, without beginning it", async () => {
     await queue.enqueue(reviewJob(1));
     let isStopped: Promise<void> | undefined;
     const claim = queue.claim;
@@ -240,7 +240,7 @@ describe("a worker that is stopped", () => {
     expect((await queue.claim("next", 1_000))?.attempt).toBe(1);
   });
 
-  it("while a failure is being reported hands the job back, so that the next start reports it", async () => {
+  it("A worker that is stopped while a failure is being reported hands the job back, so that the next start reports it", async () => {
     await queue.enqueue(reviewJob(1));
     start(
       async () => {
@@ -254,7 +254,7 @@ describe("a worker that is stopped", () => {
     expect(await states()).toMatchObject({ waiting: 1, failed: 0 });
   });
 
-  it("while the queue is away tries to hand its job back as long as it may, and ends then", async () => {
+  it("A worker that is stopped while the queue is away tries to hand its job back as long as it may, and ends then", async () => {
     await queue.enqueue(reviewJob(1));
     start(untilAborted, { leaseMs: 2 * hour });
     await time.pass(1_000);
@@ -268,7 +268,7 @@ describe("a worker that is stopped", () => {
     expect(await states()).toMatchObject({ active: 1 });
   });
 
-  it("does not wait for a database that never answers", async () => {
+  it("A worker that is stopped does not wait for a database that never answers", async () => {
     await queue.enqueue(reviewJob(1));
     start(untilAborted);
     await time.pass(1_000);

@@ -58,7 +58,7 @@ function gate() {
 }
 
 describe("a worker", () => {
-  it("does what waits, stores the outcome and says that it is idle", async () => {
+  it("A worker does what waits, stores the outcome and says that it is idle", async () => {
     const idle = Promise.withResolvers<void>();
     await queue.accept(delivery("d1"), [reviewJob(1)]);
     const handled: ClaimedJob[] = [];
@@ -74,7 +74,7 @@ describe("a worker", () => {
     expect(await states()).toMatchObject({ done: 1, waiting: 0, active: 0 });
   });
 
-  it("starts a job at once when it is woken, however seldom it polls", async () => {
+  it("A worker starts a job at once when it is woken, however seldom it polls", async () => {
     const idle = Promise.withResolvers<void>();
     const { handle, calls, open } = gate();
     const { wake } = start(handle, { pollMs: 1_000_000, onIdle: idle.resolve });
@@ -85,7 +85,7 @@ describe("a worker", () => {
     open();
   });
 
-  it("runs `concurrency` jobs at a time, and none of a busy pull request", async () => {
+  it("A worker runs `concurrency` jobs at a time, and none of a busy pull request", async () => {
     const { handle, calls, open } = gate();
     for (const pull of [1, 2, 3]) await queue.enqueue(commandJob(pull, pull));
     await queue.enqueue(commandJob(1, 9));
@@ -97,7 +97,7 @@ describe("a worker", () => {
     expect(calls.map(({ job }) => job.task.kind === "review" && job.task.commentId)).toEqual([1, 2, 3, 9]);
   });
 
-  it("names delivery, repository, pull, head and job in every line about a job", async () => {
+  it("A worker names delivery, repository, pull, head and job in every line about a job", async () => {
     await queue.accept(delivery("d1"), [reviewJob(4)]);
     start(async () => done);
     await until(async () => (await states()).done === 1);
@@ -108,7 +108,7 @@ describe("a worker", () => {
     }
   });
 
-  it("tells once how long a job waited, and each time how it was done with it and how long that took", async () => {
+  it("A worker reports once how long a job waited, and each time how it ended and how long it took", async () => {
     const told: string[] = [];
     const watch: WorkerOptions["watch"] = {
       began: (_, waitedMs) => void told.push(`waited ${waitedMs >= 60_000}`),
@@ -126,7 +126,7 @@ describe("a worker", () => {
     expect(told).toEqual(["waited true", "retried true", "done true"]);
   });
 
-  it("goes on when the queue could not be read", async () => {
+  it("A worker goes on when the queue could not be read", async () => {
     let broken = true;
     const claim = queue.claim.bind(queue);
     queue.claim = async (...args) => {
@@ -142,7 +142,7 @@ describe("a worker", () => {
 });
 
 describe("a job that fails", () => {
-  it("for a reason that passes is tried again after a growing time", async () => {
+  it("A job that fails for a reason that passes is tried again after a growing time", async () => {
     const seen: number[] = [];
     await queue.enqueue(reviewJob(1));
     start(async ({ attempt }) => {
@@ -159,7 +159,7 @@ describe("a job that fails", () => {
     expect(lines.flatMap(({ fields }) => fields.delayMs ?? [])).toEqual([5_000, 10_000]);
   });
 
-  it("waits as long as the far side said", async () => {
+  it("A job that fails waits as long as the other side asks", async () => {
     await queue.enqueue(reviewJob(1));
     start(async ({ attempt }) => {
       if (attempt === 1) throw outage(2_400_000);
@@ -170,7 +170,7 @@ describe("a job that fails", () => {
     await until(async () => (await states()).done === 1);
   });
 
-  it("for good is reported once and stored as failed", async () => {
+  it("A job that fails for good is reported once and stored as failed", async () => {
     const told: string[] = [];
     await queue.enqueue(reviewJob(1));
     start(
@@ -183,7 +183,7 @@ describe("a job that fails", () => {
     expect(told).toEqual(["The key is wrong. Set another one."]);
   });
 
-  it("at every attempt is given up", async () => {
+  it("A job that fails at every attempt is given up", async () => {
     const told: number[] = [];
     await queue.enqueue(reviewJob(1));
     start(
@@ -199,7 +199,7 @@ describe("a job that fails", () => {
     expect(told).toEqual([maxAttempts]);
   });
 
-  it("is stored as failed also if it cannot be reported", async () => {
+  it("A job that fails is stored as failed also if it cannot be reported", async () => {
     await queue.enqueue(reviewJob(1));
     start(
       async () => {
@@ -218,7 +218,7 @@ describe("a job that fails", () => {
     ]);
   });
 
-  it("with its worker every time is not tried again, but reported", async () => {
+  it("A job that fails with its worker every time is not tried again, but reported", async () => {
     const id = await queue.enqueue(reviewJob(1));
     for (let n = 0; n < maxAttempts; n++) {
       await queue.claim("doomed", 1);
@@ -252,7 +252,7 @@ describe("an outage of GitHub", () => {
       return (await states())[state] === 1;
     });
 
-  it("costs no attempt, however long it lasts", async () => {
+  it("An outage of GitHub costs no attempt, however long it lasts", async () => {
     await queue.enqueue(reviewJob(1));
     const attempts: number[] = [];
     startLater(async (job) => {
@@ -263,7 +263,7 @@ describe("an outage of GitHub", () => {
     expect(attempts).toEqual(Array.from({ length: 2 * maxAttempts + 1 }, () => 1));
   });
 
-  it("ends after a day", async () => {
+  it("An outage of GitHub ends after a day", async () => {
     await queue.enqueue(reviewJob(1));
     startLater(async () => {
       ahead += 3_600_000;
@@ -272,7 +272,7 @@ describe("an outage of GitHub", () => {
     await steppingUntil("failed");
   });
 
-  it("only delays the report of a failure", async () => {
+  it("An outage of GitHub only delays the report of a failure", async () => {
     await queue.enqueue(reviewJob(1));
     let tellings = 0;
     startLater(
@@ -291,7 +291,7 @@ describe("an outage of GitHub", () => {
 });
 
 describe("a lease", () => {
-  it("is kept by heartbeats as long as the handler runs", async () => {
+  it("A lease is kept by heartbeats as long as the handler runs", async () => {
     const { handle, calls, open } = gate();
     await queue.enqueue(reviewJob(1));
     start(handle, { leaseMs: 30 });
@@ -306,7 +306,7 @@ describe("a lease", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("that was lost aborts the handler, who can store nothing any more", async () => {
+  it("A lease that was lost aborts the handler, who can store nothing any more", async () => {
     const lost = Promise.withResolvers<{ reason: unknown; ours: boolean; recorded: unknown }>();
     await queue.enqueue(reviewJob(1));
     start(
@@ -332,8 +332,8 @@ describe("a lease", () => {
   });
 });
 
-describe("stopping", () => {
-  it("aborts what runs and hands it back at once without counting the attempt", async () => {
+describe("a stopping worker", () => {
+  it("A stopping worker aborts what runs and hands it back at once without counting the attempt", async () => {
     await queue.enqueue(reviewJob(1));
     start(untilAborted);
     await until(async () => (await states()).active === 1);
@@ -342,7 +342,7 @@ describe("stopping", () => {
     expect((await queue.claim("next", 1_000))?.attempt).toBe(1);
   });
 
-  it("stores the outcome of a handler that ends all the same", async () => {
+  it("A stopping worker stores the outcome of a handler that ends all the same", async () => {
     const { handle, calls, open } = gate();
     await queue.enqueue(reviewJob(1));
     start(handle);
@@ -353,7 +353,7 @@ describe("stopping", () => {
     expect(await states()).toMatchObject({ done: 1 });
   });
 
-  it("hands a job back whose handler does not end in time, and leaves that one powerless", async () => {
+  it("A stopping worker hands a job back whose handler does not end in time, and leaves that one powerless", async () => {
     const { handle, calls } = gate();
     await queue.enqueue(reviewJob(1));
     start(handle);
@@ -364,7 +364,7 @@ describe("stopping", () => {
     expect(calls[0]!.tools.signal.aborted).toBe(true);
   });
 
-  it("takes no further job", async () => {
+  it("A stopping worker takes no further job", async () => {
     start(async () => done);
     await worker?.stop(0);
     await queue.enqueue(reviewJob(1));

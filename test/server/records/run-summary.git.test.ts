@@ -111,7 +111,7 @@ const summarized = (written: readonly TrajectoryEntry[]) => summaryOf(recordOf(w
 const paid = { turns: 1, tokens: 1_000, cached_tokens: 0, cost_usd: 0.02 };
 
 describe("the summary of a run", () => {
-  it("of a review counts what was read, found, refuted, written and paid", () => {
+  it("The summary of a run of a review counts what was read, found, refuted, written and paid", () => {
     expect(summarized(review)).toMatchObject({
       ...{ attempts: 1, asked: null },
       commits: { head: shas.head, base: shas.base, merge_base: shas.mergeBase },
@@ -126,7 +126,7 @@ describe("the summary of a run", () => {
     });
   });
 
-  it("of a review holds each loop by its turns, with what was called and answered, and why it ended", () => {
+  it("The summary of a run of a review holds each loop by its turns, with what was called and answered, and why it ended", () => {
     const [first, second] = summarized(review).loops;
     expect(first).toMatchObject({
       ...{ name: "review", title: null, paid },
@@ -145,7 +145,7 @@ describe("the summary of a run", () => {
     });
   });
 
-  it("of a review holds its notes, and what it found, left out and wrote, with the pages on GitHub", () => {
+  it("The summary of a run of a review holds its notes, and what it found, left out and wrote, with the pages on GitHub", () => {
     const summary = summarized(review);
     expect(summary.notes).toEqual([{ after_ms: 5_000, page: "log", content: "All read." }]);
     expect(summary.results).toMatchObject([
@@ -161,13 +161,13 @@ describe("the summary of a run", () => {
     ]);
   });
 
-  it("of an answer holds the question, who asked it, and the answer", () => {
+  it("The summary of a run of an answer holds the question, who asked it, and the answer", () => {
     const { asked, results } = summarized(answering);
     expect(asked).toEqual({ what: "answer", by: "ann", path: null, question: `Why ${escapes}?` });
     expect(results).toEqual([{ what: "answer", ...answer }]);
   });
 
-  it("of a fix holds what was to repair, what became of it, and which files changed, without their content", () => {
+  it("The summary of a run of a fix holds what was to repair, what became of it, and which files changed, without their content", () => {
     const { asked, results, paid_for } = summarized(fixing);
     expect(asked).toEqual({
       what: "fix",
@@ -186,7 +186,7 @@ describe("the summary of a run", () => {
     expect(paid_for.map(({ purpose }) => purpose)).toEqual(["fix", "second looks at the repair"]);
   });
 
-  it("of a proof holds what was to prove, how often a test ran, and what the runs show", () => {
+  it("The summary of a run of a proof holds what was to prove, how often a test ran, and what the runs show", () => {
     const { asked, results, paid_for, totals, loops } = summarized(proving);
     const { id, path, line, title } = proofTarget;
     expect(asked).toEqual({ what: "prove", targets: [{ id, path, line, title }] });
@@ -196,14 +196,14 @@ describe("the summary of a run", () => {
     expect(loops.map((one) => one.title)).toEqual([title, title]);
   });
 
-  it("of a review that proves its findings is that of a review", () => {
+  it("The summary of a run of a review that proves its findings is that of a review", () => {
     const [first, ...others] = review;
     if (!first) throw new Error("there is no entry");
     const { asked, results, totals } = summarized([first, start, tested, tested, ...others]);
     expect([asked, results.map(({ what }) => what), totals.test_runs]).toEqual([null, ["review"], 2]);
   });
 
-  it("of a fix that a review followed holds both results, in their order", () => {
+  it("The summary of a run of a fix that a review followed holds both results, in their order", () => {
     const after: TrajectoryEntry[] = [
       ...fixing,
       { kind: "run", shas, input: {} },
@@ -215,7 +215,7 @@ describe("the summary of a run", () => {
     expect(results.map(({ what }) => what)).toEqual(["fix", "review"]);
   });
 
-  it("leaves out a result that this version cannot read, and keeps the rest", () => {
+  it("The summary of a run leaves out a result that this version cannot read, and keeps the rest", () => {
     const { results, loops } = summarized([
       ...review.slice(0, 5),
       { kind: "result", head: "h", base: "b", result: { of: "1999" } },
@@ -226,7 +226,7 @@ describe("the summary of a run", () => {
 });
 
 describe("what a run took", () => {
-  it("is all that its turns took, also where they came to nothing", () => {
+  it("What a run took is all that its turns took, also where they came to nothing", () => {
     const entries = [turn("review", "x", {}), turn("review", "x", {})].map((entry) => ({
       at,
       claim: 1,

@@ -39,7 +39,7 @@ const tokens = () => ({
 const scope = { repositoryIds: [7], permissions: { contents: "read" } } as const;
 
 describe("a token of an installation", () => {
-  it("is asked for at the enterprise server, for one repository and the least permissions, by the App", async () => {
+  it("A token of an installation is asked for at the enterprise server, for one repository and the least permissions, by the App", async () => {
     const { github, probot } = await probotAt(tokens);
     await installationAuth(probot)(3, scope);
     const [request] = github.asked;
@@ -52,7 +52,7 @@ describe("a token of an installation", () => {
     expect(verify.verify(createPublicKey(privateKey), signature!, "base64url")).toBe(true);
   });
 
-  it("is kept for the same scope, minted anew for another one and when asked to renew", async () => {
+  it("A token of an installation is kept for the same scope, minted anew for another one and when asked to renew", async () => {
     const { github, probot } = await probotAt(tokens);
     const auth = installationAuth(probot);
     const first = await auth(3, scope);
@@ -65,7 +65,7 @@ describe("a token of an installation", () => {
     expect(github.asked).toHaveLength(4);
   });
 
-  it("is asked for by a repository's name where only that is known", async () => {
+  it("A token of an installation is asked for by a repository's name if only that is known", async () => {
     const { github, probot } = await probotAt(tokens);
     const auth = installationAuth(probot);
     const named = { repositoryNames: [".github"], permissions: { contents: "read" } } as const;
@@ -78,13 +78,13 @@ describe("a token of an installation", () => {
     });
   });
 
-  it("reaches all repositories of the installation where none is named", async () => {
+  it("A token of an installation reaches all repositories of the installation if none is named", async () => {
     const { github, probot } = await probotAt(tokens);
     await installationAuth(probot)(3, { permissions: { checks: "read" } });
     expect(JSON.parse(github.asked[0]!.body)).toEqual({ permissions: { checks: "read" } });
   });
 
-  it("is known to the log as a secret", async () => {
+  it("A token of an installation is known to the log as a secret", async () => {
     const { probot } = await probotAt(() => ({
       ...tokens(),
       body: { ...tokens().body, token: "no-usual-form-1" },
@@ -98,11 +98,14 @@ describe("a token of an installation", () => {
     [404, "github_not_found", false],
     [422, "github_invalid", false],
     [502, "github_failed", true],
-  ])("refused with %i is an AppError %s after one request", async (status, code, retryable) => {
-    const { github, probot } = await probotAt(() => ({ status, body: { message: "No" } }));
-    await expect(installationAuth(probot)(3, scope)).rejects.toMatchObject({ code, retryable });
-    expect(github.asked).toHaveLength(1);
-  });
+  ])(
+    "A token of an installation refused with %i is an AppError %s after one request",
+    async (status, code, retryable) => {
+      const { github, probot } = await probotAt(() => ({ status, body: { message: "No" } }));
+      await expect(installationAuth(probot)(3, scope)).rejects.toMatchObject({ code, retryable });
+      expect(github.asked).toHaveLength(1);
+    },
+  );
 });
 
 describe("a 401", () => {
@@ -111,14 +114,14 @@ describe("a 401", () => {
     times-- > 0 ? { status: 401, body: { message: "Bad credentials" } } : answer();
   const anApp = () => ({ status: 200, body: { slug: "hunk-bot", name: "Hunk Bot" } });
 
-  it("that passes keeps nobody from a token, nor from knowing who the App is", async () => {
+  it("A 401 that passes keeps nobody from a token, nor from knowing who the App is", async () => {
     const minting = await probotAt(refusing(1, tokens));
     expect(await installationAuth(minting.probot)(3, scope)).toMatch(/^ghs_token/);
     const asking = await probotAt(refusing(1, anApp));
     expect((await appIdentity(asking.probot)()).slug).toBe("hunk-bot");
   });
 
-  it("that stays is an AppError after two requests", async () => {
+  it("A 401 that stays is an AppError after two requests", async () => {
     const { github, probot } = await probotAt(refusing(9, tokens));
     const refused = installationAuth(probot)(3, scope);
     await expect(refused).rejects.toMatchObject({ code: "github_unauthorized", retryable: false });
@@ -127,7 +130,7 @@ describe("a 401", () => {
 });
 
 describe("the App's own token", () => {
-  it("is kept for some minutes, made anew after that and when asked to, and known to the log as a secret", async () => {
+  it("The App's own token is kept for some minutes, made anew after that and when asked to, and known to the log as a secret", async () => {
     const { probot } = await probotAt(tokens);
     let time = 0;
     const auth = appAuth(probot, () => time);
@@ -146,13 +149,13 @@ describe("the App's own token", () => {
   });
 });
 
-describe("a GitHub that takes a request and stays silent", () => {
+describe("a silent GitHub", () => {
   const calls: [string, (probot: Probot) => Promise<unknown>][] = [
     ["minting a token", (probot) => installationAuth(probot)(3, scope)],
     ["asking who the App is", (probot) => appIdentity(probot)()],
   ];
 
-  it.each(calls)("fails %s when the time is over", async (_, call) => {
+  it.each(calls)("A silent GitHub fails %s when the time is over", async (_, call) => {
     const github = await silentServer();
     cleanups.push(github.close);
     const env = testEnv(github.host, folder);
@@ -165,8 +168,8 @@ describe("a GitHub that takes a request and stays silent", () => {
   });
 });
 
-describe("who the App is", () => {
-  it("is asked once", async () => {
+describe("the identity of the App", () => {
+  it("The identity of the App is asked once", async () => {
     const { github, probot } = await probotAt(() => ({
       status: 200,
       body: { slug: "hunk-bot", name: "Hunk Bot" },
@@ -176,7 +179,7 @@ describe("who the App is", () => {
     expect(github.asked.map(({ url }) => url)).toEqual(["/api/v3/app"]);
   });
 
-  it("is asked again after a failure", async () => {
+  it("The identity of the App is asked again after a failure", async () => {
     let status = 500;
     const { probot } = await probotAt(() => ({ status, body: { slug: "hunk-bot", name: "Hunk Bot" } }));
     const identity = appIdentity(probot);

@@ -15,7 +15,7 @@ async function serve(handler: Handler, mostConnections?: number): Promise<number
 const ask = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
 
 describe("a connection", () => {
-  it("whose answer nobody reads holds no place that another one needs", async () => {
+  it("A connection whose answer nobody reads holds no place that another one needs", async () => {
     const large = "x".repeat(16_000_000);
     const port = await serve(
       async (_, { pathname }) => ({ status: 200, body: pathname === "/" ? large : "ok" }),
@@ -35,7 +35,7 @@ describe("a connection", () => {
     for (const raw of [another, ...unread]) raw.end();
   });
 
-  it("is not ended for another one while its request is handled", async () => {
+  it("A connection is not ended for another one while its request is handled", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     let asked = 0;
@@ -57,7 +57,7 @@ describe("a connection", () => {
     }
   });
 
-  it("with thousands of requests sent ahead is ended, and few of them are handled", async () => {
+  it("A connection with thousands of requests sent ahead is ended, and few of them are handled", async () => {
     let handled = 0;
     const port = await serve(async () => {
       handled += 1;

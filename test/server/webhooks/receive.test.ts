@@ -17,7 +17,7 @@ const lengthOf = async (body: Promise<Buffer>) => (await body).length;
 const untilRead = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("bodies that are under way", () => {
-  it("hold a hundred megabytes at most, beside the beginning of each, which is let through", async () => {
+  it("Bodies that are under way hold a hundred megabytes at most, beside the beginning of each, which is let through", async () => {
     const read = createBodyReader();
     const held = Array.from({ length: 4 }, () => begun(25 * megabyte));
     const reading = held.map((request) => read(request));
@@ -32,7 +32,7 @@ describe("bodies that are under way", () => {
     expect((await Promise.all(reading)).map(({ length }) => length)).toEqual(Array(4).fill(25 * megabyte));
   });
 
-  it("let go of what they hold, however they end", async () => {
+  it("Bodies that are under way let go of what they hold, however they end", async () => {
     const read = createBodyReader();
     const cut = Array.from({ length: 4 }, () => begun(25 * megabyte));
     const cutOff = cut.map((request) => read(request));
@@ -50,7 +50,7 @@ describe("bodies that are under way", () => {
     expect(await lengthOf(nextRead)).toBe(24 * megabyte);
   });
 
-  it("are refused that come in pieces of a byte, of which each takes the memory of hundreds", async () => {
+  it("Bodies that come in pieces of a byte are refused", async () => {
     const read = createBodyReader();
     const request = begun(0);
     const reading = read(request);

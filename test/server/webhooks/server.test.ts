@@ -61,10 +61,10 @@ function completed(event: string, payload: Example["payload"]): object {
   }
 }
 
-describe("every example payload, signed", () => {
-  it("is there", () => expect(examples).toHaveLength(329));
+describe("every signed example payload", () => {
+  it("Every example payload is there", () => expect(examples).toHaveLength(329));
 
-  it("is answered with 2xx, and only declared pairs start a job", async () => {
+  it("Every signed example payload is answered with 2xx, and only declared pairs start a job", async () => {
     const started = new Set<string>();
     for (const { event, payload } of examples) {
       const body = JSON.stringify(payload);
@@ -75,7 +75,7 @@ describe("every example payload, signed", () => {
     expect([...started].filter((pair) => !(handledEvents as readonly string[]).includes(pair))).toEqual([]);
   });
 
-  it("of each declared pair starts a job once it has what that takes", async () => {
+  it("Every signed example payload of each declared pair starts a job once it has what that takes", async () => {
     const started = new Set<string>();
     // There is none of an edited pull request.
     const edited: Example[] = examples
@@ -92,7 +92,7 @@ describe("every example payload, signed", () => {
 });
 
 describe("a delivery", () => {
-  it("is answered with 202 when its job is in the queue, and wakes the worker", async () => {
+  it("A delivery is answered with 202 when its job is in the queue, and wakes the worker", async () => {
     const before = { waiting: await waiting(), wakes };
     const body = JSON.stringify(opened());
     const response = await post(body, deliveryHeaders(body, "pull_request", newId()));
@@ -103,7 +103,7 @@ describe("a delivery", () => {
     });
   });
 
-  it("that comes fifty times at once starts one job", async () => {
+  it("A delivery that comes fifty times at once starts one job", async () => {
     const before = await waiting();
     const body = JSON.stringify(opened());
     const headers = deliveryHeaders(body, "pull_request", newId());
@@ -116,7 +116,7 @@ describe("a delivery", () => {
     expect(await waiting()).toBe(before + 1);
   });
 
-  it("is logged with its id, repository, pull and head, and without its payload", async () => {
+  it("A delivery is logged with its id, repository, pull and head, and without its payload", async () => {
     const id = newId();
     const payload = { ...opened(), secret_looking: "do-not-log-me" };
     const body = JSON.stringify(payload);
@@ -132,12 +132,12 @@ describe("a delivery", () => {
     expect(JSON.stringify(server.lines).includes("do-not-log-me")).toBe(false);
   });
 
-  it("of GitHub's ping is accepted", async () => {
+  it("A delivery of GitHub's ping is accepted", async () => {
     const body = JSON.stringify({ zen: "Design for failure.", hook_id: 1 });
     expect((await post(body, deliveryHeaders(body, "ping", newId()))).status).toBe(202);
   });
 
-  it("is answered with 503 while the queue cannot store it", async () => {
+  it("A delivery is answered with 503 while the queue cannot store it", async () => {
     const broken = await startTestServer();
     await broken.queue.close();
     const body = JSON.stringify(opened());
@@ -183,14 +183,17 @@ describe("a request that is no delivery of ours", () => {
     ["without a content type", 415, { "content-type": "" }],
     ["compressed", 415, { "content-encoding": "gzip" }],
   ];
-  it.each(cases)("%s is answered with %i and stores nothing", async (_, status, changes) => {
-    const before = await waiting();
-    const response = await post(body, deliveryHeaders(body, "pull_request", newId(), changes));
-    expect(response.status).toBe(status);
-    expect(await waiting()).toBe(before);
-  });
+  it.each(cases)(
+    "A request that is no delivery of ours %s is answered with %i and stores nothing",
+    async (_, status, changes) => {
+      const before = await waiting();
+      const response = await post(body, deliveryHeaders(body, "pull_request", newId(), changes));
+      expect(response.status).toBe(status);
+      expect(await waiting()).toBe(before);
+    },
+  );
 
-  it("is refused by its signature before anything parses it", async () => {
+  it("A request that is no delivery of ours is refused by its signature before anything parses it", async () => {
     const broken = "{ not json";
     const wrong = deliveryHeaders(broken, "pull_request", newId(), { "x-hub-signature-256": sign("else") });
     expect((await post(broken, wrong)).status).toBe(401);
@@ -198,18 +201,18 @@ describe("a request that is no delivery of ours", () => {
   });
 
   it.each(["null", "[]", "1", '"text"', ""])(
-    "is answered with 400 when its signed body is %j",
+    "A request that is no delivery of ours is answered with 400 when its signed body is %j",
     async (text) => {
       expect((await post(text, deliveryHeaders(text, "pull_request", newId()))).status).toBe(400);
     },
   );
 
-  it("is refused when its bytes are not the text that was signed", async () => {
+  it("A request that is no delivery of ours is refused when its bytes are not the text that was signed", async () => {
     const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
     expect((await post(bytes, deliveryHeaders(bytes, "pull_request", newId()))).status).toBe(401);
   });
 
-  it("is answered with 413 above 25 MB, announced or not", async () => {
+  it("A request that is no delivery of ours is answered with 413 above 25 MB, announced or not", async () => {
     const large = Buffer.alloc(25 * 1024 * 1024 + 1, " ");
     const headers = deliveryHeaders(large, "pull_request", newId());
     const chunks = () =>
@@ -229,14 +232,17 @@ describe("a request that is no delivery of ours", () => {
     ["GET", "", 405],
     ["PUT", "", 405],
     ["POST", "/more", 404],
-  ])("%s at the webhook path%s is answered with %i", async (method, path, status) => {
-    const init = method === "GET" ? {} : { body: "{}", headers: { "content-type": "application/json" } };
-    expect((await fetch(server.endpoint + path, { method, ...init })).status).toBe(status);
-  });
+  ])(
+    "A request that is no delivery of ours %s at the webhook path%s is answered with %i",
+    async (method, path, status) => {
+      const init = method === "GET" ? {} : { body: "{}", headers: { "content-type": "application/json" } };
+      expect((await fetch(server.endpoint + path, { method, ...init })).status).toBe(status);
+    },
+  );
 });
 
-describe("what the environment says", () => {
-  it("decides how long a push waits, and whose checks are made again", async () => {
+describe("the environment", () => {
+  it("The environment decides how long a push waits, and whose checks are made again", async () => {
     const stored: unknown[] = [];
     const queue: ServerOptions["queue"] = {
       check: async () => {},
@@ -267,7 +273,7 @@ describe("what the environment says", () => {
 });
 
 describe("the other pages", () => {
-  it("say that the server lives, is ready, and what it is", async () => {
+  it("The other pages say that the server lives, is ready, and what it is", async () => {
     expect(await (await fetch(`${server.address}/healthz`)).text()).toBe("ok\n");
     expect(await (await fetch(`${server.address}/readyz`)).json()).toMatchObject({ ready: true });
     const landing = await fetch(server.address);
@@ -280,7 +286,7 @@ describe("the other pages", () => {
 });
 
 describe("the page of an App without a client secret", () => {
-  it("says step by step how people can log in", async () => {
+  it("The page of an App without a client secret says step by step how people can log in", async () => {
     const text = await (await fetch(server.address)).text();
     for (const word of [
       "Generate a new client secret",
@@ -292,7 +298,7 @@ describe("the page of an App without a client secret", () => {
     expect(text).toMatch(/<a href="http:\/\/127\.0\.0\.1:\d+\/settings\/apps">/);
   });
 
-  it("is the only one: nobody can log in", async () => {
+  it("The page of an App without a client secret is the only one: nobody can log in", async () => {
     for (const path of ["/login", "/login/callback", "/reviews"])
       expect((await fetch(server.address + path)).status).toBe(404);
     expect((await fetch(`${server.address}/login`, { method: "POST" })).status).toBe(404);
@@ -300,7 +306,7 @@ describe("the page of an App without a client secret", () => {
 });
 
 describe("the server", () => {
-  it("ends connections that send their headers or body drop by drop", async () => {
+  it("The server ends connections that send their headers or body drop by drop", async () => {
     const impatient = await startTestServer({ timeouts: { headersMs: 100, requestMs: 200 } });
     const head = "POST /api/github/webhooks HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
     for (const start of [head, `${head}content-length: 100\r\n\r\n{`]) {
@@ -316,7 +322,7 @@ describe("the server", () => {
     await impatient.close();
   });
 
-  it("says in one line that its port is taken", async () => {
+  it("A server whose port is taken says so in one line", async () => {
     const { log } = logBook();
     const env = testEnv("127.0.0.1:9", "unused", { PORT: String(server.port) });
     const pages = landing("https://github.com");

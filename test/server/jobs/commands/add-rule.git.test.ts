@@ -20,12 +20,12 @@ function rulesOf(text: string) {
   return parsed.ok ? parsed.config.instructions : null;
 }
 
-describe("a rule to be remembered", () => {
-  it("makes a file where there is none", () => {
+describe("a remembered rule", () => {
+  it("A remembered rule makes a file if there is none", () => {
     expect(added(null)).toBe(`instructions:\n  - path: "**"\n    text: ${rule}\n`);
   });
 
-  it("stands at the end of the list, and everything else keeps its layout and comments", () => {
+  it("A remembered rule is at the end of the list, and everything else keeps its layout and comments", () => {
     const file = [
       "# ours",
       "max_comments:   10  # few",
@@ -50,25 +50,25 @@ describe("a rule to be remembered", () => {
     expect(lines.filter((line) => file.includes(line))).toEqual(file);
   });
 
-  it("is taken into a list that stands on one line, and into an empty one", () => {
+  it("A remembered rule goes into a list on one line, and into an empty one", () => {
     expect(rulesOf(added('instructions: [{ path: "*.md", text: Short. }]\n'))).toHaveLength(2);
     expect(rulesOf(added("effort: low\ninstructions: []\n"))).toEqual([{ path: "**", text: rule }]);
     expect(rulesOf(added("effort: low"))).toEqual([{ path: "**", text: rule }]);
     expect(rulesOf(added("{ effort: low }\n"))).toEqual([{ path: "**", text: rule }]);
   });
 
-  it("is not added twice", () => {
+  it("A remembered rule is not added twice", () => {
     const again = addRule(added(null), `  ${rule.replace(" ", "\n")} `);
     expect(again).toEqual({ ok: false, reason: "the configuration already has this rule" });
   });
 
-  it("changes no file that cannot be read, nor one where the list is none", () => {
+  it("A remembered rule changes no broken file, and none whose list is something else", () => {
     expect(addRule("paths: [private: {", rule).ok).toBe(false);
     expect(addRule("max_comments: many\n", rule).ok).toBe(false);
     expect(addRule("instructions: be nice\n", rule).ok).toBe(false);
   });
 
-  it("is what the file says afterwards, whatever is written in it", () => {
+  it("A remembered rule is read back from the file, whatever its text is", () => {
     void fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 80, unit: "grapheme" }), (text) => {
         fc.pre(text.trim() !== "" && !/[\0\ufffd\r\u0085\u2028\u2029]/.test(text) && text.isWellFormed());
@@ -87,7 +87,7 @@ describe("the patch of a file", () => {
     ["lines in the middle", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\ny\n5\n6\n7\n8\n9\n"],
     ["changed lines", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nX\n6\n7\n8\n9\n"],
     ["a line that repeats its neighbour", "a\na\n", "a\na\na\n"],
-  ])("with %s is one that git applies", (_, before, after) => {
+  ])("The patch of a file with %s is one that git applies", (_, before, after) => {
     using folder = new TempFolder("patch");
     const file = join(folder.path, "x.yml");
     if (before !== null) writeFileSync(file, before);

@@ -29,7 +29,7 @@ function modelThat(...turns: (ScriptedTurn | Error)[]) {
 }
 
 describe("a question", () => {
-  it("in the conversation is answered there once, by the model, with a link to it", async () => {
+  it("A question in the conversation is answered there once, by the model, with a link to it", async () => {
     on.inOwnProcess = true;
     const { model, shown } = modelThat(reply("The rate doubled: src/cart.js:1."));
     expect(await on.command(ask)).toMatchObject({ kind: "done" });
@@ -47,7 +47,7 @@ describe("a question", () => {
     expect(on.checks()).toEqual([]);
   });
 
-  it("in a thread is answered there, by a model that knows the finding and what was said before", async () => {
+  it("A question in a thread is answered there, by a model that knows the finding and what was said before", async () => {
     const { shown } = modelThat(reply("It stands."));
     const thread = await on.finding("f1");
     on.github.personReplies(thread, "ada", "Nobody passes zero.");
@@ -62,13 +62,13 @@ describe("a question", () => {
     expect(shown()).not.toContain("hunkwise:finding");
   });
 
-  it("is answered as one that could not be where there is no model", async () => {
+  it("A question without a model gets an answer that says so", async () => {
     await on.command(ask);
     expect(on.said()[0]).toContain("no model is configured here");
     expect(on.checkouts).toBe(0);
   });
 
-  it("is paid for once, although the answer could not be posted at first", async () => {
+  it("A question is paid for once, although the answer could not be posted at first", async () => {
     const { model } = modelThat(reply("Because."));
     on.github.faults.push({ call: "createComment", nth: 1, error: new AppError("aborted", "killed") });
     await expect(on.command(ask)).rejects.toMatchObject({ code: "aborted" });
@@ -78,7 +78,7 @@ describe("a question", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it("is tried again where the model fails for a while, and told of the kind of fault in the end", async () => {
+  it("A question is tried again while the model fails, and then answered with the kind of fault", async () => {
     const outage = new AppError("model_failed", "HTTP 500 of models.internal", { retryable: true });
     modelThat(outage, outage);
     await expect(on.command(ask)).rejects.toMatchObject({ code: "model_failed", retryable: true });
@@ -94,7 +94,7 @@ describe("a question", () => {
     expect(on.said()[0]).not.toContain("internal");
   });
 
-  it("is not begun when the day's budget is used up, and says so", async () => {
+  it("A question is not begun when the day's budget is used up, and says so", async () => {
     const { model } = modelThat(reply("Because."));
     on.files.set(".github/hunkwise.yml", "budget: { day: { tokens: 5000 } }\n");
     on.spent = 4_999;
@@ -103,7 +103,7 @@ describe("a question", () => {
     expect(model.requests).toEqual([]);
   });
 
-  it("about a private file reaches no model, nor does what was said of it", async () => {
+  it("A question about a private file reaches no model, and neither does its thread", async () => {
     const { model } = modelThat(reply("Because."));
     const text = "paths: { private: [src/cart.js] }\n";
     const thread = await on.finding("f1");
@@ -124,7 +124,7 @@ describe("a question", () => {
     expect(model.requests).toEqual([]);
   });
 
-  it("where nobody knows what is private reaches no model", async () => {
+  it("A question under a refused configuration reaches no model", async () => {
     const { model } = modelThat(reply("Because."));
     on.files.set(".github/hunkwise.yml", "paths: {private: [");
     await on.command(ask);
@@ -140,14 +140,14 @@ describe("a description", () => {
   const describeIt = { name: "describe" } as const;
   const switchOn = () => on.files.set(".github/hunkwise.yml", "conversation: { describe: true }\n");
 
-  it("is not written unless the base branch asks for it, and the answer says how to switch it on", async () => {
+  it("A description is not written unless the base branch asks for it, and the answer says how to switch it on", async () => {
     const { model } = modelThat(reply("It doubles the rate."));
     await on.command(describeIt);
     expect(on.said()[0]).toContain("set `conversation: { describe: true }` in `.github/hunkwise.yml`");
     expect([model.requests.length, on.checkouts]).toEqual([0, 0]);
   });
 
-  it("is written once by the model from the whole diff, and cut to one screen", async () => {
+  it("A description is written once by the model from the whole diff, and cut to one screen", async () => {
     switchOn();
     on.inOwnProcess = true;
     const { model, shown } = modelThat(
@@ -169,7 +169,7 @@ describe("a description", () => {
     expect([on.said().length, model.requests.length, on.spent]).toEqual([1, 1, 1_000]);
   });
 
-  it("is about the whole change, where it is asked for in a thread too", async () => {
+  it("A description is about the whole change, also in a thread", async () => {
     switchOn();
     const { shown } = modelThat(reply("It doubles the rate."));
     const thread = await on.finding("f1");
@@ -178,7 +178,7 @@ describe("a description", () => {
     expect(shown()).not.toContain("Finding f1");
   });
 
-  it("shows the model no private file", async () => {
+  it("A description shows the model no private file", async () => {
     on.files.set(
       ".github/hunkwise.yml",
       "conversation: { describe: true }\npaths: { private: [src/cart.js] }\n",
@@ -188,7 +188,7 @@ describe("a description", () => {
     expect(shown()).not.toMatch(/cart\.js|rate = 2/);
   });
 
-  it("is paid for once, although it could not be posted at first, and is then a description too", async () => {
+  it("A description is paid for once, although it could not be posted at first, and is then a description too", async () => {
     switchOn();
     const { model } = modelThat(reply("It doubles the rate."));
     on.github.faults.push({ call: "createComment", nth: 1, error: new AppError("aborted", "killed") });
@@ -198,7 +198,7 @@ describe("a description", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it("is not begun when the day's budget is used up", async () => {
+  it("A description is not begun when the day's budget is used up", async () => {
     const { model } = modelThat(reply("It doubles the rate."));
     on.files.set(
       ".github/hunkwise.yml",
@@ -210,7 +210,7 @@ describe("a description", () => {
     expect(model.requests).toEqual([]);
   });
 
-  it("is not written where the configuration is refused", async () => {
+  it("A description is not written if the configuration is refused", async () => {
     const { model } = modelThat(reply("It doubles the rate."));
     on.files.set(".github/hunkwise.yml", "conversation: { describe: true\n");
     await on.command(describeIt);

@@ -21,8 +21,8 @@ const demote = (over: Partial<Extract<Act, { name: "demote" }>> = {}): Act => ({
 });
 const file = ".github/hunkwise.yml";
 
-describe("a proposal about findings that people dismiss again and again", () => {
-  it("switches an analyzer's rule off in a pull request that says why, and one comment says where", async () => {
+describe("a proposal", () => {
+  it("A proposal switches an analyzer's rule off in a pull request that says why, and one comment says where", async () => {
     on.files.set(file, "effort: low # for now\n");
     await on.act(demote());
     expect(on.proposals).toEqual([
@@ -41,14 +41,14 @@ describe("a proposal about findings that people dismiss again and again", () => 
     expect([on.proposals.length, on.said().length]).toEqual([1, 1]);
   });
 
-  it("asks for severe findings only, if they are of a category", async () => {
+  it("A proposal asks for severe findings only, if they are of a category", async () => {
     await on.act(demote({ dimension: "category", value: "docs" }));
     expect(on.proposals.map(({ text }) => text)).toEqual([
       'instructions:\n  - path: "**"\n    text: Report a finding of the category docs only if its severity is high or critical.\n',
     ]);
   });
 
-  it("is a patch in the comment where the App may not write", async () => {
+  it("A proposal is a patch in the comment if the App may not write", async () => {
     on.mayWriteContents = false;
     await on.act(demote());
     expect(on.said()[0]).toContain("+rules:\n+  ast-grep/py-eval: off\n```");
@@ -61,20 +61,20 @@ describe("a proposal about findings that people dismiss again and again", () => 
       "already has a setting for the rule",
     ],
     ["the file is not valid", "efort: low\n", "efort"],
-  ])("says why there is none if %s", async (_, text, why) => {
+  ])("A proposal says why there is none if %s", async (_, text, why) => {
     on.files.set(file, text);
     await on.act(demote());
     expect(on.proposals).toEqual([]);
     expect(on.said()[0]).toContain(why);
   });
 
-  it("is for people with write access, when it is made", async () => {
+  it("A proposal is for people with write access, when it is made", async () => {
     on.github.permissions.set("grace", "read");
     expect(await on.act(demote())).toEqual({ kind: "skipped", reason: "grace has no write access" });
     expect([on.proposals, on.said()]).toEqual([[], []]);
   });
 
-  it("changes nothing else in a file, whatever the rule is called", () => {
+  it("A proposal changes nothing else in a file, whatever the rule is called", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 40 }), (rule) => {
         const before =

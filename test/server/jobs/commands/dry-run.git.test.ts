@@ -15,7 +15,7 @@ beforeEach(() => {
 afterAll(() => repo[Symbol.asyncDispose]());
 
 describe("a dry run", () => {
-  it("shows in one comment what would be posted, and posts nothing else", async () => {
+  it("A dry run shows in one comment what would be posted, and posts nothing else", async () => {
     const finding = {
       ...{ path: "src/cart.js", line: 1, quote: "export const rate = 2;", title: "The rate doubles" },
       ...{ severity: "high", category: "correctness", body: "It was 1.", confidence: 0.9 },
@@ -35,12 +35,12 @@ describe("a dry run", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it("of somebody who cannot write does nothing", async () => {
+  it("A dry run of somebody who cannot write does nothing", async () => {
     expect(await on.dryRun("ada")).toMatchObject({ kind: "skipped" });
     expect(on.github.calls).toEqual(["permissionOf"]);
   });
 
-  it("has room for the worst findings where there are too many, and says how many are left out", () => {
+  it("A dry run has room for the worst findings if there are too many, and says how many are left out", () => {
     const findings = Array.from({ length: 300 }, (_, n) => ({
       finding: sampleFinding({
         ...{ id: `f${n}`, title: `Fault ${n}`, body: "word ".repeat(100) },
@@ -54,7 +54,7 @@ describe("a dry run", () => {
     expect(text).toMatch(/\d+ more findings would be posted, and are not shown here\.$/);
   });
 
-  it("does not show as new what a comment says already, open or dismissed, and counts it", () => {
+  it("A dry run does not show as new what a comment says already, open or dismissed, and counts it", () => {
     const findings = ["Old fault", "New fault"].map((title) => ({
       finding: sampleFinding({ id: title, title }),
       placement: { kind: "inline" as const },
@@ -66,7 +66,7 @@ describe("a dry run", () => {
     expect(text).toMatch(/1 more finding has a comment already, and would not be posted again\.$/);
   });
 
-  it("fits however many files were skipped", () => {
+  it("A dry run fits however many files were skipped", () => {
     const files_skipped = Array.from({ length: 3_000 }, (_, n) => ({
       ...{ path: `vendor/${n}/index.js`, reason: "vendored", account: "unread" as const },
     }));

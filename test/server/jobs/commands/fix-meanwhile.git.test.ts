@@ -15,7 +15,7 @@ beforeEach(() => {
 const turns = [edit(), finish("Charge the rate once"), look("fixed"), reviewed];
 
 describe("a fix that something happens to", () => {
-  it("is told as pushed where somebody pushed on it before it was told", async () => {
+  it("A fix is reported as pushed if somebody pushed on top of it before the answer", async () => {
     const model = scriptedModel(turns);
     on.model = model;
     const thread = await on.finding("f1");
@@ -33,7 +33,7 @@ describe("a fix that something happens to", () => {
     expect([on.pushes.length, model.requests.length]).toEqual([1, 4]);
   });
 
-  it("is not told as pushed where the branch went another way since", async () => {
+  it("A fix is not reported as pushed if the branch went another way since", async () => {
     on.model = scriptedModel(turns);
     const thread = await on.finding("f1");
     on.isOurs = false;
@@ -52,7 +52,7 @@ describe("a fix that something happens to", () => {
       "were settled",
     ],
     ["the pull request is closed", () => Object.assign(on.github.state, { state: "closed" }), "was closed"],
-  ])("is not pushed where %s while it is made", async (_, meanwhile, word) => {
+  ])("A fix is not pushed if %s while it is made", async (_, meanwhile, word) => {
     const thread = await on.finding("f1");
     on.model = scriptedModel((_request, n) => {
       if (n === 2) meanwhile(thread);

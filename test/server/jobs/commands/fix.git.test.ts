@@ -26,7 +26,7 @@ const fixIt = async (all = false) => {
 };
 
 describe("a fix", () => {
-  it("is made, looked at, pushed to the branch it was made of, and told in the thread", async () => {
+  it("A fix is made, checked, pushed to its branch, and answered in the thread", async () => {
     modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
     const { thread } = await fixIt();
     const [push] = on.pushes;
@@ -45,7 +45,7 @@ describe("a fix", () => {
     expect(on.github.thread(thread).resolvedBy?.kind).toBe("us");
   });
 
-  it("is pushed once and paid for once, wherever the process ends", async () => {
+  it("A fix is pushed once and paid for once, wherever the process ends", async () => {
     const model = modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
     const thread = await on.finding("f1");
     on.isOurs = false;
@@ -59,7 +59,7 @@ describe("a fix", () => {
     expect([on.pushes.length, on.ours(thread).length, model.requests.length]).toEqual([1, 2, 4]);
   });
 
-  it("pushes nothing where the branch has moved on meanwhile", async () => {
+  it("A fix pushes nothing if the branch has moved on meanwhile", async () => {
     modelThat(edit(), finish("Charge the rate once"), look("fixed"));
     on.pushEnd = { kind: "moved" };
     const { thread } = await fixIt();
@@ -70,7 +70,7 @@ describe("a fix", () => {
     ["a fork whose owner lets nobody push", { isFork: true, maintainersMayPush: false }, true],
     ["an App that may not write", {}, false],
     ["the default branch of the repository", { branch: "main", isDefault: true }, true],
-  ])("stands as suggestions before %s", async (_, source, mayWrite) => {
+  ])("A fix is shown as suggestions for %s", async (_, source, mayWrite) => {
     modelThat(edit(), finish("Charge the rate once"), look("fixed"));
     on.mayWriteContents = mayWrite;
     Object.assign(on.github.state, { source: { ...on.github.state.source, ...source } });
@@ -82,7 +82,7 @@ describe("a fix", () => {
     expect(on.ours(thread)[0]).toContain("as suggestions on the lines that it changes");
   });
 
-  it("is not pushed for whoever may not write any more when it is made", async () => {
+  it("A fix is not pushed for a person who may not write any more", async () => {
     const thread = await on.finding("f1");
     const turns = [edit(), finish("Charge the rate once"), look("fixed")];
     on.model = scriptedModel((_request, n) => {
@@ -94,7 +94,7 @@ describe("a fix", () => {
     expect(on.ours(thread)[0]).toContain("the person who asked no longer has write access");
   });
 
-  it("stands as a patch where suggestions cannot say all of it", async () => {
+  it("A fix is shown as a patch if suggestions cannot express it", async () => {
     modelThat(edit(), write("test/cart.test.js", "test();\n"), finish("Charge it"), look("fixed"));
     on.mayWriteContents = false;
     const { thread } = await fixIt();
@@ -104,7 +104,7 @@ describe("a fix", () => {
     expect(told).toContain("+test();");
   });
 
-  it("never touches what runs by itself: the model is told, and what it made all the same is refused", async () => {
+  it("A fix never edits what runs by itself: the prompt says so, and such an edit is refused", async () => {
     const model = modelThat(
       write(".github/workflows/ci.yml", "on: push\n"),
       edit(),
@@ -118,7 +118,7 @@ describe("a fix", () => {
     expect(on.ours(thread)[0]).toContain("Pushed");
   });
 
-  it("is sent back where a second look finds the fault still there, and pushed when it finds it gone", async () => {
+  it("A fix is sent back if a second look finds the fault still there, and pushed when it is gone", async () => {
     modelThat(
       ...[edit("src/cart.js", "rate = 2", "rate = 1.9"), finish("Charge the rate once"), look("present")],
       ...[edit("src/cart.js", "rate = 1.9"), finish("Charge the rate once"), look("fixed"), reviewed],
@@ -128,7 +128,7 @@ describe("a fix", () => {
     expect(on.ours(thread)[0]).toContain("A second look confirms the repair");
   });
 
-  it("is not pushed where a second look finds the fault still there twice, and says why", async () => {
+  it("A fix is not pushed if a second look finds the fault still there twice, and says why", async () => {
     modelThat(
       ...[edit(), finish("Charge the rate once"), look("present")],
       ...[edit("src/cart.js", "rate = 1.5", "rate = 1.4"), finish("Charge it"), look("present")],
@@ -145,7 +145,7 @@ describe("a fix", () => {
     );
   });
 
-  it("says that no command was run where the base names some and there is no sandbox", async () => {
+  it("A fix says that no command was run if there is no sandbox", async () => {
     on.files.set(".github/hunkwise.yml", "commands: { test: npm test }\n");
     const model = modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
     const { thread } = await fixIt();
@@ -155,7 +155,7 @@ describe("a fix", () => {
     expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain("run_command");
   });
 
-  it("leaves to people what the model leaves to them", async () => {
+  it("A fix names the findings that the model leaves to people", async () => {
     modelThat(finish("", false));
     const { thread } = await fixIt();
     expect(on.pushes).toEqual([]);
@@ -163,7 +163,7 @@ describe("a fix", () => {
     expect(on.ours(thread)[0]).toContain("not fixed; a person must fix it. Nobody knows the rate.");
   });
 
-  it("of all repairs each finding that stands, the worst first, and none that was dismissed", async () => {
+  it("A fix of all repairs each open finding, the worst first, and none that was dismissed", async () => {
     modelThat(edit(), finish("Charge the rate once", true, false), look("fixed"), reviewed);
     const low = await on.finding("f-low", "low");
     const high = await on.finding("f-high", "high");
@@ -176,7 +176,7 @@ describe("a fix", () => {
     expect([high, low, gone].map((thread) => on.ours(thread).length)).toEqual([1, 0, 0]);
   });
 
-  it("asks which one in the conversation, and says where there is none", async () => {
+  it("A fix in the conversation asks for its finding, or says that there is none", async () => {
     await on.command({ name: "fix", all: false });
     expect(on.said()[0]).toContain("Which finding?");
     await on.command({ name: "fix", all: true }, { commentId: 9_002 });
@@ -186,7 +186,7 @@ describe("a fix", () => {
     expect(on.said()[2]).toContain("There are no open findings.");
   });
 
-  it("says that GitHub did not show the thread, instead of blaming the configuration", async () => {
+  it("A fix says that GitHub did not show the thread, instead of blaming the configuration", async () => {
     const thread = await on.finding("f1");
     on.model = modelThat(edit(), finish("Charge the rate once"));
     on.github.faults.push({ call: "ownThreads", error: refusal("github_forbidden") });
@@ -194,7 +194,7 @@ describe("a fix", () => {
     expect(on.ours(thread)[0]).toContain("GitHub does not show the threads of these findings to the App");
   });
 
-  it("is for people who can write", async () => {
+  it("A fix is for people who can write", async () => {
     modelThat(edit(), finish("Charge it"), look("fixed"));
     const thread = await on.finding("f1");
     expect(await on.command({ name: "fix", all: false }, { thread, by: "ada" })).toMatchObject({

@@ -26,7 +26,7 @@ const inputOf = () => {
 };
 
 describe("/prove", () => {
-  it("answers once in the thread, and pays once, however often it runs", async () => {
+  it("/prove answers once in the thread, and pays once, however often it runs", async () => {
     const thread = await on.finding("f1");
     for (let n = 0; n < 3; n++) await prove(thread);
     expect(on.ours(thread)).toEqual([
@@ -38,7 +38,7 @@ describe("/prove", () => {
     expect(on.recorded.map((entry) => entry.kind)).toEqual(expect.arrayContaining(["run", "result"]));
   });
 
-  it("is told by the next attempt if a worker lost the job before its answer, from the record alone", async () => {
+  it("/prove is answered from the record alone if a worker lost the job before its answer", async () => {
     const thread = await on.finding("f1");
     on.isOurs = false;
     await expect(prove(thread)).rejects.toMatchObject({ code: "lease_lost" });
@@ -48,7 +48,7 @@ describe("/prove", () => {
     expect([on.ours(thread).length, model.requests.length, on.checkouts]).toEqual([1, 1, 1]);
   });
 
-  it("is about the finding of the thread alone, with what its comment says", async () => {
+  it("/prove is about the finding of the thread alone, with what its comment says", async () => {
     await on.finding("f1");
     await prove(await on.finding("f2", "high"));
     expect(inputOf()).toMatchObject({ what: "prove", shas: { head: repo.head } });
@@ -58,7 +58,7 @@ describe("/prove", () => {
     expect(inputOf()?.input.targets[0]?.text).toContain("It is wrong.");
   });
 
-  it("takes the suggestion of our comment only if the lines that it replaces are still the same", async () => {
+  it("/prove takes the suggestion of our comment only if the lines that it replaces are still the same", async () => {
     const suggestion = "```suggestion\nexport const rate = 1;\n```\n\n";
     const of = async (code: string, text = suggestion) => {
       on = new Commanded(repo);
@@ -102,7 +102,7 @@ describe("/prove", () => {
       () => void Object.assign(on, { spent: 2_000_000 }),
       "I cannot prove this: today's budget for its installation is used up.",
     ],
-  ])("says so and asks no model if %s", async (_, given, said) => {
+  ])("/prove says so and asks no model if %s", async (_, given, said) => {
     await given();
     const thread = await on.finding("f1");
     await prove(thread);
@@ -110,7 +110,7 @@ describe("/prove", () => {
     expect(model.requests).toEqual([]);
   });
 
-  it("needs a finding: it says which to name in the conversation, and what a thread of others lacks", async () => {
+  it("/prove needs a finding: it says which to name in the conversation, and what a thread of others lacks", async () => {
     await prove(null);
     expect(on.said().at(-1)).toContain("Which finding? Write `/prove` in the thread of a finding.");
     const certain = await on.finding("f1", "high", "src/cart.js", "secrets/aws-secret-access-key-key");
@@ -119,13 +119,13 @@ describe("/prove", () => {
     expect(model.requests).toEqual([]);
   });
 
-  it("costs nothing and gets no answer from people without write access", async () => {
+  it("/prove costs nothing and gets no answer from people without write access", async () => {
     const thread = await on.finding("f1");
     for (const by of ["ada", "eve", "shop[bot]"]) await prove(thread, { by });
     expect([on.ours(thread), model.requests, on.checkouts]).toEqual([[], [], 0]);
   });
 
-  it("stops answering in a thread after ten answers", async () => {
+  it("/prove stops answering in a thread after ten answers", async () => {
     const thread = await on.finding("f1");
     on.testPlace = { why: "it is full" };
     for (let n = 0; n < 12; n++) await prove(thread, { commentId: 9_100 + n });

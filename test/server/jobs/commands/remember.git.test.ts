@@ -14,7 +14,7 @@ afterAll(() => repo[Symbol.asyncDispose]());
 const remember = (rule: string, commentId = 9_001) => on.command({ name: "remember", rule }, { commentId });
 
 describe("remember", () => {
-  it("proposes the rule as a pull request to the branch that this one is to be merged into", async () => {
+  it("Remember proposes the rule as a pull request to the branch that this one is to be merged into", async () => {
     on.files.set(".github/hunkwise.yml", "effort: low # for now\n");
     await remember("Test every public function.");
 
@@ -28,7 +28,7 @@ describe("remember", () => {
     expect(on.said()).toEqual([expect.stringContaining("https://github.example/octo/shop/pull/8")]);
   });
 
-  it("uses the file by the name that it has, and makes one where there is none", async () => {
+  it("Remember uses the existing file, and makes one if there is none", async () => {
     on.files.set(".github/hunkwise.yaml", "effort: low\n");
     await remember("One.");
     on.files.clear();
@@ -36,7 +36,7 @@ describe("remember", () => {
     expect(on.proposals.map(({ path }) => path)).toEqual([".github/hunkwise.yaml", ".github/hunkwise.yml"]);
   });
 
-  it("takes a branch of its own for each comment, on a line too, whose ids may coincide", async () => {
+  it("Remember takes a branch of its own for each comment, on a line too, whose ids may coincide", async () => {
     const thread = await on.finding("f1");
     await remember("One.");
     await on.command({ name: "remember", rule: "Two." }, { thread });
@@ -46,7 +46,7 @@ describe("remember", () => {
     ]);
   });
 
-  it("shows a patch and the permission that it takes where it may not write", async () => {
+  it("Remember shows a patch and the missing permission if it may not write", async () => {
     on.mayWriteContents = false;
     on.files.set(".github/hunkwise.yml", "effort: low\n");
     await remember("Test @everyone's functions.");
@@ -58,7 +58,7 @@ describe("remember", () => {
     expect(text).toContain("+    text: Test @everyone's functions.\n```");
   });
 
-  it("shows no more of a patch than fits into a comment, and says so", async () => {
+  it("Remember shows no more of a patch than fits into a comment, and says so", async () => {
     on.mayWriteContents = false;
     on.files.set(".github/hunkwise.yml", `effort: low\n# ${"\u200b".repeat(20_000)}\n`);
     await remember("Test it.");
@@ -68,7 +68,7 @@ describe("remember", () => {
     expect(text).toContain("--- a/.github/hunkwise.yml");
   });
 
-  it("proposes nothing that stands there, that is too long, or that a broken file cannot take", async () => {
+  it("Remember proposes no known rule, none that is too long, and none for a broken file", async () => {
     on.files.set(".github/hunkwise.yml", 'instructions:\n  - path: "**"\n    text: Test it.\n');
     await remember("Test it.");
     await remember("x".repeat(501), 9_002);
@@ -81,14 +81,14 @@ describe("remember", () => {
     expect(on.said()[2]).toContain("Not added: ");
   });
 
-  it("begins no file that would take the place of the organisation's", async () => {
+  it("Remember begins no file that would take the place of the organisation's", async () => {
     on.organization.set(".github/hunkwise.yml", "paths: { private: [secret/**] }\n");
     await remember("Test it.");
     expect(on.proposals).toEqual([]);
     expect(on.said()[0]).toContain("the configuration of its organisation");
   });
 
-  it("begins a file that is joined with the organisation's, unless its policy enforces the instructions", async () => {
+  it("Remember begins a file that is joined with the organisation's, unless its policy enforces the instructions", async () => {
     on.organization.set(".github/hunkwise.yml", "policy: { enforce: [check] }\n");
     await remember("Test it.");
     expect(on.proposals).toHaveLength(1);
@@ -98,7 +98,7 @@ describe("remember", () => {
     expect(on.said()[1]).toContain("the organisation's policy enforces `instructions`");
   });
 
-  it("is done once, however often it is delivered", async () => {
+  it("Remember is done once, however often it is delivered", async () => {
     await remember("Test it.");
     await remember("Test it.");
     expect(on.proposals).toHaveLength(1);

@@ -22,8 +22,8 @@ function answers(thread: number, login: string, body: string) {
   return on.reply(thread, login, body, on.github.thread(thread).replies.at(-1)?.id);
 }
 
-describe("an answer of a person in a thread of ours", () => {
-  it("that asks something is answered, also when it is the author's", async () => {
+describe("a reply in our thread", () => {
+  it("A reply in our thread that asks something is answered, also when it is the author's", async () => {
     const thread = await on.finding("f1", "critical");
     await answers(thread, "ada", question);
     expect(on.ours(thread)).toEqual([expect.stringContaining("Because.")]);
@@ -35,7 +35,7 @@ describe("an answer of a person in a thread of ours", () => {
     ["a bot's", "helper[bot]", question],
     ["an acknowledgement", "grace", "Good catch, thanks!"],
     ["a stranger's dismissal", "eve", "This is intended."],
-  ])("is left without a word, a reaction and a request: %s", async (_, login, body) => {
+  ])("A reply in our thread is left without a word, a reaction and a request: %s", async (_, login, body) => {
     const thread = await on.finding("f1");
     await answers(thread, login, body);
     expect(on.ours(thread)).toEqual([]);
@@ -44,7 +44,7 @@ describe("an answer of a person in a thread of ours", () => {
     expect(on.checks()).toEqual([]);
   });
 
-  it("is answered once, as it was written, and not at all in a thread that somebody else began", async () => {
+  it("A reply in our thread is answered once, as it was written, and not at all in a thread that somebody else began", async () => {
     const thread = await on.finding("f1");
     on.github.personReplies(thread, "grace", "EDITED");
     const id = on.github.thread(thread).replies.at(-1)?.id;
@@ -63,13 +63,16 @@ describe("an answer of a person in a thread of ours", () => {
     ["ada", 1],
     ["eve", 0],
     ["grace", 1],
-  ])("that speaks to us by name is answered as well, in our own threads: %s", async (by, count) => {
-    const thread = await on.finding("f1");
-    await on.command({ name: "ask", question }, { thread, by });
-    expect([on.ours(thread).length, requests(), on.github.count("react")]).toEqual([count, count, count]);
-  });
+  ])(
+    "A reply in our thread that speaks to us by name is answered as well, in our own threads: %s",
+    async (by, count) => {
+      const thread = await on.finding("f1");
+      await on.command({ name: "ask", question }, { thread, by });
+      expect([on.ours(thread).length, requests(), on.github.count("react")]).toEqual([count, count, count]);
+    },
+  );
 
-  it("that speaks to us by name in a thread of somebody else is for people who can write", async () => {
+  it("A reply in our thread that speaks to us by name in a thread of somebody else is for people who can write", async () => {
     const thread = (await on.finding("f1")) + 50;
     expect(await on.command({ name: "ask", question }, { thread, by: "ada" })).toMatchObject({
       kind: "skipped",
@@ -82,7 +85,7 @@ describe("an answer of a person in a thread of ours", () => {
     ["mild", "low", "model"],
     ["certain", "medium", "hidden-characters/invisible"],
   ] as const)(
-    "by the author who cannot write dismisses nothing, however mild: %s",
+    "A reply in our thread by the author who cannot write dismisses nothing, however mild: %s",
     async (_, severity, source) => {
       const thread = await on.finding("f1", severity, "src/cart.js", source);
       const outcome = await answers(thread, "ada", "This is intended.");
@@ -96,16 +99,21 @@ describe("an answer of a person in a thread of ours", () => {
     ["fail: true, limit: neutral", "failure"],
     ["fail: false", "neutral"],
     ["fail: false, limit: failure", "failure"],
-  ])("that dismisses makes no red check pass when nothing may be spent: %s", async (check, conclusion) => {
-    on.files.set(".github/hunkwise.yml", `check: { ${check} }\nbudget: { day: { tokens: 5000 } }\n`);
-    on.spent = 5_000;
-    await on.finding("f1", "critical");
-    await answers(await on.finding("f2", "medium"), "grace", "This is intended.");
-    expect(requests()).toBe(0);
-    expect(on.checks()).toEqual([expect.stringMatching(new RegExp(`^review-comment:\\d+: ${conclusion}$`))]);
-  });
+  ])(
+    "A reply in our thread that dismisses makes no red check pass when nothing may be spent: %s",
+    async (check, conclusion) => {
+      on.files.set(".github/hunkwise.yml", `check: { ${check} }\nbudget: { day: { tokens: 5000 } }\n`);
+      on.spent = 5_000;
+      await on.finding("f1", "critical");
+      await answers(await on.finding("f2", "medium"), "grace", "This is intended.");
+      expect(requests()).toBe(0);
+      expect(on.checks()).toEqual([
+        expect.stringMatching(new RegExp(`^review-comment:\\d+: ${conclusion}$`)),
+      ]);
+    },
+  );
 
-  it("that dismisses a severe one is heeded when somebody wrote it who can write", async () => {
+  it("A reply in our thread that dismisses a severe one is heeded when somebody wrote it who can write", async () => {
     // What is closed is not reviewed: that it came so far is what counts.
     on.github.state.state = "closed";
     const thread = await on.finding("f1", "critical");
@@ -113,7 +121,7 @@ describe("an answer of a person in a thread of ours", () => {
     expect(outcome.reason).toBe("the pull request is closed");
   });
 
-  it("ends after ten answers, however long somebody goes on", async () => {
+  it("A reply in our thread ends after ten answers, however long somebody goes on", async () => {
     const thread = await on.finding("f1");
     on.model = null;
     for (let n = 0; n < 15; n++) await answers(thread, "ada", question);

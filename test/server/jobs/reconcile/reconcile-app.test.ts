@@ -55,14 +55,14 @@ function world() {
 }
 
 describe("what was missed", () => {
-  it("is looked for at the start and then every hour", async () => {
+  it("What was missed is looked for at the start and then every hour", async () => {
     const { ran, startProcess, passUntil } = world();
     await startProcess();
     await passUntil(2.5 * hour);
     expect(ran).toEqual([0, hour, 2 * hour]);
   });
 
-  it("is looked for once in a rhythm by all processes together, and at the start of each", async () => {
+  it("What was missed is looked for once in a rhythm by all processes together, and at the start of each", async () => {
     const { ran, startProcess, passUntil } = world();
     await startProcess();
     await passUntil(hour / 4);
@@ -73,7 +73,7 @@ describe("what was missed", () => {
     expect(ran).toEqual([0, hour / 4, hour / 2, 1.5 * hour, 2.5 * hour]);
   });
 
-  it("is looked for although a process whose clock was wrong has noted a time to come", async () => {
+  it("What was missed is looked for although a process whose clock was wrong has noted a time to come", async () => {
     const { ran, notes, startProcess, passUntil } = world();
     await startProcess();
     notes.set(lastRunNote, String(1_000 * hour));
@@ -81,7 +81,7 @@ describe("what was missed", () => {
     expect(ran).toEqual([0, hour]);
   });
 
-  it("is never looked for where the rhythm is 0", async () => {
+  it("What was missed is never looked for if the interval is 0", async () => {
     const { ran, startProcess, passUntil } = world();
     await startProcess(0);
     await passUntil(10 * hour);
