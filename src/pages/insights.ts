@@ -162,7 +162,7 @@ ${dimensions.map((one) => breakdown(all, one, query, links))}
 ${modelTable(all)}
 ${csvLink(query, "model")}
 <h2 id="definitions">What the numbers mean</h2>
-<dl class="meanings">${definitions.map(({ name, means }) => html`<div><dt>${name}</dt><dd>${means}</dd></div>`)}</dl>`;
+<dl class="meanings">${Object.entries(definitions).map(([name, means]) => html`<div><dt>${name}</dt><dd>${means}</dd></div>`)}</dl>`;
 }
 
 const filterForm = (

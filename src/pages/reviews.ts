@@ -36,22 +36,8 @@ export interface PageDeps {
   now: () => number;
 }
 
-const runKinds = [
-  "review",
-  "dry_run",
-  "ask",
-  "describe",
-  "fix",
-  "prove",
-  "reply",
-  "resolve",
-  "pause",
-  "resume",
-  "remember",
-  "dismiss",
-  "demote",
-  "help",
-];
+const runKinds =
+  "review dry_run ask describe fix prove reply resolve pause resume remember dismiss demote help".split(" ");
 const outcomes = ["done", "skipped", "superseded", "failed"] as const;
 export const tones: Readonly<Record<string, Tone>> = {
   done: "good",

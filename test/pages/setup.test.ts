@@ -87,40 +87,38 @@ const proxied = { "x-forwarded-host": "hunk.example.com", "x-forwarded-proto": "
 const keyInLog = () =>
   /\?key=(\S+)/.exec(String(lines.find((line) => String(line.message).includes("?key="))?.message))?.[1];
 
-describe("the set-up page", () => {
-  it("The set-up page is where a server without an App leads", async () => {
-    const response = await get("/?address=x");
-    expect([response.status, response.headers.get("location")]).toEqual([302, "/setup?address=x"]);
-    expect((await get("/healthz")).status).toBe(200);
-    expect((await get("/readyz")).status).toBe(503);
-    const webhook = await fetch(`${address}/api/github/webhooks`, { method: "POST", body: "{}" });
-    expect(webhook.status).toBe(503);
-    expect((await get("/probot")).status).toBe(404);
-  });
+it("The set-up page is where a server without an App leads", async () => {
+  const response = await get("/?address=x");
+  expect([response.status, response.headers.get("location")]).toEqual([302, "/setup?address=x"]);
+  expect((await get("/healthz")).status).toBe(200);
+  expect((await get("/readyz")).status).toBe(503);
+  const webhook = await fetch(`${address}/api/github/webhooks`, { method: "POST", body: "{}" });
+  expect(webhook.status).toBe(503);
+  expect((await get("/probot")).status).toBe(404);
+});
 
-  it("The set-up page runs no script, has its style from here, and sends forms to itself and to GitHub only", async () => {
-    const { html, response } = await open();
-    expect(html).not.toMatch(/<script|<style|style=| on\w+=/);
-    expect(response.headers.get("content-security-policy")).toBe(
-      `default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' http://${github.host}; base-uri 'none'; frame-ancestors 'none'`,
-    );
-    const style = await get("/style.css");
-    expect([style.status, style.headers.get("content-type")]).toEqual([200, "text/css"]);
-  });
+it("The set-up page runs no script, has its style from here, and sends forms to itself and to GitHub only", async () => {
+  const { html, response } = await open();
+  expect(html).not.toMatch(/<script|<style|style=| on\w+=/);
+  expect(response.headers.get("content-security-policy")).toBe(
+    `default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' http://${github.host}; base-uri 'none'; frame-ancestors 'none'`,
+  );
+  const style = await get("/style.css");
+  expect([style.status, style.headers.get("content-type")]).toEqual([200, "text/css"]);
+});
 
-  it("The set-up page says what is missing at first", async () => {
-    const { states, html } = await open("/setup");
-    expect(states).toEqual(["Not reachable", "None", "Needs an address"]);
-    expect(html).toContain("Missing: Address, Model, GitHub App.");
-    expect(html).not.toContain('name="manifest"');
-  });
+it("The set-up page says what is missing at first", async () => {
+  const { states, html } = await open("/setup");
+  expect(states).toEqual(["Not reachable", "None", "Needs an address"]);
+  expect(html).toContain("Missing: Address, Model, GitHub App.");
+  expect(html).not.toContain('name="manifest"');
+});
 
-  it("The set-up page creates an App without a model, and says what reviews use then", async () => {
-    const { states, steps, manifest } = await open();
-    expect(states).toEqual(["Looks right", "None", "Ready to create"]);
-    expect(steps[1]).toContain("reviews use only the built-in analyzers");
-    expect(manifest).not.toBeNull();
-  });
+it("The set-up page creates an App without a model, and says what reviews use then", async () => {
+  const { states, steps, manifest } = await open();
+  expect(states).toEqual(["Looks right", "None", "Ready to create"]);
+  expect(steps[1]).toContain("reviews use only the built-in analyzers");
+  expect(manifest).not.toBeNull();
 });
 
 describe("the step of the address", () => {
@@ -340,162 +338,158 @@ describe("the step of the App", () => {
   });
 });
 
-describe("the set-up page", () => {
-  it.each([{}, proxied, { host: "127.0.0.1" }, { via: "1.1 proxy" }])(
-    "The set-up page is shown only with the key from the log, whatever the way: %j",
-    async (way) => {
-      expect((await get("/setup", way as Record<string, string>)).status).toBe(403);
-    },
-  );
+it.each([{}, proxied, { host: "127.0.0.1" }, { via: "1.1 proxy" }])(
+  "The set-up page is shown only with the key from the log, whatever the way: %j",
+  async (way) => {
+    expect((await get("/setup", way as Record<string, string>)).status).toBe(403);
+  },
+);
 
-  it("The set-up page passes the key on, and returns by the name of the proxy", async () => {
-    const guessed = await get("/setup?key=guess", proxied);
-    expect([guessed.status, guessed.headers.get("set-cookie")]).toEqual([403, null]);
-    expect(await guessed.text()).toMatch(/This is not the key.*name="key"/s);
-    const key = keyInLog();
-    const { response, manifest, html } = await open("/setup?organization=", proxied);
-    expect(response.status).toBe(200);
-    expect(html).toContain(`<input type="hidden" name="key" value="${key}">`);
-    expect(manifest.redirect_url).toBe("https://hunk.example.com/setup/created");
-    expect(response.headers.get("set-cookie")).toMatch(/; HttpOnly; SameSite=Lax; .*; Secure$/);
-  });
+it("The set-up page passes the key on, and returns by the name of the proxy", async () => {
+  const guessed = await get("/setup?key=guess", proxied);
+  expect([guessed.status, guessed.headers.get("set-cookie")]).toEqual([403, null]);
+  expect(await guessed.text()).toMatch(/This is not the key.*name="key"/s);
+  const key = keyInLog();
+  const { response, manifest, html } = await open("/setup?organization=", proxied);
+  expect(response.status).toBe(200);
+  expect(html).toContain(`<input type="hidden" name="key" value="${key}">`);
+  expect(manifest.redirect_url).toBe("https://hunk.example.com/setup/created");
+  expect(response.headers.get("set-cookie")).toMatch(/; HttpOnly; SameSite=Lax; .*; Secure$/);
 });
 
-describe("the return from GitHub", () => {
-  it("The return from GitHub stores the App for the next start, readable by this user alone, and leads to its installation", async () => {
-    const { state, cookie } = await open();
-    const response = await get(`/setup/created?code=abc123&state=${state}`, { cookie });
-    expect(response.headers.get("location")).toBe(`http://${github.host}/apps/my-hunk/installations/new`);
-    await setup.configured;
-    expect(github.asked).toMatchObject([{ method: "POST", url: "/api/v3/app-manifests/abc123/conversions" }]);
-    expect(github.asked[0]!.headers.authorization).toBeUndefined();
-    expect((statSync(join(folder, "app.json")).mode & 0o777).toString(8)).toBe("600");
-    expect(readServerEnv(rawEnv()).app).toEqual({ id: 41, privateKey, webhookSecret: "secret-from-github" });
-    expect(readServerEnv(rawEnv()).login).toEqual({
-      clientId: "Iv23liAbc",
-      clientSecret: "client-secret-from-github",
+it("The return from GitHub stores the App for the next start, readable by this user alone, and leads to its installation", async () => {
+  const { state, cookie } = await open();
+  const response = await get(`/setup/created?code=abc123&state=${state}`, { cookie });
+  expect(response.headers.get("location")).toBe(`http://${github.host}/apps/my-hunk/installations/new`);
+  await setup.configured;
+  expect(github.asked).toMatchObject([{ method: "POST", url: "/api/v3/app-manifests/abc123/conversions" }]);
+  expect(github.asked[0]!.headers.authorization).toBeUndefined();
+  expect((statSync(join(folder, "app.json")).mode & 0o777).toString(8)).toBe("600");
+  expect(readServerEnv(rawEnv()).app).toEqual({ id: 41, privateKey, webhookSecret: "secret-from-github" });
+  expect(readServerEnv(rawEnv()).login).toEqual({
+    clientId: "Iv23liAbc",
+    clientSecret: "client-secret-from-github",
+  });
+  expect(withoutSecrets("client-secret-from-github")).not.toContain("client-secret");
+  expect(JSON.stringify(lines)).not.toMatch(/secret-from-github|BEGIN/);
+});
+
+it("The return from GitHub stores the key also if GitHub returns no client secret, and says what does not work then", async () => {
+  const { status, body } = conversion();
+  conversion = () => ({ status, body: { ...(body as object), client_secret: null } });
+  const { state, cookie } = await open();
+  await get(`/setup/created?code=abc123&state=${state}`, { cookie });
+  await setup.configured;
+  expect(readServerEnv(rawEnv())).toMatchObject({ app: { id: 41 }, login: null });
+  expect(JSON.stringify(lines)).toContain("nobody can log in to the pages");
+});
+
+it("The return from GitHub closes the set-up", async () => {
+  const { state, cookie } = await open();
+  const other = await open();
+  await get(`/setup/created?code=abc123&state=${state}`, { cookie });
+  expect((await get("/setup")).status).toBe(404);
+  const again = await get(`/setup/created?code=def&state=${other.state}`, { cookie: other.cookie });
+  expect(again.status).toBe(404);
+  expect(github.asked).toHaveLength(1);
+});
+
+it("The set-up closes once another process has set the App up, whose credentials stay", async () => {
+  const { state, cookie } = await open();
+  const stored = { app_id: 5, private_key: privateKey, webhook_secret: "theirs", html_url: "http://x" };
+  storeApp(folder, stored);
+  expect((await get(`/setup/created?code=abc123&state=${state}`, { cookie })).status).toBe(404);
+  expect((await get("/setup")).status).toBe(404);
+  expect((await get("/healthz")).status).toBe(200);
+  await setup.configured;
+  expect(github.asked).toEqual([]);
+  expect(readServerEnv(rawEnv()).app?.webhookSecret).toBe("theirs");
+});
+
+it("The return from GitHub does not overwrite what another process stored while GitHub was asked", async () => {
+  const answer = conversion();
+  conversion = () => {
+    storeApp(folder, {
+      app_id: 5,
+      private_key: privateKey,
+      webhook_secret: "theirs",
+      html_url: "http://x",
     });
-    expect(withoutSecrets("client-secret-from-github")).not.toContain("client-secret");
-    expect(JSON.stringify(lines)).not.toMatch(/secret-from-github|BEGIN/);
-  });
+    return answer;
+  };
+  const { state, cookie } = await open();
+  expect((await get(`/setup/created?code=abc123&state=${state}`, { cookie })).status).toBe(404);
+  expect(readServerEnv(rawEnv()).app?.webhookSecret).toBe("theirs");
+});
 
-  it("The return from GitHub stores the key also if GitHub returns no client secret, and says what does not work then", async () => {
-    const { status, body } = conversion();
-    conversion = () => ({ status, body: { ...(body as object), client_secret: null } });
-    const { state, cookie } = await open();
-    await get(`/setup/created?code=abc123&state=${state}`, { cookie });
-    await setup.configured;
-    expect(readServerEnv(rawEnv())).toMatchObject({ app: { id: 41 }, login: null });
-    expect(JSON.stringify(lines)).toContain("nobody can log in to the pages");
-  });
+it("The return from GitHub says what to do when the key cannot be stored, and shows the key nowhere", async () => {
+  const { state, cookie } = await open();
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, "no folder");
+  const failed = await get(`/setup/created?code=abc123&state=${state}`, { cookie });
+  expect(failed.status).toBe(500);
+  const html = await failed.text();
+  expect(html).toContain(`http://${github.host}/apps/my-hunk`);
+  expect(html).toContain(`Cannot use ${folder}/app.json: `);
+  expect(html).toContain("Delete the App in its settings on GitHub");
+  expect(html).not.toContain("PRIVATE KEY");
+  expect(JSON.stringify(lines)).toContain("its key could not be stored");
+  expect(JSON.stringify(lines)).not.toContain("PRIVATE KEY-----");
+});
 
-  it("The return from GitHub closes the set-up", async () => {
-    const { state, cookie } = await open();
-    const other = await open();
-    await get(`/setup/created?code=abc123&state=${state}`, { cookie });
-    expect((await get("/setup")).status).toBe(404);
-    const again = await get(`/setup/created?code=def&state=${other.state}`, { cookie: other.cookie });
-    expect(again.status).toBe(404);
-    expect(github.asked).toHaveLength(1);
-  });
+it("The return from GitHub is refused without a state that was issued here to this browser, and GitHub is not asked", async () => {
+  const { state, cookie } = await open();
+  const other = await open();
+  const attempts: [string, Record<string, string>][] = [
+    ["code=abc", { cookie }],
+    ["code=abc&state=", { cookie: "hunkwise_setup=" }],
+    ["code=abc&state=made-up", { cookie: "hunkwise_setup=made-up" }],
+    [`code=abc&state=${other.state}`, { cookie }],
+    [`code=abc&state=${state}`, {}],
+  ];
+  for (const [query, headers] of attempts) {
+    expect((await get(`/setup/created?${query}`, headers)).status).toBe(400);
+  }
+  expect(github.asked).toEqual([]);
+});
 
-  it("The set-up closes once another process has set the App up, whose credentials stay", async () => {
-    const { state, cookie } = await open();
-    const stored = { app_id: 5, private_key: privateKey, webhook_secret: "theirs", html_url: "http://x" };
-    storeApp(folder, stored);
-    expect((await get(`/setup/created?code=abc123&state=${state}`, { cookie })).status).toBe(404);
-    expect((await get("/setup")).status).toBe(404);
-    expect((await get("/healthz")).status).toBe(200);
-    await setup.configured;
-    expect(github.asked).toEqual([]);
-    expect(readServerEnv(rawEnv()).app?.webhookSecret).toBe("theirs");
-  });
+it("The return from GitHub uses a state once", async () => {
+  conversion = () => ({ status: 404, body: { message: "Not Found" } });
+  const { state, cookie } = await open();
+  expect((await get(`/setup/created?code=abc&state=${state}`, { cookie })).status).toBe(502);
+  expect((await get(`/setup/created?code=abc&state=${state}`, { cookie })).status).toBe(400);
+});
 
-  it("The return from GitHub does not overwrite what another process stored while GitHub was asked", async () => {
-    const answer = conversion();
-    conversion = () => {
-      storeApp(folder, {
-        app_id: 5,
-        private_key: privateKey,
-        webhook_secret: "theirs",
-        html_url: "http://x",
-      });
-      return answer;
-    };
-    const { state, cookie } = await open();
-    expect((await get(`/setup/created?code=abc123&state=${state}`, { cookie })).status).toBe(404);
-    expect(readServerEnv(rawEnv()).app?.webhookSecret).toBe("theirs");
-  });
+it.each([
+  ["GitHub knows no such code", { status: 404, body: { message: "Not Found" } }],
+  ["GitHub is down", { status: 500, body: {} }],
+  [
+    "the answer lacks the secret",
+    { status: 201, body: { id: 1, pem: "x", webhook_secret: null, html_url: "http://x" } },
+  ],
+  [
+    "the App is said to be elsewhere",
+    {
+      status: 201,
+      body: { id: 1, pem: "x", webhook_secret: "y", html_url: "https://evil.example.com/apps/x" },
+    },
+  ],
+])("The return from GitHub stores nothing and says why when %s", async (_, answer) => {
+  conversion = () => answer;
+  const { state, cookie } = await open();
+  const response = await get(`/setup/created?code=abc&state=${state}`, { cookie });
+  expect(response.status).toBe(502);
+  expect(await response.text()).toContain("try again");
+  expect(readServerEnv(rawEnv()).app).toBeNull();
+});
 
-  it("The return from GitHub says what to do when the key cannot be stored, and shows the key nowhere", async () => {
-    const { state, cookie } = await open();
-    rmSync(folder, { recursive: true });
-    writeFileSync(folder, "no folder");
-    const failed = await get(`/setup/created?code=abc123&state=${state}`, { cookie });
-    expect(failed.status).toBe(500);
-    const html = await failed.text();
-    expect(html).toContain(`http://${github.host}/apps/my-hunk`);
-    expect(html).toContain(`Cannot use ${folder}/app.json: `);
-    expect(html).toContain("Delete the App in its settings on GitHub");
-    expect(html).not.toContain("PRIVATE KEY");
-    expect(JSON.stringify(lines)).toContain("its key could not be stored");
-    expect(JSON.stringify(lines)).not.toContain("PRIVATE KEY-----");
+it("The return from GitHub refuses a malformed code", async () => {
+  const { state, cookie } = await open();
+  const response = await get(`/setup/created?code=${encodeURIComponent("../../user")}&state=${state}`, {
+    cookie,
   });
-
-  it("The return from GitHub is refused without a state that was issued here to this browser, and GitHub is not asked", async () => {
-    const { state, cookie } = await open();
-    const other = await open();
-    const attempts: [string, Record<string, string>][] = [
-      ["code=abc", { cookie }],
-      ["code=abc&state=", { cookie: "hunkwise_setup=" }],
-      ["code=abc&state=made-up", { cookie: "hunkwise_setup=made-up" }],
-      [`code=abc&state=${other.state}`, { cookie }],
-      [`code=abc&state=${state}`, {}],
-    ];
-    for (const [query, headers] of attempts) {
-      expect((await get(`/setup/created?${query}`, headers)).status).toBe(400);
-    }
-    expect(github.asked).toEqual([]);
-  });
-
-  it("The return from GitHub uses a state once", async () => {
-    conversion = () => ({ status: 404, body: { message: "Not Found" } });
-    const { state, cookie } = await open();
-    expect((await get(`/setup/created?code=abc&state=${state}`, { cookie })).status).toBe(502);
-    expect((await get(`/setup/created?code=abc&state=${state}`, { cookie })).status).toBe(400);
-  });
-
-  it.each([
-    ["GitHub knows no such code", { status: 404, body: { message: "Not Found" } }],
-    ["GitHub is down", { status: 500, body: {} }],
-    [
-      "the answer lacks the secret",
-      { status: 201, body: { id: 1, pem: "x", webhook_secret: null, html_url: "http://x" } },
-    ],
-    [
-      "the App is said to be elsewhere",
-      {
-        status: 201,
-        body: { id: 1, pem: "x", webhook_secret: "y", html_url: "https://evil.example.com/apps/x" },
-      },
-    ],
-  ])("The return from GitHub stores nothing and says why when %s", async (_, answer) => {
-    conversion = () => answer;
-    const { state, cookie } = await open();
-    const response = await get(`/setup/created?code=abc&state=${state}`, { cookie });
-    expect(response.status).toBe(502);
-    expect(await response.text()).toContain("try again");
-    expect(readServerEnv(rawEnv()).app).toBeNull();
-  });
-
-  it("The return from GitHub refuses a malformed code", async () => {
-    const { state, cookie } = await open();
-    const response = await get(`/setup/created?code=${encodeURIComponent("../../user")}&state=${state}`, {
-      cookie,
-    });
-    expect(response.status).toBe(400);
-    expect(github.asked).toEqual([]);
-  });
+  expect(response.status).toBe(400);
+  expect(github.asked).toEqual([]);
 });
 
 /** Whether each permission of a file has a comment above it. */
@@ -530,21 +524,19 @@ describe("app.yml", () => {
   });
 });
 
-describe("app.contents-write.yml", () => {
-  it("app.contents-write.yml holds nothing but the permission to write code, and what it is for", () => {
-    const file = join(import.meta.dirname, "../../app.contents-write.yml");
-    const variant = parse(readFileSync(file, "utf8"));
-    expect(variant).toEqual({ default_permissions: { contents: "write" } });
-    expect(isReasoned(file, variant.default_permissions)).toBe(true);
-  });
-
-  it.each(["package.json", ".dockerignore"])(
-    "app.contents-write.yml is shipped where app.yml is: %s",
-    (name) => {
-      const text = readFileSync(join(import.meta.dirname, "../..", name), "utf8");
-      const times = (file: string) => text.split(file).length - 1;
-      expect(times("app.yml")).toBeGreaterThan(0);
-      expect(times("app.contents-write.yml")).toBe(times("app.yml"));
-    },
-  );
+it("app.contents-write.yml holds nothing but the permission to write code, and what it is for", () => {
+  const file = join(import.meta.dirname, "../../app.contents-write.yml");
+  const variant = parse(readFileSync(file, "utf8"));
+  expect(variant).toEqual({ default_permissions: { contents: "write" } });
+  expect(isReasoned(file, variant.default_permissions)).toBe(true);
 });
+
+it.each(["package.json", ".dockerignore"])(
+  "app.contents-write.yml is shipped where app.yml is: %s",
+  (name) => {
+    const text = readFileSync(join(import.meta.dirname, "../..", name), "utf8");
+    const times = (file: string) => text.split(file).length - 1;
+    expect(times("app.yml")).toBeGreaterThan(0);
+    expect(times("app.contents-write.yml")).toBe(times("app.yml"));
+  },
+);

@@ -253,67 +253,30 @@ function mondays(from: string, to: string): string[] {
   return weeks;
 }
 
-interface Definition {
-  name: string;
-  means: string;
-}
-
 /** Fewer findings than this say too little for a share. */
 const leastForShare = 20;
 
-/** The definitions in the words that the page, the report and the documents print. */
-export const definitions: readonly Definition[] = [
-  {
-    name: "Week",
-    means: "Monday to Sunday, UTC. A period is made of whole weeks; the last one is not over yet.",
-  },
-  { name: "Review", means: "A run that published a review. It counts in the week in which it ended." },
-  { name: "Quiet review", means: "A review that showed no finding for the first time." },
-  {
-    name: "Cost",
-    means:
-      "What the turns of models cost in the week in which they were made, also those of runs that failed. Turns without a known price are not in it.",
-  },
-  {
-    name: "Findings",
-    means:
-      "Findings that people saw (in comments, annotations or a summary) on pull requests that closed in the week. So the findings of open pull requests are not counted yet.",
-  },
-  { name: "Fixed", means: "A later review found that the code no longer has the fault, before the merge." },
-  {
-    name: "Dismissed",
-    means:
-      "A person with write access decided to leave the code as it is: by a command, a reply, a thumbs down, a resolved thread, a deleted comment or the page.",
-  },
-  { name: "Ignored", means: "Open at the merge: nobody changed its lines or decided about it." },
-  {
-    name: "Unclear",
-    means: "Its lines had changed at the merge, and no review has checked since whether that fixed it.",
-  },
-  {
-    name: "Withdrawn",
-    means:
-      "A later review no longer reported it, although its code had not changed. Findings without a comment count as fixed.",
-  },
-  {
-    name: "Not merged",
-    means: "Its pull request was closed without a merge. Nothing is said about these findings.",
-  },
-  {
-    name: "Thumbs",
-    means:
-      "Reactions of people on the comments of these findings, as they were when the pull request closed.",
-  },
-  {
-    name: "Share",
-    means: `Of the findings whose pull request was merged. Shown only from ${leastForShare} on; below that, only counts.`,
-  },
-  {
-    name: "Waiting, running",
-    means:
-      "From the event to the start, and from the start to the end of a review; the middle value of the last 13 weeks of the period.",
-  },
-];
+/** What the numbers mean, in the words that the page and the report print. */
+export const definitions: Readonly<Record<string, string>> = {
+  Week: "Monday to Sunday, UTC. A period is made of whole weeks; the last one is not over yet.",
+  Review: "A run that published a review. It counts in the week in which it ended.",
+  "Quiet review": "A review that showed no finding for the first time.",
+  Cost: "What the turns of models cost in the week in which they were made, also those of runs that failed. Turns without a known price are not in it.",
+  Findings:
+    "Findings that people saw (in comments, annotations or a summary) on pull requests that closed in the week. So the findings of open pull requests are not counted yet.",
+  Fixed: "A later review found that the code no longer has the fault, before the merge.",
+  Dismissed:
+    "A person with write access decided to leave the code as it is: by a command, a reply, a thumbs down, a resolved thread, a deleted comment or the page.",
+  Ignored: "Open at the merge: nobody changed its lines or decided about it.",
+  Unclear: "Its lines had changed at the merge, and no review has checked since whether that fixed it.",
+  Withdrawn:
+    "A later review no longer reported it, although its code had not changed. Findings without a comment count as fixed.",
+  "Not merged": "Its pull request was closed without a merge. Nothing is said about these findings.",
+  Thumbs: "Reactions of people on the comments of these findings, as they were when the pull request closed.",
+  Share: `Of the findings whose pull request was merged. Shown only from ${leastForShare} on; below that, only counts.`,
+  "Waiting, running":
+    "From the event to the start, and from the start to the end of a review; the middle value of the last 13 weeks of the period.",
+};
 
 export const judged = ({ delivered, unmerged }: Pick<Outcomes, "delivered" | "unmerged">): number =>
   delivered - unmerged;

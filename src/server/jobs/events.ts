@@ -153,31 +153,11 @@ function originFor(task: PullJob["task"], by: string | null): EventOrigin["origi
 }
 
 /** Fields that stay as they are: what programs compare. */
-const kept = new Set([
-  "job",
-  "id",
-  "head_sha",
-  "base_sha",
-  "path",
-  "url",
-  "owner",
-  "name",
-  "type",
-  "severity",
-  "category",
-  "rule",
-  "source",
-  "state",
-  "model",
-  "outcome",
-  "conclusion",
-  "mode",
-  "origin",
-  "requested_by",
-  "by",
-  "how",
-  "timestamp",
-]);
+const kept = new Set(
+  "job id head_sha base_sha path url owner name type severity category rule source state model outcome conclusion mode origin requested_by by how timestamp".split(
+    " ",
+  ),
+);
 
 interface AnnouncerOptions extends Pick<RetryOptions, "signal" | "sleep" | "warn"> {
   queue: Pick<Queue, "accept" | "check">;

@@ -1,25 +1,9 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import type { Run } from "./database.ts";
-import { type JobState, parseTask, type Task } from "./job.ts";
+import { parseTask, type Task } from "./job.ts";
 import { openReader } from "./reader.ts";
 import type { DatabaseLocation } from "./stores.ts";
-
-export interface StoredRun {
-  /** Grows from run to run. */
-  seq: number;
-  id: string;
-  task: Task;
-  state: JobState;
-  /** Null until it has ended. */
-  outcome: string | null;
-  /** Why it ended this way, or waits again. */
-  reason: string | null;
-  attempts: number;
-  createdAt: number;
-  startedAt: number | null;
-  endedAt: number | null;
-}
 
 /** One entry of a run's trajectory. `claim` grows with each attempt. */
 export interface RecordedEntry {
@@ -39,7 +23,8 @@ export interface OpenRuns extends AsyncDisposable {
   turnsAndResults(id: string): Promise<RecordedEntry[]>;
 }
 
-const columns = "seq, id, task, state, outcome, reason, attempts, created_at, started_at, ended_at";
+const columns = `seq, id, task, state, outcome, reason, attempts, created_at AS "createdAt", started_at AS "startedAt",
+  ended_at AS "endedAt"`;
 // Jobs without a repository maintain the App itself.
 const before = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND seq < :seq ORDER BY seq DESC LIMIT :limit`;
 const named = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND id LIKE :pattern ORDER BY seq DESC LIMIT 2`;
@@ -49,17 +34,22 @@ const entries = `${ofJob} ORDER BY number`;
 const turnsAndResults = `${ofJob} AND (entry LIKE '{"kind":"turn",%' OR entry LIKE '{"kind":"result",%') ORDER BY number`;
 
 const RunRow = z.object({
+  /** Grows from run to run. */
   seq: z.int(),
   id: z.string(),
   task: z.string(),
   state: z.enum(["waiting", "active", "done", "failed"]),
+  /** Null until it has ended. */
   outcome: z.string().nullable(),
+  /** Why it ended this way, or waits again. */
   reason: z.string().nullable(),
   attempts: z.int(),
-  created_at: z.int(),
-  started_at: z.int().nullable(),
-  ended_at: z.int().nullable(),
+  createdAt: z.int(),
+  startedAt: z.int().nullable(),
+  endedAt: z.int().nullable(),
 });
+/** A job about a pull request. Times are milliseconds since 1970. */
+export type StoredRun = Omit<z.infer<typeof RunRow>, "task"> & { task: Task };
 const EntryRow = z.object({ fence: z.int(), entry: z.string(), created_at: z.int() });
 
 /**
@@ -138,15 +128,9 @@ export async function readRecord(run: Run, id: string, mostBytes: number): Promi
 
 /** Empty for a task that this version does not know. */
 function runOf(raw: unknown): StoredRun[] {
-  const {
-    task: text,
-    created_at: createdAt,
-    started_at: startedAt,
-    ended_at: endedAt,
-    ...row
-  } = RunRow.parse(raw);
-  const task = parseTask(text);
-  return task ? [{ ...row, task, createdAt, startedAt, endedAt }] : [];
+  const row = RunRow.parse(raw);
+  const task = parseTask(row.task);
+  return task ? [{ ...row, task }] : [];
 }
 
 function entryOf(raw: unknown): RecordedEntry {

@@ -257,10 +257,10 @@ function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string,
 }
 
 /** The most informative arguments of a call, in display order. */
-const informative = [
-  ...["severity", "verdict", "state", "file_path", "path", "pattern", "query", "directory", "page_name"],
-  ...["title", "reason", "summary", "content", "name"],
-];
+const informative =
+  "severity verdict state file_path path pattern query directory page_name title reason summary content name".split(
+    " ",
+  );
 
 function aboutOf(text: string): string {
   const given = argumentsIn(text);

@@ -16,33 +16,31 @@ const call = (name: string, input = {}): ScriptedTurn => ({
 let jobs: WorkedQueue | undefined;
 afterEach(() => jobs?.[Symbol.asyncDispose]());
 
-describe("an attempt that follows another one at the same head", () => {
-  it("An attempt that follows another one at the same head pays for no turn again, whatever others wrote or spent", async () => {
-    const requests: ModelRequest[] = [];
-    const model = scriptedModel((request) => {
-      requests.push(structuredClone(request));
-      if (requests.length === 1) return call("list_changed_files");
-      if (requests.length === 3) return call("finish_review", { summary: "All of it was read." });
-      worked.github.state.title = "Another title";
-      worked.github.failed.push({
-        ...{ name: "lint", conclusion: "failure", title: "1 error", summary: "", annotations: [] },
-      });
-      const others = { installation: 1, repository: 7, pull: 8 };
-      void worked.spending.charge(payer(others), paidTurn({ tokens: 10_000, costUsd: 0 }), Date.now());
-      throw fault("model_failed", { retryable: true });
+it("An attempt that follows another one at the same head pays for no turn again, whatever others wrote or spent", async () => {
+  const requests: ModelRequest[] = [];
+  const model = scriptedModel((request) => {
+    requests.push(structuredClone(request));
+    if (requests.length === 1) return call("list_changed_files");
+    if (requests.length === 3) return call("finish_review", { summary: "All of it was read." });
+    worked.github.state.title = "Another title";
+    worked.github.failed.push({
+      ...{ name: "lint", conclusion: "failure", title: "1 error", summary: "", annotations: [] },
     });
-    const worked = new WorkedQueue(model);
-    jobs = worked;
-    // So little that the length of an answer depends on it.
-    worked.dailyBudget = { tokens: 45_000, costUsd: null };
-    await worked.queue.enqueue(worked.event());
-    await worked.work();
-
-    expect(requests).toHaveLength(3);
-    expect(requests[2]).toEqual(requests[1]);
-    expect(requests[2]?.maxOutputTokens).toBeLessThan(16_000);
-    expect(worked.checks()).toHaveLength(1);
+    const others = { installation: 1, repository: 7, pull: 8 };
+    void worked.spending.charge(payer(others), paidTurn({ tokens: 10_000, costUsd: 0 }), Date.now());
+    throw fault("model_failed", { retryable: true });
   });
+  const worked = new WorkedQueue(model);
+  jobs = worked;
+  // So little that the length of an answer depends on it.
+  worked.dailyBudget = { tokens: 45_000, costUsd: null };
+  await worked.queue.enqueue(worked.event());
+  await worked.work();
+
+  expect(requests).toHaveLength(3);
+  expect(requests[2]).toEqual(requests[1]);
+  expect(requests[2]?.maxOutputTokens).toBeLessThan(16_000);
+  expect(worked.checks()).toHaveLength(1);
 });
 
 describe("the pinned prompt context", () => {

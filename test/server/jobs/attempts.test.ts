@@ -88,61 +88,56 @@ describe("the input of proofs", () => {
   });
 });
 
-describe("check runs of earlier attempts", () => {
-  it("Check runs of earlier attempts are cancelled once the head has moved on, each on its own head and trigger", async () => {
-    const { github, met } = await pullAt(b);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event");
-    await openCheckRun(github, { ...github.state, headSha: a }, "comment:7");
+it("Check runs of earlier attempts are cancelled once the head has moved on, each on its own head and trigger", async () => {
+  const { github, met } = await pullAt(b);
+  await openCheckRun(github, { ...github.state, headSha: a }, "event");
+  await openCheckRun(github, { ...github.state, headSha: a }, "comment:7");
 
-    await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], met, github, warn);
+  await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], met, github, warn);
 
-    expect(github.checks.map((check) => check.history.at(-1)?.conclusion)).toEqual([
-      "cancelled",
-      "cancelled",
-    ]);
+  expect(github.checks.map((check) => check.history.at(-1)?.conclusion)).toEqual(["cancelled", "cancelled"]);
+});
+
+it("Check runs of earlier attempts stay open on the head that is reviewed now", async () => {
+  const { github, met } = await pullAt(a);
+  await openCheckRun(github, { ...github.state, headSha: a }, "event");
+
+  await closeEarlierChecks([opened(a)], met, github, warn);
+
+  expect(github.checks[0]?.history.at(-1)?.status).toBe("in_progress");
+});
+
+it("Check runs of earlier attempts are cancelled if the review is for another branch now", async () => {
+  const { github, met } = await pullAt(a);
+  await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked");
+
+  await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], met, github, warn);
+
+  expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
+});
+
+it("Check runs of earlier attempts are cancelled when the pull request was closed", async () => {
+  const { github, met } = await pullAt(a, "closed");
+  await openCheckRun(github, { ...github.state, headSha: a }, "event");
+
+  await closeEarlierChecks([opened(a)], met, github, warn);
+
+  expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
+});
+
+it("Check runs of earlier attempts that were concluded are left alone", async () => {
+  const { github, met } = await pullAt(b);
+  const check = await openCheckRun(github, { ...github.state, headSha: a }, "event");
+  await check.conclude({
+    status: "completed",
+    conclusion: "success",
+    title: publicText("T"),
+    summary: publicText("S"),
   });
 
-  it("Check runs of earlier attempts stay open on the head that is reviewed now", async () => {
-    const { github, met } = await pullAt(a);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event");
+  await closeEarlierChecks([opened(a)], met, github, warn);
 
-    await closeEarlierChecks([opened(a)], met, github, warn);
-
-    expect(github.checks[0]?.history.at(-1)?.status).toBe("in_progress");
-  });
-
-  it("Check runs of earlier attempts are cancelled if the review is for another branch now", async () => {
-    const { github, met } = await pullAt(a);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked");
-
-    await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], met, github, warn);
-
-    expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
-  });
-
-  it("Check runs of earlier attempts are cancelled when the pull request was closed", async () => {
-    const { github, met } = await pullAt(a, "closed");
-    await openCheckRun(github, { ...github.state, headSha: a }, "event");
-
-    await closeEarlierChecks([opened(a)], met, github, warn);
-
-    expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
-  });
-
-  it("Check runs of earlier attempts that were concluded are left alone", async () => {
-    const { github, met } = await pullAt(b);
-    const check = await openCheckRun(github, { ...github.state, headSha: a }, "event");
-    await check.conclude({
-      status: "completed",
-      conclusion: "success",
-      title: publicText("T"),
-      summary: publicText("S"),
-    });
-
-    await closeEarlierChecks([opened(a)], met, github, warn);
-
-    expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("success");
-  });
+  expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("success");
 });
 
 describe("the result of an earlier attempt", () => {
@@ -188,63 +183,57 @@ describe("the result of an earlier attempt", () => {
   });
 });
 
-describe("the turns of earlier attempts", () => {
-  it("The turns of earlier attempts are handed on without what the job noted about itself", () => {
-    const stopped: TrajectoryEntry = { kind: "stopped", loop: "review", reason: "finished" };
-    const unit: TrajectoryEntry = { kind: "unit", head: a, loop: "review", hashes: [], findings: [] };
+it("The turns of earlier attempts are handed on without what the job noted about itself", () => {
+  const stopped: TrajectoryEntry = { kind: "stopped", loop: "review", reason: "finished" };
+  const unit: TrajectoryEntry = { kind: "unit", head: a, loop: "review", hashes: [], findings: [] };
 
-    expect(recordedTurns([opened(a), stopped, unit], a)).toEqual([stopped]);
-  });
-
-  it("The turns of earlier attempts keep the numbers of their masks, of whichever head", () => {
-    const masks: TrajectoryEntry = {
-      kind: "masks",
-      work: "review",
-      head: a,
-      salt: "s",
-      numbers: { hash: 1 },
-    };
-    const began: TrajectoryEntry = { kind: "began", head: b };
-    expect(recordedMasks([opened(a), masks, began])).toEqual([masks]);
-    expect(recordedTurns([masks], a)).toEqual([]);
-  });
-
-  it("The turns of earlier attempts are those of the present head alone, whatever came in between", () => {
-    const turn = (turn: number): TrajectoryEntry => ({
-      ...{ kind: "turn", loop: "review", turn },
-      model: {
-        ...{ content: "", toolCalls: [], finishReason: "stop" },
-        usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, costUsd: null },
-      },
-    });
-    const began = (head: string): TrajectoryEntry => ({ kind: "began", head });
-    const recorded = [began(a), turn(1), began(b), turn(2), began(a), turn(3)];
-
-    expect(recordedTurns(recorded, a)).toEqual([turn(1), turn(3)]);
-    expect(recordedTurns(recorded, b)).toEqual([turn(2)]);
-    // An older version told of no head.
-    expect(recordedTurns([opened(b), turn(4), began(b), turn(5)], a)).toEqual([turn(4)]);
-  });
+  expect(recordedTurns([opened(a), stopped, unit], a)).toEqual([stopped]);
 });
 
-describe("the trigger of a review", () => {
-  it.each([
-    ["an event", "event#7", null, "event#7@main"],
-    ["a suite that a person asked for again", "event#7", "ann", "event#7@main"],
-    ["a check run that a person asked for again", "event#7@main", "ann", "event#7@main"],
-    ["one of the time when it was for another branch", "event#7@stacked", "ann", "event#7@main"],
-    ["a command", "comment:9", "ann", "comment:9"],
-  ])("The trigger of a review of %s", (_name, trigger, requestedBy, expected) => {
-    expect(triggerOf({ trigger, requestedBy }, { baseRef: "main" })).toBe(expected);
-  });
+it("The turns of earlier attempts keep the numbers of their masks, of whichever head", () => {
+  const masks: TrajectoryEntry = {
+    kind: "masks",
+    work: "review",
+    head: a,
+    salt: "s",
+    numbers: { hash: 1 },
+  };
+  const began: TrajectoryEntry = { kind: "began", head: b };
+  expect(recordedMasks([opened(a), masks, began])).toEqual([masks]);
+  expect(recordedTurns([masks], a)).toEqual([]);
 });
 
-describe("the summary comment", () => {
-  it("The summary comment says which review was published, by head and trigger", () => {
-    const key = { head: a, trigger: "event#7@main" };
-    expect(wasPublished(key, { sticky: sticky("event#7@main") })).toBe(true);
-    expect(wasPublished({ ...key, head: b }, { sticky: sticky("event#7@main") })).toBe(false);
-    expect(wasPublished(key, { sticky: sticky("comment:9") })).toBe(false);
-    expect(wasPublished(key, { sticky: null })).toBe(false);
+it("The turns of earlier attempts are those of the present head alone, whatever came in between", () => {
+  const turn = (turn: number): TrajectoryEntry => ({
+    ...{ kind: "turn", loop: "review", turn },
+    model: {
+      ...{ content: "", toolCalls: [], finishReason: "stop" },
+      usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, costUsd: null },
+    },
   });
+  const began = (head: string): TrajectoryEntry => ({ kind: "began", head });
+  const recorded = [began(a), turn(1), began(b), turn(2), began(a), turn(3)];
+
+  expect(recordedTurns(recorded, a)).toEqual([turn(1), turn(3)]);
+  expect(recordedTurns(recorded, b)).toEqual([turn(2)]);
+  // An older version told of no head.
+  expect(recordedTurns([opened(b), turn(4), began(b), turn(5)], a)).toEqual([turn(4)]);
+});
+
+it.each([
+  ["an event", "event#7", null, "event#7@main"],
+  ["a suite that a person asked for again", "event#7", "ann", "event#7@main"],
+  ["a check run that a person asked for again", "event#7@main", "ann", "event#7@main"],
+  ["one of the time when it was for another branch", "event#7@stacked", "ann", "event#7@main"],
+  ["a command", "comment:9", "ann", "comment:9"],
+])("The trigger of a review of %s", (_name, trigger, requestedBy, expected) => {
+  expect(triggerOf({ trigger, requestedBy }, { baseRef: "main" })).toBe(expected);
+});
+
+it("The summary comment says which review was published, by head and trigger", () => {
+  const key = { head: a, trigger: "event#7@main" };
+  expect(wasPublished(key, { sticky: sticky("event#7@main") })).toBe(true);
+  expect(wasPublished({ ...key, head: b }, { sticky: sticky("event#7@main") })).toBe(false);
+  expect(wasPublished(key, { sticky: sticky("comment:9") })).toBe(false);
+  expect(wasPublished(key, { sticky: null })).toBe(false);
 });

@@ -215,28 +215,26 @@ describe("an event that is stored", () => {
   });
 });
 
-describe("the findings of an event", () => {
-  it("The findings of an event are cut if there is no room, and counted", () => {
-    const findings = Array.from({ length: 2_000 }, (_, n) => ({
-      finding: sampleFinding({ id: `f${n}`, title: "x".repeat(1_000) }),
-      placement: { kind: "inline" as const },
-    }));
-    const { findings: kept, findings_left_out: left } = findingsOf({ findings }, () => undefined);
-    expect(kept.length + left).toBe(2_000);
-    expect(left).toBeGreaterThan(1_000);
-    expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThan(65_000);
-    expect(kept[0]?.title).toMatch(/^x{300}…/);
-  });
+it("The findings of an event are cut if there is no room, and counted", () => {
+  const findings = Array.from({ length: 2_000 }, (_, n) => ({
+    finding: sampleFinding({ id: `f${n}`, title: "x".repeat(1_000) }),
+    placement: { kind: "inline" as const },
+  }));
+  const { findings: kept, findings_left_out: left } = findingsOf({ findings }, () => undefined);
+  expect(kept.length + left).toBe(2_000);
+  expect(left).toBeGreaterThan(1_000);
+  expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThan(65_000);
+  expect(kept[0]?.title).toMatch(/^x{300}…/);
+});
 
-  it("The findings of an event say in a word what a test shows, and nothing of one that shows nothing", () => {
-    const proofs = [sampleProof(), sampleProof({ kind: "ran_right" })];
-    const findings = proofs.map((proof) => ({
-      finding: sampleFinding({ proof }),
-      placement: { kind: "inline" as const },
-    }));
-    const [shown, passing] = findingsOf({ findings }, () => undefined).findings;
-    expect(shown?.mark).toBe("regression");
-    expect(passing).not.toHaveProperty("mark");
-    expect(JSON.stringify([shown, passing])).not.toContain("assert");
-  });
+it("The findings of an event say in a word what a test shows, and nothing of one that shows nothing", () => {
+  const proofs = [sampleProof(), sampleProof({ kind: "ran_right" })];
+  const findings = proofs.map((proof) => ({
+    finding: sampleFinding({ proof }),
+    placement: { kind: "inline" as const },
+  }));
+  const [shown, passing] = findingsOf({ findings }, () => undefined).findings;
+  expect(shown?.mark).toBe("regression");
+  expect(passing).not.toHaveProperty("mark");
+  expect(JSON.stringify([shown, passing])).not.toContain("assert");
 });

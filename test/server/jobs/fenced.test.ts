@@ -141,72 +141,66 @@ async function race(nth: number, when: When) {
   return { github, wrote };
 }
 
-describe("two workers on one job", () => {
-  it("Two workers on one job leave one review, each comment once, one summary and no open check run, whichever call it is frozen at", async () => {
-    const undisturbed = new Worker(new MemoryGitHub());
-    expect(await undisturbed.publish()).toBe("published");
+it("Two workers on one job leave one review, each comment once, one summary and no open check run, whichever call it is frozen at", async () => {
+  const undisturbed = new Worker(new MemoryGitHub());
+  expect(await undisturbed.publish()).toBe("published");
 
-    for (let nth = 1; nth <= undisturbed.calls; nth++) {
-      for (const when of moments) {
-        const { github } = await race(nth, when);
-        expect(ours(github), `call ${nth}, ${when}`).toEqual(whole);
-      }
+  for (let nth = 1; nth <= undisturbed.calls; nth++) {
+    for (const when of moments) {
+      const { github } = await race(nth, when);
+      expect(ours(github), `call ${nth}, ${when}`).toEqual(whole);
     }
-  });
-
-  it("A worker that was frozen past its lease makes no further write", async () => {
-    const undisturbed = new Worker(new MemoryGitHub());
-    await undisturbed.publish();
-    for (let nth = 1; nth <= undisturbed.calls; nth++) {
-      for (const when of ["waiting", "after"] as const) {
-        const { wrote, github } = await race(nth, when);
-        expect(ours(github), `call ${nth}, ${when}`).toEqual(wrote);
-        expect(github.calls.filter((call) => call.startsWith("delete"))).toEqual([]);
-      }
-    }
-  });
+  }
 });
 
-describe("the fence", () => {
-  it("The fence is asked once for each write and once in the end, and never for a question", async () => {
-    const github = new MemoryGitHub();
-    const worker = new Worker(github);
-    await worker.publish();
+it("A worker that was frozen past its lease makes no further write", async () => {
+  const undisturbed = new Worker(new MemoryGitHub());
+  await undisturbed.publish();
+  for (let nth = 1; nth <= undisturbed.calls; nth++) {
+    for (const when of ["waiting", "after"] as const) {
+      const { wrote, github } = await race(nth, when);
+      expect(ours(github), `call ${nth}, ${when}`).toEqual(wrote);
+      expect(github.calls.filter((call) => call.startsWith("delete"))).toEqual([]);
+    }
+  }
+});
 
-    const writes = ["createCheckRun", "createReview", "createFileComment", "createComment", "updateCheckRun"];
-    expect(github.calls.filter((call) => /^(create|update)/.test(call)).toSorted()).toEqual(
-      writes.toSorted(),
-    );
-    expect(worker.asked).toBe(writes.length + 1);
+it("The fence is asked once for each write and once in the end, and never for a question", async () => {
+  const github = new MemoryGitHub();
+  const worker = new Worker(github);
+  await worker.publish();
+
+  const writes = ["createCheckRun", "createReview", "createFileComment", "createComment", "updateCheckRun"];
+  expect(github.calls.filter((call) => /^(create|update)/.test(call)).toSorted()).toEqual(writes.toSorted());
+  expect(worker.asked).toBe(writes.length + 1);
+});
+
+it.each([
+  [{ kind: "pushed" }, [{ ...wrotePush }]],
+  [{ kind: "moved" }, []],
+  [{ kind: "refused", reason: "protected" }, []],
+] as const)("The fence puts an accepted push on record, and no other: %j", async (end, recorded) => {
+  const entries: unknown[] = [];
+  const tools = jobTools({ record: async (entry) => void entries.push(entry) });
+  const deps = jobDependencies({
+    openJob: () => accessTo(async () => new MemoryGitHub()),
+    disk: {
+      checkout: async () => Promise.reject(new Error("not used")),
+      push: async () => end,
+      indexes: null,
+    },
   });
+  const pushed = await withFence(job, tools, deps, ({ disk }) => disk.push(topicPush));
+  expect({ pushed, entries }).toEqual({ pushed: end, entries: recorded });
+});
 
-  it.each([
-    [{ kind: "pushed" }, [{ ...wrotePush }]],
-    [{ kind: "moved" }, []],
-    [{ kind: "refused", reason: "protected" }, []],
-  ] as const)("The fence puts an accepted push on record, and no other: %j", async (end, recorded) => {
-    const entries: unknown[] = [];
-    const tools = jobTools({ record: async (entry) => void entries.push(entry) });
-    const deps = jobDependencies({
-      openJob: () => accessTo(async () => new MemoryGitHub()),
-      disk: {
-        checkout: async () => Promise.reject(new Error("not used")),
-        push: async () => end,
-        indexes: null,
-      },
-    });
-    const pushed = await withFence(job, tools, deps, ({ disk }) => disk.push(topicPush));
-    expect({ pushed, entries }).toEqual({ pushed: end, entries: recorded });
-  });
+it("The fence lets nothing through when the job is lost before the first write", async () => {
+  const github = new MemoryGitHub();
+  const worker = new Worker(github);
+  worker.loseLease();
 
-  it("The fence lets nothing through when the job is lost before the first write", async () => {
-    const github = new MemoryGitHub();
-    const worker = new Worker(github);
-    worker.loseLease();
-
-    expect(await worker.publish()).toBe("lease_lost");
-    expect(ours(github)).toEqual({ reviews: 0, comments: [], summaries: 0, checks: new Set() });
-  });
+  expect(await worker.publish()).toBe("lease_lost");
+  expect(ours(github)).toEqual({ reviews: 0, comments: [], summaries: 0, checks: new Set() });
 });
 
 describe("a duplicate that its worker could not remove", () => {

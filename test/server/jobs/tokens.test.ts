@@ -36,57 +36,55 @@ function installation(granted: Record<string, string>) {
   return { mint, asked, grants, clock, looks: () => looks };
 }
 
-describe("the least token", () => {
-  it("The least token is what is wished and no more, however much was granted", async () => {
-    const { mint, asked, looks } = installation({ ...wish, contents: "write", administration: "write" });
-    await mint();
-    expect(asked).toEqual([wish]);
-    expect(looks()).toBe(0);
-  });
+it("The least token is what is wished and no more, however much was granted", async () => {
+  const { mint, asked, looks } = installation({ ...wish, contents: "write", administration: "write" });
+  await mint();
+  expect(asked).toEqual([wish]);
+  expect(looks()).toBe(0);
+});
 
-  it("The least token has what was granted if that is less, and nobody looks again for an hour", async () => {
-    const { mint, asked, clock, looks } = installation({
-      contents: "write",
-      pull_requests: "read",
-      secrets: "write",
-    });
-    const less = { contents: "read", pull_requests: "read" };
-    await mint();
-    clock.pass(hour - 1);
-    await mint();
-    expect(asked).toEqual([wish, less, less]);
-    expect(looks()).toBe(1);
+it("The least token has what was granted if that is less, and nobody looks again for an hour", async () => {
+  const { mint, asked, clock, looks } = installation({
+    contents: "write",
+    pull_requests: "read",
+    secrets: "write",
   });
+  const less = { contents: "read", pull_requests: "read" };
+  await mint();
+  clock.pass(hour - 1);
+  await mint();
+  expect(asked).toEqual([wish, less, less]);
+  expect(looks()).toBe(1);
+});
 
-  it("The least token has more within an hour after an owner has granted it", async () => {
-    const { mint, asked, grants, clock } = installation({ contents: "read" });
-    await mint();
-    Object.assign(grants, wish);
-    clock.pass(hour);
-    await mint();
-    expect(asked.at(-1)).toEqual(wish);
-  });
+it("The least token has more within an hour after an owner has granted it", async () => {
+  const { mint, asked, grants, clock } = installation({ contents: "read" });
+  await mint();
+  Object.assign(grants, wish);
+  clock.pass(hour);
+  await mint();
+  expect(asked.at(-1)).toEqual(wish);
+});
 
-  it("The least token has less at once after an owner has taken something back", async () => {
-    const { mint, asked, grants } = installation({ contents: "read", checks: "write" });
-    await mint();
-    delete grants.checks;
-    await mint();
-    expect(asked.at(-1)).toEqual({ contents: "read" });
-  });
+it("The least token has less at once after an owner has taken something back", async () => {
+  const { mint, asked, grants } = installation({ contents: "read", checks: "write" });
+  await mint();
+  delete grants.checks;
+  await mint();
+  expect(asked.at(-1)).toEqual({ contents: "read" });
+});
 
-  it("The least token names a permission even if nothing was granted: one without names has all", async () => {
-    const { mint, asked } = installation({ secrets: "write" });
-    await mint();
-    expect(asked.at(-1)).toEqual({ metadata: "read" });
-  });
+it("The least token names a permission even if nothing was granted: one without names has all", async () => {
+  const { mint, asked } = installation({ secrets: "write" });
+  await mint();
+  expect(asked.at(-1)).toEqual({ metadata: "read" });
+});
 
-  it("The least token is refused for another reason, such as a repository that is gone", async () => {
-    const mintToken: MintToken = async () => Promise.reject(refused());
-    const least = createLeastTokens(wish, { mintToken, granted: async () => wish, now: fakeClock().now });
-    const asked = least(1, { repositoryIds: [7], renew: false });
-    expect(await failure(asked)).toMatchObject({ code: "github_invalid" });
-  });
+it("The least token is refused for another reason, such as a repository that is gone", async () => {
+  const mintToken: MintToken = async () => Promise.reject(refused());
+  const least = createLeastTokens(wish, { mintToken, granted: async () => wish, now: fakeClock().now });
+  const asked = least(1, { repositoryIds: [7], renew: false });
+  expect(await failure(asked)).toMatchObject({ code: "github_invalid" });
 });
 
 describe("a token that may write to the repository", () => {

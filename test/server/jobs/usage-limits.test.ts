@@ -35,48 +35,46 @@ const limitsOf = (over: Partial<MostUsage> = {}) =>
   });
 const jobOf = (task: Task) => claimed(task, { id: "job-1" });
 
-describe("what is asked", () => {
-  it.each<[string, Task]>([
-    ["a review", { ...review, requestedBy: "Ada" }],
-    ["a dry run", { ...review, mode: "dry_run", requestedBy: "Ada" }],
-    ["a check run again", { ...review, again: true, requestedBy: "Ada" }],
-    [
-      "help",
-      {
-        ...{
-          kind: "command",
-          command: { name: "help" },
-          ...at,
-          thread: null,
-          commentId: 5,
-          requestedBy: "Ada",
-        },
-        writtenAt: "2026-01-01T00:01:00Z",
+it.each<[string, Task]>([
+  ["a review", { ...review, requestedBy: "Ada" }],
+  ["a dry run", { ...review, mode: "dry_run", requestedBy: "Ada" }],
+  ["a check run again", { ...review, again: true, requestedBy: "Ada" }],
+  [
+    "help",
+    {
+      ...{
+        kind: "command",
+        command: { name: "help" },
+        ...at,
+        thread: null,
+        commentId: 5,
+        requestedBy: "Ada",
       },
-    ],
-    ["a reply", { kind: "reply", ...at, commentId: 5, thread: 4, author: "Ada", body: "Why?" }],
-  ])("What is asked of %s counts for whoever asks, by the hour", async (_, task) => {
-    expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
-    expect(entered).toEqual([
-      {
-        entry: { installation: 1, repository: 7, name: "job-1", at: noon },
-        limits: [{ scope: "person ada", most: 60, since: noon - 3_600_000 }],
-      },
-    ]);
-    reached = ([limit]) => limit ?? null;
-    expect(await limitsOf().mayAsk(jobOf(task))).toBe(false);
-  });
+      writtenAt: "2026-01-01T00:01:00Z",
+    },
+  ],
+  ["a reply", { kind: "reply", ...at, commentId: 5, thread: 4, author: "Ada", body: "Why?" }],
+])("What is asked of %s counts for whoever asks, by the hour", async (_, task) => {
+  expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
+  expect(entered).toEqual([
+    {
+      entry: { installation: 1, repository: 7, name: "job-1", at: noon },
+      limits: [{ scope: "person ada", most: 60, since: noon - 3_600_000 }],
+    },
+  ]);
+  reached = ([limit]) => limit ?? null;
+  expect(await limitsOf().mayAsk(jobOf(task))).toBe(false);
+});
 
-  it.each<[string, Task]>([
-    ["an event", review],
-    ["a merge queue", { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "" }],
-    ["reconciling", { kind: "reconcile", installation: 1, headSha: null }],
-    ["a purge", { kind: "purge", installation: 1, repositories: null, headSha: null }],
-  ])("A job that no person asked for counts for nobody: %s", async (_, task) => {
-    reached = ([limit]) => limit ?? null;
-    expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
-    expect(entered).toEqual([]);
-  });
+it.each<[string, Task]>([
+  ["an event", review],
+  ["a merge queue", { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "" }],
+  ["reconciling", { kind: "reconcile", installation: 1, headSha: null }],
+  ["a purge", { kind: "purge", installation: 1, repositories: null, headSha: null }],
+])("A job that no person asked for counts for nobody: %s", async (_, task) => {
+  reached = ([limit]) => limit ?? null;
+  expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
+  expect(entered).toEqual([]);
 });
 
 describe("a review", () => {

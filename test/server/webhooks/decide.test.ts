@@ -386,21 +386,19 @@ describe("a re-run", () => {
   });
 });
 
-describe("merge_group", () => {
-  it("merge_group passes the check of the group at once", () => {
-    const payload = { ...common, action: "checks_requested", merge_group: { head_sha: sha } };
-    expect(decide("merge_group", payload)).toEqual({
-      jobs: [
-        {
-          task: { kind: "pass_check", repository, headSha: sha, reason: expect.any(String) },
-          concurrencyKey: `7@${sha}`,
-          coalesce: false,
-          priority: 10,
-        },
-      ],
-    });
-    expect(decide("merge_group", { ...payload, action: "destroyed" })).toHaveProperty("ignored");
+it("merge_group passes the check of the group at once", () => {
+  const payload = { ...common, action: "checks_requested", merge_group: { head_sha: sha } };
+  expect(decide("merge_group", payload)).toEqual({
+    jobs: [
+      {
+        task: { kind: "pass_check", repository, headSha: sha, reason: expect.any(String) },
+        concurrencyKey: `7@${sha}`,
+        coalesce: false,
+        priority: 10,
+      },
+    ],
   });
+  expect(decide("merge_group", { ...payload, action: "destroyed" })).toHaveProperty("ignored");
 });
 
 describe("installations", () => {
@@ -442,47 +440,45 @@ describe("installations", () => {
   });
 });
 
-describe("any payload", () => {
-  it("Any payload of the examples with any one field taken away, nulled or twisted is decided without failing", () => {
-    const twists = [undefined, null, "x", -1, [], {}, true];
-    for (const { event, payload } of examples) {
-      if (!handlesEvent(event, String(payload.action))) continue;
-      const whole = { ...structuredClone(payload), installation: { id: 3 } };
-      for (const { parent, key } of fieldsOf(whole)) {
-        const before = parent[key];
-        for (const twist of twists) {
-          if (twist === undefined) delete parent[key];
-          else parent[key] = twist;
-          expectSound(decide(event, whole));
-        }
-        parent[key] = before;
+it("Any payload of the examples with any one field taken away, nulled or twisted is decided without failing", () => {
+  const twists = [undefined, null, "x", -1, [], {}, true];
+  for (const { event, payload } of examples) {
+    if (!handlesEvent(event, String(payload.action))) continue;
+    const whole = { ...structuredClone(payload), installation: { id: 3 } };
+    for (const { parent, key } of fieldsOf(whole)) {
+      const before = parent[key];
+      for (const twist of twists) {
+        if (twist === undefined) delete parent[key];
+        else parent[key] = twist;
+        expectSound(decide(event, whole));
       }
+      parent[key] = before;
     }
-  });
+  }
+});
 
-  it("Any payload of the world is decided without failing", () => {
-    const event = fc.oneof(
-      fc.constantFrom(...handledEvents.map((one) => one.split(".")[0] ?? ""), "constructor"),
-      fc.string(),
-    );
-    const action = fc.constantFrom(...handledEvents.map((one) => one.split(".")[1]));
-    const { installation, repository: place, sender } = common;
-    const around = {
-      installation: fc.constant(installation),
-      repository: fc.constant(place),
-      sender: fc.constant(sender),
-    };
-    const payload = fc.oneof(
-      fc.anything(),
-      fc.record({ action, installation: fc.anything(), repository: fc.anything(), issue: fc.anything() }),
-      fc.record({ ...around, action, check_run: fc.anything(), check_suite: fc.anything() }),
-      fc.record({ ...around, action, comment: fc.anything(), pull_request: fc.anything() }),
-    );
-    fc.assert(
-      fc.property(event, payload, (name, any) => expectSound(decide(name, any))),
-      { numRuns: 500 },
-    );
-  });
+it("Any payload of the world is decided without failing", () => {
+  const event = fc.oneof(
+    fc.constantFrom(...handledEvents.map((one) => one.split(".")[0] ?? ""), "constructor"),
+    fc.string(),
+  );
+  const action = fc.constantFrom(...handledEvents.map((one) => one.split(".")[1]));
+  const { installation, repository: place, sender } = common;
+  const around = {
+    installation: fc.constant(installation),
+    repository: fc.constant(place),
+    sender: fc.constant(sender),
+  };
+  const payload = fc.oneof(
+    fc.anything(),
+    fc.record({ action, installation: fc.anything(), repository: fc.anything(), issue: fc.anything() }),
+    fc.record({ ...around, action, check_run: fc.anything(), check_suite: fc.anything() }),
+    fc.record({ ...around, action, comment: fc.anything(), pull_request: fc.anything() }),
+  );
+  fc.assert(
+    fc.property(event, payload, (name, any) => expectSound(decide(name, any))),
+    { numRuns: 500 },
+  );
 });
 
 type Fields = Record<string, unknown>;

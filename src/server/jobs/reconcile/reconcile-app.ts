@@ -2,8 +2,7 @@ import { z } from "zod";
 import { AppError, errorLine } from "../../../core/errors.ts";
 import { type AppApi, type DeliveryAttempt, wholeList } from "../../../pull/github/app-client.ts";
 import { sleepUnlessAborted } from "../../queue/database.ts";
-import type { JobOutcome, NewJob, RepositoryRef } from "../../queue/job.ts";
-import { purgeJob, reconcileJob } from "../../queue/job.ts";
+import { type JobOutcome, type NewJob, purgeJob, reconcileJob } from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";
 import type { JobLog } from "../../queue/run-job.ts";
 import type { Notes } from "../../queue/stores.ts";
@@ -200,23 +199,16 @@ async function withoutReplays(
   for (const job of jobs) {
     const { task } = job;
     const isRerun = task.kind === "review" && task.again;
-    const isSeen = "commentId" in task && task.commentId !== null && (await wasSeen(task, upkeep, signal));
+    const isSeen = "commentId" in task && (await wasSeen(task, upkeep, signal));
     if (!isRerun && !isSeen) wanted.push(job);
   }
   return wanted;
 }
 
-interface InComment {
-  repository: RepositoryRef;
-  commentId: number | null;
-  thread: number | null;
-}
+type InComment = Extract<NewJob["task"], { commentId: unknown }>;
 
-async function wasSeen(
-  { repository, commentId: id, thread }: InComment,
-  { access }: Upkeep,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function wasSeen(task: InComment, { access }: Upkeep, signal: AbortSignal): Promise<boolean> {
+  const { repository, commentId: id, thread } = task;
   if (id === null) return false;
   const api = await access.installation(repository.installation, signal);
   try {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Command } from "../../../../src/server/queue/job.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 
@@ -44,31 +44,29 @@ const commands: [string, Command, "in a thread" | "in the conversation"][] = [
   ["/remember", { name: "remember", rule: "Money is integers." }, "in the conversation"],
 ];
 
-describe("a command whose worker died, and of which nobody remembers anything", () => {
-  it.each(commands)(
-    "A command without a record has the same result when it is done again: %s",
-    async (_name, command, where) => {
-      const give = ({ on, threads }: Awaited<ReturnType<typeof pullRequest>>) =>
-        on.command(command, { thread: where === "in a thread" ? (threads[0] ?? null) : null });
-      const whole = await pullRequest();
-      await give(whole);
-      const calls = [...whole.on.github.calls];
+it.each(commands)(
+  "A command without a record has the same result when it is done again: %s",
+  async (_name, command, where) => {
+    const give = ({ on, threads }: Awaited<ReturnType<typeof pullRequest>>) =>
+      on.command(command, { thread: where === "in a thread" ? (threads[0] ?? null) : null });
+    const whole = await pullRequest();
+    await give(whole);
+    const calls = [...whole.on.github.calls];
 
-      for (const [at, call] of calls.entries()) {
-        const nth = calls.slice(0, at + 1).filter((one) => one === call).length;
-        for (const when of ["before", "after"] as const) {
-          const pull = await pullRequest();
-          const fault = { call: call as keyof typeof pull.on.github, nth, when, error: died };
-          pull.on.github.faults.push(fault as never);
-          // A reaction is courtesy, and whatever becomes of it is nobody's matter.
-          await give(pull).catch((error) => expect(error).toBe(died));
-          pull.on.recorded.length = 0;
-          pull.on.github.faults.length = 0;
-          await give(pull);
+    for (const [at, call] of calls.entries()) {
+      const nth = calls.slice(0, at + 1).filter((one) => one === call).length;
+      for (const when of ["before", "after"] as const) {
+        const pull = await pullRequest();
+        const fault = { call: call as keyof typeof pull.on.github, nth, when, error: died };
+        pull.on.github.faults.push(fault as never);
+        // A reaction is courtesy, and whatever becomes of it is nobody's matter.
+        await give(pull).catch((error) => expect(error).toBe(died));
+        pull.on.recorded.length = 0;
+        pull.on.github.faults.length = 0;
+        await give(pull);
 
-          expect(seen(pull), `${when} call ${at + 1}, ${call}`).toEqual(seen(whole));
-        }
+        expect(seen(pull), `${when} call ${at + 1}, ${call}`).toEqual(seen(whole));
       }
-    },
-  );
-});
+    }
+  },
+);

@@ -19,42 +19,40 @@ beforeEach(async () => {
 });
 afterEach(() => app[Symbol.asyncDispose]());
 
-describe("an account that uninstalled the App", () => {
-  it("An uninstalled account leaves nothing: neither jobs nor spending, notes nor mirrors", async () => {
-    await app.stores.spending.charge(
-      payer({ installation: 1, repository: 7, pull: 1 }),
-      paidTurn({ tokens: 5, costUsd: 1 }),
-      start,
-    );
-    app.installed.clear();
-    expect(await app.run(purgeJob(1, null).task)).toMatchObject({ kind: "done" });
-    expect(await app.missed()).toEqual([]);
-    expect(app.removed).toEqual([7, 8]);
-    expect(await note()).toBeNull();
-    const spent = await app.stores.spending.spentOn("2026-11-22", { installation: 1 });
-    expect(spent.tokens).toBe(0);
-  });
+it("An uninstalled account leaves nothing: neither jobs nor spending, notes nor mirrors", async () => {
+  await app.stores.spending.charge(
+    payer({ installation: 1, repository: 7, pull: 1 }),
+    paidTurn({ tokens: 5, costUsd: 1 }),
+    start,
+  );
+  app.installed.clear();
+  expect(await app.run(purgeJob(1, null).task)).toMatchObject({ kind: "done" });
+  expect(await app.missed()).toEqual([]);
+  expect(app.removed).toEqual([7, 8]);
+  expect(await note()).toBeNull();
+  const spent = await app.stores.spending.spentOn("2026-11-22", { installation: 1 });
+  expect(spent.tokens).toBe(0);
+});
 
-  it("An account with the App installed again keeps everything", async () => {
-    expect(await app.run(purgeJob(1, null).task)).toMatchObject({ kind: "skipped" });
-    expect(await app.missed()).toEqual([1, 2]);
-    expect(app.removed).toEqual([]);
-  });
+it("An account with the App installed again keeps everything", async () => {
+  expect(await app.run(purgeJob(1, null).task)).toMatchObject({ kind: "skipped" });
+  expect(await app.missed()).toEqual([1, 2]);
+  expect(app.removed).toEqual([]);
+});
 
-  it("The next run finds an uninstalled account without a webhook", async () => {
-    app.installed.clear();
-    await app.reconcile();
-    expect(await app.takeJobs()).toContainEqual(purgeJob(1, null).task);
-  });
+it("The next run finds an uninstalled account without a webhook", async () => {
+  app.installed.clear();
+  await app.reconcile();
+  expect(await app.takeJobs()).toContainEqual(purgeJob(1, null).task);
+});
 
-  it("A running job of an uninstalled account ends, and the purge comes back", async () => {
-    const { queue } = app.stores;
-    await queue.claim("worker", hour);
-    app.installed.clear();
-    const purging = app.run(purgeJob(1, null).task);
-    await expect(purging).rejects.toMatchObject({ retryable: true, retryAfterMs: 60_000 });
-    expect(await note()).not.toBeNull();
-  });
+it("A running job of an uninstalled account ends, and the purge comes back", async () => {
+  const { queue } = app.stores;
+  await queue.claim("worker", hour);
+  app.installed.clear();
+  const purging = app.run(purgeJob(1, null).task);
+  await expect(purging).rejects.toMatchObject({ retryable: true, retryAfterMs: 60_000 });
+  expect(await note()).not.toBeNull();
 });
 
 describe("a repository that was removed from the App", () => {
