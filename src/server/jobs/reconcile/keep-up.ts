@@ -3,15 +3,15 @@ import { wholeList } from "../../../pull/github/app-client.ts";
 import { currentLedger } from "../../../pull/publish/existing.ts";
 import { plural } from "../../../report/outcome.ts";
 import { figuresOfLedger } from "../../figures/pull-figures.ts";
-import type {
-  ClaimedJob,
-  JobOutcome,
-  PurgeTask,
-  ReconcileTask,
-  RecountTask,
-  RepositoryRef,
+import {
+  type ClaimedJob,
+  type JobOutcome,
+  type PurgeTask,
+  type ReconcileTask,
+  type RecountTask,
+  type RepositoryRef,
+  recountJob,
 } from "../../queue/job.ts";
-import { recountJob } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import type { JobDependencies, Upkeep } from "../job-dependencies.ts";
 import {
