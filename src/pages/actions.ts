@@ -10,23 +10,20 @@ import { address } from "./parts.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
 
 /*
- * What people can do on the pages. A form stores a job and nothing else: the worker asks GitHub again whether the person may write, and what
- * is done shows on the pull request. That a form comes from a page of this server is checked before it arrives here.
+ * What people can do on the pages. A form stores a job and nothing else: the worker asks GitHub again whether the person may write. That a form
+ * comes from a page of this server is checked before it arrives here.
  */
 
 export interface ActDeps {
-  /** Only reads; see `openReader`. */
   run: Run;
   accept: Queue["accept"];
   /** Called after a job was stored: wakes the worker of this process. */
   onAccepted: () => void;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
-/** Of one person. A person who clicks is far below it, and beyond, the queue would only fill. */
+/** Of one person; beyond, the queue would only fill. */
 const acts = { most: 30, perMs: 60_000 };
-/** Accounts whose acts are counted at a time. */
 const mostCounted = 10_000;
 
 /** What a form sends besides its own fields: the same if it is sent twice. */
@@ -46,7 +43,6 @@ const PullForm = Sent.extend({ act: z.enum(Object.keys(buttons) as (keyof typeof
 
 const later = html`It happens within moments, and then shows on the pull request. <a href="/">Now</a> shows what waits, and
 <a href="/reviews">Reviews</a> how it ended.`;
-/** What a page says after an act. */
 const done: Readonly<Record<Act["name"], Html>> = {
   review: html`You asked for a review. ${later}`,
   pause: html`You asked for a pause. ${later}`,
@@ -56,7 +52,7 @@ code, as a patch. A comment on the newest pull request with such a finding says 
   dismiss: html`You asked for the finding to be dismissed. ${later}`,
 };
 
-/** The sentence after an act; nothing for anything else that an address says. */
+/** The sentence after an act. */
 export function doneNotice(context: Context<PagesEnv>): HtmlPart {
   const name = context.req.query("done") ?? "";
   return Object.hasOwn(done, name) && html`<p class="notice" role="status">${done[name as Act["name"]]}</p>`;
@@ -77,7 +73,6 @@ export const pullForm = ({ mayWrite }: VisibleRepository, id: string): HtmlPart 
 <p class="note">As the commands <code>/review</code>, <code>/review full</code>, <code>/pause</code> and <code>/resume</code> in a comment, with
 the same limits. The pull request will show your name.</p>`;
 
-/** The repository, if GitHub shows it to the viewer. */
 export const visibleTo = ({ repositories }: Viewer, id: number | undefined): VisibleRepository | undefined =>
   repositories.find((one) => one.id === id);
 
@@ -146,7 +141,6 @@ export function createActs({ accept, onAccepted, now }: Omit<ActDeps, "run">): D
 
 const RunRow = z.object({ repository: z.int(), pull: z.int() });
 
-/** The form on the page of a review, about its pull request. */
 export function actions({ run }: Pick<ActDeps, "run">, doAct: DoAct): Hono<PagesEnv> {
   return new Hono<PagesEnv>().post("/reviews/:id", async (context) => {
     const id = context.req.param("id");

@@ -9,26 +9,21 @@ import { shown } from "./parts.ts";
 import { fullName, type PagesEnv, type Viewer, type VisibleRepository } from "./viewer.ts";
 
 export interface ConfigurationDeps {
-  /**
-   * Reads what applies to pull requests into a repository's default branch, with the organisation's file. Rejects with an AppError of a
-   * `github_*` code, or with `config_invalid`.
-   */
+  /** Rejects with an AppError of a `github_*` code, or with `config_invalid`. */
   loadConfiguration(repository: VisibleRepository, signal: AbortSignal): Promise<LoadedRepoConfig>;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
-/** GitHub is not asked again before this time has passed, however often somebody looks: reviews need its requests. */
+/** GitHub is not asked again before, however often somebody looks: reviews need its requests. */
 const freshMs = 60_000;
 const mostKept = 1_000;
 
-/** What a page may take: GitHub answers in less, or not at all. */
 const patienceMs = 10_000;
 const mostListed = 500;
 
 /** What holds for a repository, and where it comes from: `/configuration`. */
 export function configuration({ loadConfiguration, now }: ConfigurationDeps): Hono<PagesEnv> {
-  const read = remembered((one) => told(one, loadConfiguration), now);
+  const read = remembered((one) => configurationPart(one, loadConfiguration), now);
   return new Hono<PagesEnv>().get("/configuration", async (context) => {
     const viewer = context.get("viewer");
     const wanted = (context.req.query("repository") ?? "").trim().toLowerCase();
@@ -42,7 +37,7 @@ export function configuration({ loadConfiguration, now }: ConfigurationDeps): Ho
   });
 }
 
-/** Keeps what was read of each repository for a short time; all who look meanwhile wait for the same answer. */
+/** Keeps what was read of each repository for a short time. */
 function remembered(read: (repository: VisibleRepository) => Promise<Html>, now: () => number) {
   const kept = new LRUCache<number, { at: number; html: Promise<Html> }>({ max: mostKept });
   return (repository: VisibleRepository): Promise<Html> => {
@@ -69,7 +64,7 @@ const chooser = (
 <button>Show</button></form>
 ${repositories.length === 0 && html`<p class="empty">GitHub shows you no repository in which this App is installed.</p>`}`;
 
-async function told(
+async function configurationPart(
   repository: VisibleRepository,
   load: ConfigurationDeps["loadConfiguration"],
 ): Promise<Html> {

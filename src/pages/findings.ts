@@ -105,7 +105,6 @@ const columns = Object.keys(FindingRow.shape).map(
 const findingTable: Table = {
   name: "finding",
   order: ["delivered_at", "repository", "pull", "key"],
-  identity: ["repository", "pull", "key"],
   texts: ["key"],
   select: (page) => `SELECT ${columns.join(", ")} FROM (${page}) AS page
     LEFT JOIN finding_text AS words ON words.repository = page.repository AND words.pull = page.pull AND words.key = page.key
@@ -132,7 +131,6 @@ const Query = z.object({
   /** Weeks, by their Mondays, between which its pull request was closed. */
   closed_from: Day,
   closed_to: Day,
-  /** What became of its pull request. */
   pull_state: z.enum(["", "open", "closed", "merged"]).catch("").default(""),
   ...Paging,
 });
@@ -212,7 +210,6 @@ function findingList(rows: readonly FindingRow[], names: (id: number) => Named, 
   return table("Findings that people saw, newest first", list, rows);
 }
 
-/** The page of a finding. */
 export const findingPath = ({ repository, pull, key }: Pick<FindingRow, "repository" | "pull" | "key">) =>
   `/findings/${repository}/${pull}/${encodeURIComponent(key)}`;
 
@@ -231,8 +228,8 @@ function aboutCell({ category, rule, source }: FindingRow): Html {
 
 function stateCell({ state, dismissed_by, dismissed_how, decided_at, reason }: FindingRow): Html {
   const how = dismissed_how && (dismissals[dismissed_how] ?? dismissed_how);
-  const said = [how, dismissed_by && `by ${dismissed_by}`].filter(Boolean).join(", ");
-  return html`${badge(state, stateTones[state] ?? "calm")}${said && html`<span class="sub">${shown(said)}</span>`}${decided_at && html`<span class="sub">${timeOf(decided_at)}</span>`}${reason && html`<span class="sub">“${shown(reason)}”</span>`}`;
+  const dismissal = [how, dismissed_by && `by ${dismissed_by}`].filter(Boolean).join(", ");
+  return html`${badge(state, stateTones[state] ?? "calm")}${dismissal && html`<span class="sub">${shown(dismissal)}</span>`}${decided_at && html`<span class="sub">${timeOf(decided_at)}</span>`}${reason && html`<span class="sub">“${shown(reason)}”</span>`}`;
 }
 
 const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
@@ -240,7 +237,6 @@ const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
 
 const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
 
-/** The list of findings: `/findings`, and `/findings.csv`. */
 export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
   const links = linksTo(webUrl);
   return listRoutes<FindingRow, Query>(run, {
@@ -289,7 +285,7 @@ const reasons = {
   later: "It will be changed later",
   other: "",
 } as const;
-/** Characters; together with the longest reason and ": ", they are `mostReason`. */
+/** Characters; with the longest reason and ": ", they are `mostReason`. */
 const mostWords = 460;
 
 const DismissForm = Sent.extend({
@@ -301,7 +297,6 @@ const DismissForm = Sent.extend({
     .pipe(z.string().max(mostWords)),
 });
 
-/** What a person says, in full; empty if they said nothing. */
 const reasonOf = ({ why, words }: z.infer<typeof DismissForm>): string =>
   [reasons[why], words].filter((part) => part !== "").join(": ");
 
@@ -316,7 +311,7 @@ const Place = z.object({
   key: z.string().regex(/^[\w.:-]{1,300}$/),
 });
 
-/** The finding of an address, only for those to whom GitHub shows its repository. */
+/** Only for those to whom GitHub shows its repository. */
 async function findingAt(run: Run, viewer: Viewer, parameters: Record<string, string>) {
   const place = Place.safeParse(parameters).data;
   const repository = visibleTo(viewer, place?.repository);
@@ -339,7 +334,7 @@ export function finding({ run, webUrl }: Pick<PageDeps, "run" | "webUrl">, doAct
       const { row, repository } = found;
       const title = row.title ?? `A finding of ${fullName(repository)}#${row.pull}`;
       const form = repository.mayWrite && isOpen(row) && dismissPart(row);
-      const body = html`${doneNotice(context)}${told(row, repository, links)}${form}`;
+      const body = html`${doneNotice(context)}${findingPart(row, repository, links)}${form}`;
       return context.html(layout({ title: shown(title), viewer, section, body }));
     })
     .post(path, async (context) => {
@@ -360,7 +355,7 @@ export function finding({ run, webUrl }: Pick<PageDeps, "run" | "webUrl">, doAct
     });
 }
 
-function told(row: FindingRow, repository: VisibleRepository, links: GitHubLinks): Html {
+function findingPart(row: FindingRow, repository: VisibleRepository, links: GitHubLinks): Html {
   const { path, line, key } = row;
   const pull = links.pull(repository, row.pull);
   const url = links.own(row.url) ?? (row.place === "comment" ? `${pull}#discussion_r${key}` : null);

@@ -5,7 +5,6 @@ import { type Html, html, layout } from "./html.ts";
 import { badge, type Column, column, facts, head, shown, span, type Tone, table, timeOf } from "./parts.ts";
 import type { PagesEnv } from "./viewer.ts";
 
-/** The result of a check, as `hunkwise doctor` prints it. */
 export interface Checked {
   name: string;
   state: "ok" | "warn" | "fail";
@@ -21,7 +20,7 @@ export interface HealthDeps {
   checkAll(signal: AbortSignal): Promise<readonly Checked[]>;
 }
 
-/** Checks are not repeated before this time has passed, however often somebody looks. */
+/** Checks are not repeated before, however often somebody looks. */
 const freshMs = 15 * 60_000;
 const checkPatienceMs = 120_000;
 const unended: Checked = {
@@ -30,10 +29,9 @@ const unended: Checked = {
   says: `The checks did not end in ${span(checkPatienceMs)}.`,
   remedy: "Run `hunkwise doctor` on the server.",
 };
-/** What is shown of jobs that failed. */
 const failedDays = 7;
 
-/** Of those that GitHub sent: what people do on the pages, and what others are told, is stored once in the same way. */
+/** Of those that GitHub sent: acts on pages and events for others are stored in the same way. */
 const newestDelivery = `SELECT received_at AS at FROM delivery WHERE event NOT IN ('page', 'notify')
   ORDER BY received_at DESC LIMIT 1`;
 const failures = `SELECT id, reason, ended_at FROM job WHERE ended_at >= :since AND state = 'failed' ORDER BY ended_at DESC LIMIT 20`;
@@ -98,7 +96,7 @@ const failedColumns: Column<z.infer<typeof FailureRow>>[] = [
   column("Run", ({ id }) => html`<code>${id}</code>`),
 ];
 
-/** The last result of something slow. A request starts a new measurement if the last one is old, and does not wait for it. */
+/** The last result of something slow. A request starts a new measurement if it is old, and does not wait. */
 export class Checks<Result> {
   newest: Result | null = null;
   /** When the newest result was there, in milliseconds since 1970. */

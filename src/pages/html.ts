@@ -14,7 +14,6 @@ export const html = (strings: TemplateStringsArray, ...parts: HtmlPart[]): Html 
   // A promise only results from a promise among the parts.
   template(strings, ...parts) as Html;
 
-/** The pages in the navigation, by path. */
 const sections = [
   { path: "/", title: "Now" },
   { path: "/reviews", title: "Reviews" },
@@ -26,7 +25,6 @@ const sections = [
 export type SectionPath = (typeof sections)[number]["path"];
 
 interface Layout {
-  /** Of the window and of the heading. */
   title: string;
   /** Null before log-in: no navigation. */
   viewer: Viewer | null;
@@ -37,7 +35,6 @@ interface Layout {
   refreshSeconds?: number | undefined;
 }
 
-/** A whole page. */
 export const layout = ({ title, viewer, section, body, refreshSeconds }: Layout): Html => html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

@@ -48,7 +48,6 @@ import {
 import type { PageDeps } from "./reviews.ts";
 import { fullName, type PagesEnv, scopeOf, type Viewer, type VisibleRepository } from "./viewer.ts";
 
-/** Days of the periods that one can choose. */
 const periods = [
   { days: 7, name: "this week and the last" },
   { days: 30, name: "30 days" },
@@ -68,18 +67,14 @@ type Query = z.infer<typeof Query>;
 
 /** What reviews cost, and what came of them: `/insights`, and `/insights.csv` with one of its tables. */
 export function insights({ run, now }: Pick<PageDeps, "run" | "now">, doAct?: DoAct): Hono<PagesEnv> {
-  const read = async (viewer: Viewer, { repository, days }: Query, isQuick: boolean) =>
-    readInsights(run, {
-      repositories: await scopeOf(run, viewer, repository),
-      ...weeksSince(days, now()),
-      isQuick,
-    });
+  const read = async (viewer: Viewer, { repository, days }: Query) =>
+    readInsights(run, { repositories: await scopeOf(run, viewer, repository), ...weeksSince(days, now()) });
   return new Hono<PagesEnv>()
     .get("/insights", async (context) => {
       const viewer = context.get("viewer");
       const query = Query.parse(context.req.query());
       const acts = doAct ? viewer.repositories.filter(({ mayWrite }) => mayWrite) : [];
-      const body = html`${doneNotice(context)}${insightsBody(await read(viewer, query, true), { query, viewer, acts })}`;
+      const body = html`${doneNotice(context)}${insightsBody(await read(viewer, query), { query, viewer, acts })}`;
       return context.html(layout({ title: "Insights", viewer, section: "/insights", body }));
     })
     .post("/insights", async (context) => {
@@ -109,7 +104,7 @@ export function insights({ run, now }: Pick<PageDeps, "run" | "now">, doAct?: Do
     .get("/insights.csv", async (context) => {
       const query = Query.parse(context.req.query());
       const by = z.enum(breakdowns).catch("repository").parse(context.req.query("by"));
-      const text = breakdownCsv(await read(context.get("viewer"), query, false), by);
+      const text = breakdownCsv(await read(context.get("viewer"), query), by);
       return context.body(text, 200, {
         "content-type": "text/csv; charset=utf-8",
         "content-disposition": `attachment; filename="insights-by-${by}.csv"`,
@@ -124,7 +119,6 @@ const ProposeForm = Sent.extend({
   days: Query.shape.days,
 });
 
-/** The newest merged pull request with such a finding: what is proposed is said there. */
 async function newestDismissed(
   run: Run,
   repository: number,
@@ -163,13 +157,12 @@ ${lineTable(
   ({ week }) => links.within({ from: week, to: week }),
 )}
 ${csvLink(query, "week")}
-${all.by === null && html`<p class="note">By severity, category, rule and analyzer: choose one repository, or a shorter time. For this many, <code>hunkwise report --by severity</code> has them.</p>`}
 ${dimensions.map((one) => breakdown(all, one, query, links))}
 <h2>By model</h2>
 ${modelTable(all)}
 ${csvLink(query, "model")}
 <h2 id="definitions">What the numbers mean</h2>
-<dl class="meanings">${definitions.map(({ name, means }) => html`<div><dt>${name}</dt><dd>${means}</dd></div>`)}</dl>`;
+<dl class="meanings">${Object.entries(definitions).map(([name, means]) => html`<div><dt>${name}</dt><dd>${means}</dd></div>`)}</dl>`;
 }
 
 const filterForm = (
@@ -215,7 +208,7 @@ const linked = (href: string, count: number, text: HtmlPart = thousands(count)):
 /** The last whole week and the present one, in sentences. */
 function story({ weeks }: Insights, lists: Lists): Html {
   const [last, present] = weeks.length > 1 ? weeks.slice(-2) : [undefined, weeks.at(-1)];
-  const tell = (when: string, line: ({ week: string } & Line) | undefined) => {
+  const sentences = (when: string, line: ({ week: string } & Line) | undefined) => {
     if (!line) return null;
     const { runs, findings } = lists.within({ from: line.week, to: line.week });
     const whole = judged(line);
@@ -229,7 +222,7 @@ ${plural(line.merged, "reviewed pull request")} ${line.merged === 1 ? "was" : "w
         .map(({ name }) => `, ${thousands(line[name])} ${name}`)}`
     }.</p>`;
   };
-  return html`<section class="story" aria-label="The last two weeks">${tell("Last week", last)}${tell("This week so far", present)}<p><a href="#definitions">What the numbers mean</a></p></section>`;
+  return html`<section class="story" aria-label="The last two weeks">${sentences("Last week", last)}${sentences("This week so far", present)}<p><a href="#definitions">What the numbers mean</a></p></section>`;
 }
 
 function cards({ totals, times }: Insights, lists: Lists): Html {
@@ -275,7 +268,6 @@ function cards({ totals, times }: Insights, lists: Lists): Html {
   return html`<ul class="cards">${all.map(({ name, value, note }) => html`<li class="card">${name}<strong>${value}</strong><span class="dim">${note}</span></li>`)}</ul>`;
 }
 
-/** What people dismiss again and again, and what a person could change about it. */
 function oftenDismissed(
   { often_dismissed }: Insights,
   lists: Lists,
@@ -354,7 +346,6 @@ ${barChart({
 </div>`;
 }
 
-/** The columns of outcomes: which findings, and the list of them. */
 const outcomes = <Row extends Outcomes>(
   lists: (row: Row) => Lists,
   filter: (row: Row) => Record<string, string>,
@@ -379,10 +370,8 @@ const outcomes = <Row extends Outcomes>(
   ];
 };
 
-/** More would make a long page; the file has all of them. */
 const mostRepositories = 100;
 
-/** The busiest first. */
 function byRepository({ repositories }: Insights, lists: Lists): Html {
   const busiest = repositories.toSorted((a, b) => b.reviews - a.reviews || b.delivered - a.delivered);
   return html`${lineTable(
@@ -418,7 +407,6 @@ function lineTable<Row extends Line>(
     : table(byKind(kind), [...runs, ...outcomes(lists, () => ({}))], rows, { isUnderHeading: true });
 }
 
-/** What the rows of a breakdown are. */
 const kinds: Record<Dimension, string> = {
   severity: "Severity",
   category: "Category",
@@ -428,7 +416,7 @@ const kinds: Record<Dimension, string> = {
 const byKind = (kind: string) => `By ${kind.toLowerCase()}`;
 
 function breakdown({ by }: Insights, dimension: Dimension, query: Query, lists: Lists): Html {
-  const rows = by?.[dimension] ?? [];
+  const rows = by[dimension];
   if (rows.length === 0) return html``;
   const caption = byKind(kinds[dimension]);
   const columns: Column<(typeof rows)[number]>[] = [
@@ -459,15 +447,11 @@ function modelTable({ models }: Insights): Html {
 const csvLink = ({ repository, days }: Query, by: Breakdown): Html =>
   html`<p class="note"><a href="${address("/insights.csv", { repository, days, by })}">CSV of this table</a></p>`;
 
-/*
- * Charts as SVG, drawn on the server. Each has the same numbers in a table on its page, so programs that read pages aloud are only
- * told its caption, and its links are for pointers alone.
- */
+/* Charts as SVG. A table repeats the numbers, so programs that read pages aloud only read the caption, and links are for pointers alone. */
 
 interface Bar {
-  /** Below the bar: a week. */
+  /** A week. */
   label: string;
-  /** Of the bar, in full. */
   title: string;
   /** The parts from the bottom to the top, one for each series. */
   values: readonly number[];
@@ -485,7 +469,6 @@ interface BarChart {
 
 const size = { width: 720, height: 220, left: 44, right: 8, top: 14, bottom: 26 };
 
-/** Stacked bars, each a link to what it counts. */
 function barChart({ name, series, bars, format = short }: BarChart): Html {
   const { width, height, left, right, top, bottom } = size;
   const sum = (values: readonly number[]) => values.reduce((total, one) => total + one, 0);
@@ -520,7 +503,7 @@ ${bars.map(({ label, title, values, href }, at) => {
 
 const round = (value: number) => String(Math.round(value * 10) / 10);
 
-/** The next of 1, 2, 4, 5, 8 or 10 times a power of ten, so that half of it is round, too. */
+/** The next of 1, 2, 4, 5, 8 or 10 times a power of ten. */
 function niceMaximum(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));

@@ -10,13 +10,9 @@ export interface LiveSessions {
   /** Begins a session, always with a new id. Returns that id, which only the browser keeps. */
   start(token: string, account: { id: number; login: string }): string;
   /**
-   * Who looks, and what GitHub lets them see; null if there is no such session, or if it has ended. Rejects with an AppError if GitHub has
-   * not said for longer than `longestMs` what that is.
-   */
+  /** What GitHub lets them see; null without a session. Rejects with an AppError if GitHub has not said that for longer than `longestMs`. */
   viewer(id: string | undefined): Promise<Viewer | null>;
-  /** Ends a session, and its token. */
   end(id: string | undefined): void;
-  /** Ends every session of a person. */
   endAllOf(account: number): void;
 }
 
@@ -24,19 +20,16 @@ interface LiveSessionsOptions {
   client: Pick<UserClient, "repositories" | "revoke">;
   operators: ReadonlySet<number>;
   log: Pick<Logger, "info" | "warn">;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
 /** As long as GitHub's tokens: after that, a session could not ask GitHub any more. */
 export const sessionMs = 8 * 3_600_000;
-/** For how long GitHub's word about what a person sees counts. */
 const freshMs = 2 * 60_000;
-/** For how long it counts while GitHub does not answer. */
 const longestMs = 5 * 60_000;
-/** GitHub is not asked again for this long after it gave no answer: each question may take ten seconds, and a person waits. */
+/** GitHub is not asked again for this long after it gave no answer: a person waits. */
 const pauseMs = 15_000;
-/** How long a page waits for GitHub's next word while the last one counts: a thousand repositories are ten answers. */
+/** How long a page waits for GitHub while its last word counts. */
 const patienceMs = 3_000;
 /** GitHub itself ends the oldest token of a person beyond ten. The other limit is against many accounts of one stranger. */
 const most = { perAccount: 10, inAll: 2_000 };
@@ -50,7 +43,6 @@ interface Live {
   seen?: { at: number; repositories: readonly SeenRepository[] };
   /** Why GitHub has said nothing since. */
   failure?: { at: number; error: unknown } | undefined;
-  /** All requests of the session wait for the same answer. */
   looking?: Promise<void> | undefined;
 }
 
@@ -95,7 +87,6 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
     }
   }
 
-  /** Asks GitHub if its last word is old, and nobody else is asking. */
   async function freshen(hash: string, session: Live): Promise<void> {
     const { seen, failure } = session;
     if (seen && now() - seen.at < freshMs) return;

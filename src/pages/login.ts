@@ -9,23 +9,19 @@ import { type Html, html, notice } from "./html.ts";
 import { type LiveSessions, sessionMs } from "./live-sessions.ts";
 
 /*
- * Log-in with GitHub. The browser takes a state to GitHub, which brings it back with a code; the state must be the one in the signed cookie
- * of this browser (otherwise a stranger's link could log a person in as the stranger), and the code is worth nothing without the verifier
- * that never left this process (PKCE). A log-in in progress is kept by its browser alone, so strangers cannot end it.
+ * Log-in with GitHub. The state that GitHub brings back must be the one in the signed cookie of this browser (otherwise a stranger's link could
+ * log a person in as the stranger), and the code is worth nothing without the verifier (PKCE). Only its browser keeps a log-in in progress.
  */
 
 interface LoginOptions {
   client: Pick<UserClient, "authorizeUrl" | "exchange" | "account">;
   live: LiveSessions;
   log: Pick<Logger, "warn" | "error">;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
-/** A log-in that was begun, as its cookie holds it. */
 const Begun = z.object({
   state: z.string(),
-  /** Where to go afterwards. */
   to: z.string(),
   expiresAt: z.number(),
 });
@@ -33,26 +29,23 @@ type Begun = z.infer<typeof Begun>;
 
 /** GitHub's code is valid for ten minutes. */
 const pendingMs = 600_000;
-/** States that brought a code; the oldest are forgotten, whose log-ins GitHub has forgotten, too. */
+/** States that brought a code. */
 const mostUsed = 10_000;
 
-/** With this prefix, a browser takes the cookie only over HTTPS, from this host, for all of its paths. */
+/** With this prefix, a browser takes the cookie only over HTTPS, from this host. */
 const cookies = { session: "hunkwise", login: "hunkwise-login" } as const;
 const attributes = { prefix: "host", httpOnly: true, sameSite: "Lax" } as const;
 
-/** The id of the session in a request. */
 export const sessionIdOf = (context: Context) => getCookie(context, cookies.session, "host");
 
-/** Deletes the cookie of a session that has ended. */
 export const forgetSession = (context: Context) => deleteCookie(context, cookies.session, attributes);
 
-/** `/login`, `/login/callback` and `/logout`. */
 export function login({ client, live, log, now }: LoginOptions): Hono {
   const key = randomBytes(32);
   const used = new Set<string>();
   const verifierOf = ({ state }: Begun) => createHmac("sha256", key).update(state).digest("base64url");
 
-  /** The log-in that this browser began; each state counts once, whatever becomes of it. */
+  /** The log-in that this browser began; each state counts once. */
   async function take(context: Context): Promise<Begun | undefined> {
     const signed = await getSignedCookie(context, key, cookies.login, "host");
     if (!signed) return undefined;
@@ -77,8 +70,7 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
       const lasting = { ...attributes, maxAge: pendingMs / 1_000 };
       await setSignedCookie(context, cookies.login, JSON.stringify(begun), key, lasting);
       const url = client.authorizeUrl(state, verifierOf(begun));
-      // Not a redirect: a browser compares each address to which a form leads with `form-action`, also those to which an organisation's own
-      // log-in leads from GitHub.
+      // Not a redirect: a browser compares each address to which a form leads, also through GitHub, with `form-action`.
       context.header("refresh", `0; url=${url}`);
       return context.html(notice("Log in", html`<p><a href="${url}">Continue to GitHub</a></p>`));
     })
@@ -125,10 +117,7 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
   }
 }
 
-/**
- * A path of this server to which a person returns after log-in; "/" for anything that a browser could read as another place, or that would
- * lead to the log-in again.
- */
+/** A path of this server to which a person returns after log-in; "/" for anything that a browser could read as another place. */
 export function ownPath(asked: unknown): string {
   if (typeof asked !== "string" || asked.length > 1_000) return "/";
   const here = "http://here.invalid";

@@ -26,7 +26,6 @@ import {
 import { newestRuns, type PageDeps, runTable } from "./reviews.ts";
 import { fullName, type Named, namesOf, type PagesEnv, type Viewer, visibleIds } from "./viewer.ts";
 
-/** A job that waits or runs. Times in milliseconds since 1970. */
 const job = {
   id: z.string(),
   task: z.string(),
@@ -67,15 +66,13 @@ const WorkerRow = z.object({
 });
 type WorkerRow = z.infer<typeof WorkerRow>;
 
-/** Jobs that are looked at, and those that are shown. */
 const [MOST_WAITING, MOST_SHOWN] = [20_000, 50];
 /** A worker that was not seen for longer is dead, or its machine hangs. */
 const SILENT_MS = 120_000;
 
-/** An operator sees the jobs of all repositories. */
 const among = ({ isOperator }: Viewer) =>
   `repository IS NOT NULL${isOperator ? "" : ` AND repository IN (${idsIn("visible")})`}`;
-/** Notices for the operator's programs are nobody's wait. */
+/** Nobody waits for notices. */
 const isWork = `priority <> ${noticePriority}`;
 const jobColumns = "id, task, repository, attempts, created_at";
 
@@ -95,7 +92,6 @@ const workers = `SELECT name, version, concurrency, started_at, seen_at,
     (SELECT count(*) FROM job WHERE job.state = 'active' AND job.worker = worker.name AND job.lease_until > :now) AS jobs
   FROM worker ORDER BY seen_at DESC, name LIMIT 100`;
 
-/** The begins of the newest entries of a record: they tell the kind and the loop. */
 const newestEntries = `SELECT substr(entry, 1, 500) AS begin, created_at FROM trajectory WHERE job_id = :id
   ORDER BY number DESC LIMIT 10`;
 const EntryRow = z.object({ begin: z.string(), created_at: z.int() });
@@ -105,7 +101,7 @@ interface NowDeps extends PageDeps {
   installationConcurrency: number;
 }
 
-/** What waits, what runs, and what ended last: `/`. With `?live`, the page is loaded again every ten seconds. */
+/** What waits, what runs, and what ended last: `/`. */
 export function now({ run, webUrl, now: clock, installationConcurrency }: NowDeps): Hono<PagesEnv> {
   const links = linksTo(webUrl);
   return new Hono<PagesEnv>().get("/", async (context) => {
@@ -161,7 +157,6 @@ interface View {
   time: number;
 }
 
-/** Columns that both tables of jobs have. */
 function jobCells({ names, links }: View): Column<WaitingRow | ActiveRow>[] {
   return [
     head("Pull request", ({ repository, task: text }) => {
@@ -185,7 +180,7 @@ interface Step {
   at: number;
 }
 
-/** What a run is doing, from the newest entries of its record; null before the first. */
+/** What a run is doing, from the newest entries of its record. */
 async function stepOf(run: Run, id: string): Promise<Step | null> {
   const entries = z.array(EntryRow).parse((await run(newestEntries, { id })).rows);
   const [newest] = entries;
@@ -226,12 +221,11 @@ function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step
 
 interface Circumstances {
   time: number;
-  /** Workers that are there. */
   live: readonly WorkerRow[];
   limit: number;
 }
 
-/** Why a job does not run yet: the first of the reasons that would have to go. */
+/** The first of the reasons that would have to go. */
 function whyWaiting(row: WaitingRow, { time, live, limit }: Circumstances): Html {
   const { run_after: due, joins_since, reason, attempts, runs_before, busy } = row;
   if (due > time) {

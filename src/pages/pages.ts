@@ -31,24 +31,20 @@ interface PagesOptions {
   routes: readonly Hono<PagesEnv>[];
   userAgent: string;
   log: Logger;
-  /** Milliseconds since 1970; injected by tests. */
   now?: () => number;
 }
 
-/** The style of every page, also before log-in. */
 const stylePath = "/style.css";
 
-/** What all pages need. */
 type RoutesDeps = Parameters<typeof now>[0] &
   Parameters<typeof review>[0] &
   ConfigurationDeps &
   HealthDeps &
   ActDeps;
 
-/** Pages of one person that are made at a time: a browser asks for six, and hundreds of large files would fill the memory. */
+/** Pages of one person that are made at a time: hundreds of large files would fill the memory. */
 const mostAtOnce = 16;
 
-/** All pages behind the log-in. */
 export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
   const doAct = createActs(deps);
   const sheet = new Hono<PagesEnv>().get(stylePath, ({ body }) =>
@@ -59,7 +55,6 @@ export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
   return [sheet, ...looking, ...acting, configuration(deps), health(deps)];
 }
 
-/** The pages for people: without log-in, there is only the log-in. */
 export function createPages(options: PagesOptions): Pages {
   const { env, credentials, appId, routes, userAgent, now: clock = Date.now } = options;
   const log = options.log.child({ part: "pages" });
@@ -67,8 +62,7 @@ export function createPages(options: PagesOptions): Pages {
   const live = createLiveSessions({ client, operators: env.operators, log, now: clock });
   const app = new Hono<PagesEnv>();
 
-  // Browsers of the last years say whether a form is this server's own. For others the host decides; behind a proxy, only the browser knows
-  // the scheme.
+  // Old browsers do not say whether a form is this server's own. Then the host decides; behind a proxy, only the browser knows the scheme.
   app.use(csrf({ origin: (origin, { req }) => URL.parse(origin)?.host === req.header("host") }));
   app.route("/", login({ client, live, log, now: clock }));
   app.use(async (context, next) => {
@@ -120,9 +114,7 @@ export function createPages(options: PagesOptions): Pages {
   return { handler: servePages(app), onRevoked: live.endAllOf };
 }
 
-/** Refuses a person who waits for many pages already. */
 function fewAtOnce(): MiddlewareHandler<PagesEnv> {
-  /** Pages that are being made, by account. */
   const making = new Map<number, number>();
   return async (context, next) => {
     const account = context.get("viewer")?.account;
@@ -157,10 +149,7 @@ const nothingToSee = ({ login }: Viewer) =>
 organisation has a log-in of its own (SAML), log in there first, and then here again.</p>${logOut}`,
   );
 
-/**
- * For every answer. There is no script, nothing of another host, no frame around a page, and no form to another host, whatever a text on a
- * page looks like. With `same-origin`, GitHub does not learn which page a link is on, and forms still say where they come from.
- */
+/** For every answer. With `same-origin`, GitHub does not learn which page a link is on, and forms still say where they come from. */
 const headers = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -171,7 +160,6 @@ const headers = {
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
 };
 
-/** A form of ours has a few fields. */
 const largestForm = 64 * 1024;
 const formType = "application/x-www-form-urlencoded";
 
@@ -180,7 +168,7 @@ export function servePages(app: Hono<PagesEnv>): Handler {
   const readBody = createBodyReader(largestForm);
 
   async function answer(request: IncomingMessage, url: URL): Promise<Answer> {
-    // What was written otherwise than it is read ("//host/", "/%2e%2e/", "\") comes from no browser, and a proxy may read it otherwise.
+    // What was written otherwise than it is read ("//host/", "/%2e%2e/", "\") comes from no browser.
     if (request.url?.replace(/\?.*/s, "") !== url.pathname) return { status: 404, body: "Not found." };
     const { method = "GET" } = request;
     if (method !== "GET" && method !== "HEAD" && method !== "POST")

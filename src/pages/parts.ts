@@ -2,8 +2,6 @@ import { showHidden } from "../core/text/escape-invisible.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
 import { fullName, type RepositoryName } from "./viewer.ts";
 
-/* Pieces that several pages have. */
-
 /** Text of a repository, a person or a model, as a page shows it: what it hides is visible. */
 export const shown = (text: string): string => showHidden(text);
 
@@ -39,7 +37,7 @@ export function span(milliseconds: number | null): string {
     .join(" ");
 }
 
-/** A sum of money, to the cent; one below a cent to a hundredth of it. Turns without a known price are said to be missing. */
+/** A sum of money, to the cent; one below a cent to a hundredth of it. */
 export function money(costUsd: number, unpriced: number): string {
   if (costUsd === 0) return unpriced > 0 ? "no price" : "$0";
   return `$${costUsd.toFixed(costUsd < 0.01 ? 4 : 2)}${unpriced > 0 ? " + unpriced" : ""}`;
@@ -52,7 +50,6 @@ export function short(count: number): string {
   return `${(count / 1_000_000).toFixed(count < 9_950_000 ? 1 : 0)}M`;
 }
 
-/** Addresses on GitHub. */
 export interface GitHubLinks {
   pull(repository: RepositoryName, number: number): string;
   commit(repository: RepositoryName, sha: string): string;
@@ -142,7 +139,6 @@ function cellOf<Row>({ name, isNumber, isHead, cell }: Column<Row>, row: Row): H
     : html`<td role="cell" data-name="${name}"${kind}>${content}</td>`;
 }
 
-/** A list of names and values. */
 export const facts = (list: readonly (readonly [string, HtmlPart])[]): Html =>
   html`<dl class="facts">${list
     .filter(([, value]) => value !== null && value !== "" && value !== undefined && value !== false)
@@ -168,7 +164,6 @@ export const select = (
 
 interface FieldOptions {
   type?: "text" | "date" | "search" | "number";
-  /** The id of a list of suggestions. */
   list?: string;
   placeholder?: string;
 }
@@ -180,7 +175,6 @@ export const field = (
 ): Html => html`<label>${label}
 <input type="${type}" name="${name}" value="${value}"${list && html` list="${list}"`}${placeholder && html` placeholder="${placeholder}"`}></label>`;
 
-/** Suggestions for a field that takes the name of a repository. */
 export const repositoryNames = (repositories: readonly RepositoryName[]): Html =>
   html`<datalist id="repositories">${repositories
     .slice(0, 500)

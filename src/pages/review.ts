@@ -57,14 +57,13 @@ const MOST_ITEMS = 300;
 const ended = `SELECT ${Object.keys(RunRow.shape).join(", ")} FROM run WHERE id = :id`;
 const unfinished = "SELECT repository, task, state FROM job WHERE id = :id AND ended_at IS NULL";
 const UnfinishedRow = z.object({ repository: z.int().nullable(), task: z.string(), state: z.string() });
-/** What became of the findings of a pull request. */
 const outcomes =
   "SELECT comment, key, state FROM finding WHERE repository = :repository AND pull = :pull LIMIT 2000";
 const OutcomeRow = z.object({ comment: z.int().nullable(), key: z.string(), state: z.string() });
 const failure = "SELECT reason FROM job WHERE id = :id";
 const FailureRow = z.object({ reason: z.string().nullable() });
 
-/** The story of one run, `/reviews/<job id>`; only for those to whom GitHub shows its repository. */
+/** The story of one run, `/reviews/<job id>`. */
 export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<PagesEnv> {
   const links = linksTo(webUrl);
   return new Hono<PagesEnv>().get("/reviews/:id", async (context) => {
@@ -91,9 +90,9 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
         .array(OutcomeRow)
         .parse((await run(outcomes, { repository: row.repository, pull: row.pull })).rows);
       const reason = await redactText(row.reason ?? (viewer.isOperator ? await failureOf(run, id) : ""));
-      const told = { row: { ...row, reason }, story, became, repository, links, now: now(), retentionMs };
-      const body = html`${doneNotice(context)}${storyPage(told)}${pullForm(repository, id)}`;
-      return page(titleOf(told), body);
+      const view = { row: { ...row, reason }, story, became, repository, links, now: now(), retentionMs };
+      const body = html`${doneNotice(context)}${storyPage(view)}${pullForm(repository, id)}`;
+      return page(titleOf(view), body);
     }
     const job = UnfinishedRow.optional().parse((await run(unfinished, { id })).rows[0]);
     const repository = job && repositoryOf(job.repository);
@@ -106,7 +105,7 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
   });
 }
 
-/** Why it failed, in words for operators: they may name machines and folders of theirs. The public has its own on GitHub. */
+/** Why it failed, in words for operators: they may name machines and folders of theirs. */
 async function failureOf(run: Run, id: string): Promise<string> {
   return FailureRow.optional().parse((await run(failure, { id })).rows[0])?.reason ?? "";
 }
@@ -133,7 +132,7 @@ async function storyOf(
   return { summary: await redactStrings(summary, keptKeys), omitted };
 }
 
-/** The words of a model's failure name the operator's endpoint and quote its provider. */
+/** The words of a model's failure name the operator's endpoint. */
 function withoutFaults(summary: RunSummary): RunSummary {
   const loops = summary.loops.map((loop) => ({
     ...loop,
@@ -142,7 +141,7 @@ function withoutFaults(summary: RunSummary): RunSummary {
   return { ...summary, loops };
 }
 
-/** With no more steps than a page shows, of all loops together: what is left out costs no search for secrets. */
+/** What is left out costs no search for secrets. */
 function withFewSteps(summary: RunSummary): RunSummary {
   let left = MOST_ITEMS;
   const loops = summary.loops.map((loop) => {
@@ -161,7 +160,7 @@ function shortened(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one)]));
 }
 
-interface Told {
+interface StoryView {
   row: RunRow;
   story: Story | null;
   became: readonly z.infer<typeof OutcomeRow>[];
@@ -171,32 +170,31 @@ interface Told {
   retentionMs: number;
 }
 
-/** A text of a record, cut to what a page has room for. */
-const said = (text: string): string => shown(cutCharacters(text, MOST_CHARACTERS));
+const cut = (text: string): string => shown(cutCharacters(text, MOST_CHARACTERS));
 const prose = (text: string): HtmlPart =>
-  text.trim() !== "" && html`<p class="prose">${said(text.trim())}</p>`;
+  text.trim() !== "" && html`<p class="prose">${cut(text.trim())}</p>`;
 const place = (path: string, line: number | null) =>
-  html`<span class="mono">${said(`${path}${line === null ? "" : `:${line}`}`)}</span>`;
+  html`<span class="mono">${cut(`${path}${line === null ? "" : `:${line}`}`)}</span>`;
 
-const titleOf = ({ row, repository }: Told) => {
+const titleOf = ({ row, repository }: StoryView) => {
   const kind = row.kind.replaceAll("_", " ");
   return shown(`${kind.charAt(0).toUpperCase()}${kind.slice(1)} of ${fullName(repository)}#${row.pull}`);
 };
 
-function storyPage(told: Told): Html {
-  const { row, story, repository, links, now, retentionMs } = told;
+function storyPage(view: StoryView): Html {
+  const { row, story, repository, links, now, retentionMs } = view;
   const days = Math.round(retentionMs / 86_400_000);
   const isPurged = now - row.ended_at > retentionMs;
-  return html`${factsOf(told)}
+  return html`${factsOf(view)}
 ${
   story === null
     ? html`<p class="notice">${isPurged ? `Its record was deleted: records are kept for ${plural(days, "day")} after the end of a run. The figures above remain.` : "Nothing is on record of it beyond these figures."}</p>`
-    : storyParts(story, told)
+    : storyParts(story, view)
 }
 <p><a href="/findings?repository=${encodeURIComponent(fullName(repository))}&amp;pull=${row.pull}">All findings of this pull request</a> · ${linkOut(links.pull(repository, row.pull), "The pull request on GitHub")}</p>`;
 }
 
-function factsOf({ row, story, repository, links }: Told): Html {
+function factsOf({ row, story, repository, links }: StoryView): Html {
   const { waited, ran } = timesOf(row);
   const commits = story?.summary.commits;
   const commit = (sha: string) =>
@@ -205,7 +203,7 @@ function factsOf({ row, story, repository, links }: Told): Html {
   return facts([
     [
       "Outcome",
-      html`${badge(row.outcome, tones[row.outcome] ?? "calm")}${row.reason && html` ${said(row.reason)}`}`,
+      html`${badge(row.outcome, tones[row.outcome] ?? "calm")}${row.reason && html` ${cut(row.reason)}`}`,
     ],
     ["Pull request", linkOut(links.pull(repository, row.pull), shown(`${fullName(repository)}#${row.pull}`))],
     ["Head", head && commit(head)],
@@ -228,38 +226,38 @@ function factsOf({ row, story, repository, links }: Told): Html {
   ]);
 }
 
-function storyParts({ summary, omitted }: Story, told: Told): Html {
+function storyParts({ summary, omitted }: Story, view: StoryView): Html {
   const { totals } = summary;
   const read = [
     totals.files_read > 0 && plural(totals.files_read, "file"),
     totals.searches > 0 && (totals.searches === 1 ? "1 search" : `${thousands(totals.searches)} searches`),
   ].filter(Boolean);
   return html`${summary.asked && askedPart(summary.asked)}
-${summary.results.map((result) => resultPart(result, told))}
+${summary.results.map((result) => resultPart(result, view))}
 <h2>What was done</h2>
 ${read.length > 0 && html`<p>The model read ${read.join(" and made ")}.</p>`}
 ${paidPart(summary)}
 ${loopsPart(summary, omitted)}
-${summary.notes.length > 0 && html`<h3>Notes</h3>${summary.notes.map(({ page, content }) => html`<details><summary>${said(page)}</summary>${prose(content)}</details>`)}`}
-${writtenPart(summary, told)}`;
+${summary.notes.length > 0 && html`<h3>Notes</h3>${summary.notes.map(({ page, content }) => html`<details><summary>${cut(page)}</summary>${prose(content)}</details>`)}`}
+${writtenPart(summary, view)}`;
 }
 
 function askedPart(asked: Asked): Html {
   if (asked.what === "answer")
     return html`<h2>Question</h2><p class="dim">${shown(asked.by)}${asked.path !== null && html` on ${place(asked.path, null)}`}</p>${prose(asked.question)}`;
-  return html`<h2>${asked.what === "fix" ? "To repair" : "To prove"}</h2><ul class="plain">${asked.targets.map(({ path, line, title }) => html`<li>${said(title)} <span class="sub">${place(path, line)}</span></li>`)}</ul>`;
+  return html`<h2>${asked.what === "fix" ? "To repair" : "To prove"}</h2><ul class="plain">${asked.targets.map(({ path, line, title }) => html`<li>${cut(title)} <span class="sub">${place(path, line)}</span></li>`)}</ul>`;
 }
 
-function resultPart(result: ResultSummary, told: Told): Html {
+function resultPart(result: ResultSummary, view: StoryView): Html {
   switch (result.what) {
     case "review":
-      return reviewPart(result, told);
+      return reviewPart(result, view);
     case "answer":
       return html`<h2>Answer</h2>${result.text === null ? html`<p>None: ${whyStopped[result.stop_reason]}.</p>` : prose(result.text)}`;
     case "fix":
       return html`<h2>Repair</h2>${prose(result.summary)}<ul class="plain">${result.repairs.map(
         ({ repaired, note }) =>
-          html`<li>${badge(repaired ? "repaired" : "not repaired", repaired ? "good" : "warn")} ${said(note)}</li>`,
+          html`<li>${badge(repaired ? "repaired" : "not repaired", repaired ? "good" : "warn")} ${cut(note)}</li>`,
       )}</ul>
 <ul class="plain">${result.edits.map(({ path, change }) => html`<li>${change} ${place(path, null)}</li>`)}</ul>`;
     case "prove":
@@ -272,7 +270,7 @@ function resultPart(result: ResultSummary, told: Told): Html {
 
 type Review = Extract<ResultSummary, { what: "review" }>;
 
-function reviewPart(result: Review, told: Told): Html {
+function reviewPart(result: Review, view: StoryView): Html {
   const { findings, dropped, resolutions, coverage, stop_reason, warnings, summary } = result;
   const leftOut = [
     ...coverage.unserved.map(({ path, hunks }) => ({ path, why: `${plural(hunks, "hunk")} not read` })),
@@ -281,12 +279,12 @@ function reviewPart(result: Review, told: Told): Html {
   return html`<h2>Summary</h2>
 ${prose(summary) || html`<p class="dim">The review wrote none.</p>`}
 ${stop_reason !== "finished" && html`<p class="notice">It did not finish by itself: ${whyStopped[stop_reason]}.</p>`}
-${warnings.length > 0 && html`<h3>Warnings</h3><ul>${warnings.map((warning) => html`<li>${said(warning)}</li>`)}</ul>`}
+${warnings.length > 0 && html`<h3>Warnings</h3><ul>${warnings.map((warning) => html`<li>${cut(warning)}</li>`)}</ul>`}
 <h2>Findings</h2>
-${findings.length === 0 ? html`<p class="empty">None.</p>` : findings.map((one) => findingPart(one, told))}
-${more(findings, told.row.findings)}
+${findings.length === 0 ? html`<p class="empty">None.</p>` : findings.map((one) => findingPart(one, view))}
+${more(findings, view.row.findings)}
 ${dropped.length > 0 && droppedPart(dropped)}
-${resolutions.length > 0 && html`<h2>Earlier findings</h2><ul class="plain">${resolutions.map(({ state, reason }) => html`<li>${badge(state, state === "fixed" ? "good" : "calm")} ${said(reason)}</li>`)}</ul>`}
+${resolutions.length > 0 && html`<h2>Earlier findings</h2><ul class="plain">${resolutions.map(({ state, reason }) => html`<li>${badge(state, state === "fixed" ? "good" : "calm")} ${cut(reason)}</li>`)}</ul>`}
 <h2>Left out</h2>
 ${leftOut.length === 0 ? html`<p>Nothing: ${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} in ${plural(coverage.files_total, "file")} were read.</p>` : html`<p>${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} were read.</p>${table("Files that were not read, or not in full", leftOutColumns, leftOut)}`}`;
 }
@@ -297,7 +295,7 @@ const more = (list: readonly unknown[], all: number | null): HtmlPart =>
 
 const leftOutColumns: Column<{ path: string; why: string }>[] = [
   head("File", ({ path }) => place(path, null)),
-  column("Why", ({ why }) => said(why)),
+  column("Why", ({ why }) => cut(why)),
 ];
 
 const verifications: Readonly<Record<string, string>> = {
@@ -309,44 +307,32 @@ const verifications: Readonly<Record<string, string>> = {
 
 function findingPart(
   { finding, placement, url }: Review["findings"][number],
-  { links, became, row }: Told,
+  { links, became, row }: StoryView,
 ): Html {
-  const {
-    severity,
-    title,
-    path,
-    line,
-    category,
-    rule,
-    source,
-    confidence,
-    quote,
-    body,
-    evidence,
-    suggestion,
-  } = finding;
+  const { severity, title, path, line, category, rule, source, confidence } = finding;
+  const { quote, body, evidence, suggestion } = finding;
   const by = rule ?? (source === "model" ? null : source);
   const page = links.own(url);
   // A page of a comment ends with its id.
   const comment = Number(/#discussion_r(\d+)$/.exec(url ?? "")?.[1] ?? Number.NaN);
   const now = became.find((one) => one.comment === comment || one.key === finding.id);
-  return html`<article class="finding ${severity in severityTones && severity}"><h3>${badge(severity, severityTones[severity] ?? "calm")} ${said(title)}</h3>
-<p class="dim">${place(path, line)} · ${category}${by !== null && html` · ${said(by)}`} · confidence ${Math.round(confidence * 100)}%</p>
-${quote !== "" && html`<pre>${said(quote)}</pre>`}
+  return html`<article class="finding ${severity in severityTones && severity}"><h3>${badge(severity, severityTones[severity] ?? "calm")} ${cut(title)}</h3>
+<p class="dim">${place(path, line)} · ${category}${by !== null && html` · ${cut(by)}`} · confidence ${Math.round(confidence * 100)}%</p>
+${quote !== "" && html`<pre>${cut(quote)}</pre>`}
 ${markPart(finding)}
 ${prose(body)}
-${suggestion !== null && html`<details><summary>Suggested code</summary><pre>${said(suggestion) || "(delete these lines)"}</pre></details>`}
-${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.map((one) => html`<li>${place(one.path, one.start_line)} ${said(one.note)}</li>`)}</ul></details>`}
+${suggestion !== null && html`<details><summary>Suggested code</summary><pre>${cut(suggestion) || "(delete these lines)"}</pre></details>`}
+${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.map((one) => html`<li>${place(one.path, one.start_line)} ${cut(one.note)}</li>`)}</ul></details>`}
 ${testPart(finding)}
-<p>${verifications[finding.verification]} ${finding.verification_note !== null && said(finding.verification_note)}</p>
+<p>${verifications[finding.verification]} ${finding.verification_note !== null && cut(finding.verification_note)}</p>
 ${prose(notShownSentence(finding))}
-<p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}${now && html` · Now: ${badge(now.state, stateTones[now.state] ?? "calm")} <a href="${findingPath({ ...row, key: now.key })}" aria-label="${said(`Details of: ${title}`)}">Details</a>`}</p></article>`;
+<p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}${now && html` · Now: ${badge(now.state, stateTones[now.state] ?? "calm")} <a href="${findingPath({ ...row, key: now.key })}" aria-label="${cut(`Details of: ${title}`)}">Details</a>`}</p></article>`;
 }
 
 function markPart(finding: Proved): HtmlPart {
   const mark = markOf(finding);
   if (mark === null) return false;
-  const parts = markParts(mark).map(([name, what]) => html` ${name}: ${said(what)}.`);
+  const parts = markParts(mark).map(([name, what]) => html` ${name}: ${cut(what)}.`);
   return html`<p><strong>${markTitles[mark.kind]}</strong>${parts}</p>`;
 }
 
@@ -357,31 +343,31 @@ function testPart(finding: Proved): HtmlPart {
   const { test, command, runs } = proof;
   const runParts = runs.map(
     ({ on, exit_code, output }) =>
-      html`<p>${revisionNames[on]}: exit code ${exit_code}</p>${output.trim() !== "" && html`<pre>${said(output)}</pre>`}`,
+      html`<p>${revisionNames[on]}: exit code ${exit_code}</p>${output.trim() !== "" && html`<pre>${cut(output)}</pre>`}`,
   );
-  return html`<details><summary>${mark === null ? "A test that passes" : "The test"}</summary>${mark === null && prose(testSentence(finding))}<p class="mono">${said(test.path)}</p><pre>${said(test.text)}</pre><p>Run with <span class="mono">${said(command)}</span></p>${runParts}</details>`;
+  return html`<details><summary>${mark === null ? "A test that passes" : "The test"}</summary>${mark === null && prose(testSentence(finding))}<p class="mono">${cut(test.path)}</p><pre>${cut(test.text)}</pre><p>Run with <span class="mono">${cut(command)}</span></p>${runParts}</details>`;
 }
 
 const placedWords = (placement: Review["findings"][number]["placement"]): string =>
   placement.kind === "inline"
     ? "Meant for its line; no comment of it is on record."
-    : `${placement.kind === "file" ? "On its file" : "In the summary"}: ${said(placement.reason)}`;
+    : `${placement.kind === "file" ? "On its file" : "In the summary"}: ${cut(placement.reason)}`;
 
 function droppedPart(dropped: Review["dropped"]): Html {
   const list: Column<Review["dropped"][number]>[] = [
     head(
       "Finding",
-      ({ title, path, line }) => html`${said(title)}<span class="sub">${place(path, line)}</span>`,
+      ({ title, path, line }) => html`${cut(title)}<span class="sub">${place(path, line)}</span>`,
     ),
     column("Verdict", ({ verdict }) => badge(verdict.replaceAll("_", " "), "calm")),
-    column("Why", ({ reason }) => said(reason)),
+    column("Why", ({ reason }) => cut(reason)),
   ];
   return html`<h2>Not reported</h2>${table("Findings that were dropped, and why", list, dropped, { isUnderHeading: true })}`;
 }
 
 function paidPart({ paid_for }: RunSummary): HtmlPart {
   const list: Column<RunSummary["paid_for"][number]>[] = [
-    head("For", ({ purpose }) => said(purpose)),
+    head("For", ({ purpose }) => cut(purpose)),
     number("Turns", ({ turns }) => thousands(turns)),
     number("Tokens", ({ tokens }) => thousands(tokens)),
     number("Cached", ({ cached_tokens }) => thousands(cached_tokens)),
@@ -401,7 +387,7 @@ ${loops.map(
     title,
     paid,
     steps,
-  }) => html`<details><summary><span class="mono">${said(name)}</span>${title !== null && html` ${said(title)}`} <span class="dim">${plural(paid.turns, "turn")}, ${plural(paid.tokens, "token")}</span></summary>
+  }) => html`<details><summary><span class="mono">${cut(name)}</span>${title !== null && html` ${cut(title)}`} <span class="dim">${plural(paid.turns, "turn")}, ${plural(paid.tokens, "token")}</span></summary>
 ${steps.length > 0 ? html`<ol>${steps.map((step) => html`<li>${stepPart(step)}</li>`)}</ol>` : html`<p class="dim">Its steps are not shown: the page has enough.</p>`}</details>`,
 )}
 ${omitted > 0 && html`<p class="note">${plural(omitted, "later entry").replace("entrys", "entries")} of the record are not shown; <code>hunkwise runs</code> exports all.</p>`}`;
@@ -415,21 +401,21 @@ function stepPart(step: Step): Html {
     case "turn":
       return html`${after}${prose(step.text)}<ul class="plain">${step.calls.map(
         ({ tool, about, answer }) =>
-          html`<li><span class="mono">${said(tool)}</span> ${said(cutCharacters(about, 300))}${answer !== null && html`<span class="sub">${said(cutCharacters(answer, 300))}</span>`}</li>`,
+          html`<li><span class="mono">${cut(tool)}</span> ${cut(cutCharacters(about, 300))}${answer !== null && html`<span class="sub">${cut(cutCharacters(answer, 300))}</span>`}</li>`,
       )}</ul>`;
     case "messages":
       return html`${after}<details><summary>${plural(step.messages.length, "message")} to the model</summary>${step.messages.slice(0, 20).map(prose)}</details>`;
     case "stopped":
-      return html`${after} ended: ${said(step.reason.replaceAll("_", " "))}${step.fault !== null && html` (${said(step.fault)})`}`;
+      return html`${after} ended: ${cut(step.reason.replaceAll("_", " "))}${step.fault !== null && html` (${cut(step.fault)})`}`;
   }
 }
 
-function writtenPart({ written }: RunSummary, { links }: Told): HtmlPart {
+function writtenPart({ written }: RunSummary, { links }: StoryView): HtmlPart {
   return (
     written.length > 0 &&
     html`<h3>Written to GitHub</h3><ul class="plain">${written.map(({ request, url, after_ms }) => {
       const page = links.own(url);
-      return html`<li><span class="mono">${said(request)}</span>${page !== null && html` ${linkOut(page, "see it")}`} <span class="dim">after ${span(after_ms)}</span></li>`;
+      return html`<li><span class="mono">${cut(request)}</span>${page !== null && html` ${linkOut(page, "see it")}`} <span class="dim">after ${span(after_ms)}</span></li>`;
     })}</ul>`
   );
 }

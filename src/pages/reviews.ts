@@ -33,26 +33,11 @@ export interface PageDeps {
   run: Run;
   /** Of GitHub's pages, without a slash at the end. */
   webUrl: string;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
-const runKinds = [
-  "review",
-  "dry_run",
-  "ask",
-  "describe",
-  "fix",
-  "prove",
-  "reply",
-  "resolve",
-  "pause",
-  "resume",
-  "remember",
-  "dismiss",
-  "demote",
-  "help",
-];
+const runKinds =
+  "review dry_run ask describe fix prove reply resolve pause resume remember dismiss demote help".split(" ");
 const outcomes = ["done", "skipped", "superseded", "failed"] as const;
 export const tones: Readonly<Record<string, Tone>> = {
   done: "good",
@@ -91,7 +76,6 @@ export const RunRow = z.object({
 });
 export type RunRow = z.infer<typeof RunRow>;
 
-/** The columns of {@link RunRow}; needs the parameter `visible`. */
 const columns = Object.keys(RunRow.shape).map((name) =>
   name === "reason" ? `CASE WHEN repository IN (${idsIn("visible")}) THEN reason END AS reason` : name,
 );
@@ -99,7 +83,6 @@ const columns = Object.keys(RunRow.shape).map((name) =>
 const runs: Table = {
   name: "run",
   order: ["ended_at", "seq"],
-  identity: ["seq"],
   texts: [],
   select: (page) => `SELECT seq, ${columns.join(", ")} FROM (${page}) AS page`,
 };
@@ -117,14 +100,12 @@ const Query = z.object({
 });
 type Query = z.infer<typeof Query>;
 
-/** The conditions for what a run showed. */
 const results = {
   published: "posted IS NOT NULL",
   quiet: "posted = 0",
   partial: "posted IS NOT NULL AND is_complete = 0",
 } as const;
 
-/** What somebody searches for: a pull request, a repository or both, the begin of a head, or a login. */
 interface Search {
   repository?: string;
   pull?: number;
@@ -181,10 +162,9 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
   };
 }
 
-/** The newest runs that a viewer may see. */
 export async function newestRuns(run: Run, viewer: Viewer, count: number): Promise<RunRow[]> {
   const selection = await selectionOf(run, viewer, Query.parse({}));
-  const { rows } = await readPart(run, runs, selection, { direction: "older", place: null }, count);
+  const { rows } = await readPart(run, runs, selection, null, count);
   return z.array(RunRow).parse(rows);
 }
 
@@ -203,7 +183,6 @@ ${field("to", "To", query.to, { type: "date" })}
 <button>Show</button>
 </form>`;
 
-/** A table of runs. */
 export function runTable(
   caption: string,
   rows: readonly RunRow[],
@@ -242,7 +221,7 @@ export function runTable(
   return table(caption, list, rows, options);
 }
 
-/** A pull request, with a link to it on GitHub, and the head that was reviewed. */
+/** A pull request, and the head that was reviewed. */
 function pullCell(
   { pull, head }: Pick<RunRow, "pull" | "head">,
   repository: Named,
@@ -256,7 +235,6 @@ const origins: Readonly<Record<string, string>> = {
   rerun: "check run again",
   comment: "by a comment",
 };
-/** Who or what asked for a run. */
 export const requestWords = ({ origin, requested_by }: Pick<RunRow, "origin" | "requested_by">): string =>
   requested_by === null
     ? (origins[origin] ?? shown(origin))
@@ -265,7 +243,6 @@ export const requestWords = ({ origin, requested_by }: Pick<RunRow, "origin" | "
 const whatCell = (row: Pick<RunRow, "kind" | "origin" | "requested_by">): Html =>
   html`${shown(row.kind.replaceAll("_", " "))}<span class="sub">${requestWords(row)}</span>`;
 
-/** How many of the hunks were read; empty for what is no review. */
 export function coverageWords({
   hunks_served,
   hunks_total,
@@ -287,7 +264,6 @@ export const timesOf = ({
   ran: started_at === null ? null : ended_at - started_at,
 });
 
-/** The list of runs that have ended: `/reviews`, and `/reviews.csv`. */
 export function reviews({ run, webUrl }: PageDeps): Hono<PagesEnv> {
   const links = linksTo(webUrl);
   return listRoutes<RunRow, Query>(run, {

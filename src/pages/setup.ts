@@ -10,13 +10,12 @@ import { reachOfHost } from "../core/egress.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import { withoutSecrets } from "../core/secrets/redact.ts";
 import { toAppError } from "../pull/github/errors.ts";
 import { anonymousOctokit } from "../server/webhooks/app-auth.ts";
 import { refuseWriting } from "../server/webhooks/health.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "../server/webhooks/http.ts";
 import type { Pages } from "../server/webhooks/server.ts";
-import { Checks } from "./health.ts";
+import { type Checked, Checks } from "./health.ts";
 import { type Html, html, notice } from "./html.ts";
 import { style } from "./style.ts";
 
@@ -30,7 +29,6 @@ const AppFile = z.strictObject({
   default_events: z.array(z.string()),
 });
 
-/** The additions and replacements of a variant to `app.yml`. */
 const VariantFile = z.strictObject({ default_permissions: Permissions });
 
 /** Path of a file next to Hunkwise's own `package.json`. */
@@ -38,7 +36,6 @@ const besidePackage = (name: string) => resolve(import.meta.dirname, "../..", na
 const appFile = besidePackage("app.yml");
 const contentsWriteFile = besidePackage("app.contents-write.yml");
 
-/** Addresses of this server for GitHub. */
 interface ServerAddresses {
   home: string;
   webhook: string;
@@ -47,9 +44,8 @@ interface ServerAddresses {
 }
 
 /**
- * The manifest from which GitHub creates the App: `app.yml` with the addresses of this server. If the App should write code,
- * `app.contents-write.yml` is merged into it.
- * @throws AppError `config_invalid` if a file cannot be used.
+ * The manifest from which GitHub creates the App: `app.yml` with the addresses of this server, and with `app.contents-write.yml` if the App
+ * should write code. @throws AppError `config_invalid` if a file cannot be used.
  */
 function appManifest(addresses: ServerAddresses, contents: "read" | "write"): object {
   const app = readAs(AppFile, appFile);
@@ -97,13 +93,8 @@ function first(headers: IncomingHttpHeaders, name: string): string | undefined {
   return typeof value === "string" ? value.split(",")[0]?.trim() : undefined;
 }
 
-/** What a check of the configured model found. */
-interface ModelReport {
-  state: "ok" | "warn" | "fail";
-  says: string;
-  /** Null if there is no problem. */
-  remedy: string | null;
-}
+/** What a check of the configured model found. `remedy` is null if there is no problem. */
+type ModelReport = Omit<Checked, "name">;
 
 interface SetupOptions {
   /** `env.app` is null. */
@@ -111,7 +102,7 @@ interface SetupOptions {
   log: Logger;
   /** Sends the configured model a short request. Not called without a model. */
   checkModel(signal: AbortSignal): Promise<ModelReport>;
-  /** Time limit of a check of the model, in milliseconds. Default a minute: a local server may have to load its model. */
+  /** In milliseconds. Default a minute: a local server may have to load its model. */
   modelLimitMs?: number;
   /** In milliseconds. */
   now?: () => number;
@@ -128,7 +119,6 @@ const cookie = "hunkwise_setup";
 const stateSeconds = 3_600;
 const mostStates = 100;
 
-/** The fields that we use of GitHub's answer to the conversion of a manifest. */
 const Conversion = z.object({
   id: z.int().positive(),
   pem: z.string().min(1),
@@ -140,9 +130,8 @@ const Conversion = z.object({
 });
 
 /**
- * Serves the page with the steps to a working server: its address, its model, and its GitHub App. GitHub creates the App from `app.yml` after
- * the person has confirmed it there, and the credentials from GitHub are stored below the data folder. A forwarding service is only used if
- * `WEBHOOK_PROXY_URL` names one.
+ * Serves the page with the steps to a working server: its address, its model, and its GitHub App, which GitHub creates after the person has
+ * confirmed it there.
  */
 export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
   const { env, log } = options;
@@ -190,18 +179,11 @@ function watchModel(options: SetupOptions, stopped: AbortSignal): Checks<ModelRe
     async () => {
       const limit = AbortSignal.timeout(modelLimitMs);
       const found = await checkModel(AbortSignal.any([limit, stopped])).catch(
-        (error: unknown): ModelReport =>
-          limit.aborted
-            ? {
-                state: "fail",
-                says: `The model did not answer within ${modelLimitMs / 1_000} s`,
-                remedy: "Check that its server is running, or use a faster model.",
-              }
-            : {
-                state: "fail",
-                says: errorLine(error),
-                remedy: (error instanceof AppError && error.remedy) || null,
-              },
+        (error: unknown): ModelReport => ({
+          state: "fail",
+          says: limit.aborted ? `It did not answer within ${modelLimitMs / 1_000} s` : errorLine(error),
+          remedy: (error instanceof AppError && error.remedy) || null,
+        }),
       );
       const line = [`The model: ${found.says}`, found.remedy].filter(Boolean).join(". ");
       if (!stopped.aborted && found.state !== checks.newest?.state)
@@ -318,8 +300,8 @@ const organizationName = /^\w[\w-]{0,99}$/;
 
 /** What the person has said on the page, in its address. */
 interface Choices {
-  /** The key of the page, to pass on. */
-  key: string | null;
+  /** The parameters of the page, to pass on. */
+  query: URLSearchParams;
   /** The origin by which the visitor's browser reached this page. */
   visited: string;
   /** The origin of this server for GitHub and for people. */
@@ -338,7 +320,7 @@ function readChoices(visited: string, query: URLSearchParams): Choices {
   const address = originOf(given);
   const organization = query.get("organization")?.trim();
   return {
-    key: query.get("key"),
+    query,
     visited,
     address: address ?? visited,
     badAddress: given !== "" && address === null ? given : null,
@@ -355,11 +337,9 @@ function originOf(written: string): string | null {
   return url.href === `${url.origin}/` ? url.origin : null;
 }
 
-/** A step of the page. */
 interface Step {
   name: string;
   state: "done" | "attention" | "missing" | "next" | "waiting";
-  /** The state in one or two words. */
   word: string;
   body: Html;
 }
@@ -382,7 +362,6 @@ ${body}</li>`,
 /** Whether GitHub is reached through the internet, and not a server of one's own. */
 const isHosted = ({ github }: Env) => /^(github\.com|.*\.ghe\.com)$/.test(github.host);
 
-/** Where GitHub delivers. */
 const webhookOf = (env: Env, { address }: Choices) => env.webhookProxyUrl ?? `${address}${env.webhookPath}`;
 
 function addressStep(env: Env, choices: Choices): Step {
@@ -486,33 +465,17 @@ again, now or later:</p>
     warn: { state: "attention", word: "Needs attention" } as const,
     fail: { state: "missing", word: "Does not work" } as const,
   }[report.state];
-  const { says, remedy } = report;
   return {
     name,
     state,
     word,
-    body: html`<p>${sentence(withoutAddresses(env, says))} ${remedy !== null && withoutAddresses(env, remedy)}</p>
+    body: html`<p>Hunkwise sent <code>${env.model.name}</code> a short request.</p>
 ${
   state !== "done" &&
-  html`<p>Until then, reviews fail or use only the analyzers. A correction of the environment needs a new start; otherwise,
-${again("look again")} in a minute. The log has the details.</p>`
+  html`<p>The log of Hunkwise says what is wrong, and what to do. Until then, reviews fail or use only the analyzers. A correction of the
+environment needs a new start; otherwise, ${again("look again")} in a minute.</p>`
 }`,
   };
-}
-
-const sentence = (text: string) => `${text.replace(/\.$/, "")}.`;
-
-/** Text about the model without keys and without addresses, which may be those of private servers. */
-function withoutAddresses({ model }: Env, text: string): string {
-  const hosts = [model?.baseUrl, model?.fallback?.baseUrl].map((url) => URL.parse(url ?? "")?.hostname);
-  const plain = withoutSecrets(text)
-    .replace(/(the model endpoint )?\bhttps?:\/\/[^\s,;)]+/gi, "the model endpoint")
-    .replace(/^the /, "The ");
-  // A name without a dot may be a word.
-  return hosts.reduce<string>(
-    (left, host) => (host?.includes(".") ? left.replaceAll(host, "its host") : left),
-    plain,
-  );
 }
 
 function appStep(env: Env, choices: Choices, state: string, address: Step): Step {
@@ -594,36 +557,22 @@ GitHub's settings.</p>
 <p>There, the webhook's URL has to be <code>${webhookOf(env, choices)}</code>, and the callback URL
 <code>${choices.address}/login/callback</code>.</p></details>`;
 
-const passable = ["key", "address", "organization", "contents"] as const;
-type Passed = (typeof passable)[number];
+const passable = ["key", "address", "organization", "contents"];
 
-/** The choices so far as parameters, without those that hold nothing. */
-function choicesAs(
-  { key, address, visited, organization, contents, isChosen }: Choices,
-  names: readonly Passed[],
-): [Passed, string][] {
-  const all: Record<Passed, string | null> = {
-    key,
-    address: address === visited ? null : address,
-    organization: isChosen ? organization : null,
-    contents: contents === "write" ? contents : null,
-  };
-  return names.flatMap((name) => (all[name] === null ? [] : [[name, all[name]]]));
-}
+/** The choices so far as parameters. */
+const choicesAs = ({ query }: Choices, names: readonly string[]) =>
+  [...query].filter(([name, value]) => names.includes(name) && (value !== "" || name === "organization"));
 
-const passedOn = (choices: Choices, ...names: Passed[]) =>
+const passedOn = (choices: Choices, ...names: string[]) =>
   choicesAs(choices, names).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   );
 
 /** This page with the choices so far, at one of its steps. */
-const linkTo = (choices: Choices, step: number, names: readonly Passed[] = passable) =>
+const linkTo = (choices: Choices, step: number, names: readonly string[] = passable) =>
   `${paths.page}?${new URLSearchParams(choicesAs(choices, names))}#step-${step}`;
 
-/**
- * The pages of an App without a client secret: the only one says how to add it. It does not repeat the address by which a visitor came:
- * anyone can name a host.
- */
+/** The page of an App without a client secret says how to add it. It does not repeat the address of the visitor: anyone can name a host. */
 export function landing(webUrl: string): Pages {
   const page = answer(webUrl, 200, "Hunkwise is running", withoutLogin(webUrl));
   const handler: Handler = async (request, { pathname }) => {
@@ -651,7 +600,6 @@ the client secret of the App is missing here. To add it:</p>
 secret, and restart Hunkwise.</li>
 </ol>`;
 
-/** The page for an App that could not be stored. */
 const notStored = (
   { html_url }: StoredApp,
   why: string,

@@ -1,7 +1,4 @@
-/**
- * The style sheet of all pages. Everything works without it; colours follow the reader's setting, and each pair of text and ground has a
- * contrast of at least 4.5 (WCAG AA).
- */
+/** The style sheet of all pages. Each pair of text and ground has a contrast of at least 4.5 (WCAG AA). */
 export const style = `
 :root{color-scheme:light dark;--ground:#fff;--raised:#f6f8fa;--text:#1f2328;--dim:#59636e;--line:#d1d9e0;--link:#0860c4;--focus:#0860c4;
 --good:#116329;--good-ground:#dafbe1;--bad:#a40e26;--bad-ground:#ffebe9;--warn:#7d4e00;--warn-ground:#fff3c4;--busy:#0550ae;--busy-ground:#ddf4ff;

@@ -3,7 +3,6 @@ import type { SeenRepository } from "../pull/github/user-client.ts";
 import type { Run } from "../server/queue/database.ts";
 import { idList, idsIn } from "../server/queue/reader.ts";
 
-/** A repository that a person may see, as GitHub says. */
 export type VisibleRepository = SeenRepository;
 export type RepositoryName = Pick<VisibleRepository, "owner" | "name">;
 export const fullName = ({ owner, name }: RepositoryName): string => `${owner}/${name}`;
@@ -13,14 +12,11 @@ export interface PagesEnv {
   Variables: { viewer: Viewer };
 }
 
-/** A person who is logged in. */
 export interface Viewer {
-  /** GitHub's numeric id. */
   account: number;
   login: string;
   /** Operators of the server also see its health, and names, runs, costs and figures of all repositories; no titles or texts of the others. */
   isOperator: boolean;
-  /** What GitHub lets this person see through this App's installations. */
   repositories: readonly VisibleRepository[];
 }
 
@@ -29,8 +25,7 @@ export const visibleIds = ({ repositories }: Viewer): string => idList(repositor
 
 /**
  * The ids of the repositories that a list is about; null for all of them, which only operators see.
- * @param name "owner/name" of one of them, in any case; empty for none in particular. A name that the viewer may not see is like one
- * that does not exist.
+ * @param name "owner/name" of one of them, in any case; empty for none. A name that the viewer may not see is like one that does not exist
  */
 export async function scopeOf(run: Run, viewer: Viewer, name: string): Promise<readonly number[] | null> {
   const { repositories, isOperator } = viewer;
@@ -46,7 +41,6 @@ export async function scopeOf(run: Run, viewer: Viewer, name: string): Promise<r
   return rows.map(({ id }) => z.int().parse(id));
 }
 
-/** What a page calls a repository, and whether GitHub shows it to the viewer. */
 export type Named = RepositoryName & { isVisible: boolean };
 
 const NameRow = z.object({ id: z.int(), owner: z.string(), name: z.string() });

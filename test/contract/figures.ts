@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Insights, type Line, readInsights } from "../../src/server/figures/insights.ts";
-import { recountJob } from "../../src/server/jobs/new-jobs.ts";
 import type { FindingFigure, PullFigures } from "../../src/server/queue/figures.ts";
 import type { ClaimedJob, JobOutcome, RepositoryRef } from "../../src/server/queue/job.ts";
+import { recountJob } from "../../src/server/queue/job.ts";
 import { openReader, type Reader } from "../../src/server/queue/reader.ts";
 import type { Stores } from "../../src/server/queue/stores.ts";
 import { weekOf } from "../../src/server/queue/usage.ts";

@@ -32,13 +32,12 @@ const every = (page: string) => `SELECT * FROM (${page}) AS page`;
 const listed: Table = {
   name: "run",
   order: ["ended_at", "seq"],
-  identity: ["seq"],
   texts: [],
   select: every,
 };
 const found: Table = {
   ...{ name: "finding", order: ["delivered_at", "repository", "pull", "key"], texts: ["key"] },
-  ...{ identity: ["repository", "pull", "key"], select: every },
+  select: every,
 };
 
 /** The pages over what a server has on record, in either database. */
@@ -75,27 +74,20 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       isIndexed: fc.boolean(),
     });
     const bounds = fc.record({
-      // Fewer than the findings of one review, which were delivered at one time.
-      scanned: fc.integer({ min: 15, max: 400 }),
+      // More than the findings of one review, which were delivered at one time.
+      scanned: fc.integer({ min: 100, max: 400 }),
       apart: fc.integer({ min: 0, max: 40 }),
-      rows: fc.integer({ min: 0, max: 2_000 }),
     });
 
-    /** All parts of a list, in the direction that is asked for, from its begin. */
-    async function partsOf(
-      table: Table,
-      selection: Selection,
-      direction: "older" | "newer",
-      pageSize: number,
-      bound: Bounds,
-    ) {
+    /** All parts of a list, from its begin. */
+    async function partsOf(table: Table, selection: Selection, pageSize: number, bound: Bounds) {
       const parts: Row[][] = [];
       let place: Place | null = null;
       for (let count = 0; count < 5_000; count++) {
-        const part = await readPart(run, table, selection, { direction, place }, pageSize, bound);
+        const part = await readPart(run, table, selection, place, pageSize, bound);
         expect(part.rows.length).toBeLessThanOrEqual(pageSize);
         parts.push(part.rows as Row[]);
-        place = part[direction];
+        place = part.older;
         if (place === null) return parts;
       }
       throw new Error("the list does not end");
@@ -106,7 +98,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       { table: found, rows: () => findings, filter: ["severity", "critical"], indexed: ["state", "open"] },
     ] as const;
     for (const { table, rows, filter, indexed } of cases)
-      it(`A list of the table ${table.name} shows every row once, in both directions, whatever its limit`, async () => {
+      it(`A list of the table ${table.name} shows every row once and in order, whatever its bounds`, async () => {
         const [time_] = table.order;
         await fc.assert(
           fc.asyncProperty(
@@ -129,10 +121,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
                   (!isFiltered || row[filter[0]] === filter[1]) &&
                   (!isIndexed || row[indexed[0]] === indexed[1]),
               );
-              const older = await partsOf(table, selection, "older", pageSize, bound);
-              expect(older.flat()).toEqual(expected);
-              const newer = await partsOf(table, selection, "newer", pageSize, bound);
-              expect(newer.toReversed().flat()).toEqual(expected);
+              expect((await partsOf(table, selection, pageSize, bound)).flat()).toEqual(expected);
             },
           ),
           { numRuns: 25 },
@@ -141,26 +130,20 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
 
     it("The address of the next page holds no row of another repository", async () => {
       const ids = repositories.slice(20, 23).map(({ id }) => id);
-      for (const direction of ["older", "newer"] as const) {
-        let place: Place | null = null;
-        for (let parts = 0; parts < 20; parts++) {
-          const selection: Selection = {
-            ...{ repositories: ids, since: 0, until: Number.MAX_SAFE_INTEGER, indexed: [], parameters: {} },
-            filters: ["rule = 'never'"],
-          };
-          const part: Part = await readPart(run, found, selection, { direction, place }, 50, {
-            scanned: 300,
-            apart: 0,
-            rows: 0,
-          });
-          place = part[direction];
-          if (place === null) break;
-          expect(place.slice(1)).toEqual(
-            direction === "older" ? [-1, -1, ""] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, ""],
-          );
-        }
-        expect(place).not.toBeUndefined();
+      const selection: Selection = {
+        ...{ repositories: ids, since: 0, until: Number.MAX_SAFE_INTEGER, indexed: [], parameters: {} },
+        filters: ["rule = 'never'"],
+      };
+      let place: Place | null = null;
+      let parts = 0;
+      for (; parts < 20; parts++) {
+        const bounds = { scanned: 300, apart: 0 };
+        const part: Part = await readPart(run, found, selection, place, 50, bounds);
+        place = part.older;
+        if (place === null) break;
+        expect(place.slice(1)).toEqual([-1, -1, ""]);
       }
+      expect(parts).toBeGreaterThan(1);
     });
 
     it("A list reads no more rows than its limit and says that it continues", async () => {
@@ -168,9 +151,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
         ...{ repositories: null, since: 0, until: Number.MAX_SAFE_INTEGER, indexed: [], parameters: {} },
         filters: ["kind = 'never'"],
       };
-      const part = await readPart(run, listed, selection, { direction: "older", place: null }, 50, {
-        ...{ scanned: 100, apart: 0, rows: 0 },
-      });
+      const part = await readPart(run, listed, selection, null, 50, { scanned: 100, apart: 0 });
       expect(part).toMatchObject({ rows: [], isCutOff: true, older: [Number(runs[99]?.ended_at) + 1, -1] });
     });
   });
@@ -222,30 +203,19 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       expect(rows.map(([one]) => one)).toEqual([id]);
     });
 
-    it("The page Reviews links its pages forwards to the end and back", async () => {
+    it("The pages of a list link to the next one until its end", async () => {
       const viewer = person(repositories.slice(0, 30));
       const expected = runs.filter(({ repository }) => Number(repository) <= 1030).map(({ id }) => id);
       const idsOn = (text: string) =>
         Array.from(text.matchAll(/href="\/reviews\/([^"?]+)"/g), ([, id]) => id);
       const pages: (string | undefined)[][] = [];
-      const back: (string | undefined)[][] = [];
       let address: string | null = "/reviews?kind=";
-      let last = "";
       while (address !== null) {
-        last = (await textOf(viewer, address)).text;
-        pages.push(idsOn(last));
-        address = linkOf(parsePage(last), "next");
+        const { text } = await textOf(viewer, address);
+        pages.push(idsOn(text));
+        address = linkOf(parsePage(text), "next");
       }
       expect(pages.flat()).toEqual(expected);
-      for (
-        address = linkOf(parsePage(last), "prev");
-        address !== null;
-        address = linkOf(parsePage(last), "prev")
-      ) {
-        last = (await textOf(viewer, address)).text;
-        back.unshift(idsOn(last));
-      }
-      expect(back).toEqual(pages.slice(0, -1));
     });
 
     it("An operator sees runs of a hidden repository without their reasons and records", async () => {
@@ -402,11 +372,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
         "/reviews?q=ann",
         "/reviews?q=1234567",
       ],
-      ...[
-        `/reviews?older=${time}.500`,
-        `/reviews?newer=1.1&kind=review`,
-        "/reviews?repository=octo/repo-1&from=2026-10-01",
-      ],
+      ...[`/reviews?older=${time}.500`, "/reviews?repository=octo/repo-1&from=2026-10-01"],
       ...["/reviews.csv?kind=ask", `/reviews/${row?.id}`, `/reviews/${seededId(900_000)}`],
       ...[
         "/findings",

@@ -26,31 +26,6 @@ export function describeRecovery(create: () => StoresUnderTest): void {
     return job;
   }
 
-  describe("leases of dead workers", () => {
-    it("The leases of dead workers end at once, and their jobs run again", async () => {
-      const { queue } = stores;
-      for (const pull of [1, 2, 3]) await queue.enqueue(reviewJob(pull));
-      const [lost, , also] = [await claimed("dead"), await claimed("living"), await claimed("dead")];
-      expect(await queue.endLeases((worker) => worker === "dead")).toBe(2);
-      expect([await claimed(), await claimed()]).toMatchObject([
-        { id: lost.id, attempt: 2 },
-        { id: also.id, attempt: 2 },
-      ]);
-      expect(await queue.claim("worker", leaseMs)).toBeUndefined();
-    });
-
-    it("Each worker with a lease is asked about once", async () => {
-      const { queue } = stores;
-      for (const pull of [1, 2, 3]) await queue.enqueue(reviewJob(pull));
-      await claimed("one");
-      await queue.complete(await claimed("two"), { kind: "done", reason: "" });
-      await claimed("one");
-      const asked: string[] = [];
-      const ask = () => queue.endLeases((worker) => asked.push(worker) > 0);
-      expect([await ask(), await ask(), asked]).toEqual([2, 0, ["one"]]);
-    });
-  });
-
   describe("a head", () => {
     it("A head is known while its job waits or runs, and when it is done", async () => {
       const { queue } = stores;

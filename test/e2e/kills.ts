@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
 import { below, stillRunning } from "../support/processes.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { finding, finish, numbers, turn, until } from "./conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
@@ -64,7 +65,8 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
       onRequest();
       return agreeing.script(body);
     },
-    env,
+    // A killed server's job runs again when its lease is over.
+    env: { ...shortTimes({ leaseMs: 8_000 }), ...env },
   });
   const { app } = all;
   let count = 0;

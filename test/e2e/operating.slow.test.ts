@@ -77,8 +77,7 @@ async function healthcheck(env: Record<string, string | undefined>): Promise<num
 describe("a server under an operator", patient, () => {
   it("A server stops, dies, starts and loses its database for a while, and pays for no turn twice", () => {
     const { seen, script } = slowModel();
-    // Too long to wait for such a lease: a server that continues has taken the job over.
-    const env = { ...shortTimes({ leaseMs: 3_600_000 }), HUNKWISE_METRICS_PORT: "0" };
+    const env = { ...shortTimes({ leaseMs: 8_000 }), HUNKWISE_METRICS_PORT: "0" };
     return onApp({ base, head, env, script }, async (app) => {
       await app.send("opened");
       await until(() => seen.thinking === 1);

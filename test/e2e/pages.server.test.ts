@@ -241,10 +241,8 @@ describe.skipIf(whyNoChromium !== null)(
       const all = parts.flat();
       expect(all).toHaveLength(count("run"));
       expect(new Set(all).size).toBe(all.length);
-      for (const part of parts.toReversed().slice(1)) {
-        await page.getByRole("link", { name: "Newer" }).click();
-        expect(await ids()).toEqual(part);
-      }
+      await page.getByRole("link", { name: "Newest" }).click();
+      expect(await ids()).toEqual(parts[0]);
       const [download] = await Promise.all([
         page.waitForEvent("download"),
         page.getByRole("link", { name: "CSV of this list" }).click(),

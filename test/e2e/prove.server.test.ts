@@ -10,6 +10,7 @@ import type { ReviewComment } from "../support/github-double/model.ts";
 import { reviewCommentPayload } from "../support/github-double/payloads.ts";
 import { below, stillRunning } from "../support/processes.ts";
 import { seeded } from "../support/seeded.ts";
+import { shortTimes } from "../support/short-times.ts";
 import { type Case, onApp, patient, until } from "./conformance-fixture.ts";
 import {
   baseWith,
@@ -220,7 +221,8 @@ async function killed(
 ): Promise<Killed> {
   const everyRole = withAgreeingSceptic(proving()).script;
   const { script: _, ...rest } = { ...options, script: undefined };
-  return onApp({ ...rest, everyRole, env: counted.env, ...over }, async (app) => {
+  const env = { ...shortTimes({ leaseMs: 8_000 }), ...counted.env };
+  return onApp({ ...rest, everyRole, env, ...over }, async (app) => {
     const { before, begin, isDone } = work(app);
     await before?.();
     const began = stepsOf(app, counted);

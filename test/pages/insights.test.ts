@@ -42,7 +42,7 @@ describe("the page Insights", () => {
     });
   }
 
-  it("opens the list behind every number: as many rows as the number says", async () => {
+  it("The page Insights opens the list behind every number: as many rows as the number says", async () => {
     const numbers = numbersOf(parsePage(await get("/insights?days=30")));
     expect(numbers.length).toBeGreaterThan(60);
     const wrong: string[] = [];
@@ -54,7 +54,7 @@ describe("the page Insights", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("tells the last week and the present one in sentences", async () => {
+  it("The page Insights describes the last week and the present one in sentences", async () => {
     const { text } = parsePage(await get("/insights"));
     expect(text).toMatch(/Last week \(from 2026-11-16\): \d+ reviews? cost\s+\$[\d.]+/);
     expect(text).toMatch(/This week so far \(from 2026-11-23\): \d+ reviews? cost/);
@@ -62,7 +62,7 @@ describe("the page Insights", () => {
     expect(text).toContain("Open at the merge: nobody changed its lines or decided about it.");
   });
 
-  it("counts only what the person may see; an operator's counts have all", async () => {
+  it("The page Insights counts only what the person may see; an operator's counts have all", async () => {
     const csv = async (viewer = person(seen)) =>
       parseCsv(await get("/insights.csv?by=repository&days=90", viewer));
     expect((await csv()).slice(1).map(([name]) => name)).toEqual(["octo/repo-1", "octo/repo-4"]);
@@ -80,13 +80,13 @@ describe("the page Insights", () => {
     );
   });
 
-  it("shows what a name hides, and makes no element of it", async () => {
+  it("The page Insights shows what a name hides, and makes no element of it", async () => {
     const page = parsePage(await get("/insights", operator()));
     expect(page.text).toContain("octo/<b>=cmd|\\u{202E}");
     expect(page.elements.filter(({ tagName }) => tagName === "b")).toEqual([]);
   });
 
-  it("draws its charts without a script, each bar with a text and a link", async () => {
+  it("The page Insights draws its charts without a script, each bar with a text and a link", async () => {
     const page = parsePage(await get("/insights"));
     expect(page.elements.filter(({ tagName }) => tagName === "script")).toEqual([]);
     // Programs that read pages aloud get the caption and the tables.
@@ -106,7 +106,7 @@ describe("the page Insights", () => {
     expect(titles).toHaveLength(10);
   });
 
-  it("takes any query for a question that it knows", async () => {
+  it("The page Insights answers any query", async () => {
     for (const query of [
       "days=-1",
       "days=9999",

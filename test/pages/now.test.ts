@@ -36,13 +36,13 @@ describe("the page Now", () => {
     return job;
   };
 
-  it("says that nothing waits or runs, and how to begin", async () => {
+  it("The page Now says that nothing waits or runs, and how to begin", async () => {
     const page = await text();
     for (const words of ["Nothing runs", "Nothing waits", "Nothing has run yet", "no worker is there"])
       expect(page).toContain(words);
   });
 
-  it("leaves out the notices for the operator's programs", async () => {
+  it("The page Now leaves out the notices for the operator's programs", async () => {
     const notice = {
       kind: "notify",
       repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
@@ -55,7 +55,7 @@ describe("the page Now", () => {
     expect(await text()).toContain("Nothing waits");
   });
 
-  it("gives the reason of each wait: the quiet time, no worker, no free place, the limit, the run before", async () => {
+  it("The page Now gives the reason of each wait: the quiet time, no worker, no free place, the limit, the run before", async () => {
     await stores.queue.enqueue(reviewJob(1, { debounceMs: 30_000 }));
     expect(await text()).not.toContain("no worker has a free place");
     await stores.queue.enqueue(reviewJob(1, { debounceMs: 30_000 }));
@@ -72,7 +72,7 @@ describe("the page Now", () => {
     expect(await text()).toContain("another run of this pull request is under way");
   });
 
-  it("tells an outage from a failed attempt, and when the next try is", async () => {
+  it("The page Now tells an outage from a failed attempt, and when the next try is", async () => {
     await stores.queue.enqueue(reviewJob(1));
     await stores.queue.release(await claimed(), 60_000, "the model does not answer", { countAttempt: false });
     expect(await text()).toContain(
@@ -85,7 +85,7 @@ describe("the page Now", () => {
     expect(await text()).not.toContain("the model does not answer");
   });
 
-  it("follows a run through its steps", async () => {
+  it("The page Now follows a run through its steps", async () => {
     await stores.queue.enqueue(reviewJob(1));
     const job = await claimed();
     expect(await text()).toContain("preparing");
@@ -104,7 +104,7 @@ describe("the page Now", () => {
     expect(await text()).toContain("its worker no longer answers");
   });
 
-  it("is loaded again by itself only if somebody asks for that", async () => {
+  it("The page Now is loaded again by itself only if somebody asks for that", async () => {
     const pages = pagesOf(own.reader.run, person([shop]), time, 1);
     const refresh = '<meta http-equiv="refresh" content="10">';
     expect(await (await pages.request("/")).text()).not.toContain(refresh);

@@ -4,88 +4,82 @@ import { address, linksTo, money, short, span } from "../../src/pages/parts.ts";
 import { searchFor } from "../../src/pages/reviews.ts";
 import { style } from "../../src/pages/style.ts";
 
-describe("a search", () => {
-  it.each([
-    ["#12", { pull: 12 }],
-    ["12", { pull: 12 }],
-    ["octo/shop", { repository: "octo/shop" }],
-    ["octo/shop#12", { repository: "octo/shop", pull: 12 }],
-    ["#1234567", { pull: 1_234_567 }],
-    ["1234567", { head: "1234567" }],
-    ["ABCDEF0123", { head: "abcdef0123" }],
-    ["abcdef", { login: "abcdef" }],
-    ["@ann", { login: "ann" }],
-    ["dependabot[bot]", { login: "dependabot[bot]" }],
-    ["", {}],
-  ])("for %j is understood", (q, search) => expect(searchFor(q)).toEqual(search));
+it.each([
+  ["#12", { pull: 12 }],
+  ["12", { pull: 12 }],
+  ["octo/shop", { repository: "octo/shop" }],
+  ["octo/shop#12", { repository: "octo/shop", pull: 12 }],
+  ["#1234567", { pull: 1_234_567 }],
+  ["1234567", { head: "1234567" }],
+  ["ABCDEF0123", { head: "abcdef0123" }],
+  ["abcdef", { login: "abcdef" }],
+  ["@ann", { login: "ann" }],
+  ["dependabot[bot]", { login: "dependabot[bot]" }],
+  ["", {}],
+])("A search for %j is understood", (q, search) => expect(searchFor(q)).toEqual(search));
+
+it("Spans of time are shown in their two largest units", () => {
+  const second = 1_000;
+  expect(
+    [0, 400, 59 * second, 60 * second, 200 * second, 7_500 * second, 86_400 * second, 97_200 * second].map(
+      span,
+    ),
+  ).toEqual(["0 s", "0 s", "59 s", "1 min", "3 min 20 s", "2 h 5 min", "1 d", "1 d 3 h"]);
+  expect(span(-5)).toBe("0 s");
+  expect(span(null)).toBe("");
 });
 
-describe("what people read", () => {
-  it("are spans of time in their two largest units", () => {
-    const second = 1_000;
-    expect(
-      [0, 400, 59 * second, 60 * second, 200 * second, 7_500 * second, 86_400 * second, 97_200 * second].map(
-        span,
-      ),
-    ).toEqual(["0 s", "0 s", "59 s", "1 min", "3 min 20 s", "2 h 5 min", "1 d", "1 d 3 h"]);
-    expect(span(-5)).toBe("0 s");
-    expect(span(null)).toBe("");
-  });
-
-  it("are sums of money that do not hide what has no price", () => {
-    expect([money(0, 0), money(0, 3), money(0.0042, 0), money(0.061, 0), money(12.5, 1)]).toEqual([
-      ...["$0", "no price", "$0.0042", "$0.06", "$12.50 + unpriced"],
-    ]);
-  });
-
-  it("are counts that fit into a table", () => {
-    expect([0, 999, 1_000, 12_345, 999_499, 999_500, 2_345_678].map(short)).toEqual([
-      "0",
-      "999",
-      "1.0k",
-      "12k",
-      "999k",
-      "1.0M",
-      "2.3M",
-    ]);
-  });
+it("Sums of money say that some turns have no price", () => {
+  expect([money(0, 0), money(0, 3), money(0.0042, 0), money(0.061, 0), money(12.5, 1)]).toEqual([
+    ...["$0", "no price", "$0.0042", "$0.06", "$12.50 + unpriced"],
+  ]);
 });
 
-describe("a link", () => {
-  it("to GitHub stays on GitHub, whatever a repository is called", () => {
-    const links = linksTo("https://github.com");
-    fc.assert(
-      fc.property(
-        fc.string({ unit: "grapheme", minLength: 1 }),
-        fc.string({ unit: "grapheme", minLength: 1 }),
-        (owner, name) => {
-          const url = new URL(links.pull({ owner, name }, 7));
-          expect(url.origin).toBe("https://github.com");
-          expect(url.search + url.hash).toBe("");
-        },
-      ),
-    );
-  });
+it("Counts are shortened to fit into a table", () => {
+  expect([0, 999, 1_000, 12_345, 999_499, 999_500, 2_345_678].map(short)).toEqual([
+    "0",
+    "999",
+    "1.0k",
+    "12k",
+    "999k",
+    "1.0M",
+    "2.3M",
+  ]);
+});
 
-  it("of a record counts only if it is one of GitHub's", () => {
-    const { own } = linksTo("https://github.com");
-    expect(own("https://github.com/o/n/pull/1#discussion_r1")).toBe(
-      "https://github.com/o/n/pull/1#discussion_r1",
-    );
-    for (const url of [
-      null,
-      "javascript:alert(1)",
-      "https://github.com.evil.example/",
-      "//github.com/",
-      "https://github.com@evil.example/",
-    ])
-      expect(own(url)).toBeNull();
-  });
+it("A link to GitHub stays on GitHub, whatever a repository is called", () => {
+  const links = linksTo("https://github.com");
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "grapheme", minLength: 1 }),
+      fc.string({ unit: "grapheme", minLength: 1 }),
+      (owner, name) => {
+        const url = new URL(links.pull({ owner, name }, 7));
+        expect(url.origin).toBe("https://github.com");
+        expect(url.search + url.hash).toBe("");
+      },
+    ),
+  );
+});
 
-  it("has only the parameters that say something", () => {
-    expect(address("/x", { a: "", b: null, c: undefined })).toBe("/x");
-    expect(address("/x", { a: "1&2", b: 3 })).toBe("/x?a=1%262&b=3");
-  });
+it("A link of a record counts only if it is one of GitHub's", () => {
+  const { own } = linksTo("https://github.com");
+  expect(own("https://github.com/o/n/pull/1#discussion_r1")).toBe(
+    "https://github.com/o/n/pull/1#discussion_r1",
+  );
+  for (const url of [
+    null,
+    "javascript:alert(1)",
+    "https://github.com.evil.example/",
+    "//github.com/",
+    "https://github.com@evil.example/",
+  ])
+    expect(own(url)).toBeNull();
+});
+
+it("A link has only the parameters that say something", () => {
+  expect(address("/x", { a: "", b: null, c: undefined })).toBe("/x");
+  expect(address("/x", { a: "1&2", b: 3 })).toBe("/x?a=1%262&b=3");
 });
 
 /** The relative luminance of a colour (WCAG 2). */
@@ -115,7 +109,7 @@ describe("the style sheet", () => {
     ["text", "calm-ground"],
   ];
 
-  it("has enough contrast between every text and its ground, light and dark", () => {
+  it("The style sheet has enough contrast between every text and its ground, light and dark", () => {
     expect(palettes).toHaveLength(2);
     for (const palette of palettes)
       for (const [text = "", ground = ""] of pairs) {
@@ -127,7 +121,7 @@ describe("the style sheet", () => {
       }
   });
 
-  it("loads nothing from elsewhere", () => {
+  it("The style sheet loads nothing from elsewhere", () => {
     expect(style).not.toMatch(/url\(|@import|expression\(/);
   });
 });

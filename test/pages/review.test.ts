@@ -109,7 +109,7 @@ describe("the page of one review", () => {
       ).text(),
     );
 
-  it("tells what was read, found, checked, dropped, left out and why, posted, written and paid", async () => {
+  it("The page of one review tells what was read, found, checked, dropped, left out and why, posted, written and paid", async () => {
     const { text, addresses } = await page();
     for (const words of [
       ...[
@@ -149,7 +149,7 @@ describe("the page of one review", () => {
     );
   });
 
-  it("tells what a test shows of a finding, and has the test and what it printed", async () => {
+  it("The page of one review tells what a test shows of a finding, and has the test and what it printed", async () => {
     const { text } = await page();
     for (const words of [
       "Regression shown by a test. Before: total([{ price: 2 }]) returns 2. Now: total(",
@@ -160,11 +160,11 @@ describe("the page of one review", () => {
       expect(text).toContain(words);
   });
 
-  it("says what has become of a finding since", async () => {
+  it("The page of one review says what has become of a finding since", async () => {
     expect((await page()).text).toMatch(/comment on GitHub\s*·\s*Now:\s*fixed/);
   });
 
-  it("folds the conversations, so that they can be read without script", async () => {
+  it("The page of one review folds the conversations, so that they can be read without script", async () => {
     const { elements } = await page();
     expect(elements.filter(({ tagName }) => tagName === "details").length).toBeGreaterThanOrEqual(3);
     expect(elements.some(({ tagName }) => tagName === "script")).toBe(false);

@@ -7,8 +7,8 @@ import { AppError } from "../../core/errors.ts";
 import { type Severity, severities } from "../../core/finding.ts";
 import type { PullRequest, PullRequestApi } from "../../pull/github/pull-request-api.ts";
 import { hasWriteAccess } from "../../pull/ledger/authority.ts";
-import { eventReview } from "../../server/jobs/new-jobs.ts";
 import type { NewJob, RepositoryRef } from "../../server/queue/job.ts";
+import { eventReview } from "../../server/queue/job.ts";
 import { decide } from "../../server/webhooks/decide.ts";
 
 /** Jobs of an Action have no installation; their stores live as long as they do. */

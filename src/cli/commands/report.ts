@@ -18,7 +18,7 @@ import {
   tokensOf,
   weeksSince,
 } from "../../server/figures/insights.ts";
-import { recountJob } from "../../server/jobs/new-jobs.ts";
+import { recountJob } from "../../server/queue/job.ts";
 import { openReader } from "../../server/queue/reader.ts";
 import { type DatabaseLocation, openStores } from "../../server/queue/stores.ts";
 import { type CommandContext, type CommandIo, examples, optionText, paragraphs } from "../command.ts";
@@ -161,7 +161,9 @@ export function renderReport(insights: Insights, by: Breakdown, style: Style, ex
   );
   const lines = summaryLines(insights).flatMap((line) => wrap(line, style.width));
   const isEmpty = totals.reviews + totals.delivered + totals.turns === 0;
-  const meanings = definitions.flatMap(({ name, means }) => wrap(`- ${name}: ${means}`, style.width));
+  const meanings = Object.entries(definitions).flatMap(([name, means]) =>
+    wrap(`- ${name}: ${means}`, style.width),
+  );
   const parts = [
     [head, ...(isEmpty ? ["No review ended in this time."] : lines)],
     isEmpty ? [] : tableLines(insights, by, style),

@@ -8,8 +8,8 @@ import { idList, idsIn } from "../queue/reader.ts";
 import { weekOf } from "../queue/usage.ts";
 
 /*
- * What reviews cost, and what came of them, over whole weeks (Monday to Sunday, UTC). Names are snake_case because the shapes leave the
- * process: `hunkwise report --format json` and the page print the same.
+ * What reviews cost, and what came of them, over whole weeks (Monday to Sunday, UTC). The shapes leave the process: `hunkwise report` and the
+ * page print the same.
  */
 
 /** What became of findings. Counted in the week in which their pull request closed. */
@@ -48,27 +48,22 @@ const Paid = z.strictObject({
   unpriced: z.int(),
 });
 
-/** Pull requests that were reviewed and then closed. */
 const Pulls = z.strictObject({ merged: z.int(), closed: z.int() });
 
 const Line = z.strictObject({ ...Outcomes.shape, ...Runs.shape, ...Paid.shape, ...Pulls.shape });
-/** All counts of a week, a repository, or the whole period. */
 export type Line = z.infer<typeof Line>;
 
-/** The middle value, and the one that nine of ten do not exceed, in milliseconds. */
 interface Spread {
   median_ms: number;
   p90_ms: number;
 }
 
-/** A kind of findings in a repository that people dismiss again and again. */
 export interface OftenDismissed {
   repository: string;
   dimension: "rule" | "source" | "category";
   value: string;
   dismissed: number;
   fixed: number;
-  /** Of merged pull requests. */
   findings: number;
 }
 
@@ -76,12 +71,10 @@ export interface Insights {
   /** The first Monday, and the last Sunday. */
   period: { from: string; to: string };
   totals: Line;
-  /** Each week of the period, oldest first. */
   weeks: ({ week: string } & Line)[];
   repositories: ({ id: number; name: string } & Line)[];
-  /** By what the findings are; `value` is empty if they do not say. Null if it was left out. */
-  by: Record<Dimension, ({ value: string } & Outcomes)[]> | null;
-  /** The clearest first. */
+  /** By what the findings are; `value` is empty if they do not say. */
+  by: Record<Dimension, ({ value: string } & Outcomes)[]>;
   often_dismissed: OftenDismissed[];
   models: ({ model: string } & z.infer<typeof Paid>)[];
   /** Of the runs that published a review in the last 13 weeks of the period; null if there is none. */
@@ -99,14 +92,9 @@ interface InsightsQuestion {
   /** Mondays, both included. */
   from: string;
   to: string;
-  /** Leaves out what the findings are if that would take long: for more than 300 repositories and 26 weeks. */
-  isQuick?: boolean;
 }
 
-/**
- * The id of a repository that the figures know, by "owner/name" without regard to case.
- * @throws AppError `usage` if there is none
- */
+/** The id of a repository that the figures know, by "owner/name" in any case. @throws AppError `usage` if there is none */
 export async function repositoryNamed(run: Run, name: string): Promise<number> {
   const sql = "SELECT id FROM repository WHERE lower(owner || '/' || name) = :name ORDER BY id DESC LIMIT 1";
   const [row] = (await run(sql, { name: name.toLowerCase() })).rows;
@@ -116,8 +104,6 @@ export async function repositoryNamed(run: Run, name: string): Promise<number> {
   });
 }
 
-/** Beyond both, a database sorts for longer than a person waits. */
-const wide = { repositories: 300, weeks: 26 };
 /** Fewer dismissals are no habit. */
 const leastDismissed = 5;
 /** Times are compared one by one, so only those of the last weeks. */
@@ -130,7 +116,7 @@ export const weeksSince = (days: number, now: number): Pick<InsightsQuestion, "f
   to: weekOf(now),
 });
 
-/** Where each kind of count is: summed up by the database, because a year of many repositories has many rows. */
+/** Where each kind of count is. */
 const sources = {
   outcomes: { shape: Outcomes, from: "outcome_week", where: "dimension = 'all'" },
   runs: { shape: Runs, from: "run_week", where: "1 = 1" },
@@ -151,7 +137,6 @@ const sums = (shape: z.ZodObject) =>
     )
     .join(", ");
 
-/** The statements for one question: about all repositories, or the listed ones. */
 function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">) {
   const ids = repositories === null ? "SELECT id FROM repository" : idsIn("ids");
   const inWeeks = `repository IN (${ids}) AND week BETWEEN :from AND :to`;
@@ -191,7 +176,6 @@ const DismissedRows = z.array(
 const SpreadRows = z.array(z.object({ value: z.int() }));
 const NameRows = z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() }));
 
-/** Reads the figures of a period. The numbers are those of the rows at this moment. */
 export async function readInsights(run: Run, question: InsightsQuestion): Promise<Insights> {
   const { from, to, repositories } = question;
   const statements = statementsFor(question);
@@ -200,8 +184,6 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
     shape.parse((await run(sql, { ...ids, ...parameters })).rows);
   const weeks = { from, to };
   const names = await ask(NameRows, statements.names, {});
-  const isWide = names.length > wide.repositories && mondays(from, to).length > wide.weeks;
-  const hasBreakdowns = !(question.isQuick && isWide);
   const until = Date.parse(to) + weekMs;
   const times = { since: Math.max(Date.parse(from), until - timedWeeks * weekMs), until };
   const lines = async (by: "week" | "repository") => {
@@ -220,9 +202,9 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
   const [ofWeek, ofRepository, byDimension, models, dismissed, waiting, running] = await Promise.all([
     lines("week"),
     lines("repository"),
-    hasBreakdowns ? ask(DimensionRows, statements.dimensions, weeks) : null,
+    ask(DimensionRows, statements.dimensions, weeks),
     ask(ModelRows, statements.models, weeks),
-    hasBreakdowns ? ask(DismissedRows, statements.oftenDismissed, weeks) : [],
+    ask(DismissedRows, statements.oftenDismissed, weeks),
     ask(SpreadRows, statements.spread("started_at - stored_at"), times),
     ask(SpreadRows, statements.spread("ended_at - started_at"), times),
   ]);
@@ -236,9 +218,7 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
     repositories: [...ofRepository]
       .map(([id, line]) => ({ id: Number(id), name: nameOf.get(Number(id)) ?? String(id), ...line }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    by:
-      byDimension &&
-      (Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"]),
+    by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"],
     models,
     often_dismissed: dismissed
       .map(({ repository, ...row }) => ({ repository: nameOf.get(repository) ?? String(repository), ...row }))
@@ -273,89 +253,46 @@ function mondays(from: string, to: string): string[] {
   return weeks;
 }
 
-/** What a number of the insights means. */
-interface Definition {
-  name: string;
-  means: string;
-}
-
 /** Fewer findings than this say too little for a share. */
 const leastForShare = 20;
 
-/** The definitions in the words that the page, the report and the documents print. */
-export const definitions: readonly Definition[] = [
-  {
-    name: "Week",
-    means: "Monday to Sunday, UTC. A period is made of whole weeks; the last one is not over yet.",
-  },
-  { name: "Review", means: "A run that published a review. It counts in the week in which it ended." },
-  { name: "Quiet review", means: "A review that showed no finding for the first time." },
-  {
-    name: "Cost",
-    means:
-      "What the turns of models cost in the week in which they were made, also those of runs that failed. Turns without a known price are not in it.",
-  },
-  {
-    name: "Findings",
-    means:
-      "Findings that people saw (in comments, annotations or a summary) on pull requests that closed in the week. So the findings of open pull requests are not counted yet.",
-  },
-  { name: "Fixed", means: "A later review found that the code no longer has the fault, before the merge." },
-  {
-    name: "Dismissed",
-    means:
-      "A person with write access decided to leave the code as it is: by a command, a reply, a thumbs down, a resolved thread, a deleted comment or the page.",
-  },
-  { name: "Ignored", means: "Open at the merge: nobody changed its lines or decided about it." },
-  {
-    name: "Unclear",
-    means: "Its lines had changed at the merge, and no review has checked since whether that fixed it.",
-  },
-  {
-    name: "Withdrawn",
-    means:
-      "A later review no longer reported it, although its code had not changed. Findings without a comment count as fixed.",
-  },
-  {
-    name: "Not merged",
-    means: "Its pull request was closed without a merge. Nothing is said about these findings.",
-  },
-  {
-    name: "Thumbs",
-    means:
-      "Reactions of people on the comments of these findings, as they were when the pull request closed.",
-  },
-  {
-    name: "Share",
-    means: `Of the findings whose pull request was merged. Shown only from ${leastForShare} on; below that, only counts.`,
-  },
-  {
-    name: "Waiting, running",
-    means:
-      "From the event to the start, and from the start to the end of a review; the middle value of the last 13 weeks of the period.",
-  },
-];
+/** What the numbers mean, in the words that the page and the report print. */
+export const definitions: Readonly<Record<string, string>> = {
+  Week: "Monday to Sunday, UTC. A period is made of whole weeks; the last one is not over yet.",
+  Review: "A run that published a review. It counts in the week in which it ended.",
+  "Quiet review": "A review that showed no finding for the first time.",
+  Cost: "What the turns of models cost in the week in which they were made, also those of runs that failed. Turns without a known price are not in it.",
+  Findings:
+    "Findings that people saw (in comments, annotations or a summary) on pull requests that closed in the week. So the findings of open pull requests are not counted yet.",
+  Fixed: "A later review found that the code no longer has the fault, before the merge.",
+  Dismissed:
+    "A person with write access decided to leave the code as it is: by a command, a reply, a thumbs down, a resolved thread, a deleted comment or the page.",
+  Ignored: "Open at the merge: nobody changed its lines or decided about it.",
+  Unclear: "Its lines had changed at the merge, and no review has checked since whether that fixed it.",
+  Withdrawn:
+    "A later review no longer reported it, although its code had not changed. Findings without a comment count as fixed.",
+  "Not merged": "Its pull request was closed without a merge. Nothing is said about these findings.",
+  Thumbs: "Reactions of people on the comments of these findings, as they were when the pull request closed.",
+  Share: `Of the findings whose pull request was merged. Shown only from ${leastForShare} on; below that, only counts.`,
+  "Waiting, running":
+    "From the event to the start, and from the start to the end of a review; the middle value of the last 13 weeks of the period.",
+};
 
-/** Findings of merged pull requests: the whole of which shares are parts. */
 export const judged = ({ delivered, unmerged }: Pick<Outcomes, "delivered" | "unmerged">): number =>
   delivered - unmerged;
 
-/** A part of a whole as a percentage, "60%"; null if the whole is too small. */
 export function share(part: number, whole: number): string | null {
   return whole < leastForShare ? null : `${Math.round((part / whole) * 100)}%`;
 }
 
-/** All tokens of a line. */
 export const tokensOf = ({
   prompt_tokens,
   completion_tokens,
 }: Pick<Line, "prompt_tokens" | "completion_tokens">): number => prompt_tokens + completion_tokens;
 
-/** A breakdown of the insights. */
 export const breakdowns = ["repository", "week", "severity", "category", "rule", "source", "model"] as const;
 export type Breakdown = (typeof breakdowns)[number];
 
-/** The rows of a breakdown: a name and numbers by column. */
 export function rowsBy(
   insights: Insights,
   by: Breakdown,
@@ -368,14 +305,13 @@ export function rowsBy(
     case "model":
       return insights.models.map(({ model: name, ...numbers }) => ({ name, numbers }));
     default:
-      return (insights.by?.[by] ?? []).map(({ value: name, ...numbers }) => ({
+      return insights.by[by].map(({ value: name, ...numbers }) => ({
         name: name || "none",
         numbers,
       }));
   }
 }
 
-/** A breakdown as CSV: its names, and every number. */
 export function breakdownCsv(insights: Insights, by: Breakdown): string {
   const rows = rowsBy(insights, by);
   const names = Object.keys(rows[0]?.numbers ?? {});
@@ -383,19 +319,16 @@ export function breakdownCsv(insights: Insights, by: Breakdown): string {
   return [csvLine([by, ...names]), ...lines].join("");
 }
 
-/** A change of the configuration that a person may make, because people dismiss a kind of findings. */
 interface Demotion {
-  /** What it does, as a sentence. */
   does: string;
   /** Lines for `.github/hunkwise.yml`; null if there is no single right one. */
   lines: string | null;
 }
 
-/** What an instruction says of findings of a category that people keep dismissing. */
 export const severeOnly = (category: string): string =>
   `Report a finding of the category ${category} only if its severity is high or critical.`;
 
-/** What a repository can do about findings that its people dismiss again and again. A person decides. */
+/** What a repository can do about findings that its people dismiss again and again. */
 export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed): Demotion {
   const evidence = `people dismissed ${dismissed} of ${findings}`;
   switch (dimension) {

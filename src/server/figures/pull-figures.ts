@@ -2,13 +2,12 @@ import { errorLine } from "../../core/errors.ts";
 import type { Finding } from "../../core/finding.ts";
 import type { Ledger, PostedFinding } from "../../core/ledger/entry.ts";
 import type { PullRequest } from "../../pull/github/pull-request-api.ts";
-import type { Figures, FindingFigure, FindingWords, PullFigures, PullKey } from "../queue/figures.ts";
+import type { Figures, FindingFigure, PullFigures, PullKey } from "../queue/figures.ts";
 import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
-import { jobFields, type WorkerLog } from "../queue/run-job.ts";
+import { type JobLog, jobFields } from "../queue/run-job.ts";
 
 type Counted = PullFigures["findings"][number];
 
-/** What a published review did with its findings; those of earlier reviews are in the ledger. */
 interface PublishedFindings {
   /** Earlier findings, as they were before the review was published. */
   entries: readonly PostedFinding[];
@@ -25,25 +24,22 @@ interface PublishedFindings {
   comments: readonly { finding: string; id: number; url: string }[];
 }
 
-/** The pull request of a task. */
 export const pullKey = ({ repository, pull }: { repository: RepositoryRef; pull: number }): PullKey => ({
   installation: repository.installation,
   repository: repository.id,
   pull,
 });
 
-/** Stores figures, if this process counts any. Never rejects: they are a derived copy, and the next review writes them again. */
 export async function countFindings(
   pull: PullFigures,
   job: ClaimedJob,
-  { record: { figures }, log }: { record: { figures: Pick<Figures, "write"> }; log: Pick<WorkerLog, "warn"> },
+  { record: { figures }, log }: { record: { figures: Pick<Figures, "write"> }; log: Pick<JobLog, "warn"> },
 ): Promise<void> {
   await figures.write(pull).catch((err: unknown) => {
     log.warn({ ...jobFields(job), err }, `The figures of the findings were not stored: ${errorLine(err)}`);
   });
 }
 
-/** The figures of a pull request as its ledger shows it. */
 export function figuresOfLedger(
   key: PullKey,
   pull: Pick<PullRequest, "state" | "closed">,
@@ -51,7 +47,7 @@ export function figuresOfLedger(
 ): PullFigures {
   const carried = state.carried.flatMap(({ finding, standing, by = null }): Counted[] => {
     if (standing === "unpublished") return [];
-    const { figure, words } = uncommented(finding, standing === "annotated" ? "annotation" : "summary");
+    const { figure, words } = newFigure(finding, standing === "annotated" ? "annotation" : "summary");
     if (standing !== "dismissed") return [{ figure, words }];
     return [{ figure: { ...figure, state: "dismissed", dismissal: { by, how: "command" } }, words }];
   });
@@ -66,7 +62,6 @@ export function figuresOfLedger(
   };
 }
 
-/** The figures of a pull request after a review. */
 export function figuresOfReview(key: PullKey, review: PublishedFindings): PullFigures {
   const { entries } = review;
   const answered = new Map(review.fixed.map(({ entry, ...how }) => [entry, how]));
@@ -76,7 +71,7 @@ export function figuresOfReview(key: PullKey, review: PublishedFindings): PullFi
     .map((entry) => entryFigure(entry, answered.get(entry)));
   const posted = review.posted.flatMap((finding) => {
     const comment = own.get(finding.id);
-    return comment ? [commented(finding, comment)] : [];
+    return comment ? [newFigure(finding, "comment", comment)] : [];
   });
   const visible = review.postedBefore.flatMap(({ finding, entry }) => (entry === null ? [finding] : []));
   return {
@@ -86,8 +81,8 @@ export function figuresOfReview(key: PullKey, review: PublishedFindings): PullFi
     findings: [
       ...earlier,
       ...posted,
-      ...[...review.annotated, ...visible].map((finding) => uncommented(finding, "annotation")),
-      ...review.listed.map(({ finding }) => uncommented(finding, "summary")),
+      ...[...review.annotated, ...visible].map((finding) => newFigure(finding, "annotation")),
+      ...review.listed.map(({ finding }) => newFigure(finding, "summary")),
     ],
     deleted: entries.filter(({ comment }) => comment === null).map(({ id }) => id),
     settled: review.settled,
@@ -122,33 +117,14 @@ function entryFigure(
   return { figure, words: { title, path, line, url, reason } };
 }
 
-function commented(finding: Finding, { id: comment, url }: { id: number; url: string }): Counted {
-  const figure = { ...base(finding), key: String(comment), comment, place: "comment" as const };
-  return { figure, words: wordsOf(finding, url) };
+/** A finding that people saw for the first time, in its comment if it has one. */
+function newFigure(
+  { id, severity, category, source, rule, title, path, line }: Finding,
+  place: FindingFigure["place"],
+  comment: { id: number; url: string } | null = null,
+): Counted {
+  const what = { id, severity, category, source, rule: rule ?? null, place } as const;
+  const first = { state: "open", dismissal: null, thumbs: null } as const;
+  const figure = { ...what, ...first, key: String(comment?.id ?? id), comment: comment?.id ?? null };
+  return { figure, words: { title, path, line, url: comment?.url ?? null, reason: null } };
 }
-
-function uncommented(finding: Finding, place: "annotation" | "summary"): Counted {
-  return {
-    figure: { ...base(finding), key: finding.id, comment: null, place },
-    words: wordsOf(finding, null),
-  };
-}
-
-const base = ({ id, severity, category, source, rule }: Finding) => ({
-  id,
-  severity,
-  category,
-  source,
-  rule: rule ?? null,
-  state: "open" as const,
-  dismissal: null,
-  thumbs: null,
-});
-
-const wordsOf = ({ title, path, line }: Finding, url: string | null): FindingWords => ({
-  title,
-  path,
-  line,
-  url,
-  reason: null,
-});

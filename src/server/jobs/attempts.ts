@@ -27,25 +27,19 @@ import { ReviewResult } from "../../tasks/shapes/review-result.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
 
-/*
- * State that an attempt at a job takes over from earlier attempts. They may have worked on another head: a push that arrives while a job
- * waits changes its task and keeps its trajectory.
- */
+/* State that an attempt at a job takes over from earlier attempts, which may have worked on another head. */
 
-/** The trigger that, with the head, identifies a review. An event's trigger includes the base branch: another branch means another diff. */
+/** Identifies a review, with the head. An event's trigger includes the base branch: another branch means another diff. */
 export function triggerOf(
   { trigger, requestedBy }: Pick<ReviewTask, "trigger" | "requestedBy">,
   { baseRef }: Pick<PullRequest, "baseRef">,
 ): string {
-  // A person may ask again for an event's check run that was for another branch.
+  // A person may ask again for an event's check run of another branch.
   const isOfEvent = requestedBy === null || trigger.startsWith("event#");
   return isOfEvent ? `${trigger.split("@")[0]}@${baseRef}` : trigger;
 }
 
-/**
- * The trigger of a job. If a person re-runs a command's check after the base branch has changed, the event's trigger is used, with another
- * check run: the old one must keep its branch's conclusion.
- */
+/** The trigger of a job. A command's check that is re-run for another base branch becomes the event's: the old one keeps its conclusion. */
 export async function triggerFor(
   task: Pick<ReviewTask, "trigger" | "requestedBy" | "again">,
   pull: PullState,
@@ -70,19 +64,16 @@ export function lastResult<T>(
 }
 
 /** A pull request as an attempt finds it. */
-export interface Met {
+export interface FoundPull {
   /** Without a base if GitHub refuses to show the pull request. */
   pull: PullState & Partial<Pick<PullRequest, "baseSha">>;
   trigger: string;
 }
 
-/**
- * Closes the check runs that earlier attempts opened for other heads and triggers, or for this one when nothing will be reviewed. If
- * GitHub refuses, calls `warn` and goes on: the review has another check run.
- */
+/** Closes the check runs that earlier attempts opened for other heads and triggers, or for this one when nothing will be reviewed. */
 export async function closeEarlierChecks(
   recorded: readonly TrajectoryEntry[],
-  { pull, trigger: present }: Met,
+  { pull, trigger: present }: FoundPull,
   api: RepositoryApi,
   warn: (notice: string) => void,
 ): Promise<void> {
@@ -121,14 +112,10 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof AppError && error.code === "github_failed";
 }
 
-/** The review of the summary comment; undefined if there is none. */
 export const publishedReview = ({ sticky }: Pick<Ledger, "sticky">) =>
   sticky === null ? undefined : markerIn(sticky.body, "summary");
 
-/**
- * Whether the summary comment says that the review of this head and trigger was published. Used if we may not have check runs; otherwise
- * each further event would review and pay for the head again.
- */
+/** Whether the summary comment says that the review of this head and trigger was published. */
 export const wasPublished = (review: ReviewKey, ledger: Pick<Ledger, "sticky">): boolean =>
   publishedName(ledger) === reviewName(review);
 
@@ -140,10 +127,7 @@ export function publishedName(ledger: Pick<Ledger, "sticky">): string | null {
 
 const reviewName = ({ head, trigger }: ReviewKey) => `${head} ${trigger}`;
 
-/**
- * The recorded result of this change that an earlier attempt could not publish. Undefined if there is none, or if another job has
- * published since: its result is newer.
- */
+/** The recorded result of this change, unless another job has published since: its result is newer. */
 export function recordedResult(
   recorded: readonly TrajectoryEntry[],
   { pull: { headSha: head, baseSha: base }, trigger, ledger }: ReviewOf,
@@ -161,10 +145,7 @@ interface ReviewOf {
   ledger: Pick<Ledger, "sticky">;
 }
 
-/**
- * The turns and tool results of earlier attempts at this head; those of other heads are neither replayed nor counted. A different
- * conversation at the same head is recognised by its first messages.
- */
+/** The turns and tool results of earlier attempts at this head. */
 export function recordedTurns(recorded: readonly TrajectoryEntry[], head: string): LoopEntry[] {
   let present = head;
   return recorded.filter((entry): entry is LoopEntry => {
@@ -188,14 +169,10 @@ export async function recordStart(
     await record(start);
 }
 
-/** The runs of tests that earlier attempts recorded. Their keys name the files on which they ran. */
 export const recordedTests = (recorded: readonly TrajectoryEntry[]): RecordedTest[] =>
   recorded.flatMap((entry) => (entry.kind === "tested" ? [{ key: entry.key, end: entry.end }] : []));
 
-/**
- * Records the input of proofs, or returns that of an earlier attempt if only the limits differ: what is left of a budget changes while a job
- * waits, and with other limits the recorded turns would end elsewhere.
- */
+/** Records the input of proofs, or returns that of an earlier attempt if only the limits differ: with others, its turns would end elsewhere. */
 export async function startProofs(
   wanted: ProveInput,
   { shas }: Pick<RevisionPlace, "shas">,
@@ -219,32 +196,25 @@ interface PromptSource<T> {
   about: ToldEntry["about"];
   shape: z.ZodType<T>;
   recorded: readonly TrajectoryEntry[];
-  /** The recorded turns of the same head. */
   turns: readonly LoopEntry[];
 }
 
-/**
- * Pins the parts of the prompt other than the code, and the limits. If recorded turns used them, each further attempt uses the same:
- * checks end, titles change and budgets shrink while a job waits, and another prompt would pay for every turn twice.
- */
+/** Pins the parts of the prompt other than the code, and the limits: while a job waits, they change, and its turns would be paid again. */
 export async function pinPromptContext<T>(
   { about, shape, recorded, turns }: PromptSource<T>,
   { record }: Pick<JobTools, "record">,
-  tell: () => Promise<T>,
+  read: () => Promise<T>,
 ): Promise<T> {
   const isPaid = turns.some(({ kind }) => kind === "turn");
   const last = recorded.findLast((entry) => entry.kind === "told" && isDeepStrictEqual(entry.about, about));
   const known = isPaid && last?.kind === "told" ? shape.safeParse(last.told) : undefined;
   if (known?.success) return known.data;
-  const told = await tell();
-  await record({ kind: "told", about, told });
-  return told;
+  const context = await read();
+  await record({ kind: "told", about, told: context });
+  return context;
 }
 
-/**
- * Records which comment holds which finding. GitHub returns only the review's id, so the comments are read again. Also finds comments of
- * an attempt that died before it recorded them.
- */
+/** Records which comment holds which finding, also of an attempt that died before: GitHub returns only the review's id. */
 export async function recordPosted(
   api: Pick<PullRequestApi, "ownReviewComments">,
   { head_sha: head, findings }: ReviewResult,

@@ -2,7 +2,7 @@ import { factsOf, type Model, type Usage } from "../../agent/llm/model.ts";
 import type { LoopEntry } from "../../agent/record/trajectory.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Limits } from "../../tasks/shapes/review-input.ts";
-import type { ClaimedJob, RepositoryRef, Task } from "../queue/job.ts";
+import { askedBy, type ClaimedJob, type RepositoryRef } from "../queue/job.ts";
 import {
   dayOf,
   monthOf,
@@ -28,11 +28,9 @@ interface BudgetOptions {
   ofInstallation: SpendingLimits;
   /** The limits of the installation for a month, from its organisation's policy. */
   ofMonth: SpendingLimits;
-  /** Milliseconds since 1970. */
   now(): number;
 }
 
-/** What is left now of the tightest of the budgets; null if none has a limit. */
 interface Left extends SpendingLimits {
   /** The budget that has nothing left. */
   usedUp:
@@ -45,10 +43,7 @@ interface Left extends SpendingLimits {
 /** Nothing starts with fewer tokens left than this: every request needs more. */
 const leastTokens = 1_000;
 
-/**
- * The budgets of a day and a month that a review spends from. Concurrent reviews share them, so they are checked before each model turn and charged after
- * it: they are exceeded by at most the turns in progress at that moment. A turn without a known price counts only by its tokens.
- */
+/** The budgets of a review, checked before each model turn and charged after it. A turn without a known price counts only by its tokens. */
 export class Budget {
   readonly #options: BudgetOptions;
 
@@ -82,10 +77,7 @@ export class Budget {
     if (usedUp) throw budgetSpent(usedUp);
   }
 
-  /**
-   * The model with a budget check before each request, which rejects with `budget_spent` when nothing is left. Waiting does not help
-   * on the same day.
-   */
+  /** The model with a budget check before each request, which rejects with `budget_spent` when nothing is left. */
   meter(model: Model): Model {
     return {
       ...factsOf(model),
@@ -108,15 +100,11 @@ export class Budget {
   }
 }
 
-/** The message is public. */
 function budgetSpent(which: NonNullable<Left["usedUp"]>): AppError {
   return new AppError("budget_spent", `${which} is used up`);
 }
 
-/**
- * The limits of a review with this much left. Recorded turns count against its limits again but were charged when they were made, so
- * they are added on top.
- */
+/** The limits of a review with this much left. Recorded turns count against them but were charged before, so they are added on top. */
 export function withinBudget(limits: Limits, left: SpendingLimits, recorded: readonly LoopEntry[]): Limits {
   const turns = recorded.flatMap((entry) => (entry.kind === "turn" ? [entry.model.usage] : []));
   const tokens = turns.reduce((sum, one) => sum + one.promptTokens + one.completionTokens, 0);
@@ -160,29 +148,23 @@ export interface MostUsage {
 
 /** Keeps one person, pull request or installation from using up everything: time, money and GitHub's patience. */
 export interface UsageLimits {
-  /** Whether the person who asked for the job may ask that much. Counted before anything is known about them, so it includes strangers. */
+  /** Whether the person who asked for the job may ask that much. Strangers are counted, too. */
   mayAsk(job: ClaimedJob): Promise<boolean>;
-  /**
-   * Called right before a review costs anything. Rejects with `budget_spent` beyond a limit, with a public message. A job that runs again
-   * counts once for each head that it starts to review.
-   */
+  /** Rejects with `budget_spent` beyond a limit, with a public message. A job counts once for each head that it starts to review. */
   requireReview(of: ReviewToBegin): Promise<void>;
 }
 
 interface ReviewToBegin {
-  /** Id of the job. */
   id: string;
   repository: RepositoryRef;
   pull: number;
   head: string;
-  /** Login of the pull request's author. */
   author: string;
 }
 
 interface UsageLimitsOptions {
   quotas: Quotas;
   most: MostUsage;
-  /** Milliseconds since 1970. */
   now(): number;
 }
 
@@ -196,9 +178,9 @@ export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions): Us
   };
   return {
     async mayAsk({ id, task }) {
-      const asked = askedBy(task);
-      if (asked === null) return true;
-      const { repository, login } = asked;
+      const login = askedBy(task);
+      if (login === null || !("repository" in task)) return true;
+      const { repository } = task;
       const at = now();
       const limit = { scope: `person ${login.toLowerCase()}`, most: commandsAnHour, since: at - hourMs };
       const entry = { installation: repository.installation, repository: repository.id, name: id, at };
@@ -217,21 +199,6 @@ export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions): Us
       if (reached) throw tooMany(reached);
     },
   };
-}
-
-/** Null for a task that no person asked for. */
-function askedBy(task: Task): { repository: RepositoryRef; login: string } | null {
-  switch (task.kind) {
-    case "review":
-      return task.requestedBy === null ? null : { repository: task.repository, login: task.requestedBy };
-    case "command":
-    case "act":
-      return { repository: task.repository, login: task.requestedBy };
-    case "reply":
-      return { repository: task.repository, login: task.author };
-    default:
-      return null;
-  }
 }
 
 const owners = {

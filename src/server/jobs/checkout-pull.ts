@@ -10,14 +10,11 @@ import type { RepositoryRef } from "../queue/job.ts";
 import type { BranchPush, CheckoutRequest } from "./job-dependencies.ts";
 
 interface CheckoutPullOptions {
-  /** Absolute path of git. */
   gitPath: string;
   dataFolder: string;
   host: string;
-  /** Root of GitHub's pages and repositories, without a slash at the end. */
   webUrl: string;
   network: Network;
-  /** Makes room for the checkout. */
   disk: Disk;
   authorization(repository: RepositoryRef): Promise<string>;
   /** Writes no file of the head. */
@@ -51,7 +48,7 @@ export function createCheckoutPull(
   };
   return async (request) => {
     const { id } = request.repository;
-    const made = await anewIfTooLarge(dataFolder, { host, id }, () => make(request));
+    const made = await withFreshMirror(dataFolder, { host, id }, () => make(request));
     const release = async () => {
       await made.release();
       // Nothing waits for the freed space.
@@ -61,11 +58,8 @@ export function createCheckoutPull(
   };
 }
 
-/**
- * A mirror keeps what earlier pull requests needed, and may not fit only because of that. Then it is removed and created again with what
- * this pull request needs. What does not fit into an empty folder is refused and not kept.
- */
-async function anewIfTooLarge(
+/** A mirror may not fit only because of what earlier pull requests needed. Then it is removed and created again. */
+async function withFreshMirror(
   dataFolder: string,
   repository: HostedRepository,
   make: () => Promise<Checkout>,
@@ -77,7 +71,7 @@ async function anewIfTooLarge(
     if (!(error instanceof OverLimit)) throw error;
     const isRemoved = await removeRepository(dataFolder, repository);
     if (!hasMirror) throw error;
-    if (isRemoved) return await anewIfTooLarge(dataFolder, repository, make);
+    if (isRemoved) return await withFreshMirror(dataFolder, repository, make);
     throw new AppError(
       "disk_full",
       "The mirror is too large and cannot be replaced now, because it is in use",
@@ -86,7 +80,6 @@ async function anewIfTooLarge(
   }
 }
 
-/** @param webUrl root of GitHub's pages and repositories, without a slash at the end */
 export function createPushBranch({ webUrl, network }: { webUrl: string; network: Network }) {
   return ({ place, owner, name, ...push }: BranchPush): Promise<PushEnd> =>
     pushCommit({ ...push, git: place, gitDir: place.gitDir, network, url: `${webUrl}/${owner}/${name}.git` });

@@ -32,10 +32,8 @@ import { jobFields } from "../queue/run-job.ts";
 import type { Announcement, EventPort, JobDependencies } from "./job-dependencies.ts";
 
 type Deps = Pick<JobDependencies, "record" | "app" | "now" | "log">;
-/** A job that reviews, or a command that ends in a review. */
 type PullJob = ClaimedJob & { task: Extract<ClaimedJob["task"], { pull: number }> };
 
-/** A review that was published. */
 interface Published {
   job: ClaimedJob & { task: ReviewTask };
   api: PullRequestApi;
@@ -43,7 +41,7 @@ interface Published {
   trigger: string;
 }
 
-/** Tells that a job ended without a review. */
+/** Announces that a job ended without a review. */
 export async function announceEnd(
   type: "review.skipped" | "review.failed",
   { job, head, reason }: { job: ClaimedJob; head: string | null; reason: string },
@@ -58,8 +56,8 @@ export async function announceEnd(
 }
 
 /**
- * Tells that a review was published, and what it noticed of earlier findings. Reads the pull request's comments and check run once more: an
- * attempt may have died after it had published, and the next one knows of it only by these. Never rejects.
+ * Announces that a review was published, and what it noticed of earlier findings. Reads the pull request's comments and check run once more,
+ * because an attempt may have died after it had published. Never rejects.
  */
 export async function announceReview(published: Published, result: ReviewResult, deps: Deps): Promise<void> {
   const { events } = deps.record;
@@ -121,7 +119,7 @@ async function conclusionOf({ api, pull, trigger }: Published) {
   return runs.findLast(({ externalId }) => externalId === key)?.conclusion ?? null;
 }
 
-/** The comment that reports a finding: this review's, or an earlier one that it repeats. */
+/** The comment that reports a finding. */
 function entriesOf({ ledger: update }: ReviewResult, ledger: Ledger | null) {
   const repeated = new Map(update?.repeats.map(({ finding, comment }) => [finding, comment]));
   return (id: string): PostedFinding | undefined => {
@@ -143,10 +141,10 @@ function aboutOf({ id, task }: PullJob, head: string | null, { app }: Deps): Eve
 
 function originOf(task: PullJob["task"]): EventOrigin {
   const by = "author" in task ? task.author : task.requestedBy;
-  return { origin: whence(task, by), requested_by: by };
+  return { origin: originFor(task, by), requested_by: by };
 }
 
-function whence(task: PullJob["task"], by: string | null): EventOrigin["origin"] {
+function originFor(task: PullJob["task"], by: string | null): EventOrigin["origin"] {
   if (task.kind === "act") return "page";
   if (task.kind !== "review") return "comment";
   if (task.again) return "rerun";
@@ -155,40 +153,17 @@ function whence(task: PullJob["task"], by: string | null): EventOrigin["origin"]
 }
 
 /** Fields that stay as they are: what programs compare. */
-const kept = new Set([
-  "job",
-  "id",
-  "head_sha",
-  "base_sha",
-  "path",
-  "url",
-  "owner",
-  "name",
-  "type",
-  "severity",
-  "category",
-  "rule",
-  "source",
-  "state",
-  "model",
-  "outcome",
-  "conclusion",
-  "mode",
-  "origin",
-  "requested_by",
-  "by",
-  "how",
-  "timestamp",
-]);
+const kept = new Set(
+  "job id head_sha base_sha path url owner name type severity category rule source state model outcome conclusion mode origin requested_by by how timestamp".split(
+    " ",
+  ),
+);
 
 interface AnnouncerOptions extends Pick<RetryOptions, "signal" | "sleep" | "warn"> {
   queue: Pick<Queue, "accept" | "check">;
 }
 
-/**
- * Stores events as jobs, each once by its id. Waits for an unavailable database as the end of the job does; never rejects, because no
- * review may fail by an event.
- */
+/** Stores events as jobs, each once by its id. Waits for an unavailable database, and never rejects: no review may fail by an event. */
 export function createAnnouncer(options: AnnouncerOptions): EventPort["announce"] {
   const { queue, warn } = options;
   return async (events) => {
@@ -202,14 +177,14 @@ export function createAnnouncer(options: AnnouncerOptions): EventPort["announce"
         const delivery = { id, event: "notify", action: event.type };
         await retryWhileUnavailable(() => queue.accept(delivery, [job]), options);
       } catch (error) {
-        warn("An event was not stored, so nobody is told", error);
+        warn("An event was not stored, so it is not sent", error);
       }
     }
   };
 }
 
 const hour = 3_600_000;
-/** After this, whoever receives has to look at GitHub. */
+/** After this, the receiver has to look at GitHub. */
 const patienceMs = 24 * hour;
 /** The pause grows with the time since the first try, so that the time doubles with each. */
 const [shortestPauseMs, longestPauseMs] = [5_000, hour];
@@ -219,16 +194,14 @@ interface SenderOptions {
   url: string;
   /** Of Standard Webhooks: "whsec_" and Base64. */
   secret: string;
-  /** Version of Hunkwise. */
   version: string;
-  /** Milliseconds since 1970. */
   now(): number;
   timeoutMs?: number;
 }
 
 /**
- * Sends events to one address, signed as Standard Webhooks asks for (https://www.standardwebhooks.com, version 1). Follows no redirect, and
- * reads nothing of an answer but its status. Rejects with `receiver_failed`, which is retryable for a day after the first try.
+ * Sends events to one address, signed as Standard Webhooks asks for (https://www.standardwebhooks.com, version 1). Rejects with
+ * `receiver_failed`, which is retryable for a day after the first try.
  */
 export function createSender(options: SenderOptions): EventPort["send"] {
   const { url, secret, version, now, timeoutMs = TIMEOUT_MS } = options;

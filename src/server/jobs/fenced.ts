@@ -4,20 +4,18 @@ import type { CheckRunUpdate, RepositoryApi } from "../../pull/github/pull-reque
 import { closeDoubledChecks } from "../../pull/publish/check-run.ts";
 import { removeDoubles } from "../../pull/publish/existing.ts";
 import type { ClaimedJob } from "../queue/job.ts";
-import { type JobTools, jobFields } from "../queue/run-job.ts";
+import { type JobLog, type JobTools, jobFields } from "../queue/run-job.ts";
 import type {
   DiskPort,
   GitHubAccess,
   JobDependencies,
-  JobLog,
   OpenJob,
   UnopenedDependencies,
 } from "./job-dependencies.ts";
 
 /**
- * Runs a job with a GitHub API that asks the queue before each write whether this worker still has the job, and records each write,
- * including pushes. A worker that was frozen writes nothing more. If it froze between that check and the write, the write happens when it
- * wakes, after another worker has written the same; this is detected at the end, and the duplicate is removed.
+ * Runs a job with a GitHub API that asks the queue before each write whether this worker still has the job, and records each write. If the
+ * worker froze between that check and the write, the duplicate that it may have written is removed at the end.
  */
 export async function withFence<T>(
   job: ClaimedJob,
@@ -27,7 +25,7 @@ export async function withFence<T>(
 ): Promise<T> {
   const record = (written: Written) =>
     tools.record({ kind: "wrote", ...written }).catch((err: unknown) => {
-      // The write succeeded, and another worker finds it by its marker: the job must not fail because of the record.
+      // Another worker finds the write by its marker: the job must not fail because of the record.
       deps.log.warn(
         { ...jobFields(job), err, ...written },
         `A write to GitHub is not on record: ${errorLine(err)}`,
@@ -92,7 +90,6 @@ const unknownHolder = (cause: unknown) =>
         cause,
       });
 
-/** The lease is checked when the token for the push is requested. */
 function recordedPush(
   { disk, app }: Pick<JobDependencies, "disk" | "app">,
   record: AfterWrite,
@@ -124,7 +121,7 @@ function noting(github: GitHubAccess, { checks }: Fence): GitHubAccess {
   };
 }
 
-/** Waits before each look: a cancelled request may still take effect after that long. */
+/** A cancelled request may still take effect after that long. */
 const looksAfterMs = [1_000, 4_000];
 /** Longer than the cleanup takes; a worker that is about to stop does not wait for it. */
 const patienceMs = 120_000;

@@ -42,7 +42,6 @@ import {
   type Token,
 } from "./tokens.ts";
 
-/** Permissions to publish, and to read what a reviewer sees besides the change; app.yml explains each. */
 const publishing = {
   contents: "read",
   pull_requests: "write",
@@ -51,35 +50,30 @@ const publishing = {
   statuses: "read",
 } as const;
 const reading = { contents: "read" } as const;
-/** For the results of workflows. Only asked for where a configuration names a workflow: few installations grant it. */
+/** Only asked for where a configuration names a workflow: few installations grant it. */
 const readingArtifacts = { actions: "read" } as const;
 
 /** Permissions to look for missed events: nothing that can change anything. */
 const looking = { pull_requests: "read", checks: "read" } as const;
 
 interface ClientOptions {
-  /** Root of the REST API. */
   apiUrl: string;
   userAgent: string;
   /** Our identity, to tell our own comments from others'. */
   identity: () => Promise<AppIdentity>;
   /** The rate limiter of this process. Default: one for these jobs only. */
   rateLimiter?: RateLimiter;
-  /** Called with the rate limits that responses report. */
   onRateLimit?: (seen: RateLimitSeen & { installation: number }) => void;
 }
 
 interface GitHubAccessOptions extends ClientOptions {
   mintToken: MintToken;
   granted: Granted;
-  /** Milliseconds since 1970. Default: the machine's clock. */
   now?: () => number;
 }
 
-/** The repository of an account with the settings for all of its repositories. */
 const organizationRepository = ".github";
 
-/** GitHub for one job, and for what needs one token as well. */
 interface JobGitHub extends ReturnType<OpenJob> {
   /** Reads the repository's default branch, for a page. */
   defaultBranch(repository: RepositoryRef, signal: AbortSignal): ReadFile;
@@ -87,10 +81,7 @@ interface JobGitHub extends ReturnType<OpenJob> {
 
 type OpenJobGitHub = (beforeWrite?: BeforeWrite) => JobGitHub;
 
-/**
- * GitHub's API for jobs: a token for each repository, and one pacing for each installation. Each job can change only the repository and
- * the pull request that it is about.
- */
+/** GitHub's API for jobs: a token for each repository, and one pacing for each installation. */
 export function createGitHubAccess(options: GitHubAccessOptions): { openJob: OpenJobGitHub } {
   const { apiUrl, userAgent, mintToken, granted, now = Date.now } = options;
   const access = accessOf(options);
@@ -114,7 +105,7 @@ export function createGitHubAccess(options: GitHubAccessOptions): { openJob: Ope
 }
 
 interface TokenAccessOptions extends ClientOptions {
-  /** Reaches one repository. What it may do there is unknown until GitHub refuses something. */
+  /** Reaches one repository. */
   token: string;
   /** Reads the organisation's repository `.github`. Left out: `token` does. */
   organizationToken?: string;
@@ -130,7 +121,6 @@ export function createTokenAccess(options: TokenAccessOptions): { openJob: OpenJ
 }
 
 interface Tokens {
-  /** For the requests that every job makes. */
   api: Token;
   writing: Token;
   organization(): Token;
@@ -209,10 +199,8 @@ interface AppAccessOptions extends GitHubAccessOptions {
   appToken: GitHubClientOptions["token"];
 }
 
-/** Identifies the App's own requests, which count separately from those of each installation. */
 const appItself = 0;
 
-/** GitHub as the App itself, and as an installation for everything that it reaches. */
 export function createAppAccess(options: AppAccessOptions): AppAccess {
   const { appToken, identity, mintToken, granted, now = Date.now } = options;
   const client = clientsOf(options);
@@ -226,7 +214,7 @@ export function createAppAccess(options: AppAccessOptions): AppAccess {
   };
 }
 
-/** GitHub attributes a commit to an account by this address, which begins with the account's id; without the id, only by the name. */
+/** GitHub attributes a commit to an account by this address, which begins with the account's id. */
 function authorOf(login: string, { accounts }: OwnIds): Pushing["author"] {
   const [id] = accounts;
   return { name: login, email: `${id === undefined ? "" : `${id}+`}${login}@users.noreply.github.com` };
@@ -252,16 +240,12 @@ function clientsOf({
     });
 }
 
-/** Bound to one repository. */
 const ofOne =
   (least: ReturnType<typeof createLeastTokens>): Token =>
   (installation, id, renew) =>
     least(installation, { repositoryIds: [id], renew });
 
-/**
- * The token for the organisation's repository. GitHub refuses it if the App is not installed there or the repository does not exist. Then
- * any token can read it if it is public.
- */
+/** GitHub refuses the token if the App is not installed there or the repository does not exist. Any token can read it if it is public. */
 function organizationToken(mintToken: MintToken): Token {
   let isClosed = false;
   const any: Token = (installation, id, renew) =>
@@ -291,12 +275,12 @@ const artifactsToken =
     }
   };
 
-/** The Authorization header for git over HTTP: GitHub accepts an installation token as the password of `x-access-token`. */
+/** The Authorization header for git over HTTP. */
 export async function gitAuthorization(
   mintToken: MintToken,
   { installation, id }: RepositoryRef,
 ): Promise<string> {
-  // A cached token may have less than a minute left, and git cannot ask for another during a fetch of ten minutes.
+  // A cached token may end during a fetch of ten minutes.
   const scope = { repositoryIds: [id], permissions: reading, renew: true };
   return basic(await mintToken(installation, scope));
 }

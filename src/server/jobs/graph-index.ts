@@ -5,19 +5,15 @@ import { runIndexProcess } from "../../border/run-index-process.ts";
 import { errorLine } from "../../core/errors.ts";
 import { graphIndex } from "../../repo/git/places.ts";
 import type { RevisionPlace } from "../../repo/git/workspace.ts";
-import type { JobLog } from "./job-dependencies.ts";
+import type { JobLog } from "../queue/run-job.ts";
 
 interface IndexKeeperOptions {
   log: JobLog;
-  /** Tests inject both. */
   isThere?: (file: string) => boolean;
   run?: (task: IndexTask, options: { signal: AbortSignal }) => Promise<IndexReport>;
 }
 
-/**
- * Updates the indexes of repositories after their reviews, one at a time and beside the jobs. Nothing waits for it, and the next review
- * makes up for a failed update.
- */
+/** Updates the indexes of repositories after their reviews, one at a time. Nothing waits for it, and the next review makes up for a failure. */
 export class IndexKeeper {
   readonly #log: JobLog;
   readonly #run: NonNullable<IndexKeeperOptions["run"]>;
@@ -53,7 +49,6 @@ export class IndexKeeper {
     this.#running = undefined;
   }
 
-  /** Never rejects: a missing index affects only the next review. */
   async #runOne(task: IndexTask): Promise<void> {
     const { signal } = this.#ending;
     const { file, sha } = task;
@@ -74,8 +69,8 @@ export class IndexKeeper {
 }
 
 /**
- * The index that a review reads; null if its repository has none yet. A resumed review has one only if the recorded review had: otherwise
- * its prompt would begin differently, and all its turns would be paid again.
+ * The index that a review reads; null if there is none. A resumed review has one only if the recorded review had: otherwise its prompt would
+ * begin differently, and all its turns would be paid again.
  */
 export function reviewIndex(
   { gitDir, shas }: RevisionPlace,
@@ -91,7 +86,7 @@ export function reviewIndex(
 
 const hasGraph = (input: unknown) => (input as { graph?: unknown } | null)?.graph === true;
 
-/** Updates a repository's index to the tip of the base branch, without the pull request, which nobody has accepted. */
+/** Updates a repository's index to the tip of the base branch, without the pull request. */
 export function indexTask(
   { gitPath, gitDir, emptyHome, shas }: RevisionPlace,
   privatePaths: readonly string[],

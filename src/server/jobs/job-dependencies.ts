@@ -22,22 +22,19 @@ import type { ToolResult } from "../../tasks/shapes/tool-result.ts";
 import type { Figures } from "../queue/figures.ts";
 import type { ClaimedJob, JobOutcome, NewJob, NotifyTask, RepositoryRef } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
+import type { JobLog } from "../queue/run-job.ts";
 import type { Notes } from "../queue/stores.ts";
 import type { Spending } from "../queue/usage.ts";
 import type { SpendingLimits, UsageLimits } from "./budgets.ts";
 
-/** What the process that runs jobs composes once: each job gets its own GitHub access, which ends with the job. */
+/** What the process that runs jobs composes once. */
 export interface UnopenedDependencies extends Omit<JobDependencies, "github"> {
   openJob: OpenJob;
 }
 
-/**
- * Opens GitHub for one job. `beforeWrite` is called right before each request that changes something. `end` ends the tokens that were minted
- * only for this job, and never rejects.
- */
+/** Opens GitHub for one job. `beforeWrite` is called right before each change; `end` ends the tokens that were minted for this job. */
 export type OpenJob = (beforeWrite?: BeforeWrite) => GitHubAccess & { end(): Promise<void> };
 
-/** What a job depends on, by purpose. */
 export interface JobDependencies {
   github: GitHubAccess;
   disk: DiskPort;
@@ -48,28 +45,21 @@ export interface JobDependencies {
   record: RecordPort;
   app: AppPort;
   log: JobLog;
-  /** Milliseconds since 1970. */
   now(): number;
 }
 
-/**
- * GitHub for one job: each API acts on one repository, with a token that reaches nothing else. Its calls reject with `github_forbidden`
- * where a permission was not granted.
- */
+/** GitHub for one job. Its calls reject with `github_forbidden` where a permission was not granted. */
 export interface GitHubAccess {
   repository(repository: RepositoryRef, signal: AbortSignal): Promise<RepositoryApi>;
   pull(repository: RepositoryRef, number: number, signal: AbortSignal): Promise<PullRequestApi>;
-  /** For a command that changes a file. */
   writer(repository: RepositoryRef, signal: AbortSignal): Promise<RepositoryWriter>;
-  /** For a command that pushes. */
   pushing(repository: RepositoryRef): Promise<Pushing>;
-  /** Reads the results of workflows, with a token for nothing else. Null where they are not read. */
+  /** Reads the results of workflows. Null where they are not read. */
   artifacts(repository: RepositoryRef, signal: AbortSignal): ArtifactApi | null;
-  /** Reads the repository `.github` of the repository's owner, which holds an organisation's common settings. */
+  /** Reads the repository `.github` of the repository's owner. */
   organization(repository: RepositoryRef, signal: AbortSignal): Promise<ReadFile>;
 }
 
-/** What a push needs. */
 export interface Pushing {
   /** Author of the pushed commits: us. */
   author: { name: string; email: string };
@@ -77,12 +67,11 @@ export interface Pushing {
   authorization(): Promise<string>;
 }
 
-/** The copies of repositories on this machine. */
 export interface DiskPort {
   checkout(request: CheckoutRequest): Promise<Checkout>;
   /** Moves a branch on GitHub from one commit to another, or does nothing. */
   push(request: BranchPush): Promise<PushEnd>;
-  /** Indexes repositories for later reviews. Null: no indexes, and no review reads one. */
+  /** Null: no indexes, and no review reads one. */
   indexes: { update(task: IndexTask): void } | null;
 }
 
@@ -93,9 +82,7 @@ export interface CheckoutRequest {
   signal: AbortSignal;
 }
 
-/** A commit to push to a branch on GitHub. */
 export interface BranchPush extends Pick<PushRequest, "branch" | "from" | "to" | "authorization" | "signal"> {
-  /** Where the commit is. */
   place: RevisionPlace;
   /** The repository of the branch, which may be a fork. */
   owner: string;
@@ -105,17 +92,15 @@ export interface BranchPush extends Pick<PushRequest, "branch" | "from" | "to" |
 export interface ModelPort {
   /** Null: only the analyzers review. */
   all: Models | null;
-  /** Resolves when the models' abilities are known and their facts are valid. Rejects only when aborted. */
+  /** Resolves when the models' facts are valid. Rejects only when aborted. */
   ready(signal: AbortSignal): Promise<void>;
 }
 
 /** The processes that read, and run, what a pull request contains. */
 interface ProcessPort {
-  /** Starts the process that reads the checkout in this folder. Undefined: a separate process, which is started when it is needed. */
+  /** Undefined: a separate process, which is started when it is needed. */
   start(checkout: string): StartedProcess | undefined;
-  /** For the commands of fixes. */
   commandSandbox: FindCommandSandbox;
-  /** For the tests of proofs. */
   findTestPlace: FindTestPlace;
 }
 
@@ -136,26 +121,21 @@ interface LimitPort {
   usage: UsageLimits;
 }
 
-/** Where people look for what jobs did. */
 interface RecordPort {
-  /** Counts what became of findings. */
   figures: Pick<Figures, "knows" | "write">;
-  /** A Logseq graph that takes notes of reviews. Null: no notes. */
+  /** A Logseq graph that takes notes of reviews. */
   vault: LogseqVault | null;
-  /** Events for the operator's receiver. Null: nobody is told. */
+  /** For the operator's receiver. */
   events: EventPort | null;
-  /** Called with the duration of each successful phase of a review. For metrics. */
+  /** Called with the duration of each successful phase of a review. */
   phase(phase: Phase, milliseconds: number): void;
 }
 
 export interface EventPort {
-  /** Stores events. Never rejects. */
   announce(events: readonly Announcement[]): Promise<void>;
-  /** Sends a stored event. */
   send(job: ClaimedJob & { task: NotifyTask }, signal: AbortSignal): Promise<JobOutcome>;
 }
 
-/** Something that happened. */
 export interface Announcement {
   repository: RepositoryRef;
   /** Names what happened: the same is announced once, however often it is noticed. */
@@ -169,9 +149,8 @@ export type Phase = "fetch" | "review" | "publish";
 interface AppPort {
   /** Root of GitHub's pages, without a slash at the end. */
   webUrl: string;
-  /** Version of Hunkwise. */
   version: string;
-  /** A secret of a pull request, the same in each process. It keys the memory of what was read. */
+  /** A secret of a pull request, the same in each process, which keys the memory of what was read. */
   contentKey(repository: RepositoryRef, pull: number): string;
   /** Null if the process only reviews. */
   upkeep: Upkeep | null;
@@ -184,7 +163,6 @@ export interface Upkeep {
   notes: Notes;
   /** Whether a webhook may start a job at all. */
   handles(event: string, action: string | null): boolean;
-  /** The jobs that a webhook starts. */
   jobsOf(event: string, payload: unknown): Promise<readonly NewJob[]>;
   /** Deletes mirror and checkouts of a repository; false if one of them is in use. */
   removeRepository(place: { id: number }): Promise<boolean>;
@@ -194,13 +172,6 @@ export interface Upkeep {
 export interface AppAccess {
   app(signal: AbortSignal): AppApi;
   installation(id: number, signal: AbortSignal): Promise<InstallationApi>;
-}
-
-/** The part of a logger that jobs need. */
-export interface JobLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
 }
 
 /** For a process that only reviews, and tells nobody but the pull request. */

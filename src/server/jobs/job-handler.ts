@@ -8,24 +8,23 @@ import { failedConclusion, type Held, passedConclusion } from "../../pull/publis
 import { currentLedger } from "../../pull/publish/existing.ts";
 import type { ClaimedJob, JobOutcome, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { closeEarlierChecks, isRefusal, type Met, triggerFor } from "./attempts.ts";
+import { closeEarlierChecks, type FoundPull, isRefusal, triggerFor } from "./attempts.ts";
 import {
+  answerFailure,
   commandContext,
   dryRun,
   dryRunContext,
   runAct,
   runCommand,
   runReply,
-  tellFailure,
 } from "./commands/dispatch.ts";
 import { announceEnd } from "./events.ts";
 import { withFence } from "./fenced.ts";
 import type { JobDependencies, UnopenedDependencies } from "./job-dependencies.ts";
 import { reviewConfig } from "./load-config.ts";
-import { keepUp } from "./reconcile/keep-up.ts";
+import { maintain } from "./reconcile/keep-up.ts";
 import { reviewPull } from "./review-pull.ts";
 
-/** What a worker needs from us: the handler, and the function that reports a job that failed for good. */
 export interface JobHandler {
   handle(job: ClaimedJob, tools: JobTools): Promise<JobOutcome>;
   giveUp(job: ClaimedJob, error: unknown, tools: JobTools): Promise<void>;
@@ -63,7 +62,7 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
     case "reconcile":
     case "purge":
     case "recount":
-      return keepUp({ ...job, task }, tools, deps);
+      return maintain({ ...job, task }, tools, deps);
   }
 }
 
@@ -98,23 +97,24 @@ async function giveUp(
       { job, head: opened?.head ?? task.headSha, reason: publicLine(error) },
       deps,
     );
-  if (!isReview && opened === undefined) return tellWhoAsked(job, publicLine(error), tools, deps);
+  if (!isReview && opened === undefined) return answerRequester(job, publicLine(error), tools, deps);
   const api = await deps.github.pull(task.repository, task.pull, tools.signal);
-  const met = await meet(task, opened, api);
-  await closeEarlierChecks(recorded, met, api, warn);
-  if (met.pull.state === "closed") return;
-  const update = failedConclusion(error, await heldOn(met, api, { task, tools, deps }));
-  const problem = await concludeAtOnce(api, met.pull, met.trigger, update);
+  const found = await findPull(task, opened, api);
+  await closeEarlierChecks(recorded, found, api, warn);
+  if (found.pull.state === "closed") return;
+  const update = failedConclusion(error, await heldOn(found, api, { task, tools, deps }));
+  const problem = await concludeAtOnce(api, found.pull, found.trigger, update);
   if (problem) warn(problem);
 }
 
-/** Answers commands and dry runs. A reply does not need an answer, and the pages show how an act ended. */
-async function tellWhoAsked(job: ClaimedJob, reason: string, tools: JobTools, deps: JobDependencies) {
+/** A reply does not need an answer, and the pages show how an act ended. */
+async function answerRequester(job: ClaimedJob, reason: string, tools: JobTools, deps: JobDependencies) {
   const { task } = job;
-  if (task.kind === "command") await tellFailure(await commandContext({ ...job, task }, tools, deps), reason);
+  if (task.kind === "command")
+    await answerFailure(await commandContext({ ...job, task }, tools, deps), reason);
   if (task.kind !== "review") return;
   const context = await dryRunContext({ ...job, task }, tools, deps);
-  if (context) await tellFailure(context, reason);
+  if (context) await answerFailure(context, reason);
 }
 
 interface GivenUp {
@@ -124,12 +124,11 @@ interface GivenUp {
 }
 
 /**
- * The open findings, and the policy for them. If the configuration cannot be read, nothing is held and the check is neutral. If the open
- * findings cannot be read, none count, but a job that failed at a limit turns the check as red as a limit does: anyone can write enough
- * comments to cause that.
+ * The open findings, and the policy for them. If the configuration cannot be read, the check is neutral. If the findings cannot be read, none
+ * count, but a job that failed at a limit turns the check as red as a limit does: anyone can write enough comments to cause that.
  */
 async function heldOn(
-  { pull }: Met,
+  { pull }: FoundPull,
   api: PullRequestApi,
   { task, tools, deps }: GivenUp,
 ): Promise<Held | undefined> {
@@ -152,11 +151,11 @@ async function heldOn(
 type Opened = Extract<TrajectoryEntry, { kind: "check_opened" }> | undefined;
 
 /** If GitHub refuses to show the pull request, the head that the job was about is used. */
-async function meet(
+async function findPull(
   task: Extract<Task, { pull: number }>,
   opened: Opened,
   api: PullRequestApi,
-): Promise<Met> {
+): Promise<FoundPull> {
   const context = task.kind === "review" ? task.trigger : "";
   try {
     const pull = await api.pull();

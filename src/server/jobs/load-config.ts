@@ -14,10 +14,7 @@ interface ConfigOf {
   repository: RepositoryRef;
 }
 
-/**
- * The configuration for a pull request as a whole: its base's, joined with its organisation's policy, or its organisation's. Folders may keep more from a model (`withFolders`).
- * Rejects if GitHub cannot be reached, and with `config_invalid`, because the private paths are then unknown.
- */
+/** The configuration for a pull request as a whole. Rejects if GitHub cannot be reached, and with `config_invalid`. */
 export async function loadConfig(
   { api, pull, repository }: ConfigOf,
   { github, settings }: Pick<JobDependencies, "github" | "settings">,
@@ -29,10 +26,7 @@ export async function loadConfig(
   return settings.narrow((await loadRepoConfig(read, { readOrganization, requiresPolicy })).config);
 }
 
-/**
- * The same, with the base's own configuration files in folders. It needs a checkout, and no model may see any path before it. Also rejects
- * with `config_invalid`.
- */
+/** The same, with the base's own configuration files in folders: no model may see any path before. Also rejects with `config_invalid`. */
 export async function withFolders(
   config: EffectiveConfig,
   place: RevisionPlace,
@@ -47,7 +41,6 @@ export async function withFolders(
   return settings.narrow(nested);
 }
 
-/** The configuration that a review uses. */
 export interface ReviewConfig {
   config: EffectiveConfig;
   /**
@@ -57,14 +50,14 @@ export interface ReviewConfig {
   refused: string | null;
 }
 
-/** The configuration for a review, which goes on without a refused file. Rejects for every other reason. */
+/** The configuration for a review, which goes on without a refused file. */
 export const reviewConfig = (
   of: ConfigOf,
   deps: Pick<JobDependencies, "github" | "settings">,
   signal: AbortSignal,
 ): Promise<ReviewConfig> => orRefused(loadConfig(of, deps, signal), deps.settings.narrow(defaultRepoConfig));
 
-/** The configuration of a review that may be refused: `otherwise` is then what is left of it. Rejects for every other reason. */
+/** `otherwise` is what is left of a refused configuration. */
 export async function orRefused(
   loading: Promise<EffectiveConfig>,
   otherwise: EffectiveConfig,

@@ -8,15 +8,14 @@ import type { RevisionPlace } from "../../repo/git/workspace.ts";
 import { type Limits, limitsOf } from "../../tasks/shapes/review-input.ts";
 import type { ProgressEvent } from "../../tasks/shapes/review-result.ts";
 import { type ClaimedJob, maxAttempts, type RepositoryRef } from "../queue/job.ts";
-import { type JobTools, jobFields } from "../queue/run-job.ts";
+import { type JobLog, type JobTools, jobFields } from "../queue/run-job.ts";
 import { pinPromptContext, recordedMasks, recordedTurns } from "./attempts.ts";
 import { Budget, withinBudget } from "./budgets.ts";
-import type { JobDependencies, JobLog } from "./job-dependencies.ts";
+import type { JobDependencies } from "./job-dependencies.ts";
 
-/** The models of a run, and the fault that made it incomplete. */
 interface WatchedModels {
   models: Models;
-  /** A loop ends with its fault, even if other loops get answers later. If there are several faults, the one that decides the next step. */
+  /** The fault that decides the next step, even if other loops get answers later. */
   lastFault(): AppError | undefined;
 }
 
@@ -44,11 +43,8 @@ function weightOf(fault: AppError | undefined): number {
 }
 
 /**
- * The error that ends a job's attempt because the model failed; undefined if there is something to publish. While the job is retried,
- * nothing is published: the next attempt continues from the trajectory. After that, the findings are published, from the model or, if it
- * never answered, from the analyzers.
- *
- * @param isTriedAgain whether the queue would try the job again after this error
+ * The error that ends a job's attempt because the model failed; undefined if there is something to publish. The next attempt continues from
+ * the trajectory. After the last one, the findings are published, from the model or, if it never answered, from the analyzers.
  */
 export function modelOutage(
   fault: AppError | undefined,
@@ -64,7 +60,6 @@ export function modelOutage(
   return isTriedAgain(outage) ? outage : undefined;
 }
 
-/** The options of every process that reads a checkout for a job; `processes.start` may have started it. */
 export function processOptions(
   { job, place, recorded, turns }: Reading,
   { signal, record }: Pick<JobTools, "signal" | "record">,
@@ -85,7 +80,6 @@ interface Reading {
   job: ClaimedJob;
   place: RevisionPlace;
   recorded: readonly TrajectoryEntry[];
-  /** The recorded turns of the same head. */
   turns: readonly LoopEntry[];
 }
 
@@ -95,7 +89,6 @@ function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog): void {
   if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);
 }
 
-/** The daily budgets of a pull request and of its installation, and the monthly one of its organisation. */
 export function budgetOf(
   { id, task: { repository, pull } }: PullJob,
   { budget, policy }: RepoConfig,
@@ -111,13 +104,10 @@ export function budgetOf(
   });
 }
 
-/** A job about a pull request. */
 type PullJob = ClaimedJob & { task: { repository: RepositoryRef; pull: number } };
 
-/** What a command lets the models read. */
 interface CommandReading {
   pull: PullRequest;
-  /** Checkout of `pull`'s head. */
   place: RevisionPlace;
   /** Of the base branch, with its folders. */
   config: EffectiveConfig;
@@ -127,10 +117,7 @@ interface CommandReading {
   most: Pick<Limits, "turns" | "tokens" | "milliseconds">;
 }
 
-/**
- * Begins the run of a command with models on the head of a pull request, or takes it up where an earlier attempt ended. Rejects with
- * `budget_spent` before anything is paid.
- */
+/** Begins the run of a command with models, or continues that of an earlier attempt. Rejects with `budget_spent` before anything is paid. */
 export async function beginRun(
   { job, tools, deps }: { job: PullJob; tools: JobTools; deps: JobDependencies },
   { pull, place, config, models, recorded, most }: CommandReading,
@@ -145,12 +132,11 @@ export async function beginRun(
   const about = { head, base, after: null, private: [...config.paths.private] };
   return {
     process: { ...processOptions({ job, place, recorded, turns }, tools, deps), models: watched.models },
-    /** The parts of an input that every command has. */
     input: { targetBranch: baseRef, config, models: eachRole(models, factsOf) },
     limits: async () => withinBudget(limitsWithin(most, config), await budget.left(), turns),
     /** Pins the other parts of the input, so that each attempt pays for the same turns. */
-    pin: <T>(shape: z.ZodType<T>, tell: () => Promise<T>) =>
-      pinPromptContext({ about, shape, recorded, turns }, tools, tell),
+    pin: <T>(shape: z.ZodType<T>, read: () => Promise<T>) =>
+      pinPromptContext({ about, shape, recorded, turns }, tools, read),
     /** The fault of the models, if the queue tries again after it: then there is no result yet. */
     passingFault: () => {
       const fault = watched.lastFault();
@@ -161,7 +147,6 @@ export async function beginRun(
   };
 }
 
-/** The limits of a command, within the repository's limits for a review. */
 function limitsWithin(most: CommandReading["most"], config: RepoConfig): Limits {
   const { turns, tokens, costUsd, milliseconds } = limitsOf(config);
   return {

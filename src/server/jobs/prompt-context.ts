@@ -17,18 +17,14 @@ import { lookAgain, markOf } from "../../tasks/reviewed/content-hash.ts";
 import type { FailedCheck, History, LinkedIssue, PullText } from "../../tasks/shapes/review-input.ts";
 import type { ReviewTask } from "../queue/job.ts";
 
-/*
- * What a review reads about earlier ones. None of it may mention private files, because a model reads it.
- */
+/* What a review reads about earlier ones. None of it may mention private files, because a model reads it. */
 
 type UnitEntry = Extract<TrajectoryEntry, { kind: "unit" }>;
 
-/** Nobody reads more comments than these on one pull request; only the latest of them are compared. */
 const most = { earlier: 2_000, replies: 5, files: 5 };
 /** Characters. */
 const longest = { title: 300, text: 4_000, reply: 500 };
 
-/** The findings that earlier reviews posted, except those in private files. Their texts are shortened. */
 export function earlierFindings(
   { entries }: Pick<Ledger, "entries">,
   privatePaths: readonly string[],
@@ -49,18 +45,18 @@ export interface HistorySource extends Pick<History, "key"> {
   state: LedgerState;
   /** `new` continues from what was read; the others read everything again. */
   mode: ReviewTask["mode"];
-  /** Records of this job's earlier attempts, possibly about another head: a push cancelled its review. */
+  /** Records of this job's earlier attempts, possibly about another head. */
   recorded: readonly TrajectoryEntry[];
   /** The head to review. Its own units are not history: their loops are replayed from the record. */
   head: string;
   privatePaths: readonly string[];
 }
 
-/** The remembered state, with what this job finished on earlier heads before a push cancelled it. */
+/** The remembered state, with what this job finished on earlier heads. */
 export function historyOf({ key, state, mode, recorded, head, privatePaths }: HistorySource): History {
   const isPrivate = createPrivacy(privatePaths);
   const before = mode === "new" ? state.reviewed : null;
-  // Content that was read as whole files cannot be joined with the changes of a unit. It is read again rather than lost.
+  // Content of whole files cannot be joined with the changes of a unit. It is read again rather than lost.
   const units = before?.unit === "file" ? [] : finishedUnits(recorded, head);
   const known = new Set(state.carried.map(({ finding }) => faultOf(finding)));
   const unpublished = new Map(
@@ -124,10 +120,7 @@ interface PullTextSource {
   warn(notice: string): void;
 }
 
-/**
- * Text by people and programs about a pull request, except our own findings and the answers to them: requested all at once, shortened, and
- * left out if it is unavailable. Never rejects.
- */
+/** Text by people and programs about a pull request, without our own, shortened. What cannot be read is left out. Never rejects. */
 export async function pullTextOf(source: PullTextSource): Promise<Omit<PullText, "earlier">> {
   const { pull, warn } = source;
   const { number, title, body, author } = pull;

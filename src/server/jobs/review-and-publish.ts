@@ -54,27 +54,22 @@ import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 
-/** What a review starts with: the pull request, the configuration of its base branch, and the ledger. */
 export interface Subject {
   job: ReviewJob;
   api: PullRequestApi;
   pull: PullRequest;
   trigger: string;
   loaded: ReviewConfig;
-  /** As it was when the job began. Publishing reads it again, because people and other reviews may have changed it meanwhile. */
+  /** As it was when the job began. Publishing reads it again. */
   ledger: Ledger;
   recorded: readonly TrajectoryEntry[];
 }
 
-/** A subject whose check run is open. */
 interface OpenSubject extends Subject {
   check: CheckRun;
 }
 
-/**
- * Reviews, or takes over the recorded result of an earlier attempt, and publishes. If it rejects, the check run is concluded as failed, or
- * left open for the next attempt.
- */
+/** Reviews, or takes over the recorded result, and publishes. If it rejects, the check run has failed or is left for the next attempt. */
 export async function reviewAndPublish(
   subject: OpenSubject,
   tools: JobTools,
@@ -99,7 +94,6 @@ export async function reviewAndPublish(
   }
 }
 
-/** The check run now belongs to another worker or was cancelled, or the job only waits, which may take an hour. */
 const leftOpen = new Set<ErrorCode>([
   "lease_lost",
   "superseded",
@@ -108,10 +102,7 @@ const leftOpen = new Set<ErrorCode>([
   "results_pending",
 ]);
 
-/**
- * Reviews without publishing, for a dry run. The result is recorded, so that another attempt does not pay for it again, and the
- * recorded turns are replayed. Rejects with `budget_spent` if nothing may be spent.
- */
+/** Reviews without publishing, for a dry run. The result is recorded. Rejects with `budget_spent` if nothing may be spent. */
 export async function reviewUnseen(
   subject: Subject,
   tools: JobTools,
@@ -135,21 +126,20 @@ async function recordedOrNew(subject: Subject, tools: JobTools, deps: JobDepende
   // A dry run is shown even if something was published meanwhile.
   const after = job.task.mode === "dry_run" ? {} : { after: publishedName(ledger) };
   await tools.record({ kind: "result", head, base, result, ...after });
-  const tidyOrTell = () =>
+  const tidyOrWarn = () =>
     tidy(tools.signal).catch((err: unknown) => {
       deps.log.warn({ ...jobFields(job), err }, `The mirror was not cleaned up: ${errorLine(err)}`);
     });
-  return { result, tidy: tidyOrTell };
+  return { result, tidy: tidyOrWarn };
 }
 
-/** A spent budget is not a failure, and the check run says so. */
 async function withhold(
   { job, pull, check, ledger, loaded }: OpenSubject,
   { message }: AppError,
   deps: JobDependencies,
 ) {
   const policy = checkPolicy(loaded.config);
-  // An earlier review passed this head for this branch: do not block it.
+  // An earlier review passed this head: do not block it.
   const isPassed = check.before !== null && check.before.conclusion !== "failure";
   const otherwise = isPassed ? "neutral" : limitConclusion(policy);
   await check.conclude(
@@ -220,10 +210,7 @@ function historyFor({ job, pull, loaded, ledger, recorded }: Subject, { app }: J
   });
 }
 
-/**
- * Rejects with `budget_spent` before anything is paid; a review that has paid for turns continues with them, whatever is left. Called
- * before the checkout and again after it, because other reviews spend from the same budget meanwhile.
- */
+/** Rejects with `budget_spent` before anything is paid. Called before the checkout and after it, because other reviews spend meanwhile. */
 async function requireBudget(budget: Budget, { pull, recorded }: Subject, models: ModelPort): Promise<void> {
   if (models.all && recordedTurns(recorded, pull.headSha).length === 0) await budget.require();
 }
@@ -231,10 +218,9 @@ async function requireBudget(budget: Budget, { pull, recorded }: Subject, models
 /** How long the queue may take to end the job after a review. */
 const settlingMs = 30_000;
 
-const Told = z.strictObject({
+const PromptContext = z.strictObject({
   text: PullText,
   limits: Limits,
-  /** Of workflows. */
   others: z.strictObject({ results: z.array(ToolResult), warnings: z.array(z.string()) }),
 });
 
@@ -253,13 +239,13 @@ async function reviewCheckout(
   if (models) await deps.models.ready(tools.signal);
   const watched = models && watchModels(eachRole(models, (model) => budget.meter(model)));
   const about = { head, base, after: publishedName(ledger), private: [...loaded.config.paths.private] };
-  const tell = async () => ({
+  const read = async () => ({
     text: await pullText(subject, deps),
     limits: withinBudget(limitsOf(loaded.config), await budget.left(), turns),
     others: await workflowResults(place, subject, deps, tools.signal),
   });
-  const telling = { about, shape: Told, recorded, turns };
-  const { text, limits, others } = await (watched ? pinPromptContext(telling, tools, tell) : tell());
+  const pinned = { about, shape: PromptContext, recorded, turns };
+  const { text, limits, others } = await (watched ? pinPromptContext(pinned, tools, read) : read());
   const results = [...(await resultsFor(place, deps)), ...others.results];
   const graphIndex = models && deps.disk.indexes ? reviewIndex(place, recorded, turns.length > 0) : null;
   const input: ReviewInput = {
@@ -296,17 +282,15 @@ async function reviewCheckout(
 interface ToProve {
   place: RevisionPlace;
   subject: Subject;
-  /** Metered like those of the review. */
   models: Models;
   text: PullText;
   limits: Limits;
   turns: readonly LoopEntry[];
 }
 
-/** Faults of an attempt, which another one may not have; all others belong to the proofs, and a review does not depend on them. */
+/** Faults of an attempt; all others belong to the proofs, and a review does not depend on them. */
 const faultsOfAttempt = new Set<ErrorCode>(["aborted", "lease_lost", "superseded", "database_unreachable"]);
 
-/** Lets findings prove themselves if the configuration wants it. A fault of that leaves the review as it is. */
 async function proveFindings(
   result: ReviewResult,
   { place, subject: { job, pull, loaded, recorded }, models, text, limits, turns }: ToProve,
@@ -344,7 +328,6 @@ async function resultsFor(place: RevisionPlace, { settings }: JobDependencies): 
   return await onChangedFiles(results, workspace);
 }
 
-/** Undefined without a vault. */
 function journalFor({ job, recorded }: Subject, tools: JobTools, deps: JobDependencies) {
   const { vault } = deps.record;
   if (vault === null) return undefined;
@@ -358,10 +341,7 @@ function journalFor({ job, recorded }: Subject, tools: JobTools, deps: JobDepend
   });
 }
 
-/**
- * How long a job waits for a head that GitHub's API and its events do not agree on: the API lags behind the events by seconds at times, and
- * an event may arrive seconds after the API shows its push.
- */
+/** How long a job waits for a head on which GitHub's API and its events do not agree: each may lag behind the other by seconds. */
 export const headLagMs = 5_000;
 
 async function publish(
@@ -389,7 +369,7 @@ async function publish(
   };
   const outcome = await timed("publish", deps, () => publishReview(options));
   const { kind } = outcome;
-  // The same job reviews the new head, because it has the record of what was read.
+  // The same job reviews the new head.
   if (kind === "stale_head" && job.attempt < maxAttempts)
     throw new AppError("superseded", outcome.reason, { retryable: true, retryAfterMs: headLagMs });
   if (kind !== "published") return { kind: "superseded", reason: outcome.reason };
@@ -411,7 +391,7 @@ async function publish(
   return { kind: "done", reason, figures: reviewFigures(result) };
 }
 
-/** What is counted of a published review. Of its findings, people see those for the first time that no earlier review has shown. */
+/** What is counted of a published review. */
 export function reviewFigures(result: ReviewResult): ReviewFigures {
   const { coverage, findings, ledger } = result;
   const shown = [...(ledger?.carried ?? []), ...(ledger?.repeats ?? [])];
@@ -426,7 +406,7 @@ export function reviewFigures(result: ReviewResult): ReviewFigures {
   };
 }
 
-/** Runs a phase and reports its duration. A failed phase is not reported, because the time of a failure says nothing. */
+/** Runs a phase and reports its duration, unless it fails. */
 async function timed<T>(
   phase: Phase,
   { now, record }: Pick<JobDependencies, "now" | "record">,
@@ -438,10 +418,7 @@ async function timed<T>(
   return result;
 }
 
-/*
- * Results of other tools that workflows of the repository upload as artifacts. Only the configuration of the base names workflows, so
- * without it GitHub is asked for nothing.
- */
+/* Results of other tools that workflows of the repository upload as artifacts. Only the configuration of the base names workflows. */
 
 interface Reviewed extends Pick<Subject, "job" | "loaded"> {
   pull: Pick<PullRequest, "headSha">;
@@ -449,15 +426,14 @@ interface Reviewed extends Pick<Subject, "job" | "loaded"> {
 
 /** Most results of one review, on changed files; they are part of its record. */
 const MOST_RESULTS = 5_000;
-/** How long a workflow may take to begin. One whose filters leave out a change never begins. */
+/** How long a workflow may take to begin. */
 const beginsWithinMs = 60_000;
 /** A job looks again after half of the time that it has waited, so that it waits at most half as long again as the workflow takes. */
 const [soonestMs, latestMs] = [10_000, 120_000];
 
 /**
- * Rejects with `results_pending` if a named workflow has not ended and the review waits for it. The queue then runs the job again: no worker
- * and no checkout waits. An event would come sooner, but a subscription to it has to be added to every existing App, and it can be lost.
- * A review that a person asked for does not wait.
+ * Rejects with `results_pending` if a named workflow has not ended and the review waits for it: no worker and no checkout waits. A review that
+ * a person asked for does not wait.
  */
 export async function awaitWorkflows(
   { job, pull, loaded }: Reviewed,
@@ -472,7 +448,7 @@ export async function awaitWorkflows(
   const api = github.artifacts(job.task.repository, signal);
   if (api === null) return;
   for (const workflow of new Set(workflows.map((one) => one.workflow))) {
-    // Told when the results are read.
+    // A fault is reported when the results are read.
     const run = await api.latestRun(workflow, pull.headSha).catch((error: unknown) => {
       rethrowEnd(error, signal);
       return null;
@@ -487,7 +463,6 @@ export async function awaitWorkflows(
   }
 }
 
-/** Results, and one line for people on each workflow without. */
 interface WorkflowResults {
   results: ToolResult[];
   warnings: string[];

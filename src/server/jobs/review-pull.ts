@@ -25,17 +25,10 @@ import {
 } from "./review-and-publish.ts";
 
 /**
- * One review of a pull request, from reading its present state to publishing. May be run again after a crash at any point: what
- * exists on GitHub is recognised and not posted twice, and paid turns are not paid again.
+ * One review of a pull request, from reading its present state to publishing. May be run again after a crash at any point. The head gets a
+ * concluded check run, here or when the job is given up.
  *
- * In every case the head gets a concluded check run: here, or when the job is given up. A refused configuration does not reject: the
- * analyzers review without it.
- *
- * `reviewAfter` calls this for comments that end in a review (`/resume`, `/resolve`, `/fix`, a dismissing reply): mode `new`, trigger
- * "comment:<id>" or "review-comment:<id>", `commentId` null.
- *
- * @param isAdmitted a person asked for it whose permission is already checked. It is not checked again, and the rules for events (drafts,
- * labels, a pause) do not apply
+ * @param isAdmitted a person asked for it whose permission is checked; the rules for events (drafts, labels, a pause) do not apply
  */
 export async function reviewPull(
   job: ReviewJob,
@@ -63,7 +56,6 @@ export async function reviewPull(
 
   const loaded = await reviewConfig({ api, pull, repository: task.repository }, deps, tools.signal);
   const ledger = await currentLedger(api);
-  // Also without a finding: it may be open again.
   if (ledger.entries.length > 0 || (await deps.record.figures.knows(key)))
     await countFindings(figuresOfLedger(key, pull, ledger), job, deps);
   const before = publishedReview(ledger);
@@ -74,18 +66,17 @@ export async function reviewPull(
   return skip === undefined ? reviewOnce(subject, tools, deps) : skipReview(subject, skip, deps);
 }
 
-/** Reviews a head for a trigger, unless that was done and nobody asked for the check run again. */
 async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const { job, api, pull, trigger, ledger } = subject;
   const { headSha: head } = pull;
   const { again } = job.task;
   await tools.record({ kind: "check_opened", head, trigger });
   const check = await openCheckRun(api, pull, trigger, again);
-  // If we may not have check runs, only the summary tells that this head was reviewed.
+  // If we may not have check runs, only the summary shows that this head was reviewed.
   const isPublished = check.problem !== undefined && !again && wasPublished({ head, trigger }, ledger);
   if (check.reviewed || isPublished) {
     await settleLeft(head, pull, api, (notice) => deps.log.warn(jobFields(job), notice));
-    // An earlier attempt of this job published it, and may have died before anyone was told.
+    // An earlier attempt may have died before it announced the review.
     const published = recordedResult(subject.recorded, subject);
     if (!published) return { kind: "skipped", reason: `${head} was already reviewed` };
     await announceReview(subject, published, deps);
@@ -94,7 +85,7 @@ async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependenci
   return reviewAndPublish({ ...subject, check }, tools, deps);
 }
 
-/** Updates the check runs of a commit that this pull request left, or has for another branch: another pull request may have it as head. */
+/** Updates the check runs of a commit that this pull request left, which another one may have as its head. */
 async function settleLeft(
   headSha: string,
   pull: PullRequest,
@@ -105,10 +96,7 @@ async function settleLeft(
   if (problem) warn(problem);
 }
 
-/**
- * Open findings of earlier reviews keep the check red: turning a pull request into a draft must not make it green. Where what is not read
- * fails the check, it waits while the author alone keeps it from being read.
- */
+/** Open findings of earlier reviews keep the check red. It waits while the author alone keeps a required review from being made. */
 async function skipReview(
   { job, api, pull, trigger, ledger, loaded }: Subject,
   { reason, byAuthor }: Skip,
@@ -126,10 +114,7 @@ async function skipReview(
   return { kind: "skipped", reason };
 }
 
-/**
- * Commands are for people with write access; others get no answer and cost nothing. If an earlier attempt opened a check run, the
- * permission is not checked again: the check run must be concluded.
- */
+/** Why the person gets no review. If an earlier attempt opened a check run, it must be concluded, so the permission is not checked again. */
 async function refuseStranger(
   task: ReviewTask,
   recorded: readonly TrajectoryEntry[],
@@ -146,10 +131,7 @@ async function refuseStranger(
   return undefined;
 }
 
-/**
- * If the head is not the event's, the pull request has moved on, or GitHub still shows the state before the push. Then the old head would
- * be reviewed and the new one never. The job is retried once.
- */
+/** GitHub may still show the state before the push: the old head would be reviewed and the new one never. The job is retried once. */
 function awaitHead({ task, attempt }: ReviewJob, { headSha, state }: PullRequest): void {
   const isExpected = task.headSha === null || task.headSha === headSha;
   if (isExpected || state === "closed" || attempt > 1) return;
@@ -161,16 +143,12 @@ function awaitHead({ task, attempt }: ReviewJob, { headSha, state }: PullRequest
 }
 
 interface Skip {
-  /** In words for people. */
   reason: string;
   /** The author alone decides when it ends. */
   byAuthor: boolean;
 }
 
-/**
- * Why an event starts no review of this pull request; undefined if it starts one. GitHub is asked only about the pull request of an ignored
- * author; rejects if it cannot be reached.
- */
+/** Why an event starts no review of this pull request; undefined if it starts one. */
 export async function skipOf(
   { review }: RepoConfig,
   pull: PullRequest,
@@ -187,20 +165,15 @@ export async function skipOf(
     return skip(`it has none of the labels ${review.labels.join(", ")}`);
   const label = review.ignore_labels.find(has);
   if (label) return skip(`it has the label ${label}`);
-  // A draft or a title of work in progress.
   if (pull.draft && !review.drafts) return skip("it is a draft", true);
   const word = review.ignore_titles.find((one) => hasWords(pull.title, one));
   return word === undefined ? undefined : skip(`its title contains "${word}"`, true);
 }
 
-/** The same for a pull request with paused reviews. */
 const pauseOf = ({ state: { paused } }: Pick<Ledger, "state">): Skip | undefined =>
   paused === null ? undefined : { reason: `paused by ${paused.by}`, byAuthor: false };
 
-/**
- * Whether ignored people opened it and pushed all of it. Everyone with write access can push to a bot's branch, and those pushes are
- * reviewed. The pushers to a fork are not known here.
- */
+/** Whether ignored people opened it and pushed all of it: everyone with write access can push to a bot's branch. */
 async function isOfIgnored(
   ignored: readonly string[],
   { author, source, headSha }: PullRequest,

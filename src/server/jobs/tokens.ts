@@ -2,14 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
 import { notGranted } from "../../pull/github/errors.ts";
 
-/** The repositories that a token reaches: by id, or by name if only that is known. Default: all of the installation. */
+/** The repositories that a token reaches, by id or name. Default: all of the installation. */
 type Repositories =
   | { repositoryIds?: readonly number[]; repositoryNames?: never }
   | { repositoryNames: readonly string[]; repositoryIds?: never };
 
 export type Permissions = Readonly<Record<string, "read" | "write">>;
 
-/** Mints a token of an installation. */
 export type MintToken = (
   installation: number,
   scope: Repositories & {
@@ -22,7 +21,6 @@ export type MintToken = (
   },
 ) => Promise<string>;
 
-/** What an installation grants the App, by permission. */
 export type Granted = (installation: number) => Promise<Readonly<Record<string, string>>>;
 
 /** A token for one repository; `renew` asks for one that is not cached. */
@@ -33,10 +31,7 @@ const beliefMs = 3_600_000;
 
 export const isRefused = (error: unknown) => error instanceof AppError && error.code === "github_invalid";
 
-/**
- * Mints tokens with the wanted permissions or, if not all of them are granted, with the granted ones among them: never with more. Rejects
- * with `github_invalid` if GitHub refuses that too.
- */
+/** Mints tokens with those of the wanted permissions that are granted. Rejects with `github_invalid` if GitHub refuses them. */
 export function createLeastTokens(
   wish: Permissions,
   { mintToken, granted, now }: { mintToken: MintToken; granted: Granted; now: () => number },
@@ -69,7 +64,6 @@ function grantedOf(wish: Permissions, granted: Readonly<Record<string, string>>)
   return both.length > 0 ? Object.fromEntries(both) : { metadata: "read" };
 }
 
-/** Both come from the same wanted permissions. */
 const samePermissions = (one: Permissions, other: Permissions) =>
   JSON.stringify(one) === JSON.stringify(other);
 
@@ -82,7 +76,7 @@ const endingMs = 5_000;
 interface WritingTokens {
   /** Minted on first use. Rejects with `github_forbidden` if the permission was not granted. */
   token: Token;
-  /** Makes GitHub revoke all minted tokens. Never rejects, and takes five seconds at most: remaining tokens end within their hour. */
+  /** Revokes all minted tokens. Never rejects, and takes five seconds at most. */
   end(): Promise<void>;
 }
 
@@ -91,7 +85,6 @@ export function createWritingTokens(options: {
   mintToken: MintToken;
   endToken: (token: string) => Promise<void>;
   granted: Granted;
-  /** Milliseconds since 1970. */
   now: () => number;
 }): { forJob(): WritingTokens } {
   const { mintToken, endToken, granted, now } = options;

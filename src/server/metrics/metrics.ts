@@ -2,7 +2,6 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 
 type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 
-/** How a model request ended: its usage, or an error code. */
 type ModelEnd =
   | {
       usage: {
@@ -16,7 +15,6 @@ type ModelEnd =
     }
   | { failed: string };
 
-/** A rate limit from the headers of one answer of GitHub. */
 interface RateLimitSeen {
   installation: number;
   /** GitHub's name of the limit: "core", "graphql" ... */
@@ -26,7 +24,6 @@ interface RateLimitSeen {
   resetAt: number;
 }
 
-/** Read at each scrape; null while the queue cannot be read or written. */
 export type ReadQueue = () => Promise<{
   jobs: Readonly<Record<string, number>>;
   /** How long the oldest job that may run has been waiting, in milliseconds. */
@@ -35,22 +32,19 @@ export type ReadQueue = () => Promise<{
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** GitHub's names ("Rate limits for the REST API"); all others count as "other". */
 const resources = new Set(["core", "graphql", "search", "code_search", "integration_manifest"]);
 
 /** In seconds: from a check that passes at once to a review of an hour. */
 const durationBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
 interface PrometheusOptions {
-  /** For `hunkwise_info`. */
   version: string;
-  /** Milliseconds since 1970. */
   now?: () => number;
 }
 
 /**
- * The metrics of a process in a registry of their own, with the default ones of Node. Methods need no `this`, never throw and are cheap. No
- * label names a repository, a person or an installation: readers of metrics may not be allowed to know them.
+ * The metrics of a process, with the default ones of Node. Methods need no `this`, never throw and are cheap. No label names a repository, a
+ * person or an installation: readers of metrics may not be allowed to know them.
  */
 export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
   const registry = new Registry();
@@ -75,14 +69,11 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
   return {
     /** @param event from a fixed list: strangers can write anything into a header */
     delivery: (event: string, result: DeliveryResult) => counters.deliveries.inc({ event, result }),
-    /** Time from storing a job to its first start. */
     jobWaited: (kind: string, ms: number) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
-    /** How a worker finished a job, and how long it took. */
     jobEnded(kind: string, outcome: string, ms: number) {
       counters.jobs.inc({ kind, outcome });
       counters.durations.observe({ kind, phase: "run" }, ms / 1_000);
     },
-    /** A successful phase of a review. */
     phase: (phase: string, ms: number) => counters.durations.observe({ kind: "review", phase }, ms / 1_000),
     modelRequest(model: string, end: ModelEnd) {
       const result = "failed" in end ? end.failed : "answered";
@@ -98,7 +89,6 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
       const resource = resources.has(seen.resource) ? seen.resource : "other";
       limits.set(`${seen.installation} ${resource}`, { ...seen, resource });
     },
-    /** All metrics in Prometheus' text format. */
     async exposition(readQueue: ReadQueue) {
       showLimits();
       await showQueue(gauges, readQueue);

@@ -1,7 +1,6 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as sleepFor } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
 
-/** Values by parameter name. */
 export type Parameters = Readonly<Record<string, string | number | null>>;
 
 export interface Result {
@@ -15,7 +14,6 @@ export type Run = (sql: string, parameters?: Parameters) => Promise<Result>;
 
 /** The database interface for the stores. A change resolves only when it is on disk. */
 export interface Database {
-  /** Outside of any transaction. */
   run: Run;
   /**
    * Runs `work` while no other transaction of any process runs, and rolls back if it rejects. `work` may only await its own
@@ -26,10 +24,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/**
- * Deletes in batches until nothing is left. Resolves to the number of rows. The event loop runs between batches: SQLite deletes and
- * overwrites in this thread, which takes a minute after a month of reviews.
- */
+/** Deletes in batches until nothing is left, with other work between them: SQLite deletes in this thread. Resolves to the number of rows. */
 export async function inBatches(deleteSome: () => Promise<Pick<Result, "changes">>): Promise<number> {
   let rows = 0;
   for (;;) {
@@ -40,7 +35,6 @@ export async function inBatches(deleteSome: () => Promise<Pick<Result, "changes"
   }
 }
 
-/** Rejects if nothing can be stored. */
 type Checked = { check(): Promise<void> };
 
 export interface RetryOptions {
@@ -48,7 +42,6 @@ export interface RetryOptions {
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Ends the retries: the last error is thrown. */
   signal: AbortSignal;
-  /** Called with the first error. */
   warn(message: string, error: unknown): void;
 }
 
@@ -58,8 +51,8 @@ const [firstPauseMs, longestPauseMs] = [500, 15_000];
 const maxFaults = 3;
 
 /**
- * Retries while the database is unavailable (a full disk, a locked file, a restarting server), so that the job waits for it and no model
- * turn that was paid for is lost. Only for idempotent work. Throws an AppError that is not retryable at once.
+ * Retries while the database is unavailable, so that no model turn that was paid for is lost. Only for idempotent work. Throws an AppError
+ * that is not retryable at once.
  */
 export async function retryWhileUnavailable<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { queue, sleep = sleepUnlessAborted, signal, warn } = options;
@@ -77,7 +70,6 @@ export async function retryWhileUnavailable<T>(attempt: () => Promise<T>, option
   }
 }
 
-/** Whether anything can be stored at all. */
 export async function isAvailable(queue: Checked): Promise<boolean> {
   return queue.check().then(
     () => true,
@@ -86,13 +78,5 @@ export async function isAvailable(queue: Checked): Promise<boolean> {
 }
 
 /** Resolves after `ms`, or as soon as the signal fires. */
-export async function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const wakeUp = () => resolve();
-  signal.addEventListener("abort", wakeUp);
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", wakeUp);
-}
+export const sleepUnlessAborted = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleepFor(ms, undefined, { signal }).catch(() => {});

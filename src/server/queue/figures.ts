@@ -2,7 +2,6 @@ import { z } from "zod";
 import { type Database, inBatches, type Run } from "./database.ts";
 import { weekOf } from "./usage.ts";
 
-/** A pull request, by its number and the repository's id. */
 export interface PullKey {
   installation: number;
   repository: number;
@@ -13,7 +12,6 @@ export interface PullKey {
 export interface FindingFigure {
   /** The id of its comment, or, if it has none, of the finding. */
   key: string;
-  /** Of the finding. */
   id: string;
   comment: number | null;
   place: "comment" | "annotation" | "summary";
@@ -48,15 +46,13 @@ export interface PullFigures extends PullKey {
   findings: readonly { figure: FindingFigure; words: FindingWords | null }[];
   /** Ids of findings whose comment a person deleted. */
   deleted: readonly string[];
-  /** What became of the findings without a comment that are not in `findings`: null if that is not known; else those that are fixed. The others are deleted. */
+  /** The findings without a comment that are fixed; others that are not in `findings` are deleted. Null if that is not known. */
   settled: readonly { path: string; title: string }[] | null;
 }
 
 /** Figures of findings and pull requests: a derived copy of what GitHub shows. Every method resolves only when its effect is on disk. */
 export interface Figures {
-  /** Whether anything is known of the pull request. */
   knows(pull: PullKey): Promise<boolean>;
-  /** Can be called again with the same facts. */
   write(pull: PullFigures): Promise<void>;
 }
 
@@ -95,10 +91,7 @@ const removeFinding = "DELETE FROM finding WHERE repository = :repository AND pu
 const removeWords = "DELETE FROM finding_text WHERE repository = :repository AND pull = :pull AND key = :key";
 
 const clearWeek = "DELETE FROM outcome_week WHERE repository = :repository AND week = :week";
-/**
- * A finding of a merged pull request is fixed, withdrawn or dismissed; open, it was ignored, and outdated, it is unclear whether it was fixed.
- * Nothing is said about a pull request that was closed without a merge.
- */
+/** An open finding of a merged pull request was ignored, and it is unclear whether an outdated one was fixed. */
 const countWeek = `INSERT INTO outcome_week (repository, week, dimension, value, delivered, fixed, dismissed, ignored, unclear, withdrawn,
     unmerged, thumbs_up, thumbs_down)
   SELECT repository, week, dimension, value, count(*),
@@ -118,11 +111,9 @@ const countWeek = `INSERT INTO outcome_week (repository, week, dimension, value,
     WHERE pull.repository = :repository AND pull.closed_week = :week) AS counted
   WHERE value IS NOT NULL GROUP BY repository, week, dimension, value`;
 
-/** Deletes rows in small batches: SQLite deletes in the thread of the web server. */
 const batch = 500;
 const deleteSome = (table: string, key: string, which: string) =>
   `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${which} LIMIT ${batch})`;
-/** The tables with figures, and their keys. */
 const keys = {
   run: "seq",
   finding: "repository, pull, key",
@@ -164,7 +155,7 @@ export function createFigures(database: Database, now: () => number): Figures {
   };
 }
 
-/** Deletes figures from before `at`, and words of findings from before `wordsAt` (milliseconds since 1970). Returns how many rows. */
+/** Deletes figures from before `at`, and words of findings from before `wordsAt` (milliseconds since 1970). Resolves to the number of rows. */
 export async function purgeFigures(
   { run }: Pick<Database, "run">,
   at: number,
@@ -182,7 +173,7 @@ export async function purgeFigures(
   return rows;
 }
 
-/** Deletes all figures and words of an installation, or of one repository of it (null: of all); the rows of `repository`, by which they are found, stay. */
+/** Deletes all figures of an installation, or of one repository of it, but not the rows of `repository`, by which they are found. */
 export async function forgetFigures(
   { run }: Pick<Database, "run">,
   of: { installation: number; repository: number | null },
@@ -214,7 +205,7 @@ async function writePull(run: Run, figures: PullFigures, now: number): Promise<v
   }
 }
 
-/** Findings without a comment that no longer stand: fixed, or now elsewhere. */
+/** Findings without a comment that were not shown again: fixed, or now elsewhere. */
 async function settleOthers(
   run: Run,
   of: { repository: number; pull: number },
@@ -222,9 +213,9 @@ async function settleOthers(
   settled: NonNullable<PullFigures["settled"]>,
   now: number,
 ): Promise<void> {
-  const standing = new Set(findings.map(({ figure }) => figure.key));
+  const known = new Set(findings.map(({ figure }) => figure.key));
   const rows = z.array(UncommentedRow).parse((await run(withoutComment, of)).rows);
-  for (const { key, title, path } of rows.filter((row) => !standing.has(row.key))) {
+  for (const { key, title, path } of rows.filter((row) => !known.has(row.key))) {
     if (settled.some((one) => one.title === title && one.path === path))
       await run(settle, { ...of, key, now });
     else for (const sql of [removeFinding, removeWords]) await run(sql, { ...of, key });

@@ -9,7 +9,6 @@ export const RepositoryRef = z.strictObject({
 });
 export type RepositoryRef = z.infer<typeof RepositoryRef>;
 
-/** What a person can request in a comment, other than a review. */
 export const Command = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("ask"), question: z.string() }),
   z.strictObject({ name: z.literal("describe") }),
@@ -25,7 +24,6 @@ export const Command = z.discriminatedUnion("name", [
     /** The findings' tests must pass, and are committed with the repair. */
     withTests: z.literal(true).optional(),
   }),
-  /** The finding in whose thread the comment is. */
   z.strictObject({ name: z.literal("prove") }),
   z.strictObject({ name: z.literal("help") }),
 ]);
@@ -34,7 +32,6 @@ export type Command = z.infer<typeof Command>;
 /** Characters of the reason for which a person dismisses a finding on a page. */
 export const mostReason = 500;
 
-/** What a person can do on the pages. */
 export const Act = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("review"), mode: z.enum(["new", "full"]) }),
   z.strictObject({ name: z.literal("pause") }),
@@ -57,9 +54,8 @@ export type Act = z.infer<typeof Act>;
 const comment = { thread: z.int().nullable().default(null) };
 
 /**
- * The work of a job. A review is made once for each head and `trigger`: "event#<pull>" for any number of pull_request events (the job adds
- * the base branch), "comment:<id>" or "review-comment:<id>" for a command, "page:<id>" for what was done on a page. The pull number is part
- * of it because a check run belongs to a commit, which may be the head of several pull requests.
+ * The work of a job. A review is made once for each head and `trigger`: "event#<pull>" for any number of pull_request events,
+ * "comment:<id>" or "review-comment:<id>" for a command, "page:<id>" for what was done on a page.
  */
 export const Task = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -70,7 +66,7 @@ export const Task = z.discriminatedUnion("kind", [
     again: z.boolean().default(false),
     repository: RepositoryRef,
     pull: z.int(),
-    /** The head of the event. The worker reviews the newest head; this one tells whether GitHub's answer is older than the event. */
+    /** The head of the event; the worker reviews the newest one. */
     headSha: z.string().nullable(),
     trigger: z.string(),
     ...comment,
@@ -124,26 +120,22 @@ export const Task = z.discriminatedUnion("kind", [
     reason: z.string(),
   }),
   z.strictObject({
-    /**
-     * Finds missed events: for an installation, open pull requests whose head was not reviewed; for the whole App (null), failed deliveries
-     * and the list of installations.
-     */
+    /** Finds missed events of an installation, or failed deliveries and installations of the whole App (null). */
     kind: z.literal("reconcile"),
     installation: z.int().nullable(),
     headSha: z.null(),
   }),
   z.strictObject({
-    /** Sends an event to the operator's receiver. Has no pull number: it is nothing that a person asked for on a pull request. */
+    /** Sends an event to the operator's receiver. Has no pull number, because nobody asked for it on a pull request. */
     kind: z.literal("notify"),
     repository: RepositoryRef,
     /** The same for each try. */
     id: z.string(),
-    /** The event as JSON. */
     body: z.string(),
     headSha: z.null(),
   }),
   z.strictObject({
-    /** Deletes all data of an installation or of some of its repositories, because the App was removed from them. */
+    /** Deletes all data of an installation, or of some of its repositories. */
     kind: z.literal("purge"),
     installation: z.int(),
     /** Null: all of them. */
@@ -151,7 +143,6 @@ export const Task = z.discriminatedUnion("kind", [
     headSha: z.null(),
   }),
   z.strictObject({
-    /** Counts the findings of pull requests again, from what GitHub shows. */
     kind: z.literal("recount"),
     /** Null: of the whole App. */
     installation: z.int().nullable(),
@@ -181,17 +172,15 @@ export function parseTask(text: string): Task | undefined {
   }
 }
 
-/** What a task is, for people: "review", "dry run", "ask". */
 export const taskName = (task: Task): string => runKind(task).replaceAll("_", " ");
 
-/** The same as figures hold it: "review", "dry_run", "ask". */
+/** What a task is, as figures hold it: "review", "dry_run", "ask". */
 export function runKind(task: Task): string {
   if (task.kind === "command") return task.command.name;
   if (task.kind === "act") return task.act.name;
   return task.kind === "review" && task.mode === "dry_run" ? "dry_run" : task.kind;
 }
 
-/** What log lines say of a task. */
 export const taskFields = (task: Task) => ({
   repo: "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined,
   pull: "pull" in task ? task.pull : undefined,
@@ -208,19 +197,15 @@ export function askedBy(task: Task): string | null {
 export const installationOf = (task: Task): number =>
   "repository" in task ? task.repository.installation : (task.installation ?? 0);
 
-/**
- * Attempts of a job; outages do not count (`nextTry`). A claim with a higher `attempt` only reports that the job failed: its last worker
- * died before it could.
- */
+/** Attempts of a job, without outages. A claim with a higher `attempt` only reports the failure: its last worker died before it could. */
 export const maxAttempts = 5;
 
 /** A coalesced job waits at most this many times `debounceMs`, even if newer ones keep arriving. */
 export const maxDebounces = 6;
 
 /**
- * Jobs with the same concurrency key never run at the same time. A job with `coalesce` replaces a waiting one of its key, so that at most
- * one runs and one waits. The replaced job keeps its id and trajectory and gets the newer task, so that things it created on GitHub can
- * still be found and closed.
+ * Jobs with the same concurrency key never run at the same time. A job with `coalesce` gives its task to a waiting one of its key, which keeps
+ * its id and trajectory, so that what it created on GitHub can still be found and closed.
  */
 export interface NewJob {
   task: Task;
@@ -228,10 +213,7 @@ export interface NewJob {
   coalesce: boolean;
   /** Higher runs first; a person's command is 10, an event 0. */
   priority: number;
-  /**
-   * A coalescing job runs when no newer one of its key has arrived for this long, so that pushes in quick succession are one review; at
-   * the latest `maxDebounces` times that after the first. Default: 0.
-   */
+  /** A coalescing job runs when no newer one of its key has arrived for this long, at most `maxDebounces` times that. Default: 0. */
   debounceMs?: number;
 }
 
@@ -241,7 +223,6 @@ export const noticePriority = -10;
 /** Notices have workers of their own: a receiver that does not answer delays no review. */
 export type Lane = "work" | "notices";
 
-/** Jobs of one pull request never run at the same time. */
 export const keyOf = ({ id }: Pick<RepositoryRef, "id">, pull: number): string => `${id}#${pull}`;
 
 /** A job that a worker has claimed. `fence` is a fencing token: it grows with every claim and exposes a late worker. */
@@ -254,11 +235,10 @@ export interface ClaimedJob {
   deliveryId: string | null;
   /** When the job was stored, in milliseconds since 1970. */
   createdAt: number;
-  /** When its present task first started, by this claim or an earlier one. An outage is measured from then. */
+  /** When its present task first started. An outage is measured from then. */
   startedAt: number;
 }
 
-/** A head that arrived for a job's key after the job was claimed. */
 export interface NewerHead {
   head: string;
   /** When its job may run, in milliseconds from now. */
@@ -275,7 +255,6 @@ export interface JobOutcome {
   figures?: ReviewFigures;
 }
 
-/** What is counted of a published review. */
 export interface ReviewFigures {
   /** The commit that was reviewed: a push may have followed the event. */
   head: string;
@@ -287,3 +266,60 @@ export interface ReviewFigures {
   /** Those that it showed for the first time. */
   posted: number;
 }
+
+export function eventReview(
+  repository: RepositoryRef,
+  pull: number,
+  headSha: string,
+  how: Partial<Pick<NewJob, "priority" | "debounceMs">> = {},
+): NewJob {
+  const task: ReviewTask = {
+    kind: "review",
+    mode: "new",
+    again: false,
+    repository,
+    pull,
+    headSha,
+    trigger: `event#${pull}`,
+    thread: null,
+    commentId: null,
+    requestedBy: null,
+  };
+  return { task, concurrencyKey: keyOf(repository, pull), coalesce: true, priority: 0, ...how };
+}
+
+/** Looking for missed events is idle work: everything that people wait for comes first. */
+const reconcilePriority = -2;
+/** A review without a known request, before further looking. */
+export const missedPriority = -1;
+
+export function reconcileJob(installation: number | null = null): NewJob {
+  return {
+    task: { kind: "reconcile", installation, headSha: null },
+    concurrencyKey: installation === null ? "reconcile" : keyOfInstallation(installation),
+    coalesce: true,
+    priority: reconcilePriority,
+  };
+}
+
+export function purgeJob(installation: number, repositories: PurgeTask["repositories"]): NewJob {
+  return {
+    task: { kind: "purge", installation, repositories, headSha: null },
+    concurrencyKey: keyOfInstallation(installation),
+    coalesce: false,
+    priority: 0,
+  };
+}
+
+export function recountJob(task: Pick<RecountTask, "installation" | "only" | "since">): NewJob {
+  const { installation, only } = task;
+  return {
+    task: { kind: "recount", ...task, headSha: null },
+    concurrencyKey: `recount ${installation ?? "all"} ${only?.id ?? "all"}`,
+    coalesce: true,
+    priority: reconcilePriority,
+  };
+}
+
+/** Both kinds of jobs read and write the memory of an installation. */
+const keyOfInstallation = (installation: number) => `installation#${installation}`;

@@ -13,7 +13,6 @@ const dialect: Dialect = {
   keyTable: "",
 };
 
-/** What is on record is neither changed nor emptied, nor thinned out while its run is under way. */
 const triggers = `
   CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql
     AS 'BEGIN RAISE EXCEPTION ''a record is never changed''; END';
@@ -36,10 +35,7 @@ const schema = "hunkwise";
 /** Key of our advisory lock: an arbitrary constant. */
 const lock = 4_867_753;
 
-/**
- * In milliseconds. Nothing waits forever: not for a connection, a statement or an answer, and not for a process that froze in the middle
- * of a transaction, which holds everyone's lock.
- */
+/** In milliseconds. Nothing waits forever, also not for a process that froze within a transaction and holds everyone's lock. */
 const limits = { turn: 4_000, connect: 4_000, statement: 10_000, idleInTransaction: 5_000, answer: 15_000 };
 
 const session = `SET search_path TO ${schema}; SET statement_timeout = ${limits.statement};
@@ -48,11 +44,7 @@ const session = `SET search_path TO ${schema}; SET statement_timeout = ${limits.
 /** As in SQLite, one transaction of all processes runs at a time: data that it read does not change until it ends. */
 const begin = `BEGIN; SELECT pg_advisory_xact_lock(${lock})`;
 
-/**
- * Opens our schema in a Postgres database, creates it as needed. Broken connections, as after a restart of Postgres, are
- * replaced.
- * @throws AppError `database_unreachable`, naming the place and never the password.
- */
+/** Opens our schema, and creates it as needed. Broken connections are replaced. @throws AppError `database_unreachable`, without the password */
 export async function openPostgresDatabase(url: string): Promise<Database> {
   const database = new PostgresDatabase(url);
   try {
@@ -64,10 +56,7 @@ export async function openPostgresDatabase(url: string): Promise<Database> {
   }
 }
 
-/**
- * Opens our schema for reading.
- * @throws AppError `database_unreachable`, also if the schema does not exist yet
- */
+/** Opens our schema for reading. @throws AppError `database_unreachable`, also if the schema does not exist yet */
 export async function readPostgresDatabase(url: string): Promise<Database> {
   const database = new PostgresDatabase(url);
   try {
@@ -89,10 +78,7 @@ interface PostgresFacts {
   mayCreate: boolean;
 }
 
-/**
- * Inspects the database and changes nothing.
- * @throws AppError `database_unreachable`, naming the place and never the password.
- */
+/** Inspects the database and changes nothing. @throws AppError `database_unreachable`, without the password */
 export async function inspectPostgres(url: string): Promise<PostgresFacts> {
   const database = new PostgresDatabase(url);
   try {
@@ -261,13 +247,12 @@ function unreachable(location: string, why: string, cause?: unknown): AppError {
   });
 }
 
-/** The first address's reason, if several were tried: the aggregate error has no message. */
+/** The first address's reason, if several were tried. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Host, port and database of the URL, without user and password. */
 function locationOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host || "this machine"}${pathname}`;

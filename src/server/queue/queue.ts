@@ -23,17 +23,14 @@ import {
 } from "./job.ts";
 import { dayOf, monthOf, weekOf } from "./usage.ts";
 
-/** A webhook delivery. */
 export interface Delivery {
   id: string;
   event: string;
   action: string | null;
 }
 
-/** A worker, as people see it. */
 export interface LivingWorker {
   name: string;
-  /** Of Hunkwise. */
   version: string;
   concurrency: number;
   /** Milliseconds since 1970. */
@@ -62,7 +59,6 @@ const running = `(SELECT installation, count(*) AS jobs FROM job WHERE state = '
 /** 1 for a run that published a review. Commands such as `/resolve` may end in one, too. */
 const isPublished = "CASE WHEN posted IS NOT NULL THEN 1 ELSE 0 END";
 
-/** One batch of jobs to delete. */
 const someEnded = "SELECT id FROM job WHERE ended_at < :before ORDER BY ended_at LIMIT 100";
 /** Without jobs that have no repository: a waiting purge job among them names the data that is still to delete. */
 const someToForget = `SELECT id FROM job WHERE state <> 'active' AND installation = :installation
@@ -71,7 +67,6 @@ const someToForget = `SELECT id FROM job WHERE state <> 'active' AND installatio
 const deleteEntriesOf = (jobs: string) =>
   `DELETE FROM trajectory WHERE number IN (SELECT number FROM trajectory WHERE job_id IN (${jobs}) LIMIT 10)`;
 
-/** All statements of the queue, in the SQL that both databases understand. */
 const statements = {
   addDelivery: `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
     ON CONFLICT (id) DO NOTHING`,
@@ -87,8 +82,7 @@ const statements = {
       priority = CASE WHEN priority < :priority THEN :priority ELSE priority END,
       has_new_head = CASE WHEN head IS DISTINCT FROM :head THEN 1 ELSE has_new_head END
     WHERE id = :id`,
-  // Jobs of one priority and installation are a group. Choosing a group first avoids reading every waiting job: no more groups than
-  // there are running jobs can have only busy keys.
+  // Jobs of one priority and installation are a group. Choosing a group first avoids reading every waiting job.
   groups: `SELECT due.priority, due.installation
     FROM (SELECT priority, installation, min(seq) AS first FROM job WHERE state = 'waiting' AND run_after <= :now
           AND priority BETWEEN :least AND :most
@@ -109,14 +103,12 @@ const statements = {
   countClaim: `INSERT INTO last_claim (installation, number)
     VALUES (:installation, (SELECT coalesce(max(number), 0) + 1 FROM last_claim))
     ON CONFLICT (installation) DO UPDATE SET number = excluded.number`,
-  // A waiting job does not supersede the job that was just claimed, which starts with the newest head. The debounce time starts again:
-  // if it went on, every push would soon restart the review at once.
+  // A waiting job does not supersede the one that was just claimed. Its debounce time starts again, or each push would restart the review.
   forgetNewer: `UPDATE job SET has_new_head = 0, joins_since = NULL
     WHERE state = 'waiting' AND coalesces = 1 AND concurrency_key = (SELECT concurrency_key FROM job WHERE id = :id)`,
   newer: `SELECT head, run_after FROM job
     WHERE state = 'waiting' AND coalesces = 1 AND has_new_head = 1
       AND concurrency_key = (SELECT concurrency_key FROM job WHERE ${stillOurs})`,
-  hold: `UPDATE job SET worker = NULL WHERE ${stillFree}`,
   failStored: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
     WHERE ${stillFree}`,
   heartbeat: `UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`,
@@ -124,7 +116,6 @@ const statements = {
       lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
   nameRepository: `INSERT INTO repository (id, installation, owner, name) VALUES (:id, :installation, :owner, :name)
     ON CONFLICT (id) DO UPDATE SET installation = excluded.installation, owner = excluded.owner, name = excluded.name`,
-  // Before the job ends, so that both happen or none.
   countRun: `INSERT INTO run (seq, id, installation, repository, pull, kind, origin, requested_by, head, outcome, reason, attempts,
       stored_at, started_at, ended_at, hunks_total, hunks_served, is_complete, findings, posted,
       turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced)
@@ -132,7 +123,7 @@ const statements = {
       created_at, started_at, CAST(:now AS BIGINT), CAST(:hunksTotal AS BIGINT), CAST(:hunksServed AS BIGINT),
       CAST(:isComplete AS BIGINT), CAST(:findings AS BIGINT), CAST(:posted AS BIGINT),
       turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced
-    FROM job WHERE ${stillOurs} AND repository IS NOT NULL AND pull IS NOT NULL`,
+    FROM job WHERE id = :id AND fence = :fence AND repository IS NOT NULL AND pull IS NOT NULL`,
   countRunWeek: `INSERT INTO run_week (repository, week, reviews, quiet, complete, skipped, failed, other)
     SELECT repository, :week, ${isPublished}, CASE WHEN posted = 0 THEN ${isPublished} ELSE 0 END,
       CASE WHEN is_complete = 1 THEN ${isPublished} ELSE 0 END, CASE WHEN kind = 'review' AND outcome = 'skipped' THEN 1 ELSE 0 END,
@@ -149,10 +140,6 @@ const statements = {
   record: `INSERT INTO trajectory (job_id, fence, entry, created_at)
     SELECT id, fence, :entry, CAST(:now AS BIGINT) FROM job WHERE ${stillOurs}`,
   trajectory: "SELECT entry FROM trajectory WHERE job_id = :id ORDER BY number",
-  workers:
-    "SELECT DISTINCT worker FROM job WHERE state = 'active' AND lease_until > :now AND worker IS NOT NULL",
-  endLeases:
-    "UPDATE job SET lease_until = :now WHERE state = 'active' AND lease_until > :now AND worker = :worker",
   showWorker: `INSERT INTO worker (name, version, concurrency, started_at, seen_at)
     VALUES (:name, :version, :concurrency, :startedAt, :now) ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at`,
   hideWorkers: "DELETE FROM worker WHERE name = :name OR seen_at < :before",
@@ -214,7 +201,7 @@ const CandidateRow = z.object({
   started_at: z.int().nullable(),
 });
 
-/** Claims the next job; undefined if none may run. `run` must belong to a transaction. */
+/** `run` must belong to a transaction. */
 async function claimNext(run: Run, claim: Claim): Promise<ClaimedJob | undefined> {
   const { now, limit, lane } = claim;
   const groups = await run(statements.groups, { now, limit, ...prioritiesOf[lane] });
@@ -249,17 +236,15 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
   }
 }
 
-/** Gives up a job that nobody can do, unless its worker said a moment ago that it lives. */
+/** Gives up a job that nobody can do, unless its worker renewed the lease a moment ago. */
 async function failStored(
   run: Run,
   { id, fence, task }: Pick<ClaimedJob, "id" | "fence"> & { task: Task | undefined },
   now: number,
 ): Promise<void> {
   const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
-  // A heartbeat is no transaction: from here on it waits for the end of ours.
-  if ((await run(statements.hold, { id, fence, now })).changes === 0) return;
-  if (task) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
-  await run(statements.failStored, { id, fence, now, reason });
+  const ended = await run(statements.failStored, { id, fence, now, reason });
+  if (task && ended.changes > 0) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
 }
 
 /** A worker says every half minute that it lives. */
@@ -269,7 +254,6 @@ interface QueueOptions {
   database: Database;
   /** Jobs of one installation that may run at a time. */
   installationConcurrency: number;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
@@ -290,7 +274,6 @@ const ClaimedRow = z.object({ concurrency_key: z.string(), coalesces: z.int() })
 const RunningRow = z.object({ jobs: z.int() });
 const CountRow = z.object({ state: z.enum(["waiting", "active", "done", "failed"]), jobs: z.int() });
 
-/** Durable deliveries, jobs and trajectories, in either database. Every method resolves only when its effect is on disk. */
 export class Queue {
   readonly #database: Database;
   readonly #limit: number;
@@ -302,9 +285,7 @@ export class Queue {
     this.#now = now;
   }
 
-  /**
-   * Stores the delivery and its jobs in one transaction. False, and nothing stored, if the delivery id is already known.
-   */
+  /** Stores the delivery and its jobs in one transaction. False, and nothing stored, if the delivery is already known. */
   accept(delivery: Delivery, jobs: readonly NewJob[]): Promise<boolean> {
     return this.#database.transaction(async (run) => {
       const { id, event, action } = delivery;
@@ -315,16 +296,13 @@ export class Queue {
     });
   }
 
-  /** Stores a job without a delivery (command line, reconciliation). */
   enqueue(job: NewJob): Promise<string> {
     return this.#database.transaction((run) => this.#store(run, job, null));
   }
 
   /**
-   * Claims the next job under a lease of `leaseMs`; undefined if none may run. Order: priority, then the installation with the fewest
-   * running jobs, then the one whose last claim is longest ago, then age. Skips installations at their limit of running jobs. A job whose
-   * lease has expired may run again; its attempt counts, and after `maxAttempts` one last claim fails it. Only jobs of `lane` (default:
-   * work); a notice neither counts as a running job nor waits for one.
+   * Claims the next job of a lane under a lease of `leaseMs`. Order: priority, then the installation with the fewest running jobs, then the
+   * one whose last claim is longest ago, then age. A job whose lease has expired may run again, and its attempt counts.
    */
   claim(worker: string, leaseMs: number, lane: Lane = "work"): Promise<ClaimedJob | undefined> {
     return this.#database.transaction((run) => {
@@ -340,10 +318,7 @@ export class Queue {
     return (await this.#database.run(statements.heartbeat, { id, fence, leaseUntil })).changes > 0;
   }
 
-  /**
-   * The head of the coalescing job that waits for the same key, if it arrived after this claim. Undefined also if the claim is no longer
-   * valid.
-   */
+  /** The head of the coalescing job that waits for the same key, if it arrived after this claim. */
   async newer({ id, fence }: ClaimedJob): Promise<NewerHead | undefined> {
     const { rows } = await this.#database.run(statements.newer, { id, fence });
     const row = NewerRow.optional().parse(rows[0]);
@@ -357,15 +332,13 @@ export class Queue {
     const state: JobState = kind === "failed" ? "failed" : "done";
     const now = this.#now();
     return this.#database.transaction(async (run) => {
-      await countRun(run, { id, fence, task }, outcome, now);
-      return (await run(statements.complete, { id, fence, state, outcome: kind, reason, now })).changes > 0;
+      const ended = await run(statements.complete, { id, fence, state, outcome: kind, reason, now });
+      if (ended.changes > 0) await countRun(run, { id, fence, task }, outcome, now);
+      return ended.changes > 0;
     });
   }
 
-  /**
-   * Releases the job to run again after `delayMs`; `countAttempt: false` if it did not fail. A coalescing job takes over the task and the
-   * debounce time of a newer one that waits.
-   */
+  /** Releases the job to run again. A coalescing job takes over the task and the debounce time of a newer one that waits. */
   release(
     { id, fence }: ClaimedJob,
     delayMs: number,
@@ -393,32 +366,18 @@ export class Queue {
     if (added.changes === 0) throw new AppError("lease_lost", `Job ${id} now belongs to another worker`);
   }
 
-  /** The job's trajectory so far, of all attempts, oldest first. */
   async trajectory(jobId: string): Promise<TrajectoryEntry[]> {
     const { rows } = await this.#database.run(statements.trajectory, { id: jobId });
     return rows.map((row) => JSON.parse(String(row.entry)));
   }
 
-  /** Ends the leases of dead workers, so that their jobs can be claimed at once. Returns how many. */
-  endLeases(isDead: (worker: string) => boolean): Promise<number> {
-    return this.#database.transaction(async (run) => {
-      const now = this.#now();
-      const { rows } = await run(statements.workers, { now });
-      let ended = 0;
-      for (const worker of rows.map((row) => String(row.worker)).filter(isDead))
-        ended += (await run(statements.endLeases, { worker, now })).changes;
-      return ended;
-    });
-  }
-
-  /** Shows people that the worker lives. Forgets those that have not said so for ten minutes. */
+  /** Shows the worker to people, and forgets those that were not seen for ten minutes. */
   async showWorker(worker: LivingWorker): Promise<void> {
     const now = this.#now();
     await this.#database.run(statements.showWorker, { ...worker, now });
     await this.#database.run(statements.hideWorkers, { name: null, before: now - longestSilenceMs });
   }
 
-  /** The worker has ended. */
   async hideWorker(name: string): Promise<void> {
     await this.#database.run(statements.hideWorkers, { name, before: this.#now() - longestSilenceMs });
   }
@@ -429,8 +388,8 @@ export class Queue {
   }
 
   /**
-   * Deletes the jobs of an installation that are not running, with their trajectories, spending, quotas and figures; only those of the given
-   * repository ids unless null. Returns how many jobs still run; call it again for these.
+   * Deletes the jobs of an installation, or of some repositories of it, that are not running, and what belongs to them. Resolves to the
+   * number of jobs that still run; call it again for these.
    */
   async forget(installation: number, repositories: readonly number[] | null): Promise<{ running: number }> {
     let running = 0;
@@ -472,10 +431,7 @@ export class Queue {
     return { jobs, oldestWaitingMs: typeof since === "number" ? Math.max(0, now - since) : null };
   }
 
-  /**
-   * Deletes deliveries, ended jobs with their trajectories, words of findings, spending, quotas and notes that are older than this, and
-   * figures older than `figuresMs`; spending of this month is kept. Returns how many rows.
-   */
+  /** Deletes what is older than this, and figures older than `figuresMs`. Spending of this month is kept. Resolves to the number of rows. */
   async purge(olderThanMs: number, figuresMs: number): Promise<number> {
     const before = this.#now() - olderThanMs;
     const { run } = this.#database;
@@ -494,7 +450,6 @@ export class Queue {
     return this.#database.close();
   }
 
-  /** Deletes jobs in batches, their trajectories first. Resolves to the number of jobs. */
   #deleteJobs(
     entries: "purgeEntries" | "forgetEntries",
     jobs: "purgeJobs" | "forgetJobs",
@@ -506,7 +461,7 @@ export class Queue {
     });
   }
 
-  /** In a transaction: no waiting job gets another task meanwhile, and no other process deletes the same rows in another order. */
+  /** In a transaction, so that no waiting job gets another task meanwhile. */
   #inTransaction(sql: string, parameters: Parameters): Promise<Result> {
     return this.#database.transaction((run) => run(sql, parameters));
   }
@@ -550,18 +505,17 @@ export class Queue {
   }
 }
 
-/** Counts a run that ends now. Nothing happens if the claim is not valid any more. */
 async function countRun(
   run: Run,
   { id, fence, task }: Pick<ClaimedJob, "id" | "fence" | "task">,
   outcome: JobOutcome,
   now: number,
 ): Promise<void> {
-  const counted = await run(statements.countRun, { id, fence, ...runOf(task, outcome), now });
-  if (counted.changes > 0) await run(statements.countRunWeek, { id, week: weekOf(now) });
+  await run(statements.countRun, { id, fence, ...runOf(task, outcome), now });
+  await run(statements.countRunWeek, { id, week: weekOf(now) });
 }
 
-/** What a run's figures say of its task and its end. Reasons of failures and results may quote a model or code, so they stay with the record. */
+/** The figures of a run. Reasons of failures and results may quote a model or code, so they stay with the record. */
 function runOf(task: Task, { kind: outcome, reason, figures }: JobOutcome): Parameters {
   return {
     kind: runKind(task),
@@ -578,7 +532,6 @@ function runOf(task: Task, { kind: outcome, reason, figures }: JobOutcome): Para
   };
 }
 
-/** The repository of which a task may leave figures. */
 function repositoryOf(task: Task): RepositoryRef | undefined {
   if ("repository" in task) return task.repository;
   if (task.kind !== "recount" || task.only === null || task.installation === null) return undefined;

@@ -5,17 +5,14 @@ import type { Result, Run } from "./database.ts";
 import type { ReaderAnswer, ReaderQuestion } from "./reader-thread.ts";
 import type { DatabaseLocation } from "./stores.ts";
 
-/** Reads the database beside the process's own use of it. */
 export interface Reader {
-  /** Only for statements that read. */
   run: Run;
   /** Idempotent; rejects what still waits. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the database for pages: whatever they read, webhooks are stored meanwhile. SQLite gets a connection and a thread of its own,
- * Postgres a pool of its own.
+ * Opens the database for pages in a thread or pool of its own, so that webhooks are stored meanwhile.
  * @throws AppError `data_folder_unusable`, `database_unreachable`; also if the database does not exist yet.
  */
 export async function openReader({ databaseUrl, dataFolder }: DatabaseLocation): Promise<Reader> {
@@ -37,7 +34,6 @@ export async function openReader({ databaseUrl, dataFolder }: DatabaseLocation):
 export const idList = (ids: Iterable<number>): string =>
   JSON.stringify(Object.fromEntries(Array.from(ids, (id) => [id, 0])));
 
-/** The ids of a parameter that {@link idList} made, as a query. */
 export const idsIn = (parameter: string): string =>
   `SELECT CAST(key AS BIGINT) AS id FROM json_each(:${parameter})`;
 

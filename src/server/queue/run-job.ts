@@ -4,21 +4,14 @@ import { isAvailable, retryWhileUnavailable } from "./database.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead, taskFields } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
-/** What a handler gets with its job. */
 export interface JobTools {
-  /**
-   * Fires when the handler must stop: `lease_lost`, `superseded` (a newer head waits; the job is released and starts again with that one),
-   * or `aborted` because the worker stops.
-   */
+  /** Fires when the handler must stop: `lease_lost`, `superseded` by a newer head, or `aborted` because the worker stops. */
   signal: AbortSignal;
   /** Appends to the job's trajectory; rejects with `lease_lost` if another worker has the job. */
   record(entry: TrajectoryEntry): Promise<void>;
   /** The job's trajectory so far, of all attempts, oldest first. */
   recorded(): Promise<TrajectoryEntry[]>;
-  /**
-   * Call it before anything visible is done. True renews the lease; from then on a newer head does not fire `signal`, so that a
-   * publication that has begun is completed.
-   */
+  /** Call it before anything visible is done. After true, which renews the lease, a newer head no longer fires `signal`. */
   mayPublish(): Promise<boolean>;
   /** Whether this worker still has the job; true renews the lease. Call it right before each write to GitHub. */
   hasLease(): Promise<boolean>;
@@ -29,10 +22,7 @@ export async function requireLease(tools: Pick<JobTools, "mayPublish">): Promise
   if (!(await tools.mayPublish())) throw new AppError("lease_lost", "another worker has this job now");
 }
 
-/**
- * How a worker finished a job: its outcome; `retried`; `parked` until an outage is over, which costs no attempt; `handed_back` because the
- * worker stops; `lost` to another worker; `unstored` if the queue did not take the result.
- */
+/** How a job ended in a worker. `parked`: until an outage is over, without counting an attempt. `unstored`: the queue did not take it. */
 type JobEnd = JobOutcome["kind"] | "retried" | "parked" | "handed_back" | "lost" | "unstored";
 
 /** Receives events of jobs; times in milliseconds. */
@@ -42,14 +32,13 @@ export interface JobWatch {
   ended(job: ClaimedJob, how: JobEnd, tookMs: number): void;
 }
 
-/** The part of a logger that a worker needs. */
-export interface WorkerLog {
+/** The part of a logger that jobs need. */
+export interface JobLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-/** The fields that every log line about a job carries. */
 export const jobFields = ({ id, task, deliveryId }: ClaimedJob): Record<string, unknown> => ({
   job: id,
   delivery: deliveryId ?? undefined,
@@ -57,7 +46,6 @@ export const jobFields = ({ id, task, deliveryId }: ClaimedJob): Record<string, 
 });
 
 interface Clock {
-  /** Milliseconds since 1970. */
   now: () => number;
   /** From 0 to 1. */
   random: () => number;
@@ -68,7 +56,7 @@ interface JobRun extends Clock {
   handle: (job: ClaimedJob, tools: JobTools) => Promise<JobOutcome>;
   giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
   watch?: JobWatch;
-  log: WorkerLog;
+  log: JobLog;
   leaseMs: number;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** The worker stops: abort the handler and hand the job back. */
@@ -109,7 +97,7 @@ async function runUnderLease(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
     return await settle(job, result, {
       ...run,
       lease,
-      tellPeople: (error) => inGrace(run.giveUp?.(job, error, toolsFor(lease)) ?? Promise.resolve()),
+      reportFailure: (error) => inGrace(run.giveUp?.(job, error, lease) ?? Promise.resolve()),
       retry: (store) => retryWhileUnavailable(store, { ...run, signal: run.graceOver, warn }),
     });
   } catch (error) {
@@ -131,10 +119,9 @@ async function attempt(job: ClaimedJob, run: JobRun, lease: Lease): Promise<Hand
     throw new AppError("child_died", "it failed at every attempt, or its worker died");
   // The worker may have been stopped while it claimed the job.
   lease.signal.throwIfAborted();
-  return { outcome: await run.handle(job, toolsFor(lease)) };
+  return { outcome: await run.handle(job, lease) };
 }
 
-/** Sends heartbeats until the run has ended or another worker has the job. */
 async function keepLease(lease: Lease, run: JobRun, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
     await run.sleep(run.leaseMs / 3, ended);
@@ -142,17 +129,6 @@ async function keepLease(lease: Lease, run: JobRun, ended: AbortSignal): Promise
   }
 }
 
-function toolsFor(lease: Lease): JobTools {
-  return {
-    signal: lease.signal,
-    record: (entry) => lease.record(entry),
-    recorded: () => lease.recorded(),
-    mayPublish: () => lease.mayPublish(),
-    hasLease: () => lease.hasLease(),
-  };
-}
-
-/** Rejects when the grace time is over. */
 function graceEnds(graceOver: AbortSignal, ended: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   const over = () => reject(new AppError("aborted", "it did not end in time", { retryable: true }));
@@ -165,8 +141,8 @@ type HandlerResult = { outcome: JobOutcome } | { error: unknown };
 
 interface Settlement extends JobRun {
   lease: Lease;
-  /** Tells people that the job failed for good, and why. */
-  tellPeople(error: unknown): Promise<void>;
+  /** Reports to people that the job failed for good, and why. */
+  reportFailure(error: unknown): Promise<void>;
   retry<T>(store: () => Promise<T>): Promise<T>;
 }
 
@@ -196,7 +172,6 @@ async function complete(job: ClaimedJob, outcome: JobOutcome, { queue, log, retr
   return stored ? kind : "lost";
 }
 
-/** Releases a job that did not fail. */
 async function release(
   job: ClaimedJob,
   end: "handed_back" | "superseded",
@@ -211,26 +186,23 @@ async function release(
 
 const handBack = (job: ClaimedJob, how: Settlement) => release(job, "handed_back", workerStops, 0, how);
 
-/**
- * Releases a review of an older head. A coalescing job takes over the newer task. A command reads the newest head itself; it waits as long
- * as the job that superseded it, otherwise each of ten pushes in a row would start it once more.
- */
+/** Releases a review of an older head. A command waits as long as the job that superseded it, so that ten pushes do not start it ten times. */
 async function handOver(job: ClaimedJob, why: string, how: Settlement): Promise<JobEnd> {
   const newer = await how.retry(() => how.queue.newer(job));
   return release(job, "superseded", why, newer?.dueInMs ?? 0, how);
 }
 
-/** An unknown error while nothing can be stored comes from the database: it costs no attempt, and people get no message. */
+/** An unknown error while nothing can be stored comes from the database: no attempt counts, and nobody is told. */
 async function tryWhenAvailable(error: unknown, { queue, ...clock }: Settlement) {
   if (error instanceof AppError || (await isAvailable(queue))) return undefined;
   return { delayMs: outageDelayMs(clock), countAttempt: false };
 }
 
 async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<JobEnd> {
-  const { queue, log, retry, stop, tellPeople } = how;
+  const { queue, log, retry, stop, reportFailure } = how;
   const reason = errorLine(error);
   log.error({ ...jobFields(job), err: error }, `Job failed: ${reason}`);
-  const obstacle = await tellPeople(error).catch((why: unknown) => {
+  const obstacle = await reportFailure(error).catch((why: unknown) => {
     log.error({ ...jobFields(job), err: why }, `The failure was not reported on GitHub: ${errorLine(why)}`);
     return why;
   });
@@ -251,10 +223,7 @@ interface NextTry {
 }
 
 const hour = 3_600_000;
-/**
- * Errors of other systems, and for how long after the job's first start they cost no attempt. After a day an operator has to look; a
- * circuit breaker's pause counts for an hour, because people wait for the review.
- */
+/** How long after the job's first start errors of other systems cost no attempt. After a day, an operator has to look. */
 const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
   github_failed: 24 * hour,
   github_rate_limited: 24 * hour,
@@ -302,15 +271,11 @@ interface LeaseOptions {
   queue: Queue;
   leaseMs: number;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Receives errors of the queue. */
   warn(message: string, error: unknown): void;
 }
 
-/**
- * A worker's lease on one claimed job while its handler runs. `signal` fires when another worker has the job (`lease_lost`), when a newer
- * head waits to be reviewed instead (`superseded`), or with the reason given to `abort`.
- */
-class Lease {
+/** A worker's lease on one claimed job while its handler runs. `abort` ends it for another reason than `JobTools.signal` names. */
+class Lease implements JobTools {
   readonly #job: ClaimedJob;
   readonly #options: LeaseOptions;
   readonly #abort = new AbortController();
@@ -360,8 +325,8 @@ class Lease {
     }
   }
 
-  /** Renews the lease; false if the job is not this worker's any more or the signal has fired. Waits for an unavailable queue. */
-  async hasLease(): Promise<boolean> {
+  /** False also if the signal has fired. Waits for an unavailable queue. */
+  readonly hasLease = async (): Promise<boolean> => {
     if (this.signal.aborted) return false;
     try {
       return (await this.#retry(() => this.#renew())) && !this.signal.aborted;
@@ -369,28 +334,26 @@ class Lease {
       if (this.signal.aborted) return false;
       throw error;
     }
-  }
+  };
 
-  /** As `hasLease`, and no newer head waits. After the first true, newer heads are only checked when this is called again. */
-  async mayPublish(): Promise<boolean> {
+  /** Also false if a newer head waits. */
+  readonly mayPublish = async (): Promise<boolean> => {
     if (!(await this.hasLease())) return false;
     await this.#retry(() => this.#abortIfSuperseded());
     if (this.signal.aborted) return false;
     this.#isPublishing = true;
     return true;
-  }
+  };
 
   /** Waits for an unavailable queue: model turns that are recorded were paid for. */
-  async record(entry: TrajectoryEntry): Promise<void> {
+  readonly record = async (entry: TrajectoryEntry): Promise<void> => {
     await this.#retry(() => this.#options.queue.record(this.#job, entry));
     if ("head" in entry) this.#head = entry.head;
-  }
+  };
 
-  recorded(): Promise<TrajectoryEntry[]> {
-    return this.#retry(() => this.#options.queue.trajectory(this.#job.id));
-  }
+  readonly recorded = (): Promise<TrajectoryEntry[]> =>
+    this.#retry(() => this.#options.queue.trajectory(this.#job.id));
 
-  /** The handler has ended, so newer heads no longer change its outcome. */
   handlerEnded(): void {
     this.#handlerRuns = false;
   }

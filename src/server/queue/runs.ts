@@ -1,26 +1,9 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import type { Run } from "./database.ts";
-import { type JobState, parseTask, type Task } from "./job.ts";
+import { parseTask, type Task } from "./job.ts";
 import { openReader } from "./reader.ts";
 import type { DatabaseLocation } from "./stores.ts";
-
-/** The state of a job about a pull request. Times are milliseconds since 1970. */
-export interface StoredRun {
-  /** Grows from run to run. */
-  seq: number;
-  id: string;
-  task: Task;
-  state: JobState;
-  /** Null until it has ended. */
-  outcome: string | null;
-  /** Why it ended this way, or waits again. */
-  reason: string | null;
-  attempts: number;
-  createdAt: number;
-  startedAt: number | null;
-  endedAt: number | null;
-}
 
 /** One entry of a run's trajectory. `claim` grows with each attempt. */
 export interface RecordedEntry {
@@ -29,7 +12,6 @@ export interface RecordedEntry {
   entry: TrajectoryEntry;
 }
 
-/** Reads runs and their trajectories; changes nothing. */
 export interface OpenRuns extends AsyncDisposable {
   /** The newest runs about pull requests that were stored before this `seq`, newest first. */
   before(seq: number, limit: number): Promise<StoredRun[]>;
@@ -41,7 +23,8 @@ export interface OpenRuns extends AsyncDisposable {
   turnsAndResults(id: string): Promise<RecordedEntry[]>;
 }
 
-const columns = "seq, id, task, state, outcome, reason, attempts, created_at, started_at, ended_at";
+const columns = `seq, id, task, state, outcome, reason, attempts, created_at AS "createdAt", started_at AS "startedAt",
+  ended_at AS "endedAt"`;
 // Jobs without a repository maintain the App itself.
 const before = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND seq < :seq ORDER BY seq DESC LIMIT :limit`;
 const named = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND id LIKE :pattern ORDER BY seq DESC LIMIT 2`;
@@ -51,17 +34,22 @@ const entries = `${ofJob} ORDER BY number`;
 const turnsAndResults = `${ofJob} AND (entry LIKE '{"kind":"turn",%' OR entry LIKE '{"kind":"result",%') ORDER BY number`;
 
 const RunRow = z.object({
+  /** Grows from run to run. */
   seq: z.int(),
   id: z.string(),
   task: z.string(),
   state: z.enum(["waiting", "active", "done", "failed"]),
+  /** Null until it has ended. */
   outcome: z.string().nullable(),
+  /** Why it ended this way, or waits again. */
   reason: z.string().nullable(),
   attempts: z.int(),
-  created_at: z.int(),
-  started_at: z.int().nullable(),
-  ended_at: z.int().nullable(),
+  createdAt: z.int(),
+  startedAt: z.int().nullable(),
+  endedAt: z.int().nullable(),
 });
+/** A job about a pull request. Times are milliseconds since 1970. */
+export type StoredRun = Omit<z.infer<typeof RunRow>, "task"> & { task: Task };
 const EntryRow = z.object({ fence: z.int(), entry: z.string(), created_at: z.int() });
 
 /**
@@ -96,9 +84,17 @@ export interface BoundedRecord {
   omitted: number;
 }
 
-/** Most entries of each kind, the newest; entries of other kinds only serve the next attempt. */
-const toldKinds: Readonly<Record<string, number>> = { run: 2, result: 3, posted: 20, wrote: 200, note: 100 };
+/** Most entries of each kind that a summary needs, the newest; those of other kinds only serve the next attempt. */
+const summaryKinds: Readonly<Record<string, number>> = {
+  run: 2,
+  result: 3,
+  posted: 20,
+  wrote: 200,
+  note: 100,
+};
 const loopKinds: ReadonlySet<string> = new Set(["turn", "tool_results", "messages", "stopped"]);
+/** Entries are stored with `kind` first. */
+const kindOf = ({ begin }: { begin: string }) => /^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? "";
 const MOST_ENTRIES = 50_000;
 const sizes = `SELECT number, octet_length(entry) AS bytes, substr(entry, 1, 40) AS begin FROM trajectory
   WHERE job_id = :id ORDER BY number LIMIT ${MOST_ENTRIES}`;
@@ -107,15 +103,16 @@ const chosen = `SELECT fence, entry, created_at FROM trajectory
   WHERE number IN (SELECT CAST(key AS BIGINT) FROM json_each(:numbers)) ORDER BY number`;
 
 /**
- * What a record tells of its run, oldest first: results and what was written, then as many entries of loops as fit, from the first.
+ * The results of a run and what it wrote, then as many entries of loops as fit, from the first; oldest first.
  * @param mostBytes of JSON, for the results and for the loops each
  */
 export async function readRecord(run: Run, id: string, mostBytes: number): Promise<BoundedRecord> {
   const rows = z.array(SizeRow).parse((await run(sizes, { id })).rows);
-  // Entries are stored with `kind` first.
-  const byKind = Map.groupBy(rows, ({ begin }) => /^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? "");
-  const told = Object.entries(toldKinds).flatMap(([kind, most]) => (byKind.get(kind) ?? []).slice(-most));
-  const loops = rows.filter(({ begin }) => loopKinds.has(/^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? ""));
+  const byKind = Map.groupBy(rows, kindOf);
+  const results = Object.entries(summaryKinds).flatMap(([kind, most]) =>
+    (byKind.get(kind) ?? []).slice(-most),
+  );
+  const loops = rows.filter((row) => loopKinds.has(kindOf(row)));
   const fitting = (list: readonly z.infer<typeof SizeRow>[]) => {
     let left = mostBytes;
     return list.filter(({ bytes }) => {
@@ -124,22 +121,16 @@ export async function readRecord(run: Run, id: string, mostBytes: number): Promi
     });
   };
   const kept = fitting(loops);
-  const numbers = [...fitting(told), ...kept].map(({ number }) => [number, 0]);
+  const numbers = [...fitting(results), ...kept].map(({ number }) => [number, 0]);
   const read = await run(chosen, { numbers: JSON.stringify(Object.fromEntries(numbers)) });
   return { entries: read.rows.map(entryOf), omitted: loops.length - kept.length };
 }
 
 /** Empty for a task that this version does not know. */
 function runOf(raw: unknown): StoredRun[] {
-  const {
-    task: text,
-    created_at: createdAt,
-    started_at: startedAt,
-    ended_at: endedAt,
-    ...row
-  } = RunRow.parse(raw);
-  const task = parseTask(text);
-  return task ? [{ ...row, task, createdAt, startedAt, endedAt }] : [];
+  const row = RunRow.parse(raw);
+  const task = parseTask(row.task);
+  return task ? [{ ...row, task }] : [];
 }
 
 function entryOf(raw: unknown): RecordedEntry {

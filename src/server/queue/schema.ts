@@ -15,10 +15,7 @@ export interface Dialect {
 /** The `schemaVersion` of a database that this program created. It grows with each change to the schema. */
 export const schemaVersion = 10;
 
-/**
- * The tables, the same in both databases; their triggers stand with each database. Times are milliseconds since 1970, a day is a calendar
- * day (UTC) as 2026-11-22, and a week is named by its Monday.
- */
+/** The tables of both databases. Times are milliseconds since 1970, a day (UTC) is written as 2026-11-22, and a week is named by its Monday. */
 export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dialect) => `
   CREATE TABLE delivery (
     id          TEXT PRIMARY KEY,

@@ -15,7 +15,7 @@ const dialect: Dialect = {
   keyTable: "STRICT, WITHOUT ROWID",
 };
 
-/** What is on record is neither changed, nor written over by an entry of its number, nor thinned out while its run is under way. */
+/** A record is never changed, replaced by an entry of its number, or thinned out during its run. */
 const triggers = `
   CREATE TRIGGER trajectory_is_append_only BEFORE UPDATE ON trajectory
     BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
@@ -38,9 +38,8 @@ const ofTheFile: readonly number[] = Object.values(codes);
 const codeOf = (error: unknown) => ((error as { errcode?: number }).errcode ?? 0) % 256;
 
 /**
- * Opens `<folder>/queue.db`, creates folder (0700), file (0600) and tables as needed. Any number of processes
- * may open the same file.
- * @throws AppError `data_folder_unusable`, naming the folder and the remedy.
+ * Opens `<folder>/queue.db` and creates folder (0700), file (0600) and tables. Any number of processes may open the same file.
+ * @throws AppError `data_folder_unusable`
  */
 export function openSqliteDatabase(folder: string, options: { patienceMs?: number } = {}): Database {
   const path = resolve(folder);
@@ -119,10 +118,7 @@ function requireKnown(version: number): void {
   });
 }
 
-/**
- * Serialises all statements and transactions of this process, on any connection. Two transactions on one connection would be one; on two
- * connections of one file the second would block the whole process, including the first, until SQLite gives up.
- */
+/** Serialises all statements of this process: on two connections of one file, a second transaction would block the whole process. */
 let line: Promise<unknown> = Promise.resolve();
 
 function inTurn<T>(work: () => Promise<T>): Promise<T> {

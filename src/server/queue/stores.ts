@@ -4,7 +4,6 @@ import { Queue } from "./queue.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
 import { createQuotas, createSpending, type Quotas, type Spending } from "./usage.ts";
 
-/** Everything that is kept in the database. All processes of an App share it. */
 export interface Stores {
   queue: Queue;
   spending: Spending;
@@ -14,23 +13,20 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-/**
- * A key-value store for facts that can be found out again: ETags of GitHub's answers, the last delivery that was read. Every method
- * resolves only when its effect is on disk.
- */
+/** A key-value store for facts that can be found out again. Every method resolves only when its effect is on disk. */
 export interface Notes {
   /** Null if there is none. */
   read(name: string): Promise<string | null>;
   write(name: string, text: string): Promise<void>;
   remove(name: string): Promise<void>;
 }
+
 /** Jobs of one installation that all workers of an App together run at a time: one installation must not keep the others waiting. */
 export const installationConcurrency = 10;
 
 export interface StoreOptions {
   /** Jobs of one installation that may run at a time; default: no limit. */
   installationConcurrency?: number;
-  /** Milliseconds since 1970; injected by tests. */
   now?: () => number;
 }
 
@@ -40,10 +36,7 @@ export interface DatabaseLocation {
   dataFolder: string;
 }
 
-/**
- * Opens the database and creates its tables as needed. Any number of processes may do so at once.
- * @throws AppError `data_folder_unusable`; `database_unreachable`, which never shows the password.
- */
+/** Opens the database and creates its tables. @throws AppError `data_folder_unusable`, `database_unreachable`; never with the password. */
 export async function openStores(options: DatabaseLocation & StoreOptions): Promise<Stores> {
   const { databaseUrl, dataFolder } = options;
   if (databaseUrl === null) return openSqliteStores(dataFolder, options);
@@ -52,11 +45,9 @@ export async function openStores(options: DatabaseLocation & StoreOptions): Prom
   return createStores(await openPostgresDatabase(databaseUrl), options);
 }
 
-/** The stores in the file `queue.db` of the data folder, opened synchronously. */
 export const openSqliteStores = (dataFolder: string, options: StoreOptions = {}): Stores =>
   createStores(openSqliteDatabase(dataFolder), options);
 
-/** All stores over one database. */
 export function createStores(database: Database, options: StoreOptions): Stores {
   const { installationConcurrency = Number.MAX_SAFE_INTEGER, now = Date.now } = options;
   return {

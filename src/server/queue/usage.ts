@@ -1,22 +1,19 @@
 import { z } from "zod";
 import { type Database, type RetryOptions, retryWhileUnavailable } from "./database.ts";
 
-/** The pull request whose review spends, by its number and the repository's id, and the installation that pays. */
+/** The pull request whose review spends; `repository` is its id, and the installation pays. */
 export interface Spender {
   installation: number;
   repository: number;
   pull: number;
 }
 
-/** One pull request, or a whole installation. */
 type SpendingScope = Spender | Pick<Spender, "installation">;
 
-/** The job that pays for a turn. */
 export interface Payer extends Spender {
   job: string;
 }
 
-/** What a turn took. */
 export interface PaidTurn {
   /** The model's name. */
   model: string;
@@ -107,10 +104,7 @@ export function createSpending(database: Database): Spending {
   };
 }
 
-/**
- * Spending that retries while the database is unavailable: a turn that could not be charged would be lost and paid for again. If only the
- * answer is lost, a turn is charged twice; budgets then end early and never late.
- */
+/** Spending that waits for an unavailable database. A turn may be charged twice if only the answer is lost: budgets then end early. */
 export function retryingSpending(spending: Spending, options: RetryOptions): Spending {
   const retry = <T>(attempt: () => Promise<T>) => retryWhileUnavailable(attempt, options);
   return {
@@ -141,10 +135,7 @@ export interface QuotaLimit {
 
 /** Quotas that all processes share. Every method resolves only when its effect is on disk. */
 export interface Quotas {
-  /**
-   * Counts the entry in the scope of each limit, or in none if one is reached. An entry that was counted before passes. Resolves to the
-   * limit that is reached, or null.
-   */
+  /** Counts the entry once in the scope of each limit, or in none if one is reached. Resolves to the limit that is reached, or null. */
   take(entry: QuotaEntry, limits: readonly QuotaLimit[]): Promise<QuotaLimit | null>;
 }
 

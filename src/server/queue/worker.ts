@@ -1,38 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { z } from "zod";
+import { hostname } from "node:os";
 import { errorLine } from "../../core/errors.ts";
-import { livenessOf, ownIdentity } from "../../core/process-identity.ts";
 import { sleepUnlessAborted } from "./database.ts";
 import type { ClaimedJob, JobOutcome, Lane } from "./job.ts";
 import type { Queue } from "./queue.ts";
-import { type JobTools, type JobWatch, runJob, type WorkerLog } from "./run-job.ts";
-
-const Name = z.tuple([z.int().positive(), z.string(), z.string(), z.string()]);
-
-/** A unique name for a worker of this process, which identifies the process. */
-export function ownWorkerName(): string {
-  const { pid, scope, started } = ownIdentity;
-  return JSON.stringify([pid, scope, started, randomUUID()]);
-}
-
-/**
- * Whether the worker's process is known to have ended. False if that cannot be known here: on another machine, in another container, before
- * a reboot, or for a name that another version gave.
- */
-export function isDeadWorker(name: string): boolean {
-  const read = Name.safeParse(parse(name));
-  if (!read.success) return false;
-  const [pid, scope, started] = read.data;
-  return livenessOf({ pid, scope, started }) === "dead";
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+import { type JobLog, type JobTools, type JobWatch, runJob } from "./run-job.ts";
 
 export interface WorkerOptions {
   queue: Queue;
@@ -40,23 +12,19 @@ export interface WorkerOptions {
   handle: (job: ClaimedJob, tools: JobTools) => Promise<JobOutcome>;
   /** Tells people that a job failed for good. Runs before the failure is stored. */
   giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
-  /** Receives events of jobs, for metrics. */
   watch?: JobWatch;
-  /** Jobs at a time. */
   concurrency: number;
   /** Of Hunkwise, for the page that shows the workers. */
   version?: string;
-  log: WorkerLog;
+  log: JobLog;
   /** How long a dead worker's job waits for the next worker. A heartbeat is sent every third of it. Default 30 s. */
   leaseMs?: number;
   /** How long ended jobs are kept. Default 30 days. */
   retentionMs?: number;
   /** How often an idle worker polls; `wake()` announces jobs of this process. */
   pollMs?: number;
-  /** Name of the worker in the queue. The default identifies the process. */
+  /** A unique name in the queue, as operators see it. */
   name?: string;
-  /** Whether the worker of that name is known to be dead. Its jobs are taken over at the start. */
-  isDead?: (worker: string) => boolean;
   /** Called each time when no more job may run. */
   onIdle?: () => void;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -66,7 +34,6 @@ export interface WorkerOptions {
 
 /** GitHub redelivers for days, and people look at old runs for weeks. */
 const defaultRetentionMs = 30 * 24 * 3_600_000;
-/** How long figures are kept. */
 const insightsMs = 400 * 24 * 3_600_000;
 const purgeEveryMs = 3_600_000;
 const showEveryMs = 30_000;
@@ -83,16 +50,22 @@ export interface Worker {
   /** Polls for a job at once, and for newer heads of running reviews. */
   wake(): void;
   /**
-   * Claims no more jobs, aborts the running ones and hands them back without counting the attempt. Resolves when all are handed back, also
-   * those whose handler did not end in time; at the latest after `ms` (at least a second, by default `graceMs`). Jobs that an unavailable queue did not take
-   * back are claimed again after a restart, or when their lease expires.
+   * Claims no more jobs, aborts the running ones and hands them back without counting the attempt. Resolves after `ms` at the latest (at
+   * least a second, by default `graceMs`). The leases of jobs that an unavailable queue did not take back expire.
    */
   stop(ms?: number): Promise<void>;
 }
 
 /** Runs jobs of the queue until it is stopped, in `concurrency` loops with one job at a time each, and one more for notices. */
 export function startWorker(options: WorkerOptions): Worker {
-  const { queue, log, concurrency, leaseMs = 30_000, pollMs = 1_000, name = ownWorkerName() } = options;
+  const {
+    queue,
+    log,
+    concurrency,
+    leaseMs = 30_000,
+    pollMs = 1_000,
+    name = `${hostname()} ${process.pid} ${randomUUID()}`,
+  } = options;
   const { sleep = sleepUnlessAborted, random = Math.random, now = Date.now } = options;
   const { retentionMs = defaultRetentionMs, version = "" } = options;
   const stopping = new AbortController();
@@ -104,13 +77,6 @@ export function startWorker(options: WorkerOptions): Worker {
   };
   const signals = { stop: stopping.signal, graceOver: graceOver.signal };
   const run = { ...options, ...signals, leaseMs, sleep, random, now, onNews };
-  /** Until it has succeeded once. */
-  let deadEnded: Promise<void> | undefined;
-  const endDeadOnce = () =>
-    (deadEnded ??= endDeadLeases(options).catch((error: unknown) => {
-      deadEnded = undefined;
-      throw error;
-    }));
   let alarm = new AbortController();
   let running = 0;
   let idle = false;
@@ -126,7 +92,6 @@ export function startWorker(options: WorkerOptions): Worker {
     // The loops for work find out when the queue is available again.
     if (lane === "notices" && refusals > 0) return undefined;
     try {
-      await endDeadOnce();
       const job = await queue.claim(name, leaseMs, lane);
       if (lane === "work") refusals = 0;
       return job;
@@ -202,10 +167,4 @@ export function startWorker(options: WorkerOptions): Worker {
         log.warn({}, "Some jobs could not be returned to the queue; their leases will expire");
     },
   };
-}
-
-/** Ends the leases of dead workers. */
-async function endDeadLeases({ queue, log, isDead = isDeadWorker }: WorkerOptions): Promise<void> {
-  const ended = await queue.endLeases(isDead);
-  if (ended > 0) log.info({ jobs: ended }, `Took over ${ended} jobs of dead workers`);
 }

@@ -4,17 +4,13 @@ import { ReviewResult } from "../../tasks/shapes/review-result.ts";
 import { tasks } from "../../tasks/tasks.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
 
-/*
- * A summary of one run as data: created from its record, rendered elsewhere. Snake case, because it leaves the process. All text in it is
- * from a model, a repository or a pull request; the printing code escapes it and removes secrets.
- */
+/* A summary of one run as data, created from its record. All text in it is hostile: the printing code escapes it and removes secrets. */
 
 export interface RunSummary {
-  /** Number of attempts with entries on the record. */
   attempts: number;
   /** Full object names; null if no review, answer, fix or proof began. */
   commits: { head: string; base: string; merge_base: string } | null;
-  /** The request in people's words; null for an event. */
+  /** Null for an event. */
   asked: Asked | null;
   totals: {
     files_read: number;
@@ -39,7 +35,6 @@ export interface RunSummary {
 
 type AnyTask = (typeof tasks)[number];
 
-/** A question, or the findings to repair or to prove. */
 export type Asked = NonNullable<ReturnType<AnyTask["askedIn"]>>;
 
 /** One agent loop. `after_ms` counts from the begin of the run. */
@@ -69,7 +64,6 @@ interface CallSummary {
 
 export type ResultSummary = NonNullable<ReturnType<AnyTask["summaryOf"]>>;
 
-/** The usage of model turns. */
 interface Paid {
   turns: number;
   tokens: number;
@@ -123,7 +117,7 @@ export function paidFor(entries: readonly TrajectoryEntry[]): Paid {
   };
 }
 
-/** The last review among the entries; undefined if none has a result that this version reads. */
+/** The last review among the entries; undefined if none can be read. */
 export function lastReview(entries: readonly TrajectoryEntry[]): ReviewResult | undefined {
   const last = entries.findLast((entry) => entry.kind === "result");
   return ReviewResult.safeParse(last?.result).data;
@@ -140,7 +134,6 @@ const purposes: readonly (readonly [string, string])[] = [
   ["merge", "merging findings"],
 ];
 
-/** What a loop is for: "review", "second looks at findings". */
 export const purposeOf = (loop: string): string =>
   purposes.find(([start]) => loop === start || loop.startsWith(`${start}:`))?.[1] ??
   loop.split(":", 1)[0] ??
@@ -163,7 +156,6 @@ function totalsOf(entries: readonly TrajectoryEntry[]): RunSummary["totals"] {
   };
 }
 
-/** The file that a call reads, in a list; empty if it reads none. */
 function fileRead({ name, arguments: text }: ToolCall): string[] {
   if (!reading.has(name)) return [];
   const { file_path, path } = argumentsIn(text);
@@ -191,16 +183,15 @@ function titlesIn(entries: readonly TrajectoryEntry[]): ReadonlyMap<string, stri
   const reviews = entries.flatMap((entry) =>
     entry.kind === "result" ? (ReviewResult.safeParse(entry.result).data ?? []) : [],
   );
-  const told = reviews.flatMap(({ findings, dropped }) => [
+  const reported = reviews.flatMap(({ findings, dropped }) => [
     ...findings.map(({ finding }) => finding),
     ...dropped,
   ]);
   const asked = askedIn(entries);
   const targets = asked !== null && "targets" in asked ? asked.targets : [];
-  return new Map([...targets, ...told].map(({ id, title }) => [id, title]));
+  return new Map([...targets, ...reported].map(({ id, title }) => [id, title]));
 }
 
-/** A result that this version cannot read is left out. */
 function resultsIn(entries: readonly TrajectoryEntry[]): ResultSummary[] {
   const posted = entries.flatMap((entry) => (entry.kind === "posted" ? entry.comments : []));
   const pages = new Map(posted.map(({ finding, url }) => [finding, url]));
@@ -215,7 +206,6 @@ interface TimedEntry {
   entry: LoopEntry;
 }
 
-/** A verification has the title of its finding: "verify:FINDING". */
 function loopOf(
   name: string,
   entries: readonly TimedEntry[],
@@ -267,14 +257,14 @@ function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string,
 }
 
 /** The most informative arguments of a call, in display order. */
-const telling = [
-  ...["severity", "verdict", "state", "file_path", "path", "pattern", "query", "directory", "page_name"],
-  ...["title", "reason", "summary", "content", "name"],
-];
+const informative =
+  "severity verdict state file_path path pattern query directory page_name title reason summary content name".split(
+    " ",
+  );
 
 function aboutOf(text: string): string {
   const given = argumentsIn(text);
-  return telling
+  return informative
     .flatMap((key) => {
       const value = given[key];
       if (typeof value !== "string" || value === "") return [];

@@ -19,10 +19,7 @@ export function anonymousOctokit({ apiUrl: baseUrl }: GitHubPlace, timeoutMs?: n
   return new ProbotOctokit({ baseUrl, log: silent, request: { fetch }, ...plain });
 }
 
-/**
- * Probot with the App's credentials: it verifies signatures, dispatches events and mints tokens. `timeoutMs` as for
- * `anonymousOctokit`.
- */
+/** Probot with the App's credentials: it verifies signatures, dispatches events and mints tokens. */
 export function createProbot(
   app: AppCredentials,
   github: GitHubPlace,
@@ -30,8 +27,7 @@ export function createProbot(
   timeoutMs?: number,
 ): Probot {
   for (const secret of [app.privateKey, app.webhookSecret]) registerSecret(secret, { keep: true });
-  // Probot's own request for tokens has no base URL, so with an enterprise server the App's JWT would go to github.com. Ours has GitHub's
-  // address.
+  // Probot's own request for tokens would send the App's JWT to github.com, even with an enterprise server.
   const { request } = anonymousOctokit(github, timeoutMs);
   const Octokit = ProbotOctokit.defaults((options: Record<string, unknown>) => ({
     ...options,
@@ -47,7 +43,7 @@ export function createProbot(
   return new Probot({ appId, privateKey, secret, baseUrl, request: transport, log: quiet, Octokit });
 }
 
-/** Mints tokens through Probot, which caches them for part of their hour. Rejects with an AppError of a `github_*` code. */
+/** Mints tokens through Probot, which caches them for part of their hour. */
 export function installationAuth(probot: Probot): MintToken {
   return async (
     installation,
@@ -80,7 +76,6 @@ export function installationAuth(probot: Probot): MintToken {
 
 const Installation = z.object({ permissions: z.record(z.string(), z.string()) });
 
-/** The permissions that an installation grants the App. Rejects with an AppError of a `github_*` code. */
 export function installationGrants(probot: Probot): Granted {
   return async (installation) => {
     const octokit = await probot.auth();
@@ -94,10 +89,7 @@ export function installationGrants(probot: Probot): Granted {
   };
 }
 
-/**
- * Asks GitHub as the App. A 401 may be temporary: each try signs a new JSON web token. A second 401 means that GitHub rejects the App or
- * its key. Rejects with an AppError of a `github_*` code.
- */
+/** Asks GitHub as the App, after a 401 once more with a new JSON web token. Rejects with an AppError of a `github_*` code. */
 async function asTheApp<Answer>(call: string, ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask().catch((error: unknown) => {
@@ -112,9 +104,7 @@ async function asTheApp<Answer>(call: string, ask: () => Promise<Answer>): Promi
 /** GitHub accepts a JSON web token of an App for ten minutes at most; ours is shorter, because clocks differ. */
 const appTokenMs = 5 * 60_000;
 
-/**
- * The App's own JSON web token, for GitHub's endpoints about the App itself. Kept for some minutes.
- */
+/** The App's own JSON web token, for GitHub's endpoints about the App itself. Kept for some minutes. */
 export function appAuth(probot: Probot, now: () => number = Date.now) {
   let kept = { token: "", until: 0 };
   return async ({ renew }: { renew: boolean }): Promise<string> => {
@@ -127,7 +117,7 @@ export function appAuth(probot: Probot, now: () => number = Date.now) {
   };
 }
 
-/** Asks GitHub for the App's name in mentions, once; again after a failure. Rejects with an AppError of a `github_*` code. */
+/** Asks GitHub for the App's name in mentions, once; again after a failure. */
 export function appIdentity(probot: Probot): () => Promise<{ slug: string }> {
   let known: Promise<{ slug: string }> | undefined;
   const ask = async () => {

@@ -15,18 +15,23 @@ import {
   type RerunEvent,
 } from "../../pull/github/payload.ts";
 import { asks, dismisses } from "../../pull/ledger/reply-words.ts";
-import { eventReview, purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
-import { keyOf, type NewJob, type ReviewTask, type Task } from "../queue/job.ts";
+import {
+  eventReview,
+  keyOf,
+  type NewJob,
+  purgeJob,
+  type ReviewTask,
+  reconcileJob,
+  type Task,
+} from "../queue/job.ts";
 import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";
 
-/** The result for a delivery. */
 type Decision = { jobs: [NewJob, ...NewJob[]] } | { ignored: string };
 
-/** Inputs of a decision besides the delivery. */
 export interface DecideOptions {
-  /** The App's name in mentions; null if not known yet, in which case mentions are not understood. */
+  /** The App's name in mentions; null if not known yet. */
   appSlug: string | null;
-  /** Id of the App: only its own checks are run again; null if not known. GitHub sends other Apps' check events to those Apps. */
+  /** Only the App's own checks are run again; null if not known. */
   appId: number | null;
   /** A push is reviewed after this time without a further push, in milliseconds. */
   pushWindowMs: number;
@@ -72,9 +77,8 @@ function askedReview(task: Asked): NewJob {
 const mostReplyBytes = 20_000;
 
 /**
- * A command works in the conversation and in every review thread, a plain reply in a thread only if it asks or dismisses something. Checks
- * the author before the text: bots that answer each other would never stop. The job checks whether the person has permission; GitHub's
- * `author_association` says nothing about permission.
+ * A plain reply in a thread only counts if it asks or dismisses something. Checks the author before the text: bots that answer each other would
+ * never stop. The job checks whether the person has permission.
  */
 function decideOnComment(event: CommentEvent, { appSlug }: DecideOptions): Decision {
   if (!event.isPull) return ignore("a comment on an issue");
@@ -118,27 +122,19 @@ function jobOf(task: Extract<Task, { kind: "command" | "reply" }>): NewJob {
   return { task, concurrencyKey: keyOf(task.repository, task.pull), coalesce: false, priority: 10 };
 }
 
-/**
- * The App was uninstalled from an account: everything about it is deleted. A suspension deletes nothing; when it ends, missed events are
- * looked up. A new installation starts nothing, or all of the account's pull requests would be reviewed.
- */
+/** A suspension deletes nothing; when it ends, missed events are looked up. A new installation starts nothing. */
 const decideOnInstallation = on(parseInstallationEvent, ({ action, installation, repositories }) => {
   if (action === "unsuspend") return start(reconcileJob(installation));
-  // Repositories that GitHub names are deleted by name: the stored data of the installation may not name all of them.
+  // The stored data of the installation may not name all of its repositories.
   const all = purgeJob(installation, null);
   return { jobs: repositories.length > 0 ? [purgeJob(installation, repositories), all] : [all] };
 });
 
-/** The App was removed from some repositories of an account. */
 const decideOnRepositories = on(parseRepositoriesRemovedEvent, ({ installation, repositories }) =>
   repositories.length > 0 ? start(purgeJob(installation, repositories)) : ignore("no repository was removed"),
 );
 
-/**
- * "Re-run" of one check run: repeats the review that it belongs to. GitHub sends this only to the App that owns the check run, and does not
- * change the check run.
- * https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_run
- */
+/** "Re-run" of one check run: GitHub sends this only to the App that owns it. */
 const decideOnCheckRun = on(parseCheckRunEvent, (event, { appId }) => {
   const refusal = whyNotAgain(event, appId);
   if (refusal) return ignore(refusal);
@@ -180,11 +176,7 @@ function reviewOf({
   return { trigger, pull: pull === undefined ? undefined : Number(pull) };
 }
 
-/**
- * All pull request events give the same job, except that pushes wait for further ones: an edit, or a label that is added or removed, may
- * have removed the reason why a pull request was skipped. The job does not review a head again that was already reviewed; a closed pull
- * request only releases its commit to the others.
- */
+/** An edit or a label may have removed the reason why a pull request was skipped. The job reviews no head twice. */
 const decideOnPullRequest = on(parsePullRequestEvent, ({ repository, pull, headSha }) =>
   start(eventReview(repository, pull, headSha)),
 );
@@ -199,10 +191,7 @@ const decideOnMergeGroup = on(parseMergeGroupEvent, ({ repository, headSha }) =>
   return start({ task, concurrencyKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
 });
 
-/**
- * The results for each event and action; the App ignores all others. GitHub sends events about installations to every App
- * (https://docs.github.com/en/webhooks/webhook-events-and-payloads#installation).
- */
+/** GitHub sends events about installations to every App (https://docs.github.com/en/webhooks/webhook-events-and-payloads#installation). */
 const decisions = {
   "pull_request.opened": decideOnPullRequest,
   "pull_request.reopened": decideOnPullRequest,
@@ -234,11 +223,7 @@ export const handlesEvent = (event: string, action: string | null): boolean =>
 
 const WithAction = z.object({ action: z.string() });
 
-/**
- * The jobs that a delivery starts. Pure, and handles every payload, including one without an installation or a user: GitHub sends `null`
- * for deleted accounts. The job decides whether a draft is reviewed and whether the author of a command has permission, because it knows
- * the configuration and permissions.
- */
+/** The jobs that a delivery starts. Handles every payload: GitHub sends `null` for deleted accounts. */
 export function decide(event: string, payload: unknown, options: DecideOptions): Decision {
   const name = `${event}.${WithAction.safeParse(payload).data?.action}`;
   if (!Object.hasOwn(decisions, name)) return ignore("this event starts nothing");

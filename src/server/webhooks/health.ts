@@ -7,12 +7,10 @@ import { type Answer, Refusal } from "./http.ts";
 
 type QueueState = Awaited<ReturnType<Queue["stats"]>>;
 
-/** Whether jobs can be stored, and if not, the reason in one word. */
 type Readiness = ({ ready: true } & QueueState) | { ready: false; reason: string };
 
 export interface Health {
   readiness(): Promise<Readiness>;
-  /** Answers `/healthz` and `/readyz`; undefined for any other path. */
   answer(request: IncomingMessage, pathname: string): Promise<Answer | undefined>;
 }
 
@@ -23,16 +21,15 @@ export interface HealthOptions {
   isDiskLow?: () => Promise<boolean>;
   /** Fires when the process stops: it is then no longer ready. */
   stop?: AbortSignal;
-  /** Milliseconds since 1970. */
   now?: () => number;
-  /** The process is not ready if the database does not respond within this time; in milliseconds. */
+  /** The process is not ready if the database does not respond within this time. */
   patienceMs?: number;
 }
 
 /** Balancers, orchestrators and metrics probe at the same time; each check is a write. */
 const freshMs = 1_000;
 
-/** Reports whether a process is alive and ready. It checks the queue at most once a second for all callers, and never twice at a time. */
+/** It checks the queue at most once a second for all callers, and never twice at a time. */
 export function createHealth({
   queue,
   log,
@@ -49,16 +46,16 @@ export function createHealth({
     try {
       await queue.check();
       const stats = await queue.stats();
-      return (await isDiskLow()) ? unready(lowDisk) : tell({ ready: true, ...stats });
+      return (await isDiskLow()) ? unready(lowDisk) : noted({ ready: true, ...stats });
     } catch (error) {
       return unready(error);
     }
   }
 
-  const unready = (error: unknown) => tell({ ready: false, reason: reasonOf(error) }, error);
+  const unready = (error: unknown) => noted({ ready: false, reason: reasonOf(error) }, error);
 
-  /** Logs each change once: probes go on while it lasts. */
-  function tell(readiness: Readiness, error?: unknown): Readiness {
+  /** Logs each change once. */
+  function noted(readiness: Readiness, error?: unknown): Readiness {
     if (readiness.ready && !wasReady) log.info("Ready again: jobs can be stored");
     if (!readiness.ready && wasReady)
       log.error({ err: error, ...readiness }, `Not ready: ${errorLine(error)}`);
@@ -89,7 +86,6 @@ export function createHealth({
   };
 }
 
-/** Refuses methods other than GET and HEAD. */
 export function refuseWriting(method: string | undefined): void {
   if (method !== "GET" && method !== "HEAD")
     throw new Refusal(405, "Use GET for this page.", { allow: "GET, HEAD" });
@@ -97,8 +93,8 @@ export function refuseWriting(method: string | undefined): void {
 
 function answerFor(readiness: Readiness): Answer {
   const { ready } = readiness;
-  const said = ready ? { ready, oldestWaitingMs: readiness.oldestWaitingMs } : readiness;
-  return { status: ready ? 200 : 503, type: "application/json", body: JSON.stringify(said) };
+  const shown = ready ? { ready, oldestWaitingMs: readiness.oldestWaitingMs } : readiness;
+  return { status: ready ? 200 : 503, type: "application/json", body: JSON.stringify(shown) };
 }
 
 const noAnswer = Object.assign(new Error("the database does not respond"), { code: "no_answer" });

@@ -30,15 +30,12 @@ export interface Timeouts {
 }
 
 interface ListenOptions {
-  /** Null for all addresses. */
   host: string | null;
-  /** 0 for any free port. */
   port: number;
   log: Logger;
   timeouts?: Timeouts | undefined;
-  /** Maximum number of open connections. Default 1,000. */
   mostConnections?: number;
-  /** Time for running requests to end after the server is closed, in milliseconds. Default 5 s. */
+  /** Time for running requests to end after the server is closed. Default 5 s. */
   closeGraceMs?: number;
   /** The variable that sets the port. */
   variable?: "PORT" | "HUNKWISE_METRICS_PORT";
@@ -52,10 +49,7 @@ export interface RunningServer {
 
 const patientTimeouts: Timeouts = { headersMs: 10_000, requestMs: 30_000 };
 const longestCloseMs = 5_000;
-/**
- * Limits for unauthenticated clients, because the signature is checked last. GitHub sends a dozen headers of some hundred bytes, and a
- * proxy adds as many; GitHub opens a few connections, and sends no request on one before the last is answered.
- */
+/** Limits for unauthenticated clients. GitHub sends a dozen headers of some hundred bytes, and one request on a connection at a time. */
 const most = { headerBytes: 16_384, connections: 1_000, requestsAConnection: 1_000, requestsAhead: 16 };
 
 /** Serves `handler`. @throws AppError `config_invalid` if the address is not available. */
@@ -81,10 +75,9 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
 }
 
 /**
- * If there are too many connections, ends the one that has waited longest for a whole request: a genuine client sends a request at once,
- * and one that sends slowly, or reads no answer, blocks nobody. All may come from one address, that of a proxy. A connection with a request
- * that is being answered is never ended, so if all are, a new one is refused. A connection that sends many requests ahead is ended: each
- * takes a hundred times as much memory as it has bytes.
+ * If there are too many connections, ends the one that has waited longest for a whole request: a genuine client sends it at once. All may come
+ * from one address, that of a proxy. If all requests are being answered, a new connection is refused. One that sends many requests ahead is
+ * ended: each takes a hundred times as much memory as it has bytes.
  */
 function makeRoom(server: Server, connections: number): void {
   /** Open connections with their unsent responses, in the order in which they began to wait. */
@@ -165,25 +158,15 @@ async function bind(server: Server, { host, port, log, variable }: ListenOptions
   return (server.address() as AddressInfo).port;
 }
 
-function unusable(cause: unknown, host: string | null, port: number, variable: string): AppError {
-  const invalid = (message: string, remedy: string) =>
-    new AppError("config_invalid", message, { remedy, cause });
-  switch ((cause as NodeJS.ErrnoException).code) {
-    case "EADDRINUSE": {
-      const remedy = `Stop the program that uses this port, or set ${variable} to another port.`;
-      return invalid(`Port ${port} is already in use`, remedy);
-    }
-    case "EACCES": {
-      const remedy = `Set ${variable} to 1024 or higher, or allow the process to use this port.`;
-      return invalid(`This user may not listen on port ${port}`, remedy);
-    }
-    default:
-      return invalid(
-        `Cannot listen on ${host ?? "all addresses"}, port ${port}: ${errorLine(cause)}`,
-        "Set HOST to an address of this machine, or unset it.",
-      );
-  }
-}
+const unusable = (cause: unknown, host: string | null, port: number, variable: string) =>
+  new AppError(
+    "config_invalid",
+    `Cannot listen on ${host ?? "all addresses"}, port ${port}: ${errorLine(cause)}`,
+    {
+      remedy: `Stop the program that uses this port, or set ${variable} to a port, and HOST to an address, that this user may use.`,
+      cause,
+    },
+  );
 
 async function shut(server: Server, graceMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -7,19 +7,12 @@ import type { Queue } from "../queue/queue.ts";
 import { type DecideOptions, decide, handledEvents } from "./decide.ts";
 import { type Answer, Refusal } from "./http.ts";
 
-/** GitHub's maximum payload size is 25 MB. */
 const largestBody = 25 * 1024 * 1024;
-/** Bodies are held in memory before their signature can be checked, so strangers could fill the memory with many of them. */
+/** Bodies are held before their signature can be checked, so strangers could fill the memory with them. */
 const mostHeld = 4 * largestBody;
-/**
- * The beginning of each body, which does not count towards the limit: most webhooks are smaller, and are received even while strangers use
- * up the limit. There is at most one body per connection (`http.ts`).
- */
+/** The beginning of each body does not count: most webhooks are smaller, and are received even while strangers use up the limit. */
 const freeBytes = 128 * 1024;
-/**
- * Maximum number of pieces of a body: `pieces`, plus one for each `bytesAPiece`. A piece of one byte takes two hundred bytes of memory, and
- * genuine clients send pieces as large as packets.
- */
+/** `pieces` of a body, plus one for each `bytesAPiece`: a piece of one byte takes two hundred bytes of memory. */
 const most = { pieces: 200, bytesAPiece: 512 };
 
 /** Reads bodies within a limit for each, in bytes, and one for all concurrent ones. */
@@ -103,17 +96,16 @@ function parseObject(text: string): object {
   throw new Refusal(400, "The body is not a JSON object.");
 }
 
-/** GitHub sends this event to every App, and an App cannot unsubscribe from it. */
 const Revoked = z.object({ sender: z.object({ id: z.int().positive() }) });
 
 export interface ReceiverOptions {
   queue: Pick<Queue, "accept">;
   log: Logger;
-  /** The currently known identity of the App, and how long pushes wait. */
+  /** What is known of the App, and how long pushes wait. */
   decideOptions: () => DecideOptions;
   /** Called when a person has ended what they let the App do. */
   onRevoked: (account: number) => void;
-  /** Called after jobs were stored, so that a worker of this process starts at once. */
+  /** Called after jobs were stored. */
   onAccepted?: (() => void) | undefined;
   /** Called for every delivery, for metrics; `event` is a handled event, "ping" or "other". */
   onDelivery?: ((event: string, result: DeliveryResult) => void) | undefined;
@@ -122,10 +114,8 @@ export interface ReceiverOptions {
 type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 
 /**
- * Receives a webhook: headers, then the signature over the raw bytes, and only then the JSON, which Probot passes to the application.
- * Answers 202 after the resulting jobs, if any, are on disk.
- *
- * Probot's own middleware reads bodies without a limit before it has verified the sender (test/attacks/web-server).
+ * Receives a webhook: headers, then the signature over the raw bytes, and only then the JSON. Answers 202 after the jobs are on disk. Probot's
+ * own middleware reads bodies without a limit before it has verified the sender (test/attacks/web-server).
  */
 export async function createReceiver(
   probot: Probot,
@@ -156,10 +146,7 @@ export async function createReceiver(
     });
 }
 
-/**
- * Loads the Probot application: it stores the jobs of each delivery, and a worker runs them, because Probot keeps unfinished handlers in
- * memory only. `probot.receive` resolves when delivery and jobs are on disk, and rejects if the queue cannot store them.
- */
+/** Loads the Probot application. `probot.receive` resolves when the jobs are on disk: Probot keeps unfinished handlers in memory only. */
 async function loadProbotApp(probot: Probot, options: ReceiverOptions): Promise<void> {
   const { queue, log, decideOptions, onAccepted, onDelivery, onRevoked } = options;
   const addHandler = () => {
@@ -189,5 +176,5 @@ async function loadProbotApp(probot: Probot, options: ReceiverOptions): Promise<
 
 const knownEvents = new Set<unknown>(["ping", ...handledEvents.map((name) => name.split(".")[0])]);
 
-/** The name of an event for metrics. Strangers may send anything in the header, which is read before the signature. */
+/** Strangers may send anything in the header, which is read before the signature. */
 const knownEvent = (header: unknown): string => (knownEvents.has(header) ? String(header) : "other");

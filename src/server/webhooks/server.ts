@@ -13,24 +13,21 @@ export interface ServerOptions extends Pick<ReceiverOptions, "onAccepted" | "onD
   env: Env;
   queue: Pick<Queue, "accept" | "check" | "stats">;
   log: Logger;
-  /** Shared with other code that mints tokens; default: created from `env`. */
+  /** Default: created from `env`. */
   probot?: Probot;
-  /** Shared with other servers of this process; default: created from the queue. */
+  /** Default: created from the queue. */
   health?: Health;
   pages: Pages;
   timeouts?: Timeouts;
 }
 
-/** The pages for people. */
 export interface Pages {
   handler: Handler;
-  /** A person has ended what they let the App do. */
   onRevoked(account: number): void;
 }
 
 /**
- * Starts the web server: webhooks, `/healthz`, `/readyz` and the pages for people. A webhook is answered when its jobs are on disk; the handler
- * does no work.
+ * Starts the web server: webhooks, `/healthz`, `/readyz` and the pages for people.
  * @throws AppError `config_invalid` if there is no App or the port is not available.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -56,7 +53,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { host, port } = env;
   const server = await listen(handler, { host, port, log, closeGraceMs: longestCloseMs, timeouts });
   log.info({ port: server.port }, `Listening on port ${server.port}, webhooks at ${env.webhookPath}`);
-  // Mentions are understood after GitHub has returned the slug; a failure here is the first sign of a wrong key.
+  // A failure here is the first sign of a wrong key.
   identity().then(
     ({ slug }) => {
       appSlug = slug;
@@ -72,21 +69,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 const longestCloseMs = 5_000;
 
 interface OperatorServerOptions {
-  /** Null for all addresses. */
   host: string | null;
-  /** 0 for any free port. */
   port: number;
   health: Health;
-  /** All metrics, in Prometheus' text format. */
   exposition(): Promise<{ text: string; contentType: string }>;
   log: Logger;
 }
 
-/** In milliseconds: metrics are polled, so a lost answer does not matter. */
 const closeGraceMs = 1_000;
 
 /**
- * Serves `/metrics`, `/healthz` and `/readyz` to the operator, on a separate port: a worker has no other, and the metrics are not public.
+ * Serves `/metrics`, `/healthz` and `/readyz` to the operator, on a separate port, because the metrics are not public.
  * @throws AppError `config_invalid` if the port is not available.
  */
 export async function startOperatorServer(options: OperatorServerOptions): Promise<RunningServer> {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { askedThread } from "../../../src/server/jobs/commands/command-context.ts";
 import { WorkedQueue } from "./job-fixture.ts";
 
@@ -14,24 +14,22 @@ async function reviewed(configuration: string) {
 
 const summary = "<details><summary>Prompt for a coding agent</summary>";
 
-describe("a review's comment", () => {
-  it("has no prompt for coding agents unless the base branch asks for it", async () => {
-    const { jobs, comment } = await reviewed("effort: low\n");
-    await using _ = jobs;
-    expect(comment?.body).toMatch(/hunkwise:finding/);
-    expect(comment?.body).not.toContain(summary);
-  });
+it("A review's comment has no prompt for coding agents unless the base branch asks for it", async () => {
+  const { jobs, comment } = await reviewed("effort: low\n");
+  await using _ = jobs;
+  expect(comment?.body).toMatch(/hunkwise:finding/);
+  expect(comment?.body).not.toContain(summary);
+});
 
-  it("has one where the base branch asks for it, which no question about the finding repeats to a model", async () => {
-    const { jobs, comment } = await reviewed("comments: { agent_prompt: true }\n");
-    await using _ = jobs;
-    expect(comment?.body).toContain(summary);
-    expect(comment?.body).toContain("\nCode:\n1| export const a = eval(process.argv[2]);\n</untrusted");
+it("A review's comment has one if the base branch asks for it, which no question about the finding repeats to a model", async () => {
+  const { jobs, comment } = await reviewed("comments: { agent_prompt: true }\n");
+  await using _ = jobs;
+  expect(comment?.body).toContain(summary);
+  expect(comment?.body).toContain("\nCode:\n1| export const a = eval(process.argv[2]);\n</untrusted");
 
-    const threads = await jobs.github.ownThreads();
-    const thread = comment?.id ?? null;
-    const asked = askedThread(threads, { comment: { id: 9_001, thread } });
-    expect(asked?.finding).toContain("How this was checked");
-    expect(asked?.finding).not.toMatch(/coding agent|untrusted|hunkwise:/);
-  });
+  const threads = await jobs.github.ownThreads();
+  const thread = comment?.id ?? null;
+  const asked = askedThread(threads, { comment: { id: 9_001, thread } });
+  expect(asked?.finding).toContain("How this was checked");
+  expect(asked?.finding).not.toMatch(/coding agent|untrusted|hunkwise:/);
 });

@@ -16,36 +16,34 @@ const call = (name: string, input = {}): ScriptedTurn => ({
 let jobs: WorkedQueue | undefined;
 afterEach(() => jobs?.[Symbol.asyncDispose]());
 
-describe("an attempt that follows another one at the same head", () => {
-  it("asks for no turn again, whatever was said of the change and spent by others meanwhile", async () => {
-    const requests: ModelRequest[] = [];
-    const model = scriptedModel((request) => {
-      requests.push(structuredClone(request));
-      if (requests.length === 1) return call("list_changed_files");
-      if (requests.length === 3) return call("finish_review", { summary: "All of it was read." });
-      worked.github.state.title = "Another title";
-      worked.github.failed.push({
-        ...{ name: "lint", conclusion: "failure", title: "1 error", summary: "", annotations: [] },
-      });
-      const others = { installation: 1, repository: 7, pull: 8 };
-      void worked.spending.charge(payer(others), paidTurn({ tokens: 10_000, costUsd: 0 }), Date.now());
-      throw fault("model_failed", { retryable: true });
+it("An attempt that follows another one at the same head pays for no turn again, whatever others wrote or spent", async () => {
+  const requests: ModelRequest[] = [];
+  const model = scriptedModel((request) => {
+    requests.push(structuredClone(request));
+    if (requests.length === 1) return call("list_changed_files");
+    if (requests.length === 3) return call("finish_review", { summary: "All of it was read." });
+    worked.github.state.title = "Another title";
+    worked.github.failed.push({
+      ...{ name: "lint", conclusion: "failure", title: "1 error", summary: "", annotations: [] },
     });
-    const worked = new WorkedQueue(model);
-    jobs = worked;
-    // So little that the length of an answer depends on it.
-    worked.dailyBudget = { tokens: 45_000, costUsd: null };
-    await worked.queue.enqueue(worked.event());
-    await worked.work();
-
-    expect(requests).toHaveLength(3);
-    expect(requests[2]).toEqual(requests[1]);
-    expect(requests[2]?.maxOutputTokens).toBeLessThan(16_000);
-    expect(worked.checks()).toHaveLength(1);
+    const others = { installation: 1, repository: 7, pull: 8 };
+    void worked.spending.charge(payer(others), paidTurn({ tokens: 10_000, costUsd: 0 }), Date.now());
+    throw fault("model_failed", { retryable: true });
   });
+  const worked = new WorkedQueue(model);
+  jobs = worked;
+  // So little that the length of an answer depends on it.
+  worked.dailyBudget = { tokens: 45_000, costUsd: null };
+  await worked.queue.enqueue(worked.event());
+  await worked.work();
+
+  expect(requests).toHaveLength(3);
+  expect(requests[2]).toEqual(requests[1]);
+  expect(requests[2]?.maxOutputTokens).toBeLessThan(16_000);
+  expect(worked.checks()).toHaveLength(1);
 });
 
-describe("what is told of a change", () => {
+describe("the pinned prompt context", () => {
   const about: ToldEntry["about"] = { head: "a", base: "b", after: null, private: ["secret/**"] };
   const asked: LoopEntry = { kind: "messages", loop: "review", messages: [] };
   const model = {
@@ -66,12 +64,12 @@ describe("what is told of a change", () => {
     return { said: await pinPromptContext(telling, { record }, async () => "now"), entries };
   }
 
-  it("stays the same while there are turns on record that were asked for with it", async () => {
+  it("The prompt context stays the same while turns on record used it", async () => {
     expect(await told()).toEqual({ said: "then", entries: [known] });
   });
 
   it.each([{ head: "c" }, { base: "c" }, { after: "a event" }, { private: [] }])(
-    "is told anew, and recorded, where it is about another change: %j",
+    "The prompt context is read again for another change: %j",
     async (over) => {
       expect(await told(over)).toEqual({
         ...{ said: "now", entries: [known, { kind: "told", about: { ...about, ...over }, told: "now" }] },
@@ -79,7 +77,7 @@ describe("what is told of a change", () => {
     },
   );
 
-  it("is told anew where nothing was paid for yet, and where the record is of another version", async () => {
+  it("The prompt context is read again if no turn was paid, or if another version recorded it", async () => {
     expect(await told({}, [asked])).toMatchObject({ said: "now" });
     const telling = { about, shape: z.number(), recorded: [known], turns };
     expect(await pinPromptContext(telling, { record: async () => {} }, async () => 1)).toBe(1);

@@ -63,7 +63,7 @@ describe("the input of proofs", () => {
     return { started, recorded };
   }
 
-  it("is that of an earlier attempt if only less is left to spend", async () => {
+  it("The input of proofs is that of an earlier attempt if only less is left to spend", async () => {
     const less = { ...input, limits: { ...limits, tokens: 30_000 } };
     const { started, recorded } = await start({ input }, { input: less });
     expect(started[1]).toEqual(input);
@@ -74,13 +74,13 @@ describe("the input of proofs", () => {
     ["findings", { input: { ...input, targets: [{ ...target, id: "f2" }] } }],
     ["configuration", { input: { ...input, config: { ...defaultRepoConfig, max_comments: 3 } } }],
     ["files", { input, shas: { ...shas, head: b } }],
-  ])("is recorded anew for other %s", async (_, other) => {
+  ])("The input of proofs is recorded anew for other %s", async (_, other) => {
     const { started, recorded } = await start({ input }, other);
     expect(started[1]).toEqual(other.input);
     expect(recorded).toHaveLength(2);
   });
 
-  it("comes with every run of a test on record", () => {
+  it("The input of proofs comes with every run of a test on record", () => {
     const end = {
       ...{ stdout: "", stderr: "", exit_code: 0, ended: null, changed: [], executed: null, duration_ms: 1 },
     };
@@ -88,61 +88,56 @@ describe("the input of proofs", () => {
   });
 });
 
-describe("check runs of earlier attempts", () => {
-  it("are called off once the head has moved on, each on its own head and trigger", async () => {
-    const { github, met } = await pullAt(b);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event");
-    await openCheckRun(github, { ...github.state, headSha: a }, "comment:7");
+it("Check runs of earlier attempts are cancelled once the head has moved on, each on its own head and trigger", async () => {
+  const { github, met } = await pullAt(b);
+  await openCheckRun(github, { ...github.state, headSha: a }, "event");
+  await openCheckRun(github, { ...github.state, headSha: a }, "comment:7");
 
-    await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], met, github, warn);
+  await closeEarlierChecks([opened(a), opened(a, "comment:7"), opened(a)], met, github, warn);
 
-    expect(github.checks.map((check) => check.history.at(-1)?.conclusion)).toEqual([
-      "cancelled",
-      "cancelled",
-    ]);
+  expect(github.checks.map((check) => check.history.at(-1)?.conclusion)).toEqual(["cancelled", "cancelled"]);
+});
+
+it("Check runs of earlier attempts stay open on the head that is reviewed now", async () => {
+  const { github, met } = await pullAt(a);
+  await openCheckRun(github, { ...github.state, headSha: a }, "event");
+
+  await closeEarlierChecks([opened(a)], met, github, warn);
+
+  expect(github.checks[0]?.history.at(-1)?.status).toBe("in_progress");
+});
+
+it("Check runs of earlier attempts are cancelled if the review is for another branch now", async () => {
+  const { github, met } = await pullAt(a);
+  await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked");
+
+  await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], met, github, warn);
+
+  expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
+});
+
+it("Check runs of earlier attempts are cancelled when the pull request was closed", async () => {
+  const { github, met } = await pullAt(a, "closed");
+  await openCheckRun(github, { ...github.state, headSha: a }, "event");
+
+  await closeEarlierChecks([opened(a)], met, github, warn);
+
+  expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
+});
+
+it("Check runs of earlier attempts that were concluded are left alone", async () => {
+  const { github, met } = await pullAt(b);
+  const check = await openCheckRun(github, { ...github.state, headSha: a }, "event");
+  await check.conclude({
+    status: "completed",
+    conclusion: "success",
+    title: publicText("T"),
+    summary: publicText("S"),
   });
 
-  it("stay open on the head that is reviewed now", async () => {
-    const { github, met } = await pullAt(a);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event");
+  await closeEarlierChecks([opened(a)], met, github, warn);
 
-    await closeEarlierChecks([opened(a)], met, github, warn);
-
-    expect(github.checks[0]?.history.at(-1)?.status).toBe("in_progress");
-  });
-
-  it("are called off where the review now is for another branch", async () => {
-    const { github, met } = await pullAt(a);
-    await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked");
-
-    await closeEarlierChecks([opened(a, "event@stacked"), opened(a)], met, github, warn);
-
-    expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
-  });
-
-  it("are called off when the pull request was closed", async () => {
-    const { github, met } = await pullAt(a, "closed");
-    await openCheckRun(github, { ...github.state, headSha: a }, "event");
-
-    await closeEarlierChecks([opened(a)], met, github, warn);
-
-    expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
-  });
-
-  it("that were concluded are left alone", async () => {
-    const { github, met } = await pullAt(b);
-    const check = await openCheckRun(github, { ...github.state, headSha: a }, "event");
-    await check.conclude({
-      status: "completed",
-      conclusion: "success",
-      title: publicText("T"),
-      summary: publicText("S"),
-    });
-
-    await closeEarlierChecks([opened(a)], met, github, warn);
-
-    expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("success");
-  });
+  expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("success");
 });
 
 describe("the result of an earlier attempt", () => {
@@ -158,21 +153,21 @@ describe("the result of an earlier attempt", () => {
     ...{ pull: { headSha, baseSha: "base" }, trigger: "event#7@main", ledger: { sticky } },
   });
 
-  it("is taken over for the same head and base", () => {
+  it("The result of an earlier attempt is taken over for the same head and base", () => {
     expect(recordedResult([entry], of(a))).toEqual(result);
   });
 
-  it("is taken over from a version that said nothing of masked lines", () => {
+  it("The result of an earlier attempt is taken over without a list of masked lines", () => {
     const { masked: _, ...older } = result;
     expect(recordedResult([{ ...entry, result: older }], of(a))).toEqual(result);
   });
 
-  it("is not taken over for another head, or from another version", () => {
+  it("The result of an earlier attempt is not taken over for another head, or from another version", () => {
     expect(recordedResult([entry], of(b))).toBeUndefined();
     expect(recordedResult([{ ...entry, result: { head_sha: a } }], of(a))).toBeUndefined();
   });
 
-  it("is not taken over once another job has published: its word would overwrite a newer one", () => {
+  it("The result of an earlier attempt is not taken over once another job has published", () => {
     const [earlier, other, own] = [sticky("comment:8"), sticky("comment:9"), sticky("event#7@main")];
     const knowing = (after: OwnText | null): TrajectoryEntry => ({
       ...{ ...entry, after: publishedName({ sticky: after }) },
@@ -188,63 +183,57 @@ describe("the result of an earlier attempt", () => {
   });
 });
 
-describe("the turns of earlier attempts", () => {
-  it("are handed on without what the job noted about itself", () => {
-    const stopped: TrajectoryEntry = { kind: "stopped", loop: "review", reason: "finished" };
-    const unit: TrajectoryEntry = { kind: "unit", head: a, loop: "review", hashes: [], findings: [] };
+it("The turns of earlier attempts are handed on without what the job noted about itself", () => {
+  const stopped: TrajectoryEntry = { kind: "stopped", loop: "review", reason: "finished" };
+  const unit: TrajectoryEntry = { kind: "unit", head: a, loop: "review", hashes: [], findings: [] };
 
-    expect(recordedTurns([opened(a), stopped, unit], a)).toEqual([stopped]);
-  });
-
-  it("keep the numbers of their masks, of whichever head", () => {
-    const masks: TrajectoryEntry = {
-      kind: "masks",
-      work: "review",
-      head: a,
-      salt: "s",
-      numbers: { hash: 1 },
-    };
-    const began: TrajectoryEntry = { kind: "began", head: b };
-    expect(recordedMasks([opened(a), masks, began])).toEqual([masks]);
-    expect(recordedTurns([masks], a)).toEqual([]);
-  });
-
-  it("are those of the present head alone, whatever came in between", () => {
-    const turn = (turn: number): TrajectoryEntry => ({
-      ...{ kind: "turn", loop: "review", turn },
-      model: {
-        ...{ content: "", toolCalls: [], finishReason: "stop" },
-        usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, costUsd: null },
-      },
-    });
-    const began = (head: string): TrajectoryEntry => ({ kind: "began", head });
-    const recorded = [began(a), turn(1), began(b), turn(2), began(a), turn(3)];
-
-    expect(recordedTurns(recorded, a)).toEqual([turn(1), turn(3)]);
-    expect(recordedTurns(recorded, b)).toEqual([turn(2)]);
-    // An older version told of no head.
-    expect(recordedTurns([opened(b), turn(4), began(b), turn(5)], a)).toEqual([turn(4)]);
-  });
+  expect(recordedTurns([opened(a), stopped, unit], a)).toEqual([stopped]);
 });
 
-describe("the trigger of a review", () => {
-  it.each([
-    ["an event", "event#7", null, "event#7@main"],
-    ["a suite that a person asked for again", "event#7", "ann", "event#7@main"],
-    ["a check run that a person asked for again", "event#7@main", "ann", "event#7@main"],
-    ["one of the time when it was for another branch", "event#7@stacked", "ann", "event#7@main"],
-    ["a command", "comment:9", "ann", "comment:9"],
-  ])("of %s", (_name, trigger, requestedBy, expected) => {
-    expect(triggerOf({ trigger, requestedBy }, { baseRef: "main" })).toBe(expected);
-  });
+it("The turns of earlier attempts keep the numbers of their masks, of whichever head", () => {
+  const masks: TrajectoryEntry = {
+    kind: "masks",
+    work: "review",
+    head: a,
+    salt: "s",
+    numbers: { hash: 1 },
+  };
+  const began: TrajectoryEntry = { kind: "began", head: b };
+  expect(recordedMasks([opened(a), masks, began])).toEqual([masks]);
+  expect(recordedTurns([masks], a)).toEqual([]);
 });
 
-describe("the summary comment", () => {
-  it("says which review was published, by head and trigger", () => {
-    const key = { head: a, trigger: "event#7@main" };
-    expect(wasPublished(key, { sticky: sticky("event#7@main") })).toBe(true);
-    expect(wasPublished({ ...key, head: b }, { sticky: sticky("event#7@main") })).toBe(false);
-    expect(wasPublished(key, { sticky: sticky("comment:9") })).toBe(false);
-    expect(wasPublished(key, { sticky: null })).toBe(false);
+it("The turns of earlier attempts are those of the present head alone, whatever came in between", () => {
+  const turn = (turn: number): TrajectoryEntry => ({
+    ...{ kind: "turn", loop: "review", turn },
+    model: {
+      ...{ content: "", toolCalls: [], finishReason: "stop" },
+      usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, costUsd: null },
+    },
   });
+  const began = (head: string): TrajectoryEntry => ({ kind: "began", head });
+  const recorded = [began(a), turn(1), began(b), turn(2), began(a), turn(3)];
+
+  expect(recordedTurns(recorded, a)).toEqual([turn(1), turn(3)]);
+  expect(recordedTurns(recorded, b)).toEqual([turn(2)]);
+  // An older version told of no head.
+  expect(recordedTurns([opened(b), turn(4), began(b), turn(5)], a)).toEqual([turn(4)]);
+});
+
+it.each([
+  ["an event", "event#7", null, "event#7@main"],
+  ["a suite that a person asked for again", "event#7", "ann", "event#7@main"],
+  ["a check run that a person asked for again", "event#7@main", "ann", "event#7@main"],
+  ["one of the time when it was for another branch", "event#7@stacked", "ann", "event#7@main"],
+  ["a command", "comment:9", "ann", "comment:9"],
+])("The trigger of a review of %s", (_name, trigger, requestedBy, expected) => {
+  expect(triggerOf({ trigger, requestedBy }, { baseRef: "main" })).toBe(expected);
+});
+
+it("The summary comment says which review was published, by head and trigger", () => {
+  const key = { head: a, trigger: "event#7@main" };
+  expect(wasPublished(key, { sticky: sticky("event#7@main") })).toBe(true);
+  expect(wasPublished({ ...key, head: b }, { sticky: sticky("event#7@main") })).toBe(false);
+  expect(wasPublished(key, { sticky: sticky("comment:9") })).toBe(false);
+  expect(wasPublished(key, { sticky: null })).toBe(false);
 });

@@ -61,39 +61,40 @@ function budget({
   return new Budget({ spending: spending ?? new MemorySpending(), by, ofPull, ofInstallation, ofMonth, now });
 }
 
-describe("a day's budget", () => {
-  it("without limits is never used up", async () => {
-    const spending = new MemorySpending();
-    const mine = budget({ spending });
-    await mine.meter(scriptedModel([turn(1e12, 1e6)])).respond(request, signal);
+it("A day's budget without limits is never used up", async () => {
+  const spending = new MemorySpending();
+  const mine = budget({ spending });
+  await mine.meter(scriptedModel([turn(1e12, 1e6)])).respond(request, signal);
 
-    expect(await mine.left()).toEqual({ tokens: null, costUsd: null, usedUp: null });
-    await mine.require();
-  });
+  expect(await mine.left()).toEqual({ tokens: null, costUsd: null, usedUp: null });
+  await mine.require();
+});
 
-  it("leaves what its model's turns have not taken", async () => {
-    const mine = budget({ ofPull: { tokens: 10_000, costUsd: 1 } });
-    const model = mine.meter(scriptedModel([turn(3_000, 0.25), turn(2_000, null)]));
-    await model.respond(request, signal);
-    await model.respond(request, signal);
+it("A day's budget leaves what its model's turns have not taken", async () => {
+  const mine = budget({ ofPull: { tokens: 10_000, costUsd: 1 } });
+  const model = mine.meter(scriptedModel([turn(3_000, 0.25), turn(2_000, null)]));
+  await model.respond(request, signal);
+  await model.respond(request, signal);
 
-    expect(await mine.left()).toEqual({ tokens: 5_000, costUsd: 0.75, usedUp: null });
-  });
+  expect(await mine.left()).toEqual({ tokens: 5_000, costUsd: 0.75, usedUp: null });
+});
 
-  it("leaves what the tighter of pull request and installation does", async () => {
-    const spending = new MemorySpending();
-    const ofInstallation = { tokens: 10_000, costUsd: 1 };
-    const other = budget({ spending, ofInstallation, pull: 4 });
-    await other.meter(scriptedModel([turn(8_000, 0.5)])).respond(request, signal);
+it("A day's budget leaves what the tighter of the limits of pull request and installation leaves", async () => {
+  const spending = new MemorySpending();
+  const ofInstallation = { tokens: 10_000, costUsd: 1 };
+  const other = budget({ spending, ofInstallation, pull: 4 });
+  await other.meter(scriptedModel([turn(8_000, 0.5)])).respond(request, signal);
 
-    const mine = budget({ spending, ofInstallation, ofPull: { tokens: 5_000, costUsd: 0.25 } });
-    expect(await mine.left()).toEqual({ tokens: 2_000, costUsd: 0.25, usedUp: null });
-  });
+  const mine = budget({ spending, ofInstallation, ofPull: { tokens: 5_000, costUsd: 0.25 } });
+  expect(await mine.left()).toEqual({ tokens: 2_000, costUsd: 0.25, usedUp: null });
+});
 
-  it.each([
-    ["tokens", { tokens: 5_000, costUsd: null }],
-    ["dollars", { tokens: null, costUsd: 0.5 }],
-  ])("of %s stops the model once it is used up, for a reason that does not pass", async (_, ofPull) => {
+it.each([
+  ["tokens", { tokens: 5_000, costUsd: null }],
+  ["dollars", { tokens: null, costUsd: 0.5 }],
+])(
+  "A day's budget of %s stops the model once it is used up, for a reason that does not pass",
+  async (_, ofPull) => {
     const mine = budget({ ofPull });
     const scripted = scriptedModel([turn(5_000, 0.5), turn(5_000, 0.5)]);
     const model = mine.meter(scripted);
@@ -105,59 +106,57 @@ describe("a day's budget", () => {
       retryable: false,
     });
     expect(scripted.requests).toHaveLength(1);
+  },
+);
+
+it("A day's budget of an installation stops every pull request of it, and no other installation's", async () => {
+  const spending = new MemorySpending();
+  const ofInstallation = { tokens: 5_000, costUsd: null };
+  await budget({ spending, ofInstallation, pull: 4 })
+    .meter(scriptedModel([turn(5_000)]))
+    .respond(request, signal);
+
+  await expect(budget({ spending, ofInstallation }).require()).rejects.toThrow("budget for its installation");
+  const elsewhere = {
+    spending,
+    by: { job: "job", installation: 2, repository: 8, pull: 3 },
+    now: () => noon,
+  };
+  await new Budget({ ...elsewhere, ofPull: none, ofMonth: none, ofInstallation }).require();
+});
+
+it("A day's budget of an organisation's month counts all of its days and repositories, and ends with the month", async () => {
+  const spending = new MemorySpending();
+  const ofMonth = { tokens: null, costUsd: 1 };
+  const yesterday = budget({ spending, pull: 4, now: () => noon - 24 * 3_600_000 });
+  await yesterday.meter(scriptedModel([turn(10, 0.75)])).respond(request, signal);
+  const mine = budget({ spending, ofMonth });
+  expect(await mine.left()).toEqual({ tokens: null, costUsd: 0.25, usedUp: null });
+  await mine.meter(scriptedModel([turn(10, 0.25)])).respond(request, signal);
+  await expect(mine.require()).rejects.toMatchObject({
+    ...{ code: "budget_spent", message: "this month's budget of its organisation is used up" },
   });
+  await budget({ spending, ofMonth, now: () => Date.UTC(2026, 11, 1) }).require();
+});
 
-  it("of an installation stops every pull request of it, and no other installation's", async () => {
-    const spending = new MemorySpending();
-    const ofInstallation = { tokens: 5_000, costUsd: null };
-    await budget({ spending, ofInstallation, pull: 4 })
-      .meter(scriptedModel([turn(5_000)]))
-      .respond(request, signal);
+it("A day's budget is there again on the next day in UTC", async () => {
+  let now = Date.UTC(2026, 10, 22, 23, 59);
+  const mine = budget({ ofPull: { tokens: 5_000, costUsd: null }, now: () => now });
+  const model = mine.meter(scriptedModel([turn(5_000), turn(1_000)]));
+  await model.respond(request, signal);
+  await expect(model.respond(request, signal)).rejects.toThrow("used up");
+  now += 60_000;
+  await model.respond(request, signal);
 
-    await expect(budget({ spending, ofInstallation }).require()).rejects.toThrow(
-      "budget for its installation",
-    );
-    const elsewhere = {
-      spending,
-      by: { job: "job", installation: 2, repository: 8, pull: 3 },
-      now: () => noon,
-    };
-    await new Budget({ ...elsewhere, ofPull: none, ofMonth: none, ofInstallation }).require();
-  });
+  expect((await mine.left()).tokens).toBe(4_000);
+});
 
-  it("of an organisation's month counts all of its days and repositories, and ends with the month", async () => {
-    const spending = new MemorySpending();
-    const ofMonth = { tokens: null, costUsd: 1 };
-    const yesterday = budget({ spending, pull: 4, now: () => noon - 24 * 3_600_000 });
-    await yesterday.meter(scriptedModel([turn(10, 0.75)])).respond(request, signal);
-    const mine = budget({ spending, ofMonth });
-    expect(await mine.left()).toEqual({ tokens: null, costUsd: 0.25, usedUp: null });
-    await mine.meter(scriptedModel([turn(10, 0.25)])).respond(request, signal);
-    await expect(mine.require()).rejects.toMatchObject({
-      ...{ code: "budget_spent", message: "this month's budget of its organisation is used up" },
-    });
-    await budget({ spending, ofMonth, now: () => Date.UTC(2026, 11, 1) }).require();
-  });
+it("A day's budget is not charged for a turn that failed", async () => {
+  const spending = new MemorySpending();
+  const model = budget({ spending }).meter(scriptedModel([new Error("down")]));
+  await expect(model.respond(request, signal)).rejects.toThrow("down");
 
-  it("is there again on the next day in UTC", async () => {
-    let now = Date.UTC(2026, 10, 22, 23, 59);
-    const mine = budget({ ofPull: { tokens: 5_000, costUsd: null }, now: () => now });
-    const model = mine.meter(scriptedModel([turn(5_000), turn(1_000)]));
-    await model.respond(request, signal);
-    await expect(model.respond(request, signal)).rejects.toThrow("used up");
-    now += 60_000;
-    await model.respond(request, signal);
-
-    expect((await mine.left()).tokens).toBe(4_000);
-  });
-
-  it("is not charged for a turn that never came", async () => {
-    const spending = new MemorySpending();
-    const model = budget({ spending }).meter(scriptedModel([new Error("down")]));
-    await expect(model.respond(request, signal)).rejects.toThrow("down");
-
-    expect(spending.charges).toEqual([]);
-  });
+  expect(spending.charges).toEqual([]);
 });
 
 describe("the limits of a review", () => {
@@ -178,21 +177,21 @@ describe("the limits of a review", () => {
       { tokens: 7_000, costUsd: 0.5 },
       { ...limits, tokens: 7_000, costUsd: 0.5 },
     ],
-  ])("are %s", (_, left, expected) => {
+  ])("The limits of a review are %s", (_, left, expected) => {
     expect(withinBudget(limits, left, [])).toEqual(expected);
   });
 
-  it("keep its own dollars where the day leaves more", () => {
+  it("The limits of a review keep its own dollars if the day leaves more", () => {
     expect(withinBudget({ ...limits, costUsd: 1 }, { tokens: null, costUsd: 4 }, []).costUsd).toBe(1);
   });
 
-  it("count turns on record, which were charged when they were made, on top of what the day leaves", () => {
+  it("The limits of a review count turns on record, which were charged when they were made, on top of what the day leaves", () => {
     const left = { tokens: 1_000, costUsd: 0.5 };
     const within = withinBudget(limits, left, [recorded(4_000, 0.25), recorded(2_000, null)]);
     expect(within).toMatchObject({ tokens: 7_000, costUsd: 0.75 });
   });
 
-  it("stay limits when nothing is left for more than what is on record", () => {
+  it("The limits of a review stay limits when nothing is left for more than what is on record", () => {
     const { tokens, costUsd } = withinBudget(limits, { tokens: 0, costUsd: 0 }, [recorded(10, null)]);
     expect(tokens).toBe(10);
     expect(costUsd).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { Disk, mirrorBytes } from "../../../src/repo/git/disk.ts";
 import { createCheckoutPull } from "../../../src/server/jobs/checkout-pull.ts";
 import { gitPath } from "../../support/git-repo.ts";
@@ -35,41 +35,43 @@ function pulls(limitBytes: number, webUrl = server.http.origin) {
 /** Changes the one large file. */
 const change = (bytes: number) => server.commit([["large", randomBytes(bytes)]]);
 
-describe("a repository whose mirror has grown until a checkout no longer fits within the limit", () => {
-  it.runIf(long)("is mirrored anew, without what earlier pull requests needed", async () => {
+it.runIf(long)(
+  "A mirror that has grown beyond the limit is made again, without what earlier pull requests needed",
+  async () => {
     const checkOut = pulls(8 * MB);
     for (let push = 0; push < 4; push++) await (await checkOut(change(3 * MB))).release();
-  });
+  },
+);
 
-  it.runIf(long)("is refused when it does not fit all the same, and nothing of it is kept", async () => {
+it.runIf(long)(
+  "A repository that does not fit into a fresh mirror is refused, and nothing of it is kept",
+  async () => {
     const checkOut = pulls(8 * MB);
     await (await checkOut(change(1 * MB))).release();
     await expect(checkOut(change(5 * MB))).rejects.toMatchObject({ code: "too_large", retryable: false });
     expect(readdirSync(join(server.dataFolder, "mirrors"))).toEqual([]);
     expect(readdirSync(join(server.dataFolder, "checkouts"))).toEqual([]);
-  });
+  },
+);
+
+it("outgrown-fetch: A pull request whose history does not fit is refused while it is fetched", async () => {
+  const { hostname: host, port } = new URL(server.http.origin);
+  await using proxy = await lossyProxy({ host, port: Number(port) });
+  proxy.stallAfter(8 * MB);
+  const checkOut = pulls(4 * MB, `http://127.0.0.1:${proxy.port}`);
+  const head = server.commit(Array.from({ length: 120 }, (_, n) => [`data/${n}`, randomBytes(100_000)]));
+  await expect(checkOut(head)).rejects.toMatchObject({ code: "too_large", retryable: false });
+  expect(readdirSync(join(server.dataFolder, "mirrors"))).toEqual([]);
 });
 
-describe("a pull request whose history does not fit within the limit", () => {
-  it("outgrown-fetch: is refused while it is fetched, though the rest of it never arrives", async () => {
-    const { hostname: host, port } = new URL(server.http.origin);
-    await using proxy = await lossyProxy({ host, port: Number(port) });
-    proxy.stallAfter(8 * MB);
-    const checkOut = pulls(4 * MB, `http://127.0.0.1:${proxy.port}`);
-    const head = server.commit(Array.from({ length: 120 }, (_, n) => [`data/${n}`, randomBytes(100_000)]));
-    await expect(checkOut(head)).rejects.toMatchObject({ code: "too_large", retryable: false });
-    expect(readdirSync(join(server.dataFolder, "mirrors"))).toEqual([]);
-  });
-
-  it("is checked out if its files fit, in a mirror made anew", async () => {
-    const checkOut = pulls(8 * MB);
-    // Files come along with a second fetch, when those that changed are likely to be small ones.
-    await (await checkOut(change(1_000))).release();
-    const names = Array.from({ length: 40 }, (_, n) => `data/${n}`);
-    server.commit(names.map((name) => [name, randomBytes(900_000)]));
-    const head = server.commit([...names.map((name): [string, null] => [name, null]), ["a.js", "a();\n"]]);
-    const made = await checkOut(head);
-    expect(await mirrorBytes(made.place.gitDir)).toBeLessThan(2 * MB);
-    await made.release();
-  });
+it("A pull request whose history does not fit within the limit is checked out if its files fit, in a mirror made anew", async () => {
+  const checkOut = pulls(8 * MB);
+  // Files come along with a second fetch, when those that changed are likely to be small ones.
+  await (await checkOut(change(1_000))).release();
+  const names = Array.from({ length: 40 }, (_, n) => `data/${n}`);
+  server.commit(names.map((name) => [name, randomBytes(900_000)]));
+  const head = server.commit([...names.map((name): [string, null] => [name, null]), ["a.js", "a();\n"]]);
+  const made = await checkOut(head);
+  expect(await mirrorBytes(made.place.gitDir)).toBeLessThan(2 * MB);
+  await made.release();
 });

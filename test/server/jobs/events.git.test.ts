@@ -37,7 +37,7 @@ async function review(): Promise<void> {
   await jobs.work();
 }
 
-it("a review that was published: what it found, where that stands on GitHub, and how it ended", async () => {
+it("A receiver gets a published review: what it found, where that is on GitHub, and how it ended", async () => {
   await review();
   const [event] = ofType("review.completed");
   expect(told()).toEqual([event]);
@@ -63,7 +63,7 @@ it("a review that was published: what it found, where that stands on GitHub, and
   expect(event?.data.findings[0]?.url).toContain(`#discussion_r${comment.id}`);
 });
 
-it("a review that was skipped, with the reason that its check run shows", async () => {
+it("A receiver gets a skipped review with the reason of its check run", async () => {
   jobs.github.state.draft = true;
   await review();
   expect(told()).toMatchObject([
@@ -71,7 +71,7 @@ it("a review that was skipped, with the reason that its check run shows", async 
   ]);
 });
 
-it("a review that failed for good, once, although GitHub could not be told at first", async () => {
+it("A receiver gets a failed review once, although GitHub could not be reached at first", async () => {
   jobs.beforeCheckout = () => {
     throw fault("too_large");
   };
@@ -84,7 +84,7 @@ it("a review that failed for good, once, although GitHub could not be told at fi
   ]);
 });
 
-it("a finding that a person dismissed, when the next review notices it, and only then", async () => {
+it("A receiver gets a dismissed finding when the next review notices it, and only then", async () => {
   await review();
   const comment = jobs.github.reviews[0]!.comments[0]!;
   jobs.github.personDownvotes(comment.id, "octocat");
@@ -106,7 +106,7 @@ it("a finding that a person dismissed, when the next review notices it, and only
   expect(new Set(ids()).size).toBe(ids().length);
 });
 
-it("nothing of strangers' commands, answers, and what was reviewed before", async () => {
+it("A receiver gets nothing of strangers' commands, answers, and what was reviewed before", async () => {
   await review();
   await jobs.queue.enqueue(jobs.event());
   await jobs.work();
@@ -120,7 +120,7 @@ it("nothing of strangers' commands, answers, and what was reviewed before", asyn
   expect(told().map(({ type }) => type)).toEqual(["review.completed"]);
 });
 
-it("a review whose worker ended after it was published and before anything was stored, once", async () => {
+it("A receiver gets a review once, although its worker died after publishing it", async () => {
   const reached = Promise.withResolvers<void>();
   jobs.beforeAnnounce = () => {
     reached.resolve();
@@ -138,7 +138,7 @@ it("a review whose worker ended after it was published and before anything was s
   expect(told()).toMatchObject([{ type: "review.completed", data: { findings: [{ path: "a.js" }] } }]);
 });
 
-it("all the same, in the same words, when the receiver took it and its answer was lost", async () => {
+it("A receiver whose answer was lost gets the same event again", async () => {
   await receiver[Symbol.asyncDispose]();
   receiver = await startEventReceiver(secret, (response, nth) => {
     if (nth < 3) response.destroy();
@@ -152,7 +152,7 @@ it("all the same, in the same words, when the receiver took it and its answer wa
   );
 });
 
-it("a review, while the receiver does not answer: neither it nor the next one waits", async () => {
+it("No review waits for a receiver that does not answer", async () => {
   await receiver[Symbol.asyncDispose]();
   const silent = Promise.withResolvers<void>();
   receiver = await startEventReceiver(secret, (response) => {
@@ -171,7 +171,7 @@ it("a review, while the receiver does not answer: neither it nor the next one wa
   expect(ofType("review.completed")).toHaveLength(2);
 });
 
-it("a review, although its comments and check run cannot be read once more", async () => {
+it("A receiver gets a review whose comments and check run cannot be read again", async () => {
   await review();
   const calls = { threads: jobs.github.count("ownThreads"), checks: jobs.github.count("checkRuns") };
   await jobs[Symbol.asyncDispose]();
@@ -186,7 +186,7 @@ it("a review, although its comments and check run cannot be read once more", asy
   expect(jobs.logged("warn").join("\n")).toContain("An event has no conclusion: ");
 });
 
-it("a finding that was dismissed on a page: who and how, and the review that follows", async () => {
+it("A receiver gets a dismissal on a page with its person and way, and the review that follows", async () => {
   await review();
   const comment = jobs.github.reviews[0]!.comments[0]!.id;
   jobs.github.accounts.set("octocat", 5);

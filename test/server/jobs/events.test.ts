@@ -42,7 +42,7 @@ async function sending(answer?: Answering, { ageMs = 0, timeoutMs = 5_000 } = {}
 }
 
 describe("an event that is sent", () => {
-  it("is signed as Standard Webhooks says, with the same id and body at each try", async () => {
+  it("An event that is sent is signed as Standard Webhooks says, with the same id and body at each try", async () => {
     for (let n = 0; n < 2; n++)
       expect(await (await sending()).sent).toEqual({
         kind: "done",
@@ -59,13 +59,13 @@ describe("an event that is sent", () => {
     expect(two!.body).toBe(one!.body);
   });
 
-  it("is refused by a receiver that has another secret, as the test's receiver would be", async () => {
+  it("An event that is sent is refused by a receiver that has another secret, as the test's receiver would be", async () => {
     receiver = await startEventReceiver(`whsec_${randomBytes(32).toString("base64")}`);
     await (await sending()).sent;
     expect(receiver.complaints).toEqual([expect.stringContaining("is not right")]);
   });
 
-  it("counts as taken by an answer of any length, which is not read", async () => {
+  it("An event that is sent counts as taken by an answer of any length, which is not read", async () => {
     const piece = Buffer.alloc(1_000_000, "x");
     const endless: Answering = (response) => {
       response.writeHead(200);
@@ -96,26 +96,29 @@ describe("an event that is sent", () => {
     "hangs up": [(response) => void response.destroy(), /cannot be reached/],
     "never answers": [() => {}, /did not answer in time$/],
   };
-  it.each(Object.entries(failures))("is tried again if the receiver %s", async (_, [answer, why]) => {
-    const { sent, job, now } = await sending(answer, { timeoutMs: 200 });
-    const error = await sent.then(
-      () => undefined,
-      (reason: Error) => reason,
-    );
-    expect(error).toMatchObject({
-      code: "receiver_failed",
-      retryable: true,
-      message: expect.stringMatching(why),
-    });
-    expect(error?.message).not.toContain("a-secret-path");
-    expect(nextTry(job, error, { now: () => now, random: () => 0 })).toEqual({
-      delayMs: 5_000,
-      countAttempt: false,
-    });
-    expect(receiver!.received).toHaveLength(1);
-  });
+  it.each(Object.entries(failures))(
+    "An event that is sent is tried again if the receiver %s",
+    async (_, [answer, why]) => {
+      const { sent, job, now } = await sending(answer, { timeoutMs: 200 });
+      const error = await sent.then(
+        () => undefined,
+        (reason: Error) => reason,
+      );
+      expect(error).toMatchObject({
+        code: "receiver_failed",
+        retryable: true,
+        message: expect.stringMatching(why),
+      });
+      expect(error?.message).not.toContain("a-secret-path");
+      expect(nextTry(job, error, { now: () => now, random: () => 0 })).toEqual({
+        delayMs: 5_000,
+        countAttempt: false,
+      });
+      expect(receiver!.received).toHaveLength(1);
+    },
+  );
 
-  it("is tried again if nobody listens", async () => {
+  it("An event that is sent is tried again if nobody listens", async () => {
     const gone = await startEventReceiver(secret);
     const { url } = gone;
     await gone[Symbol.asyncDispose]();
@@ -128,7 +131,7 @@ describe("an event that is sent", () => {
     });
   });
 
-  it("is tried less and less often for a day, and then no more", async () => {
+  it("An event that is sent is tried less and less often for a day, and then no more", async () => {
     const minutes: number[] = [];
     let ageMs = 0;
     for (;;) {
@@ -146,7 +149,7 @@ describe("an event that is sent", () => {
     expect(minutes).toEqual(minutes.toSorted((a, b) => a - b));
   });
 
-  it("is not sent with a secret of this process in it", async () => {
+  it("An event that is sent is not sent with a secret of this process in it", async () => {
     registerSecret("live-secret-of-this-process-1", { keep: true });
     receiver = await startEventReceiver(secret);
     const send = createSender({ url: receiver.url, secret, version: "1", now: Date.now });
@@ -155,7 +158,7 @@ describe("an event that is sent", () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it("is given back at once when the worker stops", async () => {
+  it("An event that is sent is given back at once when the worker stops", async () => {
     const stopping = new AbortController();
     receiver = await startEventReceiver(secret, () => stopping.abort(new Error("stopped")));
     const send = createSender({ url: receiver.url, secret, version: "1", now: Date.now });
@@ -184,14 +187,14 @@ describe("an event that is stored", () => {
     return { announce, stored, warnings };
   }
 
-  it("has an id that is made of what happened", async () => {
+  it("An event that is stored has an id that is made of what happened", async () => {
     const { announce, stored } = announcing();
     for (const key of ["a", "b", "a"]) await announce([{ repository, key, event: skipped(key) }]);
     expect(stored.size).toBe(2);
     for (const [id, { task }] of stored) expect(task).toMatchObject({ kind: "notify", id });
   });
 
-  it("holds no secret that somebody wrote, and what programs compare unchanged", async () => {
+  it("An event that is stored holds no secret that somebody wrote, and what programs compare unchanged", async () => {
     const { announce, stored } = announcing();
     const token = `ghp_${"Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"}`;
     await announce([{ repository, key: "a", event: skipped(`because of ${token}`) }]);
@@ -203,37 +206,35 @@ describe("an event that is stored", () => {
     });
   });
 
-  it("fails nothing if it cannot be stored", async () => {
+  it("An event that is stored fails nothing if it cannot be stored", async () => {
     const { announce, warnings } = announcing(() => {
       throw new Error("the disk is full");
     });
     await announce([{ repository, key: "a", event: skipped("a") }]);
-    expect(warnings.at(-1)).toBe("An event was not stored, so nobody is told");
+    expect(warnings.at(-1)).toBe("An event was not stored, so it is not sent");
   });
 });
 
-describe("the findings of an event", () => {
-  it("are cut where there is no room, and counted", () => {
-    const findings = Array.from({ length: 2_000 }, (_, n) => ({
-      finding: sampleFinding({ id: `f${n}`, title: "x".repeat(1_000) }),
-      placement: { kind: "inline" as const },
-    }));
-    const { findings: kept, findings_left_out: left } = findingsOf({ findings }, () => undefined);
-    expect(kept.length + left).toBe(2_000);
-    expect(left).toBeGreaterThan(1_000);
-    expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThan(65_000);
-    expect(kept[0]?.title).toMatch(/^x{300}…/);
-  });
+it("The findings of an event are cut if there is no room, and counted", () => {
+  const findings = Array.from({ length: 2_000 }, (_, n) => ({
+    finding: sampleFinding({ id: `f${n}`, title: "x".repeat(1_000) }),
+    placement: { kind: "inline" as const },
+  }));
+  const { findings: kept, findings_left_out: left } = findingsOf({ findings }, () => undefined);
+  expect(kept.length + left).toBe(2_000);
+  expect(left).toBeGreaterThan(1_000);
+  expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThan(65_000);
+  expect(kept[0]?.title).toMatch(/^x{300}…/);
+});
 
-  it("say in a word what a test shows, and nothing of one that shows nothing", () => {
-    const proofs = [sampleProof(), sampleProof({ kind: "ran_right" })];
-    const findings = proofs.map((proof) => ({
-      finding: sampleFinding({ proof }),
-      placement: { kind: "inline" as const },
-    }));
-    const [shown, passing] = findingsOf({ findings }, () => undefined).findings;
-    expect(shown?.mark).toBe("regression");
-    expect(passing).not.toHaveProperty("mark");
-    expect(JSON.stringify([shown, passing])).not.toContain("assert");
-  });
+it("The findings of an event say in a word what a test shows, and nothing of one that shows nothing", () => {
+  const proofs = [sampleProof(), sampleProof({ kind: "ran_right" })];
+  const findings = proofs.map((proof) => ({
+    finding: sampleFinding({ proof }),
+    placement: { kind: "inline" as const },
+  }));
+  const [shown, passing] = findingsOf({ findings }, () => undefined).findings;
+  expect(shown?.mark).toBe("regression");
+  expect(passing).not.toHaveProperty("mark");
+  expect(JSON.stringify([shown, passing])).not.toContain("assert");
 });

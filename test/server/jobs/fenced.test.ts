@@ -141,75 +141,69 @@ async function race(nth: number, when: When) {
   return { github, wrote };
 }
 
-describe("two workers on one job, one of them frozen past its lease", () => {
-  it("leave one review, each comment once, one summary and no open check run, whichever call it is frozen at", async () => {
-    const undisturbed = new Worker(new MemoryGitHub());
-    expect(await undisturbed.publish()).toBe("published");
+it("Two workers on one job leave one review, each comment once, one summary and no open check run, whichever call it is frozen at", async () => {
+  const undisturbed = new Worker(new MemoryGitHub());
+  expect(await undisturbed.publish()).toBe("published");
 
-    for (let nth = 1; nth <= undisturbed.calls; nth++) {
-      for (const when of moments) {
-        const { github } = await race(nth, when);
-        expect(ours(github), `call ${nth}, ${when}`).toEqual(whole);
-      }
+  for (let nth = 1; nth <= undisturbed.calls; nth++) {
+    for (const when of moments) {
+      const { github } = await race(nth, when);
+      expect(ours(github), `call ${nth}, ${when}`).toEqual(whole);
     }
-  });
-
-  it("are told apart right before each write: the late one makes none after the one it was frozen at", async () => {
-    const undisturbed = new Worker(new MemoryGitHub());
-    await undisturbed.publish();
-    for (let nth = 1; nth <= undisturbed.calls; nth++) {
-      for (const when of ["waiting", "after"] as const) {
-        const { wrote, github } = await race(nth, when);
-        expect(ours(github), `call ${nth}, ${when}`).toEqual(wrote);
-        expect(github.calls.filter((call) => call.startsWith("delete"))).toEqual([]);
-      }
-    }
-  });
+  }
 });
 
-describe("the fence", () => {
-  it("is asked once for each write and once in the end, and never for a question", async () => {
-    const github = new MemoryGitHub();
-    const worker = new Worker(github);
-    await worker.publish();
-
-    const writes = ["createCheckRun", "createReview", "createFileComment", "createComment", "updateCheckRun"];
-    expect(github.calls.filter((call) => /^(create|update)/.test(call)).toSorted()).toEqual(
-      writes.toSorted(),
-    );
-    expect(worker.asked).toBe(writes.length + 1);
-  });
-
-  it.each([
-    [{ kind: "pushed" }, [{ ...wrotePush }]],
-    [{ kind: "moved" }, []],
-    [{ kind: "refused", reason: "protected" }, []],
-  ] as const)("puts a push on record that was taken, and none other: %j", async (end, recorded) => {
-    const entries: unknown[] = [];
-    const tools = jobTools({ record: async (entry) => void entries.push(entry) });
-    const deps = jobDependencies({
-      openJob: () => accessTo(async () => new MemoryGitHub()),
-      disk: {
-        checkout: async () => Promise.reject(new Error("not used")),
-        push: async () => end,
-        indexes: null,
-      },
-    });
-    const pushed = await withFence(job, tools, deps, ({ disk }) => disk.push(topicPush));
-    expect({ pushed, entries }).toEqual({ pushed: end, entries: recorded });
-  });
-
-  it("lets nothing through when the job is lost before the first write", async () => {
-    const github = new MemoryGitHub();
-    const worker = new Worker(github);
-    worker.loseLease();
-
-    expect(await worker.publish()).toBe("lease_lost");
-    expect(ours(github)).toEqual({ reviews: 0, comments: [], summaries: 0, checks: new Set() });
-  });
+it("A worker that was frozen past its lease makes no further write", async () => {
+  const undisturbed = new Worker(new MemoryGitHub());
+  await undisturbed.publish();
+  for (let nth = 1; nth <= undisturbed.calls; nth++) {
+    for (const when of ["waiting", "after"] as const) {
+      const { wrote, github } = await race(nth, when);
+      expect(ours(github), `call ${nth}, ${when}`).toEqual(wrote);
+      expect(github.calls.filter((call) => call.startsWith("delete"))).toEqual([]);
+    }
+  }
 });
 
-describe("a double that its worker could not take away", () => {
+it("The fence is asked once for each write and once in the end, and never for a question", async () => {
+  const github = new MemoryGitHub();
+  const worker = new Worker(github);
+  await worker.publish();
+
+  const writes = ["createCheckRun", "createReview", "createFileComment", "createComment", "updateCheckRun"];
+  expect(github.calls.filter((call) => /^(create|update)/.test(call)).toSorted()).toEqual(writes.toSorted());
+  expect(worker.asked).toBe(writes.length + 1);
+});
+
+it.each([
+  [{ kind: "pushed" }, [{ ...wrotePush }]],
+  [{ kind: "moved" }, []],
+  [{ kind: "refused", reason: "protected" }, []],
+] as const)("The fence puts an accepted push on record, and no other: %j", async (end, recorded) => {
+  const entries: unknown[] = [];
+  const tools = jobTools({ record: async (entry) => void entries.push(entry) });
+  const deps = jobDependencies({
+    openJob: () => accessTo(async () => new MemoryGitHub()),
+    disk: {
+      checkout: async () => Promise.reject(new Error("not used")),
+      push: async () => end,
+      indexes: null,
+    },
+  });
+  const pushed = await withFence(job, tools, deps, ({ disk }) => disk.push(topicPush));
+  expect({ pushed, entries }).toEqual({ pushed: end, entries: recorded });
+});
+
+it("The fence lets nothing through when the job is lost before the first write", async () => {
+  const github = new MemoryGitHub();
+  const worker = new Worker(github);
+  worker.loseLease();
+
+  expect(await worker.publish()).toBe("lease_lost");
+  expect(ours(github)).toEqual({ reviews: 0, comments: [], summaries: 0, checks: new Set() });
+});
+
+describe("a duplicate that its worker could not remove", () => {
   /** A worker wrote everything a second time and died at once. */
   async function doubled() {
     const github = new MemoryGitHub();
@@ -231,14 +225,14 @@ describe("a double that its worker could not take away", () => {
     });
   };
 
-  it("is taken away by the next review, whatever that was made for", async () => {
+  it("A duplicate that its worker could not remove is removed by the next review, whatever that was made for", async () => {
     const github = await doubled();
     await again(github);
 
     expect(ours(github)).toEqual(whole);
   });
 
-  it("stays where a person answered, reacted or resolved: it is theirs as well", async () => {
+  it("A duplicate stays if a person answered, reacted or resolved", async () => {
     const github = await doubled();
     const [first, second] = github.reviews[1]!.comments;
     github.personReplies(first!.id, "ann", "Is it?");
@@ -252,7 +246,7 @@ describe("a double that its worker could not take away", () => {
     expect(ours(github)).toMatchObject({ reviews: 1, summaries: 1 });
   });
 
-  it("stays where GitHub lets nobody take it away, and holds up nothing", async () => {
+  it("A duplicate stays if GitHub refuses to delete it, and holds up nothing", async () => {
     const github = await doubled();
     for (const call of ["deleteReviewComment", "deleteComment", "editReview"] as const)
       github.faults.push({ call, error: refusal("github_forbidden") });
@@ -261,7 +255,7 @@ describe("a double that its worker could not take away", () => {
     expect(ours(github)).toMatchObject({ reviews: 2, summaries: 2 });
   });
 
-  it("is taken away at the next try where GitHub is away", async () => {
+  it("A duplicate is removed at the next try after an outage of GitHub", async () => {
     const github = await doubled();
     github.faults.push({ call: "deleteReviewComment", nth: 1, error: ambiguous() });
     await expect(again(github)).rejects.toMatchObject({ code: "github_failed" });

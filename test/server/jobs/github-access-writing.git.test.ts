@@ -80,7 +80,7 @@ describe("resolving a thread", () => {
     return { ...all, api, comment, id: thread?.id ?? "" };
   }
 
-  it("is done with a token of its own, which is minted when it is first needed", async () => {
+  it("Resolving a thread is done with a token of its own, which is minted when it is first needed", async () => {
     const { api, comment, id, minted } = await withThread("octo-org/granted", writing);
     expect(mintedForWriting(minted)).toBe(0);
 
@@ -91,7 +91,7 @@ describe("resolving a thread", () => {
     expect((await api.ownThreads())[0]).toMatchObject({ resolved: true, resolvedBy: { kind: "us" } });
   });
 
-  it("says which permission it takes where that was not granted, and asks GitHub again after an hour", async () => {
+  it("Resolving a thread names the missing permission, and asks GitHub again after an hour", async () => {
     const { api, comment, id, minted, clock, installation } = await withThread("octo-org/refused", reading);
     const refused = {
       code: "github_forbidden",
@@ -116,7 +116,7 @@ describe("proposing a file", () => {
     ...{ title: publicText("Remember a rule"), body: publicText("Asked for in a comment") },
   };
 
-  it("makes a branch, a commit and a pull request", async () => {
+  it("Proposing a file makes a branch, a commit and a pull request", async () => {
     const { access, ref, signal, repository } = installed("octo-org/proposing", writing);
     const before = repository.git.sha("main");
 
@@ -130,7 +130,7 @@ describe("proposing a file", () => {
     expect(repository.git.sha("main")).toBe(before);
   });
 
-  it("replaces the file that stands there and touches no other", async () => {
+  it("Proposing a file replaces the existing file and touches no other", async () => {
     const files = { "a.txt": "a\n", ".github/hunkwise.yml": "old: 1\n" };
     const { access, ref, signal, repository } = installed("octo-org/replacing", writing, files);
     await (await access.writer(ref, signal)).propose(proposal);
@@ -142,7 +142,7 @@ describe("proposing a file", () => {
     ["the branch", /POST .*\/git\/refs$/],
     ["the commit", /PUT .*\/contents\//],
     ["the pull request", /POST .*\/pulls$/],
-  ])("goes on where it ended when the answer about %s was lost", async (what, match) => {
+  ])("Proposing a file goes on where it ended when the answer about %s was lost", async (what, match) => {
     const name = `octo-org/lost-${what.split(" ").at(-1)}`;
     const { access, ref, signal, repository } = installed(name, writing);
     const writer = await access.writer(ref, signal);
@@ -156,7 +156,7 @@ describe("proposing a file", () => {
     expect(repository.git.git("rev-list", "--count", `main..${proposal.branch}`)).toBe("1");
   });
 
-  it("is not done again once somebody closed it", async () => {
+  it("Proposing a file is not done again once somebody closed it", async () => {
     const { access, ref, signal, repository } = installed("octo-org/closing", writing);
     const writer = await access.writer(ref, signal);
     const page = await writer.propose(proposal);
@@ -166,7 +166,7 @@ describe("proposing a file", () => {
     expect(repository.pulls.size).toBe(1);
   });
 
-  it("changes nothing where that was not granted", async () => {
+  it("Proposing a file without the permission changes nothing", async () => {
     const { access, ref, signal, repository } = installed("octo-org/reading", reading);
     const writer = await access.writer(ref, signal);
 
@@ -177,7 +177,7 @@ describe("proposing a file", () => {
     expect(repository.git.git("branch", "--list")).toBe("* main");
   });
 
-  it("onto a branch that is not there fails", async () => {
+  it("Proposing a file onto a branch that is not there fails", async () => {
     const { access, ref, signal } = installed("octo-org/baseless", writing);
     const writer = await access.writer(ref, signal);
     expect(await failure(writer.propose({ ...proposal, base: "gone" }))).toMatchObject({
@@ -186,12 +186,12 @@ describe("proposing a file", () => {
   });
 });
 
-describe("what an organisation keeps for all of its repositories", () => {
+describe("the organisation's repository", () => {
   const path = "hunkwise.yml";
   const forAll = (owner: string, isPrivate: boolean) =>
     scenario.people.createRepository(`${owner}/.github`, { [path]: "of: all\n" }, { private: isPrivate });
 
-  it("is read with a token for that repository alone", async () => {
+  it("The organisation's repository is read with a token for that repository alone", async () => {
     const { access, ref, signal, installation, minted } = installed("acme/shop", reading);
     installation.repositories.push(forAll("acme", true));
 
@@ -202,13 +202,13 @@ describe("what an organisation keeps for all of its repositories", () => {
     expect(new Set(minted)).toEqual(new Set([".github: contents read"]));
   });
 
-  it("is read where everybody can, although the App is not installed there", async () => {
+  it("The organisation's public repository is read although the App is not installed there", async () => {
     const { access, ref, signal } = installed("public-acme/shop", reading);
     forAll("public-acme", false);
     expect(await (await access.organization(ref, signal))(path)).toBe("of: all\n");
   });
 
-  it("is nothing where it is private and the App is not installed there, or there is no such repository", async () => {
+  it("The organisation's repository has no file if it is private without the App, or missing", async () => {
     const closed = installed("closed-acme/shop", reading);
     forAll("closed-acme", true);
     expect(await (await closed.access.organization(closed.ref, closed.signal))(path)).toBeUndefined();

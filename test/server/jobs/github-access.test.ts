@@ -1,5 +1,5 @@
 import nock from "nock";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createGitHubAccess } from "../../../src/server/jobs/github-access.ts";
 import { host, useNock } from "../../pull/github/support.ts";
 
@@ -7,7 +7,7 @@ useNock();
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 
-it("a token for jobs is for the one repository, and for what app.yml asks for", async () => {
+it("A token for jobs is for one repository, with the permissions of app.yml", async () => {
   const scopes: object[] = [];
   const { openJob } = createGitHubAccess({
     ...{ apiUrl: host, userAgent: "test", identity: async () => ({ id: 4711, slug: "hunkwise" }) },
@@ -26,15 +26,13 @@ it("a token for jobs is for the one repository, and for what app.yml asks for", 
   expect(scopes).toEqual([{ repositoryIds: [7], permissions, renew: false }]);
 });
 
-describe("what a job may send", () => {
-  it("ends at its own repository and pull request, whatever it is asked to do", async () => {
-    const { openJob } = createGitHubAccess({
-      ...{ apiUrl: host, userAgent: "test", identity: async () => ({ id: 4711, slug: "hunkwise" }) },
-      ...{ mintToken: async () => "ghs_token", granted: async () => ({}) },
-    });
-    const api = await openJob().pull(repository, 7, new AbortController().signal);
-    // An id that GitHub has not shown to be ours: another pull request's comment, or a person's.
-    await expect(api.deleteComment(5)).rejects.toMatchObject({ code: "not_allowed" });
-    await expect(api.resolveThread("PRRT_5")).rejects.toMatchObject({ code: "not_allowed" });
+it("A job reaches nothing beyond its own repository and pull request", async () => {
+  const { openJob } = createGitHubAccess({
+    ...{ apiUrl: host, userAgent: "test", identity: async () => ({ id: 4711, slug: "hunkwise" }) },
+    ...{ mintToken: async () => "ghs_token", granted: async () => ({}) },
   });
+  const api = await openJob().pull(repository, 7, new AbortController().signal);
+  // An id that GitHub has not shown to be ours: another pull request's comment, or a person's.
+  await expect(api.deleteComment(5)).rejects.toMatchObject({ code: "not_allowed" });
+  await expect(api.resolveThread("PRRT_5")).rejects.toMatchObject({ code: "not_allowed" });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { IndexReport, IndexTask } from "../../../src/border/index-messages.ts";
 import { IndexKeeper } from "../../../src/server/jobs/graph-index.ts";
 
@@ -31,68 +31,66 @@ function keep() {
   return { keeper, runs, logged, endRun };
 }
 
-describe("the keeper of indexes", () => {
-  it("brings one index after the other up to date", async () => {
-    const { keeper, runs, endRun, logged } = keep();
-    keeper.update(task("/a"));
-    keeper.update(task("/b"));
-    expect(runs.map((one) => one.task.file)).toEqual(["/a"]);
-    await endRun();
-    expect(runs.map((one) => one.task.file)).toEqual(["/a", "/b"]);
-    await endRun();
-    keeper.update(task("/c"));
-    expect(runs.map((one) => one.task.file)).toEqual(["/a", "/b", "/c"]);
-    expect(logged).toEqual(["Index updated", "Index updated"]);
-  });
+it("The keeper of indexes brings one index after the other up to date", async () => {
+  const { keeper, runs, endRun, logged } = keep();
+  keeper.update(task("/a"));
+  keeper.update(task("/b"));
+  expect(runs.map((one) => one.task.file)).toEqual(["/a"]);
+  await endRun();
+  expect(runs.map((one) => one.task.file)).toEqual(["/a", "/b"]);
+  await endRun();
+  keeper.update(task("/c"));
+  expect(runs.map((one) => one.task.file)).toEqual(["/a", "/b", "/c"]);
+  expect(logged).toEqual(["Index updated", "Index updated"]);
+});
 
-  it("takes of what waits the newest commit alone", async () => {
-    const { keeper, runs, endRun } = keep();
-    keeper.update(task("/a", "1"));
-    for (const sha of ["2", "3", "4"]) keeper.update(task("/a", sha));
-    await endRun();
-    await endRun();
-    expect(runs.map((one) => one.task.sha)).toEqual(["1", "4"]);
-  });
+it("The keeper of indexes takes only the newest of the waiting commits", async () => {
+  const { keeper, runs, endRun } = keep();
+  keeper.update(task("/a", "1"));
+  for (const sha of ["2", "3", "4"]) keeper.update(task("/a", sha));
+  await endRun();
+  await endRun();
+  expect(runs.map((one) => one.task.sha)).toEqual(["1", "4"]);
+});
 
-  it("starts nothing for a commit that it was brought up to last, but for one that failed", async () => {
-    const { keeper, runs, endRun } = keep();
-    keeper.update(task("/a", "1"));
-    await endRun(new Error("no disk"));
-    keeper.update(task("/a", "1"));
-    await endRun();
-    keeper.update(task("/a", "1"));
-    expect(runs).toHaveLength(2);
-    keeper.update(task("/a", "2"));
-    expect(runs).toHaveLength(3);
-  });
+it("The keeper of indexes starts nothing for the last commit again, unless that failed", async () => {
+  const { keeper, runs, endRun } = keep();
+  keeper.update(task("/a", "1"));
+  await endRun(new Error("no disk"));
+  keeper.update(task("/a", "1"));
+  await endRun();
+  keeper.update(task("/a", "1"));
+  expect(runs).toHaveLength(2);
+  keeper.update(task("/a", "2"));
+  expect(runs).toHaveLength(3);
+});
 
-  it("makes an index anew that went away with its mirror", async () => {
-    const { keeper, runs, endRun } = keep();
-    keeper.update(task("/gone", "1"));
-    await endRun();
-    keeper.update(task("/gone", "1"));
-    expect(runs).toHaveLength(2);
-  });
+it("The keeper of indexes makes an index again that was deleted with its mirror", async () => {
+  const { keeper, runs, endRun } = keep();
+  keeper.update(task("/gone", "1"));
+  await endRun();
+  keeper.update(task("/gone", "1"));
+  expect(runs).toHaveLength(2);
+});
 
-  it("goes on after a failure, which it tells of", async () => {
-    const { keeper, runs, endRun, logged } = keep();
-    keeper.update(task("/a"));
-    keeper.update(task("/b"));
-    await endRun(new Error("no disk"));
-    expect(logged).toEqual(["Index not updated: no disk"]);
-    expect(runs).toHaveLength(2);
-  });
+it("The keeper of indexes goes on after a failure, which it logs", async () => {
+  const { keeper, runs, endRun, logged } = keep();
+  keeper.update(task("/a"));
+  keeper.update(task("/b"));
+  await endRun(new Error("no disk"));
+  expect(logged).toEqual(["Index not updated: no disk"]);
+  expect(runs).toHaveLength(2);
+});
 
-  it("ends what runs when the server does, and begins nothing more", async () => {
-    const { keeper, runs, logged } = keep();
-    keeper.update(task("/a"));
-    keeper.update(task("/b"));
-    const closed = keeper.close();
-    expect(runs[0]?.signal.aborted).toBe(true);
-    runs[0]?.end.reject(new Error("killed"));
-    await closed;
-    keeper.update(task("/c"));
-    expect(runs).toHaveLength(1);
-    expect(logged).toEqual([]);
-  });
+it("The keeper of indexes ends what runs when the server does, and begins nothing more", async () => {
+  const { keeper, runs, logged } = keep();
+  keeper.update(task("/a"));
+  keeper.update(task("/b"));
+  const closed = keeper.close();
+  expect(runs[0]?.signal.aborted).toBe(true);
+  runs[0]?.end.reject(new Error("killed"));
+  await closed;
+  keeper.update(task("/c"));
+  expect(runs).toHaveLength(1);
+  expect(logged).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ModelUnavailable } from "../../../src/agent/llm/model.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { maxAttempts } from "../../../src/server/queue/job.ts";
@@ -40,59 +40,58 @@ async function worked(answers: (request: number) => ScriptedTurn | Error) {
 
 const certain = (posted: readonly string[]) => posted.filter((body) => /is in this file/.test(body));
 
-describe("a job whose model is away", () => {
-  it("publishes what the analyzers found once, when no attempt is left, and concludes without success", async () => {
-    await using run = await worked(passing);
-    const { jobs, posted } = run;
+it("A job whose model is away publishes what the analyzers found once, when no attempt is left, and concludes without success", async () => {
+  await using run = await worked(passing);
+  const { jobs, posted } = run;
 
-    expect(jobs.checkouts).toHaveLength(maxAttempts);
-    expect(jobs.github.reviews).toHaveLength(1);
-    expect(certain(posted)).toHaveLength(5);
-    expect(posted.filter((body) => body.includes("Matched by a rule, not judged by a model."))).not.toEqual(
-      [],
-    );
-    expect(jobs.checks()).toEqual([
-      expect.stringMatching(/^neutral: The review failed\. Analyzers only: found 5 critical/),
-    ]);
-    expect(summary(jobs.github)).toMatch(
-      /Offline: no model read this change because the model could not be reached/,
-    );
-    expect([...posted, summary(jobs.github)].join("\n")).not.toContain("models.internal");
-  });
+  expect(jobs.checkouts).toHaveLength(maxAttempts);
+  expect(jobs.github.reviews).toHaveLength(1);
+  expect(certain(posted)).toHaveLength(5);
+  expect(posted.filter((body) => body.includes("Matched by a rule, not judged by a model."))).not.toEqual([]);
+  expect(jobs.checks()).toEqual([
+    expect.stringMatching(/^neutral: The review failed\. Analyzers only: found 5 critical/),
+  ]);
+  expect(summary(jobs.github)).toMatch(
+    /Offline: no model read this change because the model could not be reached/,
+  );
+  expect([...posted, summary(jobs.github)].join("\n")).not.toContain("models.internal");
+});
 
-  it("publishes nothing while it is still tried again, and all of it once when the model comes back", async () => {
-    await using run = await worked((request) => (request < 3 ? passing() : finish));
-    const { jobs, posted } = run;
+it("A job whose model is away publishes nothing while it is still tried again, and all of it once when the model comes back", async () => {
+  await using run = await worked((request) => (request < 3 ? passing() : finish));
+  const { jobs, posted } = run;
 
-    expect(jobs.github.reviews).toHaveLength(1);
-    expect(certain(posted)).toHaveLength(5);
-    expect(posted).toHaveLength(5);
-    expect(jobs.checks()).toEqual([expect.stringMatching(/^neutral: found 5 critical$/i)]);
-  });
+  expect(jobs.github.reviews).toHaveLength(1);
+  expect(certain(posted)).toHaveLength(5);
+  expect(posted).toHaveLength(5);
+  expect(jobs.checks()).toEqual([expect.stringMatching(/^neutral: found 5 critical$/i)]);
+});
 
-  it.runIf(long)("does the same when the model is paused for longer than people wait", async () => {
+it.runIf(long)(
+  "A job whose model is paused for longer than people wait publishes what the analyzers found",
+  async () => {
     await using run = await worked(() => new ModelUnavailable("circuit open", 600_000));
     const { jobs, posted } = run;
 
     expect(jobs.github.reviews).toHaveLength(1);
     expect(certain(posted)).toHaveLength(5);
     expect(jobs.checks()).toEqual([expect.stringMatching(/^neutral: The review failed/)]);
-  });
+  },
+);
 
-  it("publishes at once if the fault will not pass, and the next review of the head judges what nobody has", async () => {
-    let isBack = false;
-    await using run = await worked(() =>
-      isBack ? finish : new AppError("model_unauthorized", "refused the key"),
-    );
-    const { jobs } = run;
-    expect(jobs.checkouts).toHaveLength(1);
-    const before = jobs.github.reviews.length;
+it("A job whose model is away publishes at once if the fault will not pass, and the next review of the head judges what nobody has", async () => {
+  let isBack = false;
+  await using run = await worked(() =>
+    isBack ? finish : new AppError("model_unauthorized", "refused the key"),
+  );
+  const { jobs } = run;
+  expect(jobs.checkouts).toHaveLength(1);
+  const before = jobs.github.reviews.length;
 
-    isBack = true;
-    jobs.github.state.headSha = jobs.laterHead;
-    await jobs.queue.enqueue(jobs.event(jobs.laterHead));
-    await jobs.work();
-    expect(jobs.github.reviews).toHaveLength(before);
-    expect(jobs.checks().at(-1)).toMatch(/^success: /);
-  });
+  isBack = true;
+  jobs.github.state.headSha = jobs.laterHead;
+  await jobs.queue.enqueue(jobs.event(jobs.laterHead));
+  await jobs.work();
+  expect(jobs.github.reviews).toHaveLength(before);
+  expect(jobs.checks().at(-1)).toMatch(/^success: /);
 });

@@ -13,7 +13,7 @@ describe("watched models", () => {
   const request = { messages: [], tools: [], maxOutputTokens: 1 };
   const { signal } = new AbortController();
 
-  it("tell a fault although another loop was answered after it: what failed is missing", async () => {
+  it("Watched models report a fault although another loop was answered after it", async () => {
     const models = { ...forAllRoles(scriptedModel([{ content: "ok" }])), verify: scriptedModel([passing]) };
     const watched = watchModels(models);
 
@@ -22,7 +22,7 @@ describe("watched models", () => {
     expect(watched.lastFault()).toBe(passing);
   });
 
-  it("tell of several faults the one that decides: a spent budget, else one that passes, else the last", async () => {
+  it("Watched models report the fault that decides: a spent budget, else one that passes, else the last", async () => {
     const spent = new AppError("budget_spent", "used up");
     const told = async (...faults: AppError[]) => {
       const watched = watchModels(forAllRoles(scriptedModel(faults)));
@@ -42,26 +42,26 @@ describe("a model that failed a review", () => {
   const again = () => true;
   const never = () => false;
 
-  it("has the job tried again if the fault may pass, when the provider says, in words of ours", () => {
+  it("A model that failed a review has the job tried again if the fault may pass, when the provider says, in words of ours", () => {
     const outage = modelOutage(passing, again);
     expect(outage).toMatchObject({ code: "model_rate_limited", retryable: true, retryAfterMs: 9 });
     expect(outage?.message).not.toContain("org-1");
   });
 
-  it("asks the queue about the very error that the job would end with", () => {
+  it("A model that failed a review asks the queue about the very error that the job would end with", () => {
     const asked: AppError[] = [];
     const alone = new ModelUnavailable("big is left alone", 15_000);
     modelOutage(alone, (error) => asked.push(error) > 0);
     expect(asked).toMatchObject([{ code: "model_unavailable", retryable: true, retryAfterMs: 15_000 }]);
   });
 
-  it("has what was found published if the job is not tried again, or the fault will not pass", () => {
+  it("A model that failed a review has what was found published if the job is not tried again, or the fault will not pass", () => {
     expect(modelOutage(passing, never)).toBeUndefined();
     expect(modelOutage(lasting, again)).toBeUndefined();
     expect(modelOutage(new AppError("budget_spent", "used up"), again)).toBeUndefined();
   });
 
-  it("is none if no request failed", () => {
+  it("A model that failed a review is none if no request failed", () => {
     expect(modelOutage(undefined, again)).toBeUndefined();
   });
 });

@@ -99,7 +99,7 @@ async function ask(about: typeof one): Promise<void> {
   await stores.queue.enqueue({ ...job, task: here, concurrencyKey: `${about.installation.id}` });
 }
 
-it("a job that meets a used-up primary limit parks for 40 minutes and resumes, while others go on", async () => {
+it("A job that meets a used-up primary limit parks for 40 minutes and resumes, while others go on", async () => {
   const { limits } = scenario.github;
   // The hour is counted from the first request.
   await time.run(
@@ -127,7 +127,7 @@ it("a job that meets a used-up primary limit parks for 40 minutes and resumes, w
   expect(limits!.breaches.map(({ limit }) => limit)).toEqual(["primary"]);
 });
 
-it("a job of one process sends nothing while that knows of a limit; another process finds out by one request", async () => {
+it("A job sends nothing while its process knows of a limit; another process finds out by one request", async () => {
   const { github } = scenario;
   const signal = new AbortController().signal;
   const limited = { code: "github_rate_limited" };

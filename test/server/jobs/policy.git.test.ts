@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository, reviewTask as task } from "./commands/command-fixture.ts";
 
@@ -40,31 +40,32 @@ const loose = [
   "",
 ].join("\n");
 
-describe("an organisation's policy", () => {
-  it("fails the check of a repository that would let it pass, and reads what it would leave out", async () => {
-    const { on } = under({
-      organization:
-        "policy: { enforce: [check, paths, minimum_severity, review, effort] }\neffort: low\ncheck: { fail: true }\n",
-      own: loose,
-    });
-    expect(await on.attempt(task)).toMatchObject({ kind: "done" });
-    expect(on.checks()).toEqual(["event#7@main: failure"]);
-    expect(on.github.reviews.at(-1)?.comments.map(({ path }) => path)).toEqual(["src/cart.js"]);
+it("An organisation's policy fails the check of a repository that would let it pass, and reads what it would leave out", async () => {
+  const { on } = under({
+    organization:
+      "policy: { enforce: [check, paths, minimum_severity, review, effort] }\neffort: low\ncheck: { fail: true }\n",
+    own: loose,
   });
+  expect(await on.attempt(task)).toMatchObject({ kind: "done" });
+  expect(on.checks()).toEqual(["event#7@main: failure"]);
+  expect(on.github.reviews.at(-1)?.comments.map(({ path }) => path)).toEqual(["src/cart.js"]);
+});
 
-  it("changes nothing that it does not enforce and the repository sets, or if there is none", async () => {
-    const own = "effort: low\ncheck: { fail: false }\n";
-    for (const policy of ["policy: { enforce: [budget] }\n", ""]) {
-      const { on } = under({ organization: `${policy}check: { fail: true }\n`, own });
-      await on.attempt(task);
-      expect(on.checks()).toEqual(["event#7@main: neutral"]);
-    }
-  });
+it("An organisation's policy changes nothing that it does not enforce and the repository sets, or if there is none", async () => {
+  const own = "effort: low\ncheck: { fail: false }\n";
+  for (const policy of ["policy: { enforce: [budget] }\n", ""]) {
+    const { on } = under({ organization: `${policy}check: { fail: true }\n`, own });
+    await on.attempt(task);
+    expect(on.checks()).toEqual(["event#7@main: neutral"]);
+  }
+});
 
-  it.each<[string, string]>([
-    ["is broken", "policy: { enforce: [check] }\ncheck: { fial: customer-names }\n"],
-    ["enforces what is no key", "policy: { enforce: [customer-names] }\n"],
-  ])("has no model read anything if it %s, whatever the repository's file says", async (_, organization) => {
+it.each<[string, string]>([
+  ["is broken", "policy: { enforce: [check] }\ncheck: { fial: customer-names }\n"],
+  ["enforces what is no key", "policy: { enforce: [customer-names] }\n"],
+])(
+  "An organisation's policy has no model read anything if it %s, whatever the repository's file says",
+  async (_, organization) => {
     const { on, model, check } = under({ organization, own: loose.replace(/review:.*/, "") });
     await on.attempt(task);
     expect(model.requests).toEqual([]);
@@ -74,28 +75,28 @@ describe("an organisation's policy", () => {
       /the organisation's \.github\/hunkwise\.yml is not valid \(in line \d\)/,
     );
     expect(`${check()?.summary}${on.summary()}`).not.toContain("customer-names");
-  });
+  },
+);
 
-  it("has no model read anything if it is required and missing, and says what to do", async () => {
-    const { on, model, check } = under({ organization: "effort: low\n", own: "effort: low\n" });
-    on.requiresPolicy = true;
-    for (const isThere of [true, false]) {
-      if (!isThere) on.organization.clear();
-      on.recorded.length = 0;
-      await on.attempt(task);
-      expect(model.requests).toEqual([]);
-      expect(check()?.conclusion).toBe("neutral");
-      expect(check()?.summary).toMatch(/a policy of the organisation is required, and/);
-      expect(check()?.summary).toMatch(/Let Hunkwise read the organisation's repository `\.github`/);
-    }
-  });
-
-  it("ends the reviews of a month when its budget is used up, and the check says so", async () => {
-    const { on, model, check } = under({ organization: "policy: { month: { tokens: 5000 } }\n" });
-    on.spent = 5_000;
+it("An organisation's policy has no model read anything if it is required and missing, and says what to do", async () => {
+  const { on, model, check } = under({ organization: "effort: low\n", own: "effort: low\n" });
+  on.requiresPolicy = true;
+  for (const isThere of [true, false]) {
+    if (!isThere) on.organization.clear();
+    on.recorded.length = 0;
     await on.attempt(task);
     expect(model.requests).toEqual([]);
     expect(check()?.conclusion).toBe("neutral");
-    expect(check()?.summary).toContain("this month's budget of its organisation is used up");
-  });
+    expect(check()?.summary).toMatch(/a policy of the organisation is required, and/);
+    expect(check()?.summary).toMatch(/Let Hunkwise read the organisation's repository `\.github`/);
+  }
+});
+
+it("An organisation's policy ends the reviews of a month when its budget is used up, and the check says so", async () => {
+  const { on, model, check } = under({ organization: "policy: { month: { tokens: 5000 } }\n" });
+  on.spent = 5_000;
+  await on.attempt(task);
+  expect(model.requests).toEqual([]);
+  expect(check()?.conclusion).toBe("neutral");
+  expect(check()?.summary).toContain("this month's budget of its organisation is used up");
 });

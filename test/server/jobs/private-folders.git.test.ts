@@ -15,7 +15,7 @@ const task: Task = {
   ...{ trigger: "event#7", requestedBy: null },
 };
 
-it("what a folder of the base keeps private reaches no model, be it of a check or of an earlier review", async () => {
+it("A private file of a folder's configuration reaches no model, also from a check or an earlier review", async () => {
   const on = new Commanded(repo);
   const model = scriptedModel(() => ({
     toolCalls: [{ name: "finish_review", arguments: { summary: "All of it was read." } }],

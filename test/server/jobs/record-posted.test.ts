@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../../src/agent/record/trajectory.ts";
 import { recordPosted } from "../../../src/server/jobs/attempts.ts";
 import { MemoryGitHub } from "../../pull/publish/memory-github.ts";
@@ -21,34 +21,32 @@ async function recordedOf(github: MemoryGitHub, result = sampleResult({ findings
   return { entries, note };
 }
 
-describe("what goes on record of comments that were posted", () => {
-  it("is which comment holds which finding, with GitHub's id and its page", async () => {
-    const github = await published();
-    const { entries } = await recordedOf(github);
-    const [first, second] = github.reviews[0]?.comments ?? [];
-    expect(entries).toEqual([
-      {
-        kind: "posted",
-        comments: [first, second, github.fileComments[0]].map((comment, index) => ({
-          finding: findings[index]?.finding.id,
-          id: comment?.id,
-          url: expect.stringContaining(String(comment?.id)),
-        })),
-      },
-    ]);
-  });
+it("What goes on record of comments that were posted is which comment holds which finding, with GitHub's id and its page", async () => {
+  const github = await published();
+  const { entries } = await recordedOf(github);
+  const [first, second] = github.reviews[0]?.comments ?? [];
+  expect(entries).toEqual([
+    {
+      kind: "posted",
+      comments: [first, second, github.fileComments[0]].map((comment, index) => ({
+        finding: findings[index]?.finding.id,
+        id: comment?.id,
+        url: expect.stringContaining(String(comment?.id)),
+      })),
+    },
+  ]);
+});
 
-  it("is noted down once, however often the same review is published", async () => {
-    const { entries, note } = await recordedOf(await published());
-    await note();
-    expect(entries).toHaveLength(1);
-  });
+it("What goes on record of comments that were posted is noted down once, however often the same review is published", async () => {
+  const { entries, note } = await recordedOf(await published());
+  await note();
+  expect(entries).toHaveLength(1);
+});
 
-  it("is nothing of what another review posted", async () => {
-    const github = await published();
-    const other = sampleResult({ findings, head_sha: "c".repeat(40) });
-    expect((await recordedOf(github, other)).entries).toEqual([]);
-    const none = sampleResult({ findings: many(1, { path: "src/other.ts" }) });
-    expect((await recordedOf(github, none)).entries).toEqual([]);
-  });
+it("What goes on record of comments that were posted is nothing of what another review posted", async () => {
+  const github = await published();
+  const other = sampleResult({ findings, head_sha: "c".repeat(40) });
+  expect((await recordedOf(github, other)).entries).toEqual([]);
+  const none = sampleResult({ findings: many(1, { path: "src/other.ts" }) });
+  expect((await recordedOf(github, none)).entries).toEqual([]);
 });

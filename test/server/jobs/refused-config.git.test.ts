@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { AppError } from "../../../src/core/errors.ts";
 import { scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository, reviewTask as task } from "./commands/command-fixture.ts";
@@ -24,60 +24,61 @@ function withModel(files: Record<string, string>) {
   return { on, model, check };
 }
 
-describe("a configuration that is refused", () => {
-  it("has no model read anything, and the check is neutral and names file, line, key and remedy", async () => {
-    const { on, model, check } = withModel({ [file]: "paths:\n  privat: [src/]\n" });
-    expect(await on.attempt(task)).toMatchObject({ kind: "done" });
-    expect(model.requests).toEqual([]);
-    expect(on.checks()).toEqual(["event#7@main: neutral"]);
-    expect(check()?.title).toMatch(/^Not reviewed\. Analyzers only: /);
-    for (const text of [check()?.summary, on.summary()]) {
-      expect(text).toMatch(/hunkwise\.yml:2: paths\.privat is not a known key \(did you mean private\?\)/);
-      expect(text).toMatch(/Correct it on the base branch/);
-    }
-  });
+it("A refused configuration has no model read anything, and the check is neutral and names file, line, key and remedy", async () => {
+  const { on, model, check } = withModel({ [file]: "paths:\n  privat: [src/]\n" });
+  expect(await on.attempt(task)).toMatchObject({ kind: "done" });
+  expect(model.requests).toEqual([]);
+  expect(on.checks()).toEqual(["event#7@main: neutral"]);
+  expect(check()?.title).toMatch(/^Not reviewed\. Analyzers only: /);
+  for (const text of [check()?.summary, on.summary()]) {
+    expect(text).toMatch(/hunkwise\.yml:2: paths\.privat is not a known key \(did you mean private\?\)/);
+    expect(text).toMatch(/Correct it on the base branch/);
+  }
+});
 
-  it("names an organisation's file without what is in it", async () => {
-    const { on, model, check } = withModel({});
-    on.organization.set(file, "paths: { privat: [customer-names/] }");
-    await on.attempt(task);
-    expect(model.requests).toEqual([]);
-    expect(on.checks()).toEqual(["event#7@main: neutral"]);
-    expect(check()?.summary).toMatch(/the organisation's \.github\/hunkwise\.yml is not valid/);
-    expect(check()?.summary).not.toMatch(/customer-names|privat\b/);
-  });
+it("A refused configuration names an organisation's file without what is in it", async () => {
+  const { on, model, check } = withModel({});
+  on.organization.set(file, "paths: { privat: [customer-names/] }");
+  await on.attempt(task);
+  expect(model.requests).toEqual([]);
+  expect(on.checks()).toEqual(["event#7@main: neutral"]);
+  expect(check()?.summary).toMatch(/the organisation's \.github\/hunkwise\.yml is not valid/);
+  expect(check()?.summary).not.toMatch(/customer-names|privat\b/);
+});
 
-  it("leaves open what earlier reviews found, and the check is not green for it", async () => {
-    const { on, check } = withModel({ [file]: "review: [" });
-    const comment = await on.finding("f1", "high");
-    await on.attempt(task);
-    expect(on.ours(comment)).toEqual([]);
-    expect(on.checks()).toEqual(["event#7@main: neutral"]);
-    expect(check()?.summary).toContain("Open from earlier reviews: 1 high.");
-  });
+it("A refused configuration leaves open what earlier reviews found, and the check is not green for it", async () => {
+  const { on, check } = withModel({ [file]: "review: [" });
+  const comment = await on.finding("f1", "high");
+  await on.attempt(task);
+  expect(on.ours(comment)).toEqual([]);
+  expect(on.checks()).toEqual(["event#7@main: neutral"]);
+  expect(check()?.summary).toContain("Open from earlier reviews: 1 high.");
+});
 
-  it("is no review, so that what was remembered stays, and the next one reads the change", async () => {
-    const { on, model } = withModel({ [file]: "effort: low\ncolour: red\n" });
-    await on.attempt(task);
-    on.files.set(file, "effort: low\n");
-    on.recorded.length = 0;
-    await on.attempt({ ...task, trigger: "event#7" });
-    expect(model.requests.length).toBeGreaterThan(0);
-    expect(on.checks()).toEqual(["event#7@main: success"]);
+it("A refused configuration is no review, so that what was remembered stays, and the next one reads the change", async () => {
+  const { on, model } = withModel({ [file]: "effort: low\ncolour: red\n" });
+  await on.attempt(task);
+  on.files.set(file, "effort: low\n");
+  on.recorded.length = 0;
+  await on.attempt({ ...task, trigger: "event#7" });
+  expect(model.requests.length).toBeGreaterThan(0);
+  expect(on.checks()).toEqual(["event#7@main: success"]);
 
-    const known = on.summary();
-    on.files.set(file, "effort: loud\n");
-    on.recorded.length = 0;
-    await on.attempt({ ...task, mode: "new", trigger: "comment:5" });
-    on.files.set(file, "effort: low\n");
-    on.recorded.length = 0;
-    const before = model.requests.length;
-    await on.attempt({ ...task, mode: "new", trigger: "comment:6" });
-    expect(model.requests.length).toBe(before);
-    expect(known).toContain("found no problems");
-  });
+  const known = on.summary();
+  on.files.set(file, "effort: loud\n");
+  on.recorded.length = 0;
+  await on.attempt({ ...task, mode: "new", trigger: "comment:5" });
+  on.files.set(file, "effort: low\n");
+  on.recorded.length = 0;
+  const before = model.requests.length;
+  await on.attempt({ ...task, mode: "new", trigger: "comment:6" });
+  expect(model.requests.length).toBe(before);
+  expect(known).toContain("found no problems");
+});
 
-  it.runIf(long)("is not concluded by what a model read in an earlier attempt", async () => {
+it.runIf(long)(
+  "A refused configuration is not concluded by what a model read in an earlier attempt",
+  async () => {
     const { on, check } = withModel({ [file]: "effort: low\n" });
     const error = new AppError("github_failed", "502", { retryable: true });
     on.github.faults.push({ call: "createComment", error });
@@ -88,12 +89,12 @@ describe("a configuration that is refused", () => {
     await on.attempt(task);
     expect(on.checks().at(-1)).toBe("event#7@main: neutral");
     expect(check()?.title).toMatch(/^Not reviewed/);
-  });
+  },
+);
 
-  it("is shown by a dry run", async () => {
-    const { on, model } = withModel({ [file]: "colour: red\n" });
-    await on.dryRun();
-    expect(model.requests).toEqual([]);
-    expect(on.said().at(-1)).toMatch(/hunkwise\.yml:1: colour is not a known key/);
-  });
+it("A refused configuration is shown by a dry run", async () => {
+  const { on, model } = withModel({ [file]: "colour: red\n" });
+  await on.dryRun();
+  expect(model.requests).toEqual([]);
+  expect(on.said().at(-1)).toMatch(/hunkwise\.yml:1: colour is not a known key/);
 });

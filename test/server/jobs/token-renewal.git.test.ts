@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createLogger } from "../../../src/core/logger.ts";
 import { publicText } from "../../../src/pull/publish/public-text.ts";
 import { createGitHubAccess, gitAuthorization } from "../../../src/server/jobs/github-access.ts";
@@ -42,38 +42,34 @@ const apiOf = (pull: number) => {
 const minted = () => scenario.github.requests.filter(({ path }) => path.endsWith("/access_tokens")).length;
 const refused = () => scenario.github.requests.filter(({ status }) => status === 401);
 
-describe("a job that takes longer than a token lives", () => {
-  it("goes on with a fresh one before GitHub refuses the old one", async () => {
-    const { pull } = scenario;
-    const api = await apiOf(pull.number);
-    for (let elapsed = 0; elapsed < 150; elapsed += 10) {
-      await api.permissionOf("octocat");
-      pass(10 * minute);
-    }
-    await api.createComment(publicText("Done after two and a half hours"));
-    expect(pull.comments).toHaveLength(1);
-    expect(refused()).toEqual([]);
-    expect(minted()).toBe(3);
-  });
-
-  it("is given one that no other was refused, where the old one was withdrawn", async () => {
-    const { github, pull } = scenario;
-    const api = await apiOf(pull.number);
-    await api.ownComments();
-    github.state.expireTokens();
-    // All of them find it out at once.
-    await Promise.all([api.ownReviews(), api.ownComments(), api.createComment(publicText("Done"))]);
-    expect(pull.comments).toHaveLength(1);
-  });
+it("A job that takes longer than a token lives goes on with a fresh one before GitHub refuses the old one", async () => {
+  const { pull } = scenario;
+  const api = await apiOf(pull.number);
+  for (let elapsed = 0; elapsed < 150; elapsed += 10) {
+    await api.permissionOf("octocat");
+    pass(10 * minute);
+  }
+  await api.createComment(publicText("Done after two and a half hours"));
+  expect(pull.comments).toHaveLength(1);
+  expect(refused()).toEqual([]);
+  expect(minted()).toBe(3);
 });
 
-describe("a token for git", () => {
-  it("lives for nearly an hour more, whenever a fetch begins", async () => {
-    for (const wait of [0, 1, 30, 58, 59, 61]) {
-      pass(wait * minute);
-      const value = Buffer.from((await gitAuthorization(mintToken, reference())).split(" ")[1]!, "base64");
-      const token = scenario.github.state.tokens.get(value.toString().split(":")[1]!);
-      expect(token!.expiresAt.getTime() - Date.now()).toBeGreaterThan(59 * minute);
-    }
-  });
+it("A job whose token was withdrawn gets another one", async () => {
+  const { github, pull } = scenario;
+  const api = await apiOf(pull.number);
+  await api.ownComments();
+  github.state.expireTokens();
+  // All of them find it out at once.
+  await Promise.all([api.ownReviews(), api.ownComments(), api.createComment(publicText("Done"))]);
+  expect(pull.comments).toHaveLength(1);
+});
+
+it("A token for git lives for nearly an hour more, whenever a fetch begins", async () => {
+  for (const wait of [0, 1, 30, 58, 59, 61]) {
+    pass(wait * minute);
+    const value = Buffer.from((await gitAuthorization(mintToken, reference())).split(" ")[1]!, "base64");
+    const token = scenario.github.state.tokens.get(value.toString().split(":")[1]!);
+    expect(token!.expiresAt.getTime() - Date.now()).toBeGreaterThan(59 * minute);
+  }
 });

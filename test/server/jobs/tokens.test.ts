@@ -36,57 +36,55 @@ function installation(granted: Record<string, string>) {
   return { mint, asked, grants, clock, looks: () => looks };
 }
 
-describe("the least token", () => {
-  it("is what is wished and no more, however much was granted", async () => {
-    const { mint, asked, looks } = installation({ ...wish, contents: "write", administration: "write" });
-    await mint();
-    expect(asked).toEqual([wish]);
-    expect(looks()).toBe(0);
-  });
+it("The least token is what is wished and no more, however much was granted", async () => {
+  const { mint, asked, looks } = installation({ ...wish, contents: "write", administration: "write" });
+  await mint();
+  expect(asked).toEqual([wish]);
+  expect(looks()).toBe(0);
+});
 
-  it("is what was granted of it where that is less, asked for again without a look for an hour", async () => {
-    const { mint, asked, clock, looks } = installation({
-      contents: "write",
-      pull_requests: "read",
-      secrets: "write",
-    });
-    const less = { contents: "read", pull_requests: "read" };
-    await mint();
-    clock.pass(hour - 1);
-    await mint();
-    expect(asked).toEqual([wish, less, less]);
-    expect(looks()).toBe(1);
+it("The least token has what was granted if that is less, and nobody looks again for an hour", async () => {
+  const { mint, asked, clock, looks } = installation({
+    contents: "write",
+    pull_requests: "read",
+    secrets: "write",
   });
+  const less = { contents: "read", pull_requests: "read" };
+  await mint();
+  clock.pass(hour - 1);
+  await mint();
+  expect(asked).toEqual([wish, less, less]);
+  expect(looks()).toBe(1);
+});
 
-  it("is more again within an hour after an owner has granted it", async () => {
-    const { mint, asked, grants, clock } = installation({ contents: "read" });
-    await mint();
-    Object.assign(grants, wish);
-    clock.pass(hour);
-    await mint();
-    expect(asked.at(-1)).toEqual(wish);
-  });
+it("The least token has more within an hour after an owner has granted it", async () => {
+  const { mint, asked, grants, clock } = installation({ contents: "read" });
+  await mint();
+  Object.assign(grants, wish);
+  clock.pass(hour);
+  await mint();
+  expect(asked.at(-1)).toEqual(wish);
+});
 
-  it("is less at once after an owner has taken something back", async () => {
-    const { mint, asked, grants } = installation({ contents: "read", checks: "write" });
-    await mint();
-    delete grants.checks;
-    await mint();
-    expect(asked.at(-1)).toEqual({ contents: "read" });
-  });
+it("The least token has less at once after an owner has taken something back", async () => {
+  const { mint, asked, grants } = installation({ contents: "read", checks: "write" });
+  await mint();
+  delete grants.checks;
+  await mint();
+  expect(asked.at(-1)).toEqual({ contents: "read" });
+});
 
-  it("names a permission even where nothing of it was granted: one that names none has all", async () => {
-    const { mint, asked } = installation({ secrets: "write" });
-    await mint();
-    expect(asked.at(-1)).toEqual({ metadata: "read" });
-  });
+it("The least token names a permission even if nothing was granted: one without names has all", async () => {
+  const { mint, asked } = installation({ secrets: "write" });
+  await mint();
+  expect(asked.at(-1)).toEqual({ metadata: "read" });
+});
 
-  it("is none where GitHub refuses it for another reason, such as a repository that is gone", async () => {
-    const mintToken: MintToken = async () => Promise.reject(refused());
-    const least = createLeastTokens(wish, { mintToken, granted: async () => wish, now: fakeClock().now });
-    const asked = least(1, { repositoryIds: [7], renew: false });
-    expect(await failure(asked)).toMatchObject({ code: "github_invalid" });
-  });
+it("The least token is refused for another reason, such as a repository that is gone", async () => {
+  const mintToken: MintToken = async () => Promise.reject(refused());
+  const least = createLeastTokens(wish, { mintToken, granted: async () => wish, now: fakeClock().now });
+  const asked = least(1, { repositoryIds: [7], renew: false });
+  expect(await failure(asked)).toMatchObject({ code: "github_invalid" });
 });
 
 describe("a token that may write to the repository", () => {
@@ -105,7 +103,7 @@ describe("a token that may write to the repository", () => {
     return { scopes, ended, writing };
   }
 
-  it("is minted for one job and one repository, when it is first needed", async () => {
+  it("A token that may write to the repository is minted for one job and one repository, when it is first needed", async () => {
     const { writing, scopes } = tokens();
     const [one, other] = [writing.forJob(), writing.forJob()];
     expect(scopes).toEqual([]);
@@ -116,7 +114,7 @@ describe("a token that may write to the repository", () => {
     expect(scopes[0]).toEqual({ repositoryIds: [7], permissions, own: true });
   });
 
-  it("ends with its job, and so does each that was minted anew; those of other jobs stay", async () => {
+  it("A token that may write to the repository ends with its job, and so does each that was minted anew; those of other jobs stay", async () => {
     const { writing, ended } = tokens();
     const [one, other] = [writing.forJob(), writing.forJob()];
     await one.token(1, 7, false);
@@ -126,7 +124,7 @@ describe("a token that may write to the repository", () => {
     expect(ended).toEqual(["ghs_1", "ghs_3"]);
   });
 
-  it("is asked for no more within an hour where it was not granted, and is where one repository alone is gone", async () => {
+  it("A refused writing token is not asked for again within an hour, unless one repository alone is gone", async () => {
     const clock = fakeClock();
     const asked: (number | undefined)[] = [];
     const grants = { contents: "read", pull_requests: "write" };
@@ -152,7 +150,7 @@ describe("a token that may write to the repository", () => {
     expect(await token(1, 8, false)).toBe("ghs_1");
   });
 
-  it("that GitHub does not take back fails no job", async () => {
+  it("A token that may write to the repository that GitHub does not take back fails no job", async () => {
     const { writing, ended } = tokens(async () => Promise.reject(new Error("GitHub is away")));
     const one = writing.forJob();
     await one.token(1, 7, false);

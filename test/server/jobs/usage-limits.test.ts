@@ -35,54 +35,52 @@ const limitsOf = (over: Partial<MostUsage> = {}) =>
   });
 const jobOf = (task: Task) => claimed(task, { id: "job-1" });
 
-describe("what is asked", () => {
-  it.each<[string, Task]>([
-    ["a review", { ...review, requestedBy: "Ada" }],
-    ["a dry run", { ...review, mode: "dry_run", requestedBy: "Ada" }],
-    ["a check run again", { ...review, again: true, requestedBy: "Ada" }],
-    [
-      "help",
-      {
-        ...{
-          kind: "command",
-          command: { name: "help" },
-          ...at,
-          thread: null,
-          commentId: 5,
-          requestedBy: "Ada",
-        },
-        writtenAt: "2026-01-01T00:01:00Z",
+it.each<[string, Task]>([
+  ["a review", { ...review, requestedBy: "Ada" }],
+  ["a dry run", { ...review, mode: "dry_run", requestedBy: "Ada" }],
+  ["a check run again", { ...review, again: true, requestedBy: "Ada" }],
+  [
+    "help",
+    {
+      ...{
+        kind: "command",
+        command: { name: "help" },
+        ...at,
+        thread: null,
+        commentId: 5,
+        requestedBy: "Ada",
       },
-    ],
-    ["a reply", { kind: "reply", ...at, commentId: 5, thread: 4, author: "Ada", body: "Why?" }],
-  ])("of %s counts for whoever asks, by the hour", async (_, task) => {
-    expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
-    expect(entered).toEqual([
-      {
-        entry: { installation: 1, repository: 7, name: "job-1", at: noon },
-        limits: [{ scope: "person ada", most: 60, since: noon - 3_600_000 }],
-      },
-    ]);
-    reached = ([limit]) => limit ?? null;
-    expect(await limitsOf().mayAsk(jobOf(task))).toBe(false);
-  });
+      writtenAt: "2026-01-01T00:01:00Z",
+    },
+  ],
+  ["a reply", { kind: "reply", ...at, commentId: 5, thread: 4, author: "Ada", body: "Why?" }],
+])("What is asked of %s counts for whoever asks, by the hour", async (_, task) => {
+  expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
+  expect(entered).toEqual([
+    {
+      entry: { installation: 1, repository: 7, name: "job-1", at: noon },
+      limits: [{ scope: "person ada", most: 60, since: noon - 3_600_000 }],
+    },
+  ]);
+  reached = ([limit]) => limit ?? null;
+  expect(await limitsOf().mayAsk(jobOf(task))).toBe(false);
+});
 
-  it.each<[string, Task]>([
-    ["an event", review],
-    ["a merge queue", { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "" }],
-    ["reconciling", { kind: "reconcile", installation: 1, headSha: null }],
-    ["a purge", { kind: "purge", installation: 1, repositories: null, headSha: null }],
-  ])("by no person counts for nobody: %s", async (_, task) => {
-    reached = ([limit]) => limit ?? null;
-    expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
-    expect(entered).toEqual([]);
-  });
+it.each<[string, Task]>([
+  ["an event", review],
+  ["a merge queue", { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "" }],
+  ["reconciling", { kind: "reconcile", installation: 1, headSha: null }],
+  ["a purge", { kind: "purge", installation: 1, repositories: null, headSha: null }],
+])("A job that no person asked for counts for nobody: %s", async (_, task) => {
+  reached = ([limit]) => limit ?? null;
+  expect(await limitsOf().mayAsk(jobOf(task))).toBe(true);
+  expect(entered).toEqual([]);
 });
 
 describe("a review", () => {
   const of = { id: "job-1", repository, pull: 3, head: "b".repeat(40), author: "Ada" };
 
-  it("counts for its pull request, its author and its installation, since midnight, and once for each head", async () => {
+  it("A review counts for its pull request, its author and its installation, since midnight, and once for each head", async () => {
     await limitsOf().requireReview(of);
     const since = Date.UTC(2026, 10, 22);
     expect(entered).toEqual([
@@ -101,14 +99,14 @@ describe("a review", () => {
     [0, "today's 50 reviews for this pull request are used up"],
     [1, "today's 300 reviews for the pull requests of its author are used up"],
     [2, "today's 1000 reviews for its installation are used up"],
-  ])("beyond a limit is none, and says of which", async (nth, words) => {
+  ])("A review beyond a limit is refused, and says which limit", async (nth, words) => {
     reached = (limits) => limits[nth] ?? null;
     await expect(limitsOf().requireReview(of)).rejects.toMatchObject({
       ...{ code: "budget_spent", retryable: false, message: expect.stringContaining(words) },
     });
   });
 
-  it("is counted by no limit that is lifted", async () => {
+  it("A review is not counted by a limit of 0", async () => {
     await limitsOf({ pullReviewsADay: 0 }).requireReview(of);
     await limitsOf({ pullReviewsADay: 0, authorReviewsADay: 0, installationReviewsADay: 0 }).requireReview(
       of,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { RepoConfig } from "../../../src/config/repo-config.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import type { WorkflowRun } from "../../../src/pull/github/artifact-client.ts";
@@ -45,34 +45,30 @@ async function waitsFor(
 
 const minutes = (count: number) => count * 60_000;
 
-describe("a review that an event starts", () => {
-  it("waits for a running workflow, looks again ever less often, and never past its time", async () => {
-    expect(await waitsFor(running, 0)).toBe(10_000);
-    expect(await waitsFor(running, minutes(2))).toBe(60_000);
-    expect(await waitsFor(running, minutes(8))).toBe(minutes(2));
-    expect(await waitsFor(running, minutes(10) - 5)).toBe(5);
-    expect(await waitsFor(running, minutes(10))).toBeNull();
-  });
-
-  it("waits a minute for a workflow to begin: the filters of some leave a change out", async () => {
-    expect(await waitsFor(undefined, 59_000)).not.toBeNull();
-    expect(await waitsFor(undefined, 60_000)).toBeNull();
-  });
-
-  it("does not wait for one that has ended, or that cannot be asked about", async () => {
-    expect(await waitsFor({ ...running, isCompleted: true, conclusion: "failure" }, 0)).toBeNull();
-    expect(await waitsFor(new AppError("github_forbidden", "not granted"), 0)).toBeNull();
-    const limited = new AppError("github_rate_limited", "slow down", { retryable: true });
-    await expect(waitsFor(limited, 0)).rejects.toThrow("slow down");
-  });
-
-  it("does not wait if its configuration is refused", async () => {
-    expect(await waitsFor(running, 0, { refused: "a broken line" })).toBeNull();
-  });
+it("A review that an event starts waits for a running workflow, looks again ever less often, and never past its time", async () => {
+  expect(await waitsFor(running, 0)).toBe(10_000);
+  expect(await waitsFor(running, minutes(2))).toBe(60_000);
+  expect(await waitsFor(running, minutes(8))).toBe(minutes(2));
+  expect(await waitsFor(running, minutes(10) - 5)).toBe(5);
+  expect(await waitsFor(running, minutes(10))).toBeNull();
 });
 
-describe("a review that a person asked for", () => {
-  it("does not wait", async () => {
-    expect(await waitsFor(running, 0, { requestedBy: "octocat" })).toBeNull();
-  });
+it("A review that an event starts waits a minute for a workflow to begin: the filters of some leave a change out", async () => {
+  expect(await waitsFor(undefined, 59_000)).not.toBeNull();
+  expect(await waitsFor(undefined, 60_000)).toBeNull();
+});
+
+it("A review that an event starts does not wait for one that has ended, or that cannot be asked about", async () => {
+  expect(await waitsFor({ ...running, isCompleted: true, conclusion: "failure" }, 0)).toBeNull();
+  expect(await waitsFor(new AppError("github_forbidden", "not granted"), 0)).toBeNull();
+  const limited = new AppError("github_rate_limited", "slow down", { retryable: true });
+  await expect(waitsFor(limited, 0)).rejects.toThrow("slow down");
+});
+
+it("A review that an event starts does not wait if its configuration is refused", async () => {
+  expect(await waitsFor(running, 0, { refused: "a broken line" })).toBeNull();
+});
+
+it("A review that a person asked for does not wait", async () => {
+  expect(await waitsFor(running, 0, { requestedBy: "octocat" })).toBeNull();
 });

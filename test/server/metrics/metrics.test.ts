@@ -13,7 +13,7 @@ async function shown(metrics: ReturnType<typeof createMetrics>, readQueue = quie
 }
 const open = (now: () => number = Date.now) => createMetrics({ version: "1.2.3", now });
 
-it("counts deliveries by event and by what became of them", async () => {
+it("The metrics count deliveries by event and result", async () => {
   const metrics = open();
   metrics.delivery("pull_request", "stored");
   metrics.delivery("pull_request", "stored");
@@ -26,7 +26,7 @@ it("counts deliveries by event and by what became of them", async () => {
   );
 });
 
-it("counts jobs by how they ended, and tells how long each part took in seconds", async () => {
+it("The metrics count jobs by their ends, and show how long each part took in seconds", async () => {
   const metrics = open();
   metrics.jobWaited("review", 1_500);
   metrics.jobEnded("review", "done", 90_000);
@@ -42,7 +42,7 @@ it("counts jobs by how they ended, and tells how long each part took in seconds"
   );
 });
 
-it("adds up tokens so that each counts once, and cost where it is known", async () => {
+it("The metrics count each token once, and the cost if it is known", async () => {
   const metrics = open();
   const usage = { promptTokens: 1_000, cachedTokens: 600, completionTokens: 50, costUsd: 0.25 };
   metrics.modelRequest("m", { usage });
@@ -60,7 +60,7 @@ it("adds up tokens so that each counts once, and cost where it is known", async 
   );
 });
 
-it("tells what is left of GitHub's limits to the installation that has the least, and no longer than that holds", async () => {
+it("The metrics show what GitHub's limits leave to the installation that has the least, until they are reset", async () => {
   let now = 0;
   const metrics = open(() => now);
   const left = async () => (await shown(metrics)).filter((line) => line.includes("rate_limit"));
@@ -75,7 +75,7 @@ it("tells what is left of GitHub's limits to the installation that has the least
   expect(await left()).toEqual(['hunkwise_github_rate_limit_remaining{resource="core"} 4000']);
 });
 
-it("shows the queue as it is when it is asked for, and leaves out what cannot be read", async () => {
+it("The metrics show the present queue, and leave out what cannot be read", async () => {
   const metrics = open();
   const jobs = { waiting: 3, active: 1, done: 40, failed: 2 };
   const busy = await shown(metrics, async () => ({ jobs, oldestWaitingMs: 12_500 }));
@@ -93,7 +93,7 @@ it("shows the queue as it is when it is asked for, and leaves out what cannot be
   expect(await shown(metrics)).toContain("hunkwise_queue_oldest_seconds 0");
 });
 
-it("has its own registry, with the metrics of the process", async () => {
+it("The metrics have a registry of their own, with the metrics of the process", async () => {
   const [one, other] = [open(), open()];
   one.delivery("ping", "ignored");
   expect((await shown(other)).join()).not.toContain("ping");

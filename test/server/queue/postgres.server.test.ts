@@ -16,68 +16,67 @@ describeStores("in Postgres", onPostgres);
 const emptyDatabase = async () => (await sharedPostgres()).createDatabase();
 const storesIn = (databaseUrl: string) => openStores({ databaseUrl, dataFolder: "/nowhere" });
 
-describe("a Postgres database", () => {
-  it("may be opened for the first time by many at once, and again after all have closed it", async () => {
-    const url = await emptyDatabase();
-    const all = await Promise.all(Array.from({ length: 8 }, () => storesIn(url)));
-    const ids = await Promise.all(all.map(({ queue }, n) => queue.enqueue(reviewJob(n))));
-    await Promise.all(all.map((stores) => stores.close()));
-    const again = await storesIn(url);
-    expect((await again.queue.stats()).jobs.waiting).toBe(new Set(ids).size);
-    await again.close();
-    await again.close();
-  });
-
-  it("holds nothing of ours outside our schema", async () => {
-    const url = await emptyDatabase();
-    await (await storesIn(url)).close();
-    const tables =
-      "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')";
-    expect(await query(url, tables)).toEqual([{ schemaname: "hunkwise" }]);
-  });
-
-  it.each([
-    ["a newer", 99],
-    ["an earlier", 5],
-  ])("of %s version is refused and not changed", async (_, version) => {
-    const url = await emptyDatabase();
-    await (await storesIn(url)).close();
-    await query(url, `UPDATE hunkwise.version SET steps = ${version}`);
-    const refused = {
-      ...{ code: "database_unreachable", retryable: false },
-      message: expect.stringContaining(`schema ${version}, written by another version`),
-    };
-    await expect(storesIn(url)).rejects.toMatchObject(refused);
-    await expect(readPostgresDatabase(url)).rejects.toMatchObject(refused);
-  });
-
-  it("is opened by a user who may not create a schema, if it exists", async () => {
-    const url = await emptyDatabase();
-    await (await storesIn(url)).close();
-    const user = `u${url.slice(-12)}`;
-    await query(
-      url,
-      `CREATE USER ${user} PASSWORD 'p'; GRANT USAGE ON SCHEMA hunkwise TO ${user};
-       GRANT ALL ON ALL TABLES IN SCHEMA hunkwise TO ${user}`,
-    );
-    const stores = await storesIn(url.replace("hunkwise:a-password", `${user}:p`));
-    await stores.queue.enqueue(reviewJob(1));
-    await stores.close();
-  });
-
-  it("keeps a text with what Postgres cannot store in one", async () => {
-    const stores = await storesIn(await emptyDatabase());
-    await stores.notes.write("odd", "a\0b\u{d800}");
-    expect(await stores.notes.read("odd")).toBe("a\u{fffd}b\u{fffd}");
-    await stores.close();
-  });
+it("A Postgres database may be opened for the first time by many at once, and again after all have closed it", async () => {
+  const url = await emptyDatabase();
+  const all = await Promise.all(Array.from({ length: 8 }, () => storesIn(url)));
+  const ids = await Promise.all(all.map(({ queue }, n) => queue.enqueue(reviewJob(n))));
+  await Promise.all(all.map((stores) => stores.close()));
+  const again = await storesIn(url);
+  expect((await again.queue.stats()).jobs.waiting).toBe(new Set(ids).size);
+  await again.close();
+  await again.close();
 });
 
-describe("a Postgres that cannot be used", () => {
-  it.each([
-    ["is not there", "postgres://ada:pass-word@127.0.0.1:1/shop", /127\.0\.0\.1:1\/shop: .*ECONNREFUSED/],
-    ["has no such host", "postgres://ada:pass-word@nowhere.invalid/shop", /nowhere\.invalid\/shop: /],
-  ])("and %s is named with the reason and without the password", async (_, url, message) => {
+it("A Postgres database holds nothing of ours outside our schema", async () => {
+  const url = await emptyDatabase();
+  await (await storesIn(url)).close();
+  const tables =
+    "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')";
+  expect(await query(url, tables)).toEqual([{ schemaname: "hunkwise" }]);
+});
+
+it.each([
+  ["a newer", 99],
+  ["an earlier", 5],
+])("A Postgres database of %s version is refused and not changed", async (_, version) => {
+  const url = await emptyDatabase();
+  await (await storesIn(url)).close();
+  await query(url, `UPDATE hunkwise.version SET steps = ${version}`);
+  const refused = {
+    ...{ code: "database_unreachable", retryable: false },
+    message: expect.stringContaining(`schema ${version}, written by another version`),
+  };
+  await expect(storesIn(url)).rejects.toMatchObject(refused);
+  await expect(readPostgresDatabase(url)).rejects.toMatchObject(refused);
+});
+
+it("A Postgres database is opened by a user who may not create a schema, if it exists", async () => {
+  const url = await emptyDatabase();
+  await (await storesIn(url)).close();
+  const user = `u${url.slice(-12)}`;
+  await query(
+    url,
+    `CREATE USER ${user} PASSWORD 'p'; GRANT USAGE ON SCHEMA hunkwise TO ${user};
+       GRANT ALL ON ALL TABLES IN SCHEMA hunkwise TO ${user}`,
+  );
+  const stores = await storesIn(url.replace("hunkwise:a-password", `${user}:p`));
+  await stores.queue.enqueue(reviewJob(1));
+  await stores.close();
+});
+
+it("A Postgres database keeps a text with what Postgres cannot store in one", async () => {
+  const stores = await storesIn(await emptyDatabase());
+  await stores.notes.write("odd", "a\0b\u{d800}");
+  expect(await stores.notes.read("odd")).toBe("a\u{fffd}b\u{fffd}");
+  await stores.close();
+});
+
+it.each([
+  ["is not there", "postgres://ada:pass-word@127.0.0.1:1/shop", /127\.0\.0\.1:1\/shop: .*ECONNREFUSED/],
+  ["has no such host", "postgres://ada:pass-word@nowhere.invalid/shop", /nowhere\.invalid\/shop: /],
+])(
+  "A Postgres that cannot be used and %s is named with the reason and without the password",
+  async (_, url, message) => {
     const error = await storesIn(url).then(undefined, (reason) => reason);
     expect(error).toBeInstanceOf(AppError);
     expect(error).toMatchObject({
@@ -87,17 +86,17 @@ describe("a Postgres that cannot be used", () => {
     });
     expect(error.line).toContain("DATABASE_URL");
     expect(error.line).not.toContain("pass-word");
-  });
+  },
+);
 
-  it("knows another password is reported without ours", async () => {
-    const url = (await emptyDatabase()).replace("a-password", "pass-word");
-    const error = await storesIn(url).then(undefined, (reason) => reason);
-    expect(error).toMatchObject({
-      code: "database_unreachable",
-      message: expect.stringContaining("authentication failed"),
-    });
-    expect(error.line).not.toContain("pass-word");
+it("A Postgres with another password is reported without ours", async () => {
+  const url = (await emptyDatabase()).replace("a-password", "pass-word");
+  const error = await storesIn(url).then(undefined, (reason) => reason);
+  expect(error).toMatchObject({
+    code: "database_unreachable",
+    message: expect.stringContaining("authentication failed"),
   });
+  expect(error.line).not.toContain("pass-word");
 });
 
 it("A Postgres that stops and starts again is used again by the same connections, and has lost nothing", async () => {
@@ -159,7 +158,7 @@ it("A late worker that comes back while its job is given up loses it, or keeps i
   await database.close();
 });
 
-describe("an answer that is lost after Postgres has done what was asked", () => {
+describe("a lost answer of Postgres", () => {
   let proxy: LossyProxy;
   let stores: Stores;
   let time = 0;
@@ -183,14 +182,14 @@ describe("an answer that is lost after Postgres has done what was asked", () => 
     return job;
   }
 
-  it("to a delivery has it stored once, however often it comes again", async () => {
+  it("A lost answer of Postgres to a delivery has it stored once, however often it comes again", async () => {
     proxy.loseAnswerTo("COMMIT");
     await expect(stores.queue.accept(delivery("d1"), [reviewJob(1)])).rejects.toMatchObject(lost);
     expect(await stores.queue.accept(delivery("d1"), [reviewJob(1)])).toBe(false);
     expect((await stores.queue.stats()).jobs.waiting).toBe(1);
   });
 
-  it("to a claim makes the job wait until the lease expires", async () => {
+  it("A lost answer of Postgres to a claim makes the job wait until the lease expires", async () => {
     await stores.queue.enqueue(reviewJob(1));
     proxy.loseAnswerTo("COMMIT");
     await expect(claimed()).rejects.toMatchObject(lost);
@@ -199,7 +198,7 @@ describe("an answer that is lost after Postgres has done what was asked", () => 
     expect(await claimed()).toMatchObject({ attempt: 2, fence: 2 });
   });
 
-  it("to the end of a job or to its hand-back leaves nothing that is done twice", async () => {
+  it("A lost answer of Postgres to the end of a job or to its hand-back leaves nothing that is done twice", async () => {
     const { queue } = stores;
     for (const pull of [1, 2]) await queue.enqueue(reviewJob(pull));
     const [ended, handedBack] = [await claimed(), await claimed()];

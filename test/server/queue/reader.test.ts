@@ -20,7 +20,7 @@ describe("a reader of SQLite", () => {
   });
   afterEach(() => remove());
 
-  it("lets this process write and answer while a long statement is read", async () => {
+  it("A reader of SQLite lets this process write and answer while a long statement is read", async () => {
     const events: string[] = [];
     const reading = reader.run(long).then(({ rows }) => events.push(`read ${rows[0]?.numbers}`));
     await database.run(count, { at: 1 });
@@ -31,14 +31,14 @@ describe("a reader of SQLite", () => {
     expect(events).toEqual(["written", "answered", "read 1000000"]);
   });
 
-  it("sees what was written before it was asked", async () => {
+  it("A reader of SQLite sees what was written before it was asked", async () => {
     for (const at of [1, 2, 3]) {
       await database.run(count, { at });
       expect((await reader.run("SELECT at FROM pulse")).rows).toEqual([{ at }]);
     }
   });
 
-  it("answers each of many questions with its own answer", async () => {
+  it("A reader of SQLite answers each of many questions with its own answer", async () => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, n) =>
         reader.run("SELECT :n AS n", { n }).then(({ rows }) => rows[0]?.n),
@@ -47,7 +47,7 @@ describe("a reader of SQLite", () => {
     expect(answers).toEqual(Array.from({ length: 200 }, (_, n) => n));
   });
 
-  it("reads a list of ids of any length, which a statement takes as one value", async () => {
+  it("A reader of SQLite reads a list of ids of any length, which a statement takes as one value", async () => {
     const ids = [1, 9, 5_000_000_000, ...Array.from({ length: 5_000 }, (_, index) => 10_000 + index)];
     const { rows } = await reader.run(`SELECT id FROM (${idsIn("ids")}) AS list ORDER BY id`, {
       ids: idList(ids),
@@ -56,13 +56,13 @@ describe("a reader of SQLite", () => {
     expect((await reader.run(idsIn("ids"), { ids: idList([]) })).rows).toEqual([]);
   });
 
-  it("writes nothing, and goes on after a statement that fails", async () => {
+  it("A reader of SQLite writes nothing, and goes on after a statement that fails", async () => {
     expect((await failure(reader.run(count, { at: 1 }))).message).toContain("readonly");
     expect((await failure(reader.run("SELECT * FROM nowhere"))).message).toContain("no such table");
     expect((await reader.run("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   });
 
-  it("rejects what waits when it is closed, and everything after", async () => {
+  it("A reader of SQLite rejects what waits when it is closed, and everything after", async () => {
     const waiting = failure(reader.run(long));
     await reader.close();
     expect(await waiting).toMatchObject({ code: "data_folder_unusable", retryable: true });
@@ -70,7 +70,7 @@ describe("a reader of SQLite", () => {
     await reader.close();
   });
 
-  it("is refused with the remedy where there is no database", async () => {
+  it("A reader of SQLite is refused with the remedy if there is no database", async () => {
     const error = await failure(openReader({ databaseUrl: null, dataFolder: join(dataFolder, "nothing") }));
     expect(error).toMatchObject({
       code: "data_folder_unusable",

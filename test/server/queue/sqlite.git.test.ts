@@ -24,7 +24,7 @@ describe("the SQLite queue's file", () => {
   });
   afterEach(() => remove(folder));
 
-  it("is private, with its folder and its write-ahead log", async () => {
+  it("The SQLite queue's file is private, with its folder and its write-ahead log", async () => {
     const place = join(folder, "a", "data");
     const queue = openSqliteQueue(place);
     await queue.enqueue(reviewJob(1));
@@ -48,7 +48,7 @@ describe("the SQLite queue's file", () => {
       },
     ],
     ["the file is a folder", () => mkdirSync(join(folder, "data", "queue.db"), { recursive: true })],
-  ])("names the folder and the remedy in one line when %s", (_, arrange) => {
+  ])("The SQLite queue's file names the folder and the remedy in one line when %s", (_, arrange) => {
     arrange();
     const open = () => openSqliteQueue(join(folder, "data"));
     expect(open).toThrow(expect.objectContaining({ code: "data_folder_unusable" }));
@@ -57,16 +57,19 @@ describe("the SQLite queue's file", () => {
     );
   });
 
-  it.runIf(process.getuid?.() !== 0)("names the folder when it may not be written", () => {
-    mkdirSync(join(folder, "data"));
-    chmodSync(join(folder, "data"), 0o500);
-    expect(() => openSqliteQueue(join(folder, "data"))).toThrow(/Cannot use the data folder .*data/);
-  });
+  it.runIf(process.getuid?.() !== 0)(
+    "The SQLite queue's file names the folder when it may not be written",
+    () => {
+      mkdirSync(join(folder, "data"));
+      chmodSync(join(folder, "data"), 0o500);
+      expect(() => openSqliteQueue(join(folder, "data"))).toThrow(/Cannot use the data folder .*data/);
+    },
+  );
 
   it.each([
     ["a newer", 99],
     ["an earlier", 8],
-  ])("of %s version is refused and not changed", (_, version) => {
+  ])("The SQLite queue's file of %s version is refused and not changed", (_, version) => {
     const database = new DatabaseSync(join(folder, "queue.db"));
     database.exec(`PRAGMA user_version = ${version}`);
     database.close();
@@ -75,7 +78,7 @@ describe("the SQLite queue's file", () => {
     expect(() => readSqliteDatabase(folder)).toThrow(refused);
   });
 
-  it("is purged bit by bit, and other things happen between", async () => {
+  it("The SQLite queue's file is purged bit by bit, and other things happen between", async () => {
     const queue = openSqliteQueue(folder);
     await queue.enqueue(reviewJob(1));
     const job = await queue.claim("worker", 60_000);
@@ -90,7 +93,7 @@ describe("the SQLite queue's file", () => {
     await queue.close();
   });
 
-  it("does not stop at a job whose task another version stored", async () => {
+  it("The SQLite queue's file does not stop at a job whose task another version stored", async () => {
     const queue = openSqliteQueue(folder);
     await queue.enqueue(commandJob(1, 5));
     const next = await queue.enqueue(reviewJob(2));

@@ -73,81 +73,82 @@ async function arrive(job: NewJob): Promise<void> {
 const heads = () => runs.map((run) => [run.head, run.end]);
 const states = async () => (await queue.stats()).jobs;
 
-describe("a review whose head is no longer the newest", () => {
-  it("ends at once when this process took the push in, and the same job reviews the newer head after its quiet time", async () => {
-    start();
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    await runs[0]!.tools.record({ kind: "stopped", loop: "review", reason: "paid" });
-    await arrive(pushJob(2));
-    expect(heads()).toEqual([[head(1), "superseded"]]);
-    await time.pass(debounceMs - 1);
-    expect(runs).toHaveLength(1);
-    await time.pass(1_001);
-    expect(runs[1]).toMatchObject({ head: head(2), job: { id: runs[0]!.job.id, attempt: 1 } });
-    expect(await runs[1]!.tools.recorded()).toHaveLength(1);
-    await time.pass(reviewMs);
-    expect(heads()).toEqual([
-      [head(1), "superseded"],
-      [head(2), "done"],
-    ]);
-    expect(await states()).toMatchObject({ done: 2, failed: 0, waiting: 0, active: 0 });
-    expect(givenUp).toEqual([]);
-    expect(lines).toContain(`Job superseded: the head is now ${head(2)}`);
-  });
+it("A superseded review ends at once when this process took the push in, and the same job reviews the newer head after its quiet time", async () => {
+  start();
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  await runs[0]!.tools.record({ kind: "stopped", loop: "review", reason: "paid" });
+  await arrive(pushJob(2));
+  expect(heads()).toEqual([[head(1), "superseded"]]);
+  await time.pass(debounceMs - 1);
+  expect(runs).toHaveLength(1);
+  await time.pass(1_001);
+  expect(runs[1]).toMatchObject({ head: head(2), job: { id: runs[0]!.job.id, attempt: 1 } });
+  expect(await runs[1]!.tools.recorded()).toHaveLength(1);
+  await time.pass(reviewMs);
+  expect(heads()).toEqual([
+    [head(1), "superseded"],
+    [head(2), "done"],
+  ]);
+  expect(await states()).toMatchObject({ done: 2, failed: 0, waiting: 0, active: 0 });
+  expect(givenUp).toEqual([]);
+  expect(lines).toContain(`Job superseded: the head is now ${head(2)}`);
+});
 
-  it("ends at the next heartbeat when another process took the push in", async () => {
-    start(review, { leaseMs: 30_000 });
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    await queue.enqueue(pushJob(2));
-    await time.pass(9_000);
-    expect(heads()).toEqual([[head(1), null]]);
-    await time.pass(1_000);
-    expect(heads()[0]).toEqual([head(1), "superseded"]);
-  });
+it("A superseded review ends at the next heartbeat when another process took the push in", async () => {
+  start(review, { leaseMs: 30_000 });
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  await queue.enqueue(pushJob(2));
+  await time.pass(9_000);
+  expect(heads()).toEqual([[head(1), null]]);
+  await time.pass(1_000);
+  expect(heads()[0]).toEqual([head(1), "superseded"]);
+});
 
-  it("goes on for news of the same head, of another pull request, and for commands", async () => {
-    start();
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    await arrive(reviewJob(2, { headSha: head(2) }));
-    await arrive(commandJob(1, 5));
-    await time.pass(reviewMs);
-    expect(heads().slice(0, 2)).toEqual([
-      [head(1), "done"],
-      [head(2), "done"],
-    ]);
-  });
+it("A superseded review goes on for news of the same head, of another pull request, and for commands", async () => {
+  start();
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  await arrive(reviewJob(2, { headSha: head(2) }));
+  await arrive(commandJob(1, 5));
+  await time.pass(reviewMs);
+  expect(heads().slice(0, 2)).toEqual([
+    [head(1), "done"],
+    [head(2), "done"],
+  ]);
+});
 
-  it("goes on when it is the newer head that it found on GitHub and reviews", async () => {
-    start();
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    await runs[0]!.tools.record({ kind: "check_opened", head: head(2), trigger: "event#1@main" });
-    await arrive(pushJob(2));
-    expect(runs[0]!.end).toBeNull();
-    await arrive(pushJob(3));
-    expect(runs[0]!.end).toBe("superseded");
-  });
+it("A superseded review goes on when it is the newer head that it found on GitHub and reviews", async () => {
+  start();
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  await runs[0]!.tools.record({ kind: "check_opened", head: head(2), trigger: "event#1@main" });
+  await arrive(pushJob(2));
+  expect(runs[0]!.end).toBeNull();
+  await arrive(pushJob(3));
+  expect(runs[0]!.end).toBe("superseded");
+});
 
-  it("keeps its outcome when it ended all the same", async () => {
-    start(async () => {
-      await time.sleep(reviewMs, new AbortController().signal);
-      return done;
-    });
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    await arrive(pushJob(2));
-    expect(runs[0]!.tools.signal.reason).toMatchObject({ code: "superseded" });
-    await time.pass(reviewMs);
-    expect(runs[0]).toMatchObject({ end: "done" });
-    expect(await states()).toMatchObject({ done: 1, active: 1 });
-    expect(runs[1]).toMatchObject({ head: head(2), job: { attempt: 1 } });
-    expect(runs[1]!.job.id).not.toBe(runs[0]!.job.id);
+it("A superseded review keeps its outcome when it ended all the same", async () => {
+  start(async () => {
+    await time.sleep(reviewMs, new AbortController().signal);
+    return done;
   });
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  await arrive(pushJob(2));
+  expect(runs[0]!.tools.signal.reason).toMatchObject({ code: "superseded" });
+  await time.pass(reviewMs);
+  expect(runs[0]).toMatchObject({ end: "done" });
+  expect(await states()).toMatchObject({ done: 1, active: 1 });
+  expect(runs[1]).toMatchObject({ head: head(2), job: { attempt: 1 } });
+  expect(runs[1]!.job.id).not.toBe(runs[0]!.job.id);
+});
 
-  it.each([
-    ["a fault", () => new TypeError("a socket that was closed under it")],
-    ["a failure for good", () => new AppError("child_died", "the review process ended")],
-    ["a lost lease", () => new AppError("lease_lost", "another worker has this job now")],
-  ])("is neither failed nor lost, whatever its handler made of the signal: %s", async (_, fault) => {
+it.each([
+  ["a fault", () => new TypeError("a socket that was closed under it")],
+  ["a failure for good", () => new AppError("child_died", "the review process ended")],
+  ["a lost lease", () => new AppError("lease_lost", "another worker has this job now")],
+])(
+  "A superseded review is neither failed nor lost, whatever its handler made of the signal: %s",
+  async (_, fault) => {
     start(async (job, tools) => {
       try {
         return await review(job, tools);
@@ -161,72 +162,70 @@ describe("a review whose head is no longer the newest", () => {
     expect(givenUp).toEqual([]);
     await time.pass(debounceMs + 1_000);
     expect(runs[1]).toMatchObject({ head: head(2), job: { attempt: 1 } });
-  });
+  },
+);
 
-  it("may not start to publish, also if its signal has not fired yet", async () => {
-    start();
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    await queue.enqueue(pushJob(2));
-    expect(await runs[0]!.tools.mayPublish()).toBe(false);
-    await time.pass(0);
-    expect(heads()).toEqual([[head(1), "superseded"]]);
-  });
-
-  it("ends what it began to publish, unless it asks again", async () => {
-    start();
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    expect(await runs[0]!.tools.mayPublish()).toBe(true);
-    await arrive(pushJob(2));
-    await time.pass(20_000);
-    expect(heads()).toEqual([[head(1), null]]);
-    expect(await runs[0]!.tools.mayPublish()).toBe(false);
-    await time.pass(0);
-    expect(heads()[0]).toEqual([head(1), "superseded"]);
-  });
-
-  it("is handed back like any other when the worker stops", async () => {
-    start();
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    await queue.enqueue(pushJob(2));
-    await worker.stop(1_000);
-    expect(await states()).toMatchObject({ waiting: 1, active: 0, failed: 0 });
-  });
-
-  it("goes on when the queue cannot tell of newer heads", async () => {
-    queue.newer = async () => {
-      throw new Error("disk is full");
-    };
-    start();
-    await arrive(reviewJob(1, { headSha: head(1) }));
-    await arrive(pushJob(2));
-    expect(runs[0]!.end).toBeNull();
-    expect(lines).toContain("Could not check for a newer head: disk is full");
-  });
+it("A superseded review may not start to publish, also if its signal has not fired yet", async () => {
+  start();
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  await queue.enqueue(pushJob(2));
+  expect(await runs[0]!.tools.mayPublish()).toBe(false);
+  await time.pass(0);
+  expect(heads()).toEqual([[head(1), "superseded"]]);
 });
 
-describe("a command's review", () => {
-  it("begins anew on the newest head after the quiet time, before the event's, and ends", async () => {
-    start();
-    await arrive(commandJob(1, 5));
-    await arrive(pushJob(2));
-    expect(heads()).toEqual([[null, "superseded"]]);
-    await time.pass(debounceMs + 1_000);
-    expect(runs[1]!.job).toMatchObject({ id: runs[0]!.job.id, attempt: 1 });
-    await time.pass(2 * reviewMs + 2_000);
-    expect(heads().slice(1)).toEqual([
-      [null, "done"],
-      [head(2), "done"],
-    ]);
-    expect(await states()).toMatchObject({ done: 2, failed: 0, waiting: 0, active: 0 });
-  });
+it("A superseded review ends what it began to publish, unless it asks again", async () => {
+  start();
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  expect(await runs[0]!.tools.mayPublish()).toBe(true);
+  await arrive(pushJob(2));
+  await time.pass(20_000);
+  expect(heads()).toEqual([[head(1), null]]);
+  expect(await runs[0]!.tools.mayPublish()).toBe(false);
+  await time.pass(0);
+  expect(heads()[0]).toEqual([head(1), "superseded"]);
+});
 
-  it("is not superseded by a push that waited when it started", async () => {
-    start();
-    await queue.enqueue(pushJob(2));
-    await arrive(commandJob(1, 5));
-    await time.pass(reviewMs);
-    expect(heads()[0]).toEqual([null, "done"]);
-  });
+it("A superseded review is handed back like any other when the worker stops", async () => {
+  start();
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  await queue.enqueue(pushJob(2));
+  await worker.stop(1_000);
+  expect(await states()).toMatchObject({ waiting: 1, active: 0, failed: 0 });
+});
+
+it("A review goes on when the queue cannot be asked for newer heads", async () => {
+  queue.newer = async () => {
+    throw new Error("disk is full");
+  };
+  start();
+  await arrive(reviewJob(1, { headSha: head(1) }));
+  await arrive(pushJob(2));
+  expect(runs[0]!.end).toBeNull();
+  expect(lines).toContain("Could not check for a newer head: disk is full");
+});
+
+it("A command's review begins anew on the newest head after the quiet time, before the event's, and ends", async () => {
+  start();
+  await arrive(commandJob(1, 5));
+  await arrive(pushJob(2));
+  expect(heads()).toEqual([[null, "superseded"]]);
+  await time.pass(debounceMs + 1_000);
+  expect(runs[1]!.job).toMatchObject({ id: runs[0]!.job.id, attempt: 1 });
+  await time.pass(2 * reviewMs + 2_000);
+  expect(heads().slice(1)).toEqual([
+    [null, "done"],
+    [head(2), "done"],
+  ]);
+  expect(await states()).toMatchObject({ done: 2, failed: 0, waiting: 0, active: 0 });
+});
+
+it("A command's review is not superseded by a push that waited when it started", async () => {
+  start();
+  await queue.enqueue(pushJob(2));
+  await arrive(commandJob(1, 5));
+  await time.pass(reviewMs);
+  expect(heads()[0]).toEqual([null, "done"]);
 });
 
 describe("a job that is no review", () => {
@@ -245,23 +244,26 @@ describe("a job that is no review", () => {
       },
     ],
     ["a reply", { kind: "reply", ...asked, thread: 4, author: "ada", body: "why?" }],
-  ])("is not superseded: %s; its log lines name the pull request", async (_, task) => {
-    const pulls: unknown[] = [];
-    const info = (fields: object) => void pulls.push((fields as { pull?: number }).pull);
-    start(review, { log: { info, warn: info, error: info } });
-    await arrive({ task, concurrencyKey: "7#1", coalesce: false, priority: 10 });
-    await arrive(pushJob(2));
-    expect(await runs[0]!.tools.mayPublish()).toBe(true);
-    await time.pass(reviewMs);
-    expect(runs[0]!.end).toBe("done");
-    expect(pulls.every((pull) => pull === 1)).toBe(true);
-  });
+  ])(
+    "A job that is no review is not superseded: %s; its log lines name the pull request",
+    async (_, task) => {
+      const pulls: unknown[] = [];
+      const info = (fields: object) => void pulls.push((fields as { pull?: number }).pull);
+      start(review, { log: { info, warn: info, error: info } });
+      await arrive({ task, concurrencyKey: "7#1", coalesce: false, priority: 10 });
+      await arrive(pushJob(2));
+      expect(await runs[0]!.tools.mayPublish()).toBe(true);
+      await time.pass(reviewMs);
+      expect(runs[0]!.end).toBe("done");
+      expect(pulls.every((pull) => pull === 1)).toBe(true);
+    },
+  );
 });
 
 describe("ten pushes within a minute", () => {
   const completed = () => runs.filter(({ end }) => end === "done");
 
-  it("make one review beside the one that was interrupted", async () => {
+  it("Ten pushes within a minute make one review beside the one that was interrupted", async () => {
     start();
     await arrive(reviewJob(1, { headSha: head(0) }));
     for (let n = 1; n <= 10; n++) {
@@ -275,7 +277,7 @@ describe("ten pushes within a minute", () => {
     ]);
   });
 
-  it("make at most two, with any timing and any command between; the last is of the newest head", async () => {
+  it("Ten pushes within a minute make at most two, with any timing and any command between; the last is of the newest head", async () => {
     start();
     let pull = 10;
     const moments = fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 10, maxLength: 10 });

@@ -57,187 +57,183 @@ function gate() {
   return { handle, calls, open: opened.resolve };
 }
 
-describe("a worker", () => {
-  it("does what waits, stores the outcome and says that it is idle", async () => {
-    const idle = Promise.withResolvers<void>();
-    await queue.accept(delivery("d1"), [reviewJob(1)]);
-    const handled: ClaimedJob[] = [];
-    start(
-      async (job) => {
-        handled.push(job);
-        return done;
-      },
-      { onIdle: idle.resolve },
-    );
-    await idle.promise;
-    expect(handled).toMatchObject([{ task: { pull: 1 }, attempt: 1, deliveryId: "d1" }]);
-    expect(await states()).toMatchObject({ done: 1, waiting: 0, active: 0 });
-  });
-
-  it("starts a job at once when it is woken, however seldom it polls", async () => {
-    const idle = Promise.withResolvers<void>();
-    const { handle, calls, open } = gate();
-    const { wake } = start(handle, { pollMs: 1_000_000, onIdle: idle.resolve });
-    await idle.promise;
-    await queue.enqueue(reviewJob(1));
-    wake();
-    await until(() => calls.length === 1);
-    open();
-  });
-
-  it("runs `concurrency` jobs at a time, and none of a busy pull request", async () => {
-    const { handle, calls, open } = gate();
-    for (const pull of [1, 2, 3]) await queue.enqueue(commandJob(pull, pull));
-    await queue.enqueue(commandJob(1, 9));
-    start(handle, { concurrency: 2 });
-    await until(() => calls.length === 2);
-    expect(await states()).toMatchObject({ active: 2, waiting: 2 });
-    open();
-    await until(async () => (await states()).done === 4);
-    expect(calls.map(({ job }) => job.task.kind === "review" && job.task.commentId)).toEqual([1, 2, 3, 9]);
-  });
-
-  it("names delivery, repository, pull, head and job in every line about a job", async () => {
-    await queue.accept(delivery("d1"), [reviewJob(4)]);
-    start(async () => done);
-    await until(async () => (await states()).done === 1);
-    const about = lines.filter(({ fields }) => "job" in fields);
-    expect(about.length).toBeGreaterThan(1);
-    for (const { fields } of about) {
-      expect(fields).toMatchObject({ delivery: "d1", repo: "octo/shop", pull: 4, head: "a".repeat(40) });
-    }
-  });
-
-  it("tells once how long a job waited, and each time how it was done with it and how long that took", async () => {
-    const told: string[] = [];
-    const watch: WorkerOptions["watch"] = {
-      began: (_, waitedMs) => void told.push(`waited ${waitedMs >= 60_000}`),
-      ended: (_, how, tookMs) => void told.push(`${how} ${tookMs >= 0}`),
-    };
-    await queue.enqueue(reviewJob(1));
-    ahead += 60_000;
-    const handle = async ({ attempt }: ClaimedJob) => {
-      if (attempt === 1) throw outage(1);
+it("A worker does what waits, stores the outcome and says that it is idle", async () => {
+  const idle = Promise.withResolvers<void>();
+  await queue.accept(delivery("d1"), [reviewJob(1)]);
+  const handled: ClaimedJob[] = [];
+  start(
+    async (job) => {
+      handled.push(job);
       return done;
-    };
-    start(handle, { watch, now: () => Date.now() + ahead });
-    await until(async () => (await states()).done === 1);
-    await until(() => told.length === 3);
-    expect(told).toEqual(["waited true", "retried true", "done true"]);
-  });
-
-  it("goes on when the queue could not be read", async () => {
-    let broken = true;
-    const claim = queue.claim.bind(queue);
-    queue.claim = async (...args) => {
-      if (broken) throw new Error("disk is full");
-      return claim(...args);
-    };
-    await queue.enqueue(reviewJob(1));
-    start(async () => done);
-    await until(() => lines.some(({ message }) => message.includes("disk is full")));
-    broken = false;
-    await until(async () => (await states()).done === 1);
-  });
+    },
+    { onIdle: idle.resolve },
+  );
+  await idle.promise;
+  expect(handled).toMatchObject([{ task: { pull: 1 }, attempt: 1, deliveryId: "d1" }]);
+  expect(await states()).toMatchObject({ done: 1, waiting: 0, active: 0 });
 });
 
-describe("a job that fails", () => {
-  it("for a reason that passes is tried again after a growing time", async () => {
-    const seen: number[] = [];
-    await queue.enqueue(reviewJob(1));
-    start(async ({ attempt }) => {
-      seen.push(attempt);
-      if (attempt < 3) throw outage();
+it("A worker starts a job at once when it is woken, however seldom it polls", async () => {
+  const idle = Promise.withResolvers<void>();
+  const { handle, calls, open } = gate();
+  const { wake } = start(handle, { pollMs: 1_000_000, onIdle: idle.resolve });
+  await idle.promise;
+  await queue.enqueue(reviewJob(1));
+  wake();
+  await until(() => calls.length === 1);
+  open();
+});
+
+it("A worker runs `concurrency` jobs at a time, and none of a busy pull request", async () => {
+  const { handle, calls, open } = gate();
+  for (const pull of [1, 2, 3]) await queue.enqueue(commandJob(pull, pull));
+  await queue.enqueue(commandJob(1, 9));
+  start(handle, { concurrency: 2 });
+  await until(() => calls.length === 2);
+  expect(await states()).toMatchObject({ active: 2, waiting: 2 });
+  open();
+  await until(async () => (await states()).done === 4);
+  expect(calls.map(({ job }) => job.task.kind === "review" && job.task.commentId)).toEqual([1, 2, 3, 9]);
+});
+
+it("A worker names delivery, repository, pull, head and job in every line about a job", async () => {
+  await queue.accept(delivery("d1"), [reviewJob(4)]);
+  start(async () => done);
+  await until(async () => (await states()).done === 1);
+  const about = lines.filter(({ fields }) => "job" in fields);
+  expect(about.length).toBeGreaterThan(1);
+  for (const { fields } of about) {
+    expect(fields).toMatchObject({ delivery: "d1", repo: "octo/shop", pull: 4, head: "a".repeat(40) });
+  }
+});
+
+it("A worker reports once how long a job waited, and each time how it ended and how long it took", async () => {
+  const told: string[] = [];
+  const watch: WorkerOptions["watch"] = {
+    began: (_, waitedMs) => void told.push(`waited ${waitedMs >= 60_000}`),
+    ended: (_, how, tookMs) => void told.push(`${how} ${tookMs >= 0}`),
+  };
+  await queue.enqueue(reviewJob(1));
+  ahead += 60_000;
+  const handle = async ({ attempt }: ClaimedJob) => {
+    if (attempt === 1) throw outage(1);
+    return done;
+  };
+  start(handle, { watch, now: () => Date.now() + ahead });
+  await until(async () => (await states()).done === 1);
+  await until(() => told.length === 3);
+  expect(told).toEqual(["waited true", "retried true", "done true"]);
+});
+
+it("A worker goes on when the queue could not be read", async () => {
+  let broken = true;
+  const claim = queue.claim.bind(queue);
+  queue.claim = async (...args) => {
+    if (broken) throw new Error("disk is full");
+    return claim(...args);
+  };
+  await queue.enqueue(reviewJob(1));
+  start(async () => done);
+  await until(() => lines.some(({ message }) => message.includes("disk is full")));
+  broken = false;
+  await until(async () => (await states()).done === 1);
+});
+
+it("A job that fails for a reason that passes is tried again after a growing time", async () => {
+  const seen: number[] = [];
+  await queue.enqueue(reviewJob(1));
+  start(async ({ attempt }) => {
+    seen.push(attempt);
+    if (attempt < 3) throw outage();
+    return done;
+  });
+  await until(async () => seen.length === 1 && (await states()).waiting === 1);
+  ahead += 5_000;
+  await until(async () => seen.length === 2 && (await states()).waiting === 1);
+  ahead += 10_000;
+  await until(async () => (await states()).done === 1);
+  expect(seen).toEqual([1, 2, 3]);
+  expect(lines.flatMap(({ fields }) => fields.delayMs ?? [])).toEqual([5_000, 10_000]);
+});
+
+it("A job that fails waits as long as the other side asks", async () => {
+  await queue.enqueue(reviewJob(1));
+  start(async ({ attempt }) => {
+    if (attempt === 1) throw outage(2_400_000);
+    return done;
+  });
+  await until(() => lines.some(({ fields }) => fields.delayMs === 2_400_000));
+  ahead += 2_400_000;
+  await until(async () => (await states()).done === 1);
+});
+
+it("A job that fails for good is reported once and stored as failed", async () => {
+  const told: string[] = [];
+  await queue.enqueue(reviewJob(1));
+  start(
+    async () => {
+      throw new AppError("model_unauthorized", "The key is wrong", { remedy: "Set another one." });
+    },
+    { giveUp: async (_, error) => void told.push(errorLine(error)) },
+  );
+  await until(async () => (await states()).failed === 1);
+  expect(told).toEqual(["The key is wrong. Set another one."]);
+});
+
+it("A job that fails at every attempt is given up", async () => {
+  const told: number[] = [];
+  await queue.enqueue(reviewJob(1));
+  start(
+    async () => {
+      throw outage();
+    },
+    { giveUp: async ({ attempt }) => void told.push(attempt) },
+  );
+  await until(async () => {
+    ahead += 300_000;
+    return (await states()).failed === 1;
+  });
+  expect(told).toEqual([maxAttempts]);
+});
+
+it("A job that fails is stored as failed also if it cannot be reported", async () => {
+  await queue.enqueue(reviewJob(1));
+  start(
+    async () => {
+      throw new TypeError("a bug");
+    },
+    {
+      giveUp: async () => {
+        throw new Error("GitHub is down");
+      },
+    },
+  );
+  await until(async () => (await states()).failed === 1);
+  expect(lines.filter((line) => line.level === "error").map(({ message }) => message)).toEqual([
+    "Job failed: a bug",
+    "The failure was not reported on GitHub: GitHub is down",
+  ]);
+});
+
+it("A job that fails with its worker every time is not tried again, but reported", async () => {
+  const id = await queue.enqueue(reviewJob(1));
+  for (let n = 0; n < maxAttempts; n++) {
+    await queue.claim("doomed", 1);
+    ahead += 10;
+  }
+  const told: string[] = [];
+  const handled: string[] = [];
+  start(
+    async (job) => {
+      handled.push(job.id);
       return done;
-    });
-    await until(async () => seen.length === 1 && (await states()).waiting === 1);
-    ahead += 5_000;
-    await until(async () => seen.length === 2 && (await states()).waiting === 1);
-    ahead += 10_000;
-    await until(async () => (await states()).done === 1);
-    expect(seen).toEqual([1, 2, 3]);
-    expect(lines.flatMap(({ fields }) => fields.delayMs ?? [])).toEqual([5_000, 10_000]);
-  });
-
-  it("waits as long as the far side said", async () => {
-    await queue.enqueue(reviewJob(1));
-    start(async ({ attempt }) => {
-      if (attempt === 1) throw outage(2_400_000);
-      return done;
-    });
-    await until(() => lines.some(({ fields }) => fields.delayMs === 2_400_000));
-    ahead += 2_400_000;
-    await until(async () => (await states()).done === 1);
-  });
-
-  it("for good is reported once and stored as failed", async () => {
-    const told: string[] = [];
-    await queue.enqueue(reviewJob(1));
-    start(
-      async () => {
-        throw new AppError("model_unauthorized", "The key is wrong", { remedy: "Set another one." });
-      },
-      { giveUp: async (_, error) => void told.push(errorLine(error)) },
-    );
-    await until(async () => (await states()).failed === 1);
-    expect(told).toEqual(["The key is wrong. Set another one."]);
-  });
-
-  it("at every attempt is given up", async () => {
-    const told: number[] = [];
-    await queue.enqueue(reviewJob(1));
-    start(
-      async () => {
-        throw outage();
-      },
-      { giveUp: async ({ attempt }) => void told.push(attempt) },
-    );
-    await until(async () => {
-      ahead += 300_000;
-      return (await states()).failed === 1;
-    });
-    expect(told).toEqual([maxAttempts]);
-  });
-
-  it("is stored as failed also if it cannot be reported", async () => {
-    await queue.enqueue(reviewJob(1));
-    start(
-      async () => {
-        throw new TypeError("a bug");
-      },
-      {
-        giveUp: async () => {
-          throw new Error("GitHub is down");
-        },
-      },
-    );
-    await until(async () => (await states()).failed === 1);
-    expect(lines.filter((line) => line.level === "error").map(({ message }) => message)).toEqual([
-      "Job failed: a bug",
-      "The failure was not reported on GitHub: GitHub is down",
-    ]);
-  });
-
-  it("with its worker every time is not tried again, but reported", async () => {
-    const id = await queue.enqueue(reviewJob(1));
-    for (let n = 0; n < maxAttempts; n++) {
-      await queue.claim("doomed", 1);
-      ahead += 10;
-    }
-    const told: string[] = [];
-    const handled: string[] = [];
-    start(
-      async (job) => {
-        handled.push(job.id);
-        return done;
-      },
-      { giveUp: async (job, error) => void told.push(`${job.id}: ${errorLine(error)}`) },
-    );
-    await until(async () => (await states()).failed === 1);
-    expect({ told, handled }).toEqual({
-      told: [`${id}: it failed at every attempt, or its worker died`],
-      handled: [],
-    });
+    },
+    { giveUp: async (job, error) => void told.push(`${job.id}: ${errorLine(error)}`) },
+  );
+  await until(async () => (await states()).failed === 1);
+  expect({ told, handled }).toEqual({
+    told: [`${id}: it failed at every attempt, or its worker died`],
+    handled: [],
   });
 });
 
@@ -252,7 +248,7 @@ describe("an outage of GitHub", () => {
       return (await states())[state] === 1;
     });
 
-  it("costs no attempt, however long it lasts", async () => {
+  it("An outage of GitHub costs no attempt, however long it lasts", async () => {
     await queue.enqueue(reviewJob(1));
     const attempts: number[] = [];
     startLater(async (job) => {
@@ -263,7 +259,7 @@ describe("an outage of GitHub", () => {
     expect(attempts).toEqual(Array.from({ length: 2 * maxAttempts + 1 }, () => 1));
   });
 
-  it("ends after a day", async () => {
+  it("An outage of GitHub ends after a day", async () => {
     await queue.enqueue(reviewJob(1));
     startLater(async () => {
       ahead += 3_600_000;
@@ -272,7 +268,7 @@ describe("an outage of GitHub", () => {
     await steppingUntil("failed");
   });
 
-  it("only delays the report of a failure", async () => {
+  it("An outage of GitHub only delays the report of a failure", async () => {
     await queue.enqueue(reviewJob(1));
     let tellings = 0;
     startLater(
@@ -290,85 +286,81 @@ describe("an outage of GitHub", () => {
   });
 });
 
-describe("a lease", () => {
-  it("is kept by heartbeats as long as the handler runs", async () => {
-    const { handle, calls, open } = gate();
-    await queue.enqueue(reviewJob(1));
-    start(handle, { leaseMs: 30 });
-    await until(() => calls.length === 1);
-    for (let beats = 0; beats < 4; beats++) {
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      expect(await calls[0]!.tools.mayPublish()).toBe(true);
-    }
-    expect((await states()).active).toBe(1);
-    open();
-    await until(async () => (await states()).done === 1);
-    expect(calls).toHaveLength(1);
-  });
-
-  it("that was lost aborts the handler, who can store nothing any more", async () => {
-    const lost = Promise.withResolvers<{ reason: unknown; ours: boolean; recorded: unknown }>();
-    await queue.enqueue(reviewJob(1));
-    start(
-      async (job, tools) => {
-        await untilAborted(job, tools).catch(() => {});
-        const recorded = await tools
-          .record({ kind: "stopped", loop: "x", reason: "late" })
-          .catch((error) => error.code);
-        lost.resolve({ reason: tools.signal.reason.code, ours: await tools.mayPublish(), recorded });
-        return done;
-      },
-      { leaseMs: 60, pollMs: 1_000_000 },
-    );
-    await until(async () => (await states()).active === 1);
-    // As if this process had been asleep beyond its lease and another one had taken over.
-    ahead += 60_000;
-    const taken = await queue.claim("other", 600_000);
-    expect(taken).toBeDefined();
-    expect(await lost.promise).toEqual({ reason: "lease_lost", ours: false, recorded: "lease_lost" });
-    await worker?.stop(0);
-    expect(await states()).toMatchObject({ active: 1, done: 0 });
-    expect(await queue.trajectory(taken!.id)).toEqual([]);
-  });
+it("A lease is kept by heartbeats as long as the handler runs", async () => {
+  const { handle, calls, open } = gate();
+  await queue.enqueue(reviewJob(1));
+  start(handle, { leaseMs: 30 });
+  await until(() => calls.length === 1);
+  for (let beats = 0; beats < 4; beats++) {
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(await calls[0]!.tools.mayPublish()).toBe(true);
+  }
+  expect((await states()).active).toBe(1);
+  open();
+  await until(async () => (await states()).done === 1);
+  expect(calls).toHaveLength(1);
 });
 
-describe("stopping", () => {
-  it("aborts what runs and hands it back at once without counting the attempt", async () => {
-    await queue.enqueue(reviewJob(1));
-    start(untilAborted);
-    await until(async () => (await states()).active === 1);
-    await worker?.stop(600_000);
-    expect(await states()).toMatchObject({ active: 0, waiting: 1, failed: 0 });
-    expect((await queue.claim("next", 1_000))?.attempt).toBe(1);
-  });
+it("A lease that was lost aborts the handler, who can store nothing any more", async () => {
+  const lost = Promise.withResolvers<{ reason: unknown; ours: boolean; recorded: unknown }>();
+  await queue.enqueue(reviewJob(1));
+  start(
+    async (job, tools) => {
+      await untilAborted(job, tools).catch(() => {});
+      const recorded = await tools
+        .record({ kind: "stopped", loop: "x", reason: "late" })
+        .catch((error) => error.code);
+      lost.resolve({ reason: tools.signal.reason.code, ours: await tools.mayPublish(), recorded });
+      return done;
+    },
+    { leaseMs: 60, pollMs: 1_000_000 },
+  );
+  await until(async () => (await states()).active === 1);
+  // As if this process had been asleep beyond its lease and another one had taken over.
+  ahead += 60_000;
+  const taken = await queue.claim("other", 600_000);
+  expect(taken).toBeDefined();
+  expect(await lost.promise).toEqual({ reason: "lease_lost", ours: false, recorded: "lease_lost" });
+  await worker?.stop(0);
+  expect(await states()).toMatchObject({ active: 1, done: 0 });
+  expect(await queue.trajectory(taken!.id)).toEqual([]);
+});
 
-  it("stores the outcome of a handler that ends all the same", async () => {
-    const { handle, calls, open } = gate();
-    await queue.enqueue(reviewJob(1));
-    start(handle);
-    await until(() => calls.length === 1);
-    const stopped = worker?.stop(600_000);
-    open();
-    await stopped;
-    expect(await states()).toMatchObject({ done: 1 });
-  });
+it("A stopping worker aborts what runs and hands it back at once without counting the attempt", async () => {
+  await queue.enqueue(reviewJob(1));
+  start(untilAborted);
+  await until(async () => (await states()).active === 1);
+  await worker?.stop(600_000);
+  expect(await states()).toMatchObject({ active: 0, waiting: 1, failed: 0 });
+  expect((await queue.claim("next", 1_000))?.attempt).toBe(1);
+});
 
-  it("hands a job back whose handler does not end in time, and leaves that one powerless", async () => {
-    const { handle, calls } = gate();
-    await queue.enqueue(reviewJob(1));
-    start(handle);
-    await until(() => calls.length === 1);
-    await worker?.stop(1);
-    expect(await states()).toMatchObject({ active: 0, waiting: 1 });
-    expect(await calls[0]!.tools.mayPublish()).toBe(false);
-    expect(calls[0]!.tools.signal.aborted).toBe(true);
-  });
+it("A stopping worker stores the outcome of a handler that ends all the same", async () => {
+  const { handle, calls, open } = gate();
+  await queue.enqueue(reviewJob(1));
+  start(handle);
+  await until(() => calls.length === 1);
+  const stopped = worker?.stop(600_000);
+  open();
+  await stopped;
+  expect(await states()).toMatchObject({ done: 1 });
+});
 
-  it("takes no further job", async () => {
-    start(async () => done);
-    await worker?.stop(0);
-    await queue.enqueue(reviewJob(1));
-    worker?.wake();
-    expect(await states()).toMatchObject({ waiting: 1 });
-  });
+it("A stopping worker hands a job back whose handler does not end in time, and leaves that one powerless", async () => {
+  const { handle, calls } = gate();
+  await queue.enqueue(reviewJob(1));
+  start(handle);
+  await until(() => calls.length === 1);
+  await worker?.stop(1);
+  expect(await states()).toMatchObject({ active: 0, waiting: 1 });
+  expect(await calls[0]!.tools.mayPublish()).toBe(false);
+  expect(calls[0]!.tools.signal.aborted).toBe(true);
+});
+
+it("A stopping worker takes no further job", async () => {
+  start(async () => done);
+  await worker?.stop(0);
+  await queue.enqueue(reviewJob(1));
+  worker?.wake();
+  expect(await states()).toMatchObject({ waiting: 1 });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../../src/agent/record/trajectory.ts";
 import { figuresOf } from "../../../src/cli/commands/runs.ts";
 import { summaryOf } from "../../../src/server/records/run-summary.ts";
@@ -110,129 +110,125 @@ const summarized = (written: readonly TrajectoryEntry[]) => summaryOf(recordOf(w
 
 const paid = { turns: 1, tokens: 1_000, cached_tokens: 0, cost_usd: 0.02 };
 
-describe("the summary of a run", () => {
-  it("of a review counts what was read, found, refuted, written and paid", () => {
-    expect(summarized(review)).toMatchObject({
-      ...{ attempts: 1, asked: null },
-      commits: { head: shas.head, base: shas.base, merge_base: shas.mergeBase },
-      totals: {
-        ...{ files_read: 1, searches: 0, findings: 1, refuted: 1, written: 2 },
-        paid: { ...paid, turns: 2, tokens: 2_000, cost_usd: 0.04 },
-      },
-      paid_for: [
-        { purpose: "review", ...paid },
-        { purpose: "second looks at findings", ...paid },
-      ],
-    });
-  });
-
-  it("of a review holds each loop by its turns, with what was called and answered, and why it ended", () => {
-    const [first, second] = summarized(review).loops;
-    expect(first).toMatchObject({
-      ...{ name: "review", title: null, paid },
-      steps: [
-        {
-          ...{ kind: "turn", after_ms: 1_000, turn: 1, text: "" },
-          calls: [{ tool: "read_file_part", about: `src/${escapes}a.ts`, answer: "a.ts, 9 lines" }],
-        },
-        { kind: "stopped", after_ms: 3_000, reason: "model_error", fault: "502" },
-      ],
-    });
-    expect(second).toMatchObject({
-      name: "verify:f1",
-      title: "The condition assigns instead of comparing",
-      steps: [{ calls: [{ tool: "report_verdict", about: `refuted Cannot happen. ${wide}`, answer: null }] }],
-    });
-  });
-
-  it("of a review holds its notes, and what it found, left out and wrote, with the pages on GitHub", () => {
-    const summary = summarized(review);
-    expect(summary.notes).toEqual([{ after_ms: 5_000, page: "log", content: "All read." }]);
-    expect(summary.results).toMatchObject([
-      {
-        what: "review",
-        findings: [{ finding: { id: "f1" }, placement: { kind: "inline" }, url: `${page}#discussion_r6` }],
-        dropped: [{ verdict: "refuted", title: "Off by one", reason: "It is not." }],
-      },
-    ]);
-    expect(summary.written).toMatchObject([
-      { request: "POST /repos/o/n/pulls/7/reviews", id: 5, url: `${page}#pullrequestreview-5` },
-      { request: "push o/n topic", id: null, url: "https://github.com/o/n/commit/c" },
-    ]);
-  });
-
-  it("of an answer holds the question, who asked it, and the answer", () => {
-    const { asked, results } = summarized(answering);
-    expect(asked).toEqual({ what: "answer", by: "ann", path: null, question: `Why ${escapes}?` });
-    expect(results).toEqual([{ what: "answer", ...answer }]);
-  });
-
-  it("of a fix holds what was to repair, what became of it, and which files changed, without their content", () => {
-    const { asked, results, paid_for } = summarized(fixing);
-    expect(asked).toEqual({
-      what: "fix",
-      targets: [{ id: "101", path: "src/cart.ts", line: 6, title: "Assigns" }],
-    });
-    expect(results).toMatchObject([
-      {
-        ...{ what: "fix", repairs: fix.repairs, tried_out: fix.tried_out },
-        edits: [
-          { path: "src/cart.ts", change: "changed" },
-          { path: `${escapes}old.ts`, change: "removed" },
-        ],
-      },
-    ]);
-    expect(JSON.stringify(results)).not.toContain("base64");
-    expect(paid_for.map(({ purpose }) => purpose)).toEqual(["fix", "second looks at the repair"]);
-  });
-
-  it("of a proof holds what was to prove, how often a test ran, and what the runs show", () => {
-    const { asked, results, paid_for, totals, loops } = summarized(proving);
-    const { id, path, line, title } = proofTarget;
-    expect(asked).toEqual({ what: "prove", targets: [{ id, path, line, title }] });
-    expect(totals.test_runs).toBe(1);
-    expect(results).toMatchObject([{ what: "prove", proofs: proved.proofs }]);
-    expect(paid_for.map(({ purpose }) => purpose)).toEqual(["tests of findings", "what the change asks for"]);
-    expect(loops.map((one) => one.title)).toEqual([title, title]);
-  });
-
-  it("of a review that proves its findings is that of a review", () => {
-    const [first, ...others] = review;
-    if (!first) throw new Error("there is no entry");
-    const { asked, results, totals } = summarized([first, start, tested, tested, ...others]);
-    expect([asked, results.map(({ what }) => what), totals.test_runs]).toEqual([null, ["review"], 2]);
-  });
-
-  it("of a fix that a review followed holds both results, in their order", () => {
-    const after: TrajectoryEntry[] = [
-      ...fixing,
-      { kind: "run", shas, input: {} },
-      turn("review", "finish_review", {}),
-      { kind: "result", head: "i", base: "b", result: sampleResult({ findings: [] }) },
-    ];
-    const { asked, results } = summarized(after);
-    expect(asked?.what).toBe("fix");
-    expect(results.map(({ what }) => what)).toEqual(["fix", "review"]);
-  });
-
-  it("leaves out a result that this version cannot read, and keeps the rest", () => {
-    const { results, loops } = summarized([
-      ...review.slice(0, 5),
-      { kind: "result", head: "h", base: "b", result: { of: "1999" } },
-    ]);
-    expect(results).toEqual([]);
-    expect(loops).toHaveLength(2);
+it("The summary of a run of a review counts what was read, found, refuted, written and paid", () => {
+  expect(summarized(review)).toMatchObject({
+    ...{ attempts: 1, asked: null },
+    commits: { head: shas.head, base: shas.base, merge_base: shas.mergeBase },
+    totals: {
+      ...{ files_read: 1, searches: 0, findings: 1, refuted: 1, written: 2 },
+      paid: { ...paid, turns: 2, tokens: 2_000, cost_usd: 0.04 },
+    },
+    paid_for: [
+      { purpose: "review", ...paid },
+      { purpose: "second looks at findings", ...paid },
+    ],
   });
 });
 
-describe("what a run took", () => {
-  it("is all that its turns took, also where they came to nothing", () => {
-    const entries = [turn("review", "x", {}), turn("review", "x", {})].map((entry) => ({
-      at,
-      claim: 1,
-      entry,
-    }));
-    expect(figuresOf(entries)).toEqual({ findings: null, tokens: 2_000, cost_usd: 0.04 });
-    expect(figuresOf([])).toEqual({ findings: null, tokens: null, cost_usd: null });
+it("The summary of a run of a review holds each loop by its turns, with what was called and answered, and why it ended", () => {
+  const [first, second] = summarized(review).loops;
+  expect(first).toMatchObject({
+    ...{ name: "review", title: null, paid },
+    steps: [
+      {
+        ...{ kind: "turn", after_ms: 1_000, turn: 1, text: "" },
+        calls: [{ tool: "read_file_part", about: `src/${escapes}a.ts`, answer: "a.ts, 9 lines" }],
+      },
+      { kind: "stopped", after_ms: 3_000, reason: "model_error", fault: "502" },
+    ],
   });
+  expect(second).toMatchObject({
+    name: "verify:f1",
+    title: "The condition assigns instead of comparing",
+    steps: [{ calls: [{ tool: "report_verdict", about: `refuted Cannot happen. ${wide}`, answer: null }] }],
+  });
+});
+
+it("The summary of a run of a review holds its notes, and what it found, left out and wrote, with the pages on GitHub", () => {
+  const summary = summarized(review);
+  expect(summary.notes).toEqual([{ after_ms: 5_000, page: "log", content: "All read." }]);
+  expect(summary.results).toMatchObject([
+    {
+      what: "review",
+      findings: [{ finding: { id: "f1" }, placement: { kind: "inline" }, url: `${page}#discussion_r6` }],
+      dropped: [{ verdict: "refuted", title: "Off by one", reason: "It is not." }],
+    },
+  ]);
+  expect(summary.written).toMatchObject([
+    { request: "POST /repos/o/n/pulls/7/reviews", id: 5, url: `${page}#pullrequestreview-5` },
+    { request: "push o/n topic", id: null, url: "https://github.com/o/n/commit/c" },
+  ]);
+});
+
+it("The summary of a run of an answer holds the question, who asked it, and the answer", () => {
+  const { asked, results } = summarized(answering);
+  expect(asked).toEqual({ what: "answer", by: "ann", path: null, question: `Why ${escapes}?` });
+  expect(results).toEqual([{ what: "answer", ...answer }]);
+});
+
+it("The summary of a run of a fix holds what was to repair, what became of it, and which files changed, without their content", () => {
+  const { asked, results, paid_for } = summarized(fixing);
+  expect(asked).toEqual({
+    what: "fix",
+    targets: [{ id: "101", path: "src/cart.ts", line: 6, title: "Assigns" }],
+  });
+  expect(results).toMatchObject([
+    {
+      ...{ what: "fix", repairs: fix.repairs, tried_out: fix.tried_out },
+      edits: [
+        { path: "src/cart.ts", change: "changed" },
+        { path: `${escapes}old.ts`, change: "removed" },
+      ],
+    },
+  ]);
+  expect(JSON.stringify(results)).not.toContain("base64");
+  expect(paid_for.map(({ purpose }) => purpose)).toEqual(["fix", "second looks at the repair"]);
+});
+
+it("The summary of a run of a proof holds what was to prove, how often a test ran, and what the runs show", () => {
+  const { asked, results, paid_for, totals, loops } = summarized(proving);
+  const { id, path, line, title } = proofTarget;
+  expect(asked).toEqual({ what: "prove", targets: [{ id, path, line, title }] });
+  expect(totals.test_runs).toBe(1);
+  expect(results).toMatchObject([{ what: "prove", proofs: proved.proofs }]);
+  expect(paid_for.map(({ purpose }) => purpose)).toEqual(["tests of findings", "what the change asks for"]);
+  expect(loops.map((one) => one.title)).toEqual([title, title]);
+});
+
+it("The summary of a run of a review that proves its findings is that of a review", () => {
+  const [first, ...others] = review;
+  if (!first) throw new Error("there is no entry");
+  const { asked, results, totals } = summarized([first, start, tested, tested, ...others]);
+  expect([asked, results.map(({ what }) => what), totals.test_runs]).toEqual([null, ["review"], 2]);
+});
+
+it("The summary of a run of a fix that a review followed holds both results, in their order", () => {
+  const after: TrajectoryEntry[] = [
+    ...fixing,
+    { kind: "run", shas, input: {} },
+    turn("review", "finish_review", {}),
+    { kind: "result", head: "i", base: "b", result: sampleResult({ findings: [] }) },
+  ];
+  const { asked, results } = summarized(after);
+  expect(asked?.what).toBe("fix");
+  expect(results.map(({ what }) => what)).toEqual(["fix", "review"]);
+});
+
+it("The summary of a run leaves out a result that this version cannot read, and keeps the rest", () => {
+  const { results, loops } = summarized([
+    ...review.slice(0, 5),
+    { kind: "result", head: "h", base: "b", result: { of: "1999" } },
+  ]);
+  expect(results).toEqual([]);
+  expect(loops).toHaveLength(2);
+});
+
+it("What a run took is all that its turns took, also where they came to nothing", () => {
+  const entries = [turn("review", "x", {}), turn("review", "x", {})].map((entry) => ({
+    at,
+    claim: 1,
+    entry,
+  }));
+  expect(figuresOf(entries)).toEqual({ findings: null, tokens: 2_000, cost_usd: 0.04 });
+  expect(figuresOf([])).toEqual({ findings: null, tokens: null, cost_usd: null });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { deliveryHeaders, startTestServer } from "./support.ts";
 
-it("tells of every delivery what became of it, by events that it knows", async () => {
+it("Every delivery is counted by its result and a known event", async () => {
   const seen: string[] = [];
   const server = await startTestServer({
     onDelivery: (event, result) => void seen.push(`${event} ${result}`),

@@ -40,33 +40,33 @@ describe("pull_request", () => {
     priority: 0,
   };
   it.each(["opened", "reopened", "ready_for_review", "labeled", "unlabeled"])(
-    "%s starts a review at once",
+    "pull_request %s starts a review at once",
     (action) => {
       expect(decide("pull_request", pull(action))).toEqual({ jobs: [job] });
     },
   );
 
-  it("synchronize starts a review that waits for further pushes", () => {
+  it("pull_request synchronize starts a review that waits for further pushes", () => {
     const waiting = { jobs: [{ ...job, debounceMs: 10_000 }] };
     expect(decide("pull_request", pull("synchronize"))).toEqual(waiting);
     const atOnce = decide("pull_request", pull("synchronize"), { pushWindowMs: 0 });
     expect(atOnce).toEqual({ jobs: [{ ...job, debounceMs: 0 }] });
   });
 
-  it("of a draft starts one too: the job knows whether drafts are reviewed", () => {
+  it("pull_request of a draft starts one too: the job knows whether drafts are reviewed", () => {
     expect(decide("pull_request", pull("opened", { draft: true }))).toEqual({ jobs: [job] });
   });
 
-  it("of a fork that is gone starts one", () => {
+  it("pull_request of a fork that is gone starts one", () => {
     const gone = pull("opened", { head: { sha, repo: null, user: null }, user: null });
     expect(decide("pull_request", gone)).toEqual({ jobs: [job] });
   });
 
-  it("of a pull request that is closed starts one, which leaves its commit to others", () => {
+  it("pull_request of a closed pull request starts a review, which leaves its commit to others", () => {
     expect(decide("pull_request", pull("closed"))).toEqual({ jobs: [job] });
   });
 
-  it.each(["locked", "assigned", "converted_to_draft", ""])("%j starts nothing", (action) => {
+  it.each(["locked", "assigned", "converted_to_draft", ""])("pull_request %j starts nothing", (action) => {
     expect(decide("pull_request", pull(action))).toHaveProperty("ignored");
   });
 
@@ -76,15 +76,18 @@ describe("pull_request", () => {
     ["title", { title: { from: "WIP: a thing" } }],
     ["base branch", { base: { ref: { from: "next" }, sha: { from: sha } } }],
     ["title and description", { title: { from: "WIP" }, body: { from: "" } }],
-  ])("edited starts a review when the %s changed: why there was none may be gone", (_, changes) => {
-    expect(edited(changes)).toEqual({ jobs: [job] });
-  });
+  ])(
+    "pull_request edited starts a review when the %s changed: why there was none may be gone",
+    (_, changes) => {
+      expect(edited(changes)).toEqual({ jobs: [job] });
+    },
+  );
 
   it.each([
     ["the description alone, where people tick boxes,", { body: { from: "- [ ] tests" } }],
     ["nothing that is named", {}],
     ["what is not said", undefined],
-  ])("edited starts nothing when %s changed", (_, changes) => {
+  ])("pull_request edited starts nothing when %s changed", (_, changes) => {
     expect(edited(changes)).toHaveProperty("ignored");
   });
 
@@ -97,7 +100,7 @@ describe("pull_request", () => {
     ],
     ["object name for a head", pull("opened", { head: { sha: "--upload-pack=x" } }), "pull_request.head.sha"],
     ["number", pull("opened", { number: 1.5 }), "pull_request.number"],
-  ])("without a %s starts nothing and says what is missing", (_, payload, path) => {
+  ])("pull_request without a %s starts nothing and says what is missing", (_, payload, path) => {
     expect(decide("pull_request", payload)).toEqual({ ignored: expect.stringContaining(path) });
   });
 });
@@ -127,12 +130,12 @@ describe("a command", () => {
     ["/review full", "full"],
     ["/review --dry-run", "dry_run"],
     ["/review full --dry-run", "dry_run"],
-  ])("%j starts a review of its own that nothing swallows", (body, mode) => {
+  ])("A command %j starts a review of its own that nothing swallows", (body, mode) => {
     const task = { ...reviewTask, mode, thread: null, trigger: "comment:99" };
     expect(decide("issue_comment", comment(body))).toEqual({ jobs: [{ task, ...ofPerson }] });
   });
 
-  it("to review is told apart in a review thread, whose comments have ids of their own", () => {
+  it("A command to review is told apart in a review thread, whose comments have ids of their own", () => {
     const task = { ...reviewTask, mode: "new", thread: 60, trigger: "review-comment:99" };
     const decided = decide("pull_request_review_comment", inThread("/review"));
     expect(decided).toEqual({ jobs: [{ task, ...ofPerson }] });
@@ -148,7 +151,7 @@ describe("a command", () => {
     ["/help", { name: "help" }],
   ];
 
-  it.each(others)("%j is a task in the conversation and in every thread", (body, command) => {
+  it.each(others)("A command %j is a task in the conversation and in every thread", (body, command) => {
     const task = { kind: "command", command, ...asked, writtenAt: at, thread: null };
     const thread = (id: number) => ({ jobs: [{ task: { ...task, thread: id }, ...ofPerson }] });
     expect(decide("issue_comment", comment(body))).toEqual({ jobs: [{ task, ...ofPerson }] });
@@ -164,7 +167,7 @@ describe("a command", () => {
     ["that was deleted", { action: "deleted" }],
     ["of a deleted account", { comment: { id: 1, body: "/review", user: null } }],
     ["without a body", { comment: { id: 1, body: null, user: { login: "ann", type: "User" } } }],
-  ])("%s starts nothing", (_, more) => {
+  ])("A command %s starts nothing", (_, more) => {
     expect(decide("issue_comment", comment("/review", more))).toHaveProperty("ignored");
   });
 });
@@ -178,7 +181,7 @@ describe("a reply in a review thread", () => {
     "This is intended.",
     "Won't fix, it is by design.",
     "> a quote\n\nHow so?",
-  ])("that wants something is a task with its text as it is: %j", (body) => {
+  ])("A reply in a review thread that wants something is a task with its text as it is: %j", (body) => {
     const task = {
       ...{ kind: "reply", repository, pull: 12, commentId: 99 },
       ...{ thread: 60, author: "ann", body, headSha: null },
@@ -186,7 +189,7 @@ describe("a reply in a review thread", () => {
     expect(reply(body)).toEqual({ jobs: [{ task, ...ofPerson }] });
   });
 
-  it("addressed to us without a question dismisses all the same", () => {
+  it("A reply in a review thread addressed to us without a question dismisses all the same", () => {
     expect(reply("@hunk this is intended.")).toMatchObject({ jobs: [{ task: { kind: "reply" } }] });
   });
 
@@ -197,11 +200,11 @@ describe("a reply in a review thread", () => {
     ["answers nobody", "Why is that so?", { in_reply_to_id: null }],
     ["is by a bot", "Why?", { user: { login: "ann", type: "Bot" } }],
     ["is empty", "", {}],
-  ])("that %s starts nothing", (_, body, more) => {
+  ])("A reply in a review thread that %s starts nothing", (_, body, more) => {
     expect(reply(body, more)).toHaveProperty("ignored");
   });
 
-  it("is kept to 20,000 bytes", () => {
+  it("A reply in a review thread is kept to 20,000 bytes", () => {
     const decided = reply(`Why? ${"\u00e4".repeat(30_000)}`);
     const task = "jobs" in decided ? decided.jobs[0].task : undefined;
     expect(Buffer.byteLength(task?.kind === "reply" ? task.body : "")).toBe(19_999);
@@ -286,19 +289,22 @@ describe("a comment as a command", () => {
     ),
   );
 
-  it.each(rows)("by %s as %s %s is one where a person created it, whatever the association", (...row) => {
-    const [writer, place, action] = row;
-    for (const text of texts) {
-      const decisions = associations.map((association) =>
-        decide(place, payloadOf(place, writer as keyof typeof people, association, action, text)),
-      );
-      const isReply = !/^[/@]/.test(text);
-      const isStarted =
-        writer === "a person" && action === "created" && !(isReply && place === "issue_comment");
-      expect(decisions).toEqual(associations.map(() => decisions[0]));
-      expect([text, "jobs" in (decisions[0] ?? {})]).toEqual([text, isStarted]);
-    }
-  });
+  it.each(rows)(
+    "A comment by %s as %s %s is a command if a person created it, whatever the association",
+    (...row) => {
+      const [writer, place, action] = row;
+      for (const text of texts) {
+        const decisions = associations.map((association) =>
+          decide(place, payloadOf(place, writer as keyof typeof people, association, action, text)),
+        );
+        const isReply = !/^[/@]/.test(text);
+        const isStarted =
+          writer === "a person" && action === "created" && !(isReply && place === "issue_comment");
+        expect(decisions).toEqual(associations.map(() => decisions[0]));
+        expect([text, "jobs" in (decisions[0] ?? {})]).toEqual([text, isStarted]);
+      }
+    },
+  );
 });
 
 describe("a re-run", () => {
@@ -321,13 +327,13 @@ describe("a re-run", () => {
     ...{ concurrencyKey: `7#${pull}`, coalesce: false, priority: 10 },
   });
 
-  it("of a check run makes the review again that it is named after", () => {
+  it("A re-run of a check run makes the review again that it is named after", () => {
     const named = run(`${sha}:event#12@release/1@2`, { pull_requests: [linked(3)] });
     expect(decide("check_run", named)).toEqual({ jobs: [again(12, "event#12@release/1@2")] });
   });
 
   it.each(["comment:99", "review-comment:99", `page:${"aB0_-".repeat(4)}xy`])(
-    "of a review that %s asked for is for the pull request of its commit",
+    "A re-run of a review that %s asked for is for the pull request of its commit",
     (trigger) => {
       const named = run(`${sha}:${trigger}`, { pull_requests: [linked(40, 8), linked(12)] });
       expect(decide("check_run", named)).toEqual({ jobs: [again(12, trigger)] });
@@ -355,11 +361,11 @@ describe("a re-run", () => {
     ["that a bot asks for", run(`${sha}:event#12@main`, {}, { sender: { login: "x[bot]", type: "Bot" } })],
     ["that is only begun", run(`${sha}:event#12@main`, {}, { action: "created" })],
     ["whose button was pressed", run(`${sha}:event#12@main`, {}, { action: "requested_action" })],
-  ])("of a check run %s starts nothing", (_, payload) => {
+  ])("A re-run of a check run %s starts nothing", (_, payload) => {
     expect(decide("check_run", payload)).toHaveProperty("ignored");
   });
 
-  it("of all checks reviews each pull request of the commit again", () => {
+  it("A re-run of all checks reviews each pull request of the commit again", () => {
     const named = suite([linked(12), linked(40, 8), linked(13), linked(12)]);
     expect(decide("check_suite", named)).toEqual({ jobs: [again(12, "event#12"), again(13, "event#13")] });
   });
@@ -369,32 +375,30 @@ describe("a re-run", () => {
     ["of another App", suite([linked(12)], { app: { id: 6 } })],
     ["that a bot asks for", suite([linked(12)], {}, { sender: { login: "x[bot]", type: "Bot" } })],
     ["that a push asks for", suite([linked(12)], {}, { action: "requested" })],
-  ])("of all checks %s starts nothing", (_, payload) => {
+  ])("A re-run of all checks %s starts nothing", (_, payload) => {
     expect(decide("check_suite", payload)).toHaveProperty("ignored");
   });
 
-  it("is believed where the App's own id is not known: GitHub tells nobody else", () => {
+  it("A re-run is believed if the App's own id is not known", () => {
     const unknown = { ...options, appId: null };
     expect(decideWith("check_run", run(`${sha}:event#12@main`), unknown)).toHaveProperty("jobs");
     expect(decideWith("check_suite", suite([linked(12)]), unknown)).toHaveProperty("jobs");
   });
 });
 
-describe("merge_group", () => {
-  it("passes the check of the group at once", () => {
-    const payload = { ...common, action: "checks_requested", merge_group: { head_sha: sha } };
-    expect(decide("merge_group", payload)).toEqual({
-      jobs: [
-        {
-          task: { kind: "pass_check", repository, headSha: sha, reason: expect.any(String) },
-          concurrencyKey: `7@${sha}`,
-          coalesce: false,
-          priority: 10,
-        },
-      ],
-    });
-    expect(decide("merge_group", { ...payload, action: "destroyed" })).toHaveProperty("ignored");
+it("merge_group passes the check of the group at once", () => {
+  const payload = { ...common, action: "checks_requested", merge_group: { head_sha: sha } };
+  expect(decide("merge_group", payload)).toEqual({
+    jobs: [
+      {
+        task: { kind: "pass_check", repository, headSha: sha, reason: expect.any(String) },
+        concurrencyKey: `7@${sha}`,
+        coalesce: false,
+        priority: 10,
+      },
+    ],
   });
+  expect(decide("merge_group", { ...payload, action: "destroyed" })).toHaveProperty("ignored");
 });
 
 describe("installations", () => {
@@ -406,20 +410,20 @@ describe("installations", () => {
   const shop = [{ id: 7, owner: "octo", name: "shop" }];
   const told = (action: string, more: object = {}) => ({ action, installation: { id: 3 }, ...more });
 
-  it("that are deleted are purged: what GitHub names, and whatever else is kept", () => {
+  it("Installations that are deleted are purged: what GitHub names, and whatever else is kept", () => {
     const decision = decide("installation", told("deleted", { repositories: named }));
     expect(decision).toEqual({ jobs: [purge(shop), purge(null)] });
     expect(decide("installation", told("deleted"))).toEqual({ jobs: [purge(null)] });
   });
 
-  it("that lose repositories are purged of these alone", () => {
+  it("Installations that lose repositories are purged of these alone", () => {
     const decision = decide("installation_repositories", told("removed", { repositories_removed: named }));
     expect(decision).toEqual({ jobs: [purge(shop)] });
     const none = told("removed", { repositories_removed: [] });
     expect(decide("installation_repositories", none)).toHaveProperty("ignored");
   });
 
-  it("that are allowed again have what was missed looked for", () => {
+  it("Installations that are allowed again have what was missed looked for", () => {
     expect(decide("installation", told("unsuspend"))).toMatchObject({
       jobs: [{ task: { kind: "reconcile", installation: 3 }, coalesce: true, priority: -2 }],
     });
@@ -429,57 +433,52 @@ describe("installations", () => {
     ["installation", "created"],
     ["installation", "suspend"],
     ["installation_repositories", "added"],
-  ])(
-    "that are told of by %s.%s start nothing: nobody wants all old pull requests reviewed",
-    (event, action) => {
-      expect(decide(event, told(action, { repositories: named, repositories_added: named }))).toHaveProperty(
-        "ignored",
-      );
-    },
-  );
+  ])("Installations in a webhook %s.%s start nothing", (event, action) => {
+    expect(decide(event, told(action, { repositories: named, repositories_added: named }))).toHaveProperty(
+      "ignored",
+    );
+  });
 });
 
-describe("any payload", () => {
-  it("of the examples with any one field taken away, nulled or twisted is decided without failing", () => {
-    const twists = [undefined, null, "x", -1, [], {}, true];
-    for (const { event, payload } of examples) {
-      if (!handlesEvent(event, String(payload.action))) continue;
-      const whole = { ...structuredClone(payload), installation: { id: 3 } };
-      for (const { parent, key } of fieldsOf(whole)) {
-        const before = parent[key];
-        for (const twist of twists) {
-          if (twist === undefined) delete parent[key];
-          else parent[key] = twist;
-          expectSound(decide(event, whole));
-        }
-        parent[key] = before;
+it("Any payload of the examples with any one field taken away, nulled or twisted is decided without failing", () => {
+  const twists = [undefined, null, "x", -1, [], {}, true];
+  for (const { event, payload } of examples) {
+    if (!handlesEvent(event, String(payload.action))) continue;
+    const whole = { ...structuredClone(payload), installation: { id: 3 } };
+    for (const { parent, key } of fieldsOf(whole)) {
+      const before = parent[key];
+      for (const twist of twists) {
+        if (twist === undefined) delete parent[key];
+        else parent[key] = twist;
+        expectSound(decide(event, whole));
       }
+      parent[key] = before;
     }
-  });
+  }
+});
 
-  it("of the world is decided without failing", () => {
-    const event = fc.oneof(
-      fc.constantFrom(...handledEvents.map((one) => one.split(".")[0] ?? ""), "constructor"),
-      fc.string(),
-    );
-    const action = fc.constantFrom(...handledEvents.map((one) => one.split(".")[1]));
-    const { installation, repository: place, sender } = common;
-    const around = {
-      installation: fc.constant(installation),
-      repository: fc.constant(place),
-      sender: fc.constant(sender),
-    };
-    const payload = fc.oneof(
-      fc.anything(),
-      fc.record({ action, installation: fc.anything(), repository: fc.anything(), issue: fc.anything() }),
-      fc.record({ ...around, action, check_run: fc.anything(), check_suite: fc.anything() }),
-      fc.record({ ...around, action, comment: fc.anything(), pull_request: fc.anything() }),
-    );
-    fc.assert(
-      fc.property(event, payload, (name, any) => expectSound(decide(name, any))),
-      { numRuns: 500 },
-    );
-  });
+it("Any payload of the world is decided without failing", () => {
+  const event = fc.oneof(
+    fc.constantFrom(...handledEvents.map((one) => one.split(".")[0] ?? ""), "constructor"),
+    fc.string(),
+  );
+  const action = fc.constantFrom(...handledEvents.map((one) => one.split(".")[1]));
+  const { installation, repository: place, sender } = common;
+  const around = {
+    installation: fc.constant(installation),
+    repository: fc.constant(place),
+    sender: fc.constant(sender),
+  };
+  const payload = fc.oneof(
+    fc.anything(),
+    fc.record({ action, installation: fc.anything(), repository: fc.anything(), issue: fc.anything() }),
+    fc.record({ ...around, action, check_run: fc.anything(), check_suite: fc.anything() }),
+    fc.record({ ...around, action, comment: fc.anything(), pull_request: fc.anything() }),
+  );
+  fc.assert(
+    fc.property(event, payload, (name, any) => expectSound(decide(name, any))),
+    { numRuns: 500 },
+  );
 });
 
 type Fields = Record<string, unknown>;

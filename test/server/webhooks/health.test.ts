@@ -31,7 +31,7 @@ const fault = (fields: object) => async () => {
 const ready = { status: 200, said: '{"ready":true,"oldestWaitingMs":2500}' };
 const unready = (reason: string) => ({ status: 503, said: JSON.stringify({ ready: false, reason }) });
 
-it("is ready while something can be stored, and says for how long the oldest job has waited", async () => {
+it("A server is ready while something can be stored, and says how long the oldest job has waited", async () => {
   expect(await withQueue().ask()).toEqual(ready);
 });
 
@@ -46,13 +46,13 @@ it.each([
   [{ code: "database_unreachable", cause: { code: "25006" } }, "read_only"],
   [{ code: "database_unreachable" }, "unreachable"],
   [{}, "failed"],
-])("is not ready while the database says %o, in one word: %s", async (fields, reason) => {
+])("A server is not ready while the database says %o, in one word: %s", async (fields, reason) => {
   const seen = withQueue();
   seen.check = fault(fields);
   expect(await seen.ask()).toEqual(unready(reason));
 });
 
-it("is ready again by itself, and says both once", async () => {
+it("A server is ready again by itself, and logs both changes once", async () => {
   const seen = withQueue();
   seen.check = fault({ errcode: 13 });
   for (; seen.now < 5_000; seen.now += 1_000) await seen.ask();
@@ -61,7 +61,7 @@ it("is ready again by itself, and says both once", async () => {
   expect(seen.lines).toEqual(["Not ready: it broke", "Ready again: jobs can be stored"]);
 });
 
-it("looks once a second, however many ask", async () => {
+it("The health check looks once a second, however many ask", async () => {
   const seen = withQueue();
   await Promise.all([seen.ask(), seen.ask(), seen.ask()]);
   seen.now = 999;
@@ -72,7 +72,7 @@ it("looks once a second, however many ask", async () => {
   expect(seen.looks).toBe(2);
 });
 
-it("does not wait for a database that does not answer, and asks it nothing more meanwhile", async () => {
+it("The health check does not wait for a database that does not answer, and asks it nothing more", async () => {
   const seen = withQueue({ patienceMs: 1 });
   expect(await seen.ask()).toEqual(ready);
   seen.now = 2_000;
@@ -88,7 +88,7 @@ it("does not wait for a database that does not answer, and asks it nothing more 
   expect(seen.lines).toEqual(["Not ready: the database does not respond", "Ready again: jobs can be stored"]);
 });
 
-it("says what it knows while the next look takes long", async () => {
+it("The health check gives its last result while the next look takes long", async () => {
   const seen = withQueue({ patienceMs: 1 });
   seen.check = fault({ errcode: 5 });
   await seen.ask();
@@ -97,14 +97,14 @@ it("says what it knows while the next look takes long", async () => {
   expect(await seen.ask()).toEqual(unready("locked"));
 });
 
-it("is not ready with little room for mirrors, and none of it once the process stops", async () => {
+it("A server is not ready with little room for mirrors, nor once the process stops", async () => {
   expect(await withQueue({ isDiskLow: async () => true }).ask()).toEqual(unready("disk_low"));
   const stopping = withQueue({ stop: AbortSignal.abort() });
   expect(await stopping.ask()).toEqual(unready("stopping"));
   expect(await stopping.ask("GET", "/healthz")).toEqual({ status: 200, said: "ok" });
 });
 
-it("answers nothing but its two pages, and these to readers alone", async () => {
+it("The health check answers only its two pages, and only to readers", async () => {
   const seen = withQueue();
   expect(await seen.ask("GET", "/metrics")).toBeUndefined();
   await expect(seen.ask("POST", "/healthz")).rejects.toMatchObject({ answer: { status: 405 } });

@@ -24,20 +24,20 @@ beforeAll(async () => {
 afterAll(() => server.close());
 const get = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${server.port}${path}`, init);
 
-it("serves metrics in the format that Prometheus reads", async () => {
+it("The operator's server serves metrics in the format that Prometheus reads", async () => {
   const answer = await get("/metrics");
   expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
   expect(await answer.text()).toContain('hunkwise_queue_jobs{state="waiting"} 7');
   expect((await get("/metrics", { method: "POST" })).status).toBe(405);
 });
 
-it("serves health as the web server does, and nothing else", async () => {
+it("The operator's server serves health as the web server does, and nothing else", async () => {
   expect((await get("/healthz")).status).toBe(200);
   expect(await (await get("/readyz")).json()).toEqual({ ready: true, oldestWaitingMs: null });
   expect((await get("/")).status).toBe(404);
 });
 
-it("names its own variable where its port is taken", async () => {
+it("The operator's server names its own variable if its port is taken", async () => {
   await expect(startOperatorServer({ ...options, port: server.port })).rejects.toMatchObject({
     code: "config_invalid",
     remedy: expect.stringContaining("HUNKWISE_METRICS_PORT"),

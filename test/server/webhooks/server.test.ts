@@ -61,93 +61,89 @@ function completed(event: string, payload: Example["payload"]): object {
   }
 }
 
-describe("every example payload, signed", () => {
-  it("is there", () => expect(examples).toHaveLength(329));
+it("Every example payload is there", () => expect(examples).toHaveLength(329));
 
-  it("is answered with 2xx, and only declared pairs start a job", async () => {
-    const started = new Set<string>();
-    for (const { event, payload } of examples) {
-      const body = JSON.stringify(payload);
-      const response = await post(body, deliveryHeaders(body, event, newId()));
-      expect(response.status, `${event}.${payload.action}: ${await response.text()}`).toBe(202);
-      if (results.at(-1) === "stored") started.add(`${event}.${payload.action}`);
-    }
-    expect([...started].filter((pair) => !(handledEvents as readonly string[]).includes(pair))).toEqual([]);
-  });
+it("Every signed example payload is answered with 2xx, and only declared pairs start a job", async () => {
+  const started = new Set<string>();
+  for (const { event, payload } of examples) {
+    const body = JSON.stringify(payload);
+    const response = await post(body, deliveryHeaders(body, event, newId()));
+    expect(response.status, `${event}.${payload.action}: ${await response.text()}`).toBe(202);
+    if (results.at(-1) === "stored") started.add(`${event}.${payload.action}`);
+  }
+  expect([...started].filter((pair) => !(handledEvents as readonly string[]).includes(pair))).toEqual([]);
+});
 
-  it("of each declared pair starts a job once it has what that takes", async () => {
-    const started = new Set<string>();
-    // There is none of an edited pull request.
-    const edited: Example[] = examples
-      .filter(({ event, payload }) => event === "pull_request" && payload.action === "opened")
-      .map((example) => ({ ...example, payload: { ...example.payload, action: "edited" } }));
-    for (const { event, payload } of [...examples, ...edited]) {
-      const complete = completed(event, payload);
-      const body = JSON.stringify(complete);
-      await post(body, deliveryHeaders(body, event, newId()));
-      if (results.at(-1) === "stored") started.add(`${event}.${payload.action}`);
-    }
-    expect([...started].toSorted()).toEqual([...handledEvents].toSorted());
+it("Every signed example payload of each declared pair starts a job once it has what that takes", async () => {
+  const started = new Set<string>();
+  // There is none of an edited pull request.
+  const edited: Example[] = examples
+    .filter(({ event, payload }) => event === "pull_request" && payload.action === "opened")
+    .map((example) => ({ ...example, payload: { ...example.payload, action: "edited" } }));
+  for (const { event, payload } of [...examples, ...edited]) {
+    const complete = completed(event, payload);
+    const body = JSON.stringify(complete);
+    await post(body, deliveryHeaders(body, event, newId()));
+    if (results.at(-1) === "stored") started.add(`${event}.${payload.action}`);
+  }
+  expect([...started].toSorted()).toEqual([...handledEvents].toSorted());
+});
+
+it("A delivery is answered with 202 when its job is in the queue, and wakes the worker", async () => {
+  const before = { waiting: await waiting(), wakes };
+  const body = JSON.stringify(opened());
+  const response = await post(body, deliveryHeaders(body, "pull_request", newId()));
+  expect(response.status).toBe(202);
+  expect({ waiting: await waiting(), wakes }).toEqual({
+    waiting: before.waiting + 1,
+    wakes: before.wakes + 1,
   });
 });
 
-describe("a delivery", () => {
-  it("is answered with 202 when its job is in the queue, and wakes the worker", async () => {
-    const before = { waiting: await waiting(), wakes };
-    const body = JSON.stringify(opened());
-    const response = await post(body, deliveryHeaders(body, "pull_request", newId()));
-    expect(response.status).toBe(202);
-    expect({ waiting: await waiting(), wakes }).toEqual({
-      waiting: before.waiting + 1,
-      wakes: before.wakes + 1,
-    });
-  });
+it("A delivery that comes fifty times at once starts one job", async () => {
+  const before = await waiting();
+  const body = JSON.stringify(opened());
+  const headers = deliveryHeaders(body, "pull_request", newId());
+  results.length = 0;
+  const statuses = await Promise.all(
+    Array.from({ length: 50 }, async () => (await post(body, headers)).status),
+  );
+  expect(new Set(statuses)).toEqual(new Set([202]));
+  expect(results.toSorted()).toEqual([...Array(49).fill("duplicate"), "stored"]);
+  expect(await waiting()).toBe(before + 1);
+});
 
-  it("that comes fifty times at once starts one job", async () => {
-    const before = await waiting();
-    const body = JSON.stringify(opened());
-    const headers = deliveryHeaders(body, "pull_request", newId());
-    results.length = 0;
-    const statuses = await Promise.all(
-      Array.from({ length: 50 }, async () => (await post(body, headers)).status),
-    );
-    expect(new Set(statuses)).toEqual(new Set([202]));
-    expect(results.toSorted()).toEqual([...Array(49).fill("duplicate"), "stored"]);
-    expect(await waiting()).toBe(before + 1);
-  });
+it("A delivery is logged with its id, repository, pull and head, and without its payload", async () => {
+  const id = newId();
+  const payload = { ...opened(), secret_looking: "do-not-log-me" };
+  const body = JSON.stringify(payload);
+  await post(body, deliveryHeaders(body, "pull_request", id));
+  expect(server.lines).toContainEqual(
+    expect.objectContaining({
+      delivery: id,
+      repo: "octo/shop",
+      pull: payload.pull_request.number,
+      head: "a".repeat(40),
+    }),
+  );
+  expect(JSON.stringify(server.lines).includes("do-not-log-me")).toBe(false);
+});
 
-  it("is logged with its id, repository, pull and head, and without its payload", async () => {
-    const id = newId();
-    const payload = { ...opened(), secret_looking: "do-not-log-me" };
-    const body = JSON.stringify(payload);
-    await post(body, deliveryHeaders(body, "pull_request", id));
-    expect(server.lines).toContainEqual(
-      expect.objectContaining({
-        delivery: id,
-        repo: "octo/shop",
-        pull: payload.pull_request.number,
-        head: "a".repeat(40),
-      }),
-    );
-    expect(JSON.stringify(server.lines).includes("do-not-log-me")).toBe(false);
-  });
+it("A delivery of GitHub's ping is accepted", async () => {
+  const body = JSON.stringify({ zen: "Design for failure.", hook_id: 1 });
+  expect((await post(body, deliveryHeaders(body, "ping", newId()))).status).toBe(202);
+});
 
-  it("of GitHub's ping is accepted", async () => {
-    const body = JSON.stringify({ zen: "Design for failure.", hook_id: 1 });
-    expect((await post(body, deliveryHeaders(body, "ping", newId()))).status).toBe(202);
-  });
-
-  it("is answered with 503 while the queue cannot store it", async () => {
-    const broken = await startTestServer();
-    await broken.queue.close();
-    const body = JSON.stringify(opened());
-    const headers = deliveryHeaders(body, "pull_request", newId());
-    const response = await fetch(broken.endpoint, { method: "POST", body, headers });
-    expect(response.status).toBe(503);
-    expect((await fetch(`${broken.address}/readyz`)).status).toBe(503);
-    expect((await fetch(`${broken.address}/healthz`)).status).toBe(200);
-    await broken.close();
-  });
+it("A delivery is answered with 503 while the queue cannot store it", async () => {
+  const broken = await startTestServer();
+  await broken.queue.close();
+  const body = JSON.stringify(opened());
+  const headers = deliveryHeaders(body, "pull_request", newId());
+  const response = await fetch(broken.endpoint, { method: "POST", body, headers });
+  expect(response.status).toBe(503);
+  expect((await fetch(`${broken.address}/readyz`)).status).toBe(503);
+  expect((await fetch(`${broken.address}/healthz`)).status).toBe(200);
+  await broken.close();
 });
 
 /** Who is answered before all of it was sent may find the connection closed before the answer was read: RFC 9112, section 9.6. */
@@ -183,14 +179,17 @@ describe("a request that is no delivery of ours", () => {
     ["without a content type", 415, { "content-type": "" }],
     ["compressed", 415, { "content-encoding": "gzip" }],
   ];
-  it.each(cases)("%s is answered with %i and stores nothing", async (_, status, changes) => {
-    const before = await waiting();
-    const response = await post(body, deliveryHeaders(body, "pull_request", newId(), changes));
-    expect(response.status).toBe(status);
-    expect(await waiting()).toBe(before);
-  });
+  it.each(cases)(
+    "A request that is no delivery of ours %s is answered with %i and stores nothing",
+    async (_, status, changes) => {
+      const before = await waiting();
+      const response = await post(body, deliveryHeaders(body, "pull_request", newId(), changes));
+      expect(response.status).toBe(status);
+      expect(await waiting()).toBe(before);
+    },
+  );
 
-  it("is refused by its signature before anything parses it", async () => {
+  it("A request that is no delivery of ours is refused by its signature before anything parses it", async () => {
     const broken = "{ not json";
     const wrong = deliveryHeaders(broken, "pull_request", newId(), { "x-hub-signature-256": sign("else") });
     expect((await post(broken, wrong)).status).toBe(401);
@@ -198,18 +197,18 @@ describe("a request that is no delivery of ours", () => {
   });
 
   it.each(["null", "[]", "1", '"text"', ""])(
-    "is answered with 400 when its signed body is %j",
+    "A request that is no delivery of ours is answered with 400 when its signed body is %j",
     async (text) => {
       expect((await post(text, deliveryHeaders(text, "pull_request", newId()))).status).toBe(400);
     },
   );
 
-  it("is refused when its bytes are not the text that was signed", async () => {
+  it("A request that is no delivery of ours is refused when its bytes are not the text that was signed", async () => {
     const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
     expect((await post(bytes, deliveryHeaders(bytes, "pull_request", newId()))).status).toBe(401);
   });
 
-  it("is answered with 413 above 25 MB, announced or not", async () => {
+  it("A request that is no delivery of ours is answered with 413 above 25 MB, announced or not", async () => {
     const large = Buffer.alloc(25 * 1024 * 1024 + 1, " ");
     const headers = deliveryHeaders(large, "pull_request", newId());
     const chunks = () =>
@@ -229,100 +228,97 @@ describe("a request that is no delivery of ours", () => {
     ["GET", "", 405],
     ["PUT", "", 405],
     ["POST", "/more", 404],
-  ])("%s at the webhook path%s is answered with %i", async (method, path, status) => {
-    const init = method === "GET" ? {} : { body: "{}", headers: { "content-type": "application/json" } };
-    expect((await fetch(server.endpoint + path, { method, ...init })).status).toBe(status);
-  });
+  ])(
+    "A request that is no delivery of ours %s at the webhook path%s is answered with %i",
+    async (method, path, status) => {
+      const init = method === "GET" ? {} : { body: "{}", headers: { "content-type": "application/json" } };
+      expect((await fetch(server.endpoint + path, { method, ...init })).status).toBe(status);
+    },
+  );
 });
 
-describe("what the environment says", () => {
-  it("decides how long a push waits, and whose checks are made again", async () => {
-    const stored: unknown[] = [];
-    const queue: ServerOptions["queue"] = {
-      check: async () => {},
-      stats: () => server.queue.stats(),
-      accept: async (_delivery, jobs) => {
-        stored.push(...jobs.map(({ task, debounceMs }) => ({ kind: task.kind, debounceMs })));
-        return true;
-      },
-    };
-    const env = testEnv("127.0.0.1:9", "unused", { APP_ID: "8", HUNKWISE_PUSH_WINDOW_SECONDS: "2.5" });
-    const other = await startTestServer({ env, queue });
-    const deliver = async (event: string, payload: object) => {
-      const body = JSON.stringify(payload);
-      return (
-        await fetch(other.endpoint, { method: "POST", body, headers: deliveryHeaders(body, event, newId()) })
-      ).status;
-    };
-    const rerun = completed("check_run", {
-      ...{ ...opened(), action: "rerequested" },
-      check_run: { head_sha: "a".repeat(40) },
+it("The environment decides how long a push waits, and whose checks are made again", async () => {
+  const stored: unknown[] = [];
+  const queue: ServerOptions["queue"] = {
+    check: async () => {},
+    stats: () => server.queue.stats(),
+    accept: async (_delivery, jobs) => {
+      stored.push(...jobs.map(({ task, debounceMs }) => ({ kind: task.kind, debounceMs })));
+      return true;
+    },
+  };
+  const env = testEnv("127.0.0.1:9", "unused", { APP_ID: "8", HUNKWISE_PUSH_WINDOW_SECONDS: "2.5" });
+  const other = await startTestServer({ env, queue });
+  const deliver = async (event: string, payload: object) => {
+    const body = JSON.stringify(payload);
+    return (
+      await fetch(other.endpoint, { method: "POST", body, headers: deliveryHeaders(body, event, newId()) })
+    ).status;
+  };
+  const rerun = completed("check_run", {
+    ...{ ...opened(), action: "rerequested" },
+    check_run: { head_sha: "a".repeat(40) },
+  });
+
+  expect(await deliver("pull_request", { ...opened(), action: "synchronize" })).toBe(202);
+  expect(await deliver("check_run", rerun)).toBe(202);
+  expect(stored).toEqual([{ kind: "review", debounceMs: 2_500 }]);
+  await other.close();
+});
+
+it("The other pages say that the server lives, is ready, and what it is", async () => {
+  expect(await (await fetch(`${server.address}/healthz`)).text()).toBe("ok\n");
+  expect(await (await fetch(`${server.address}/readyz`)).json()).toMatchObject({ ready: true });
+  const landing = await fetch(server.address);
+  expect(await landing.text()).toContain("Hunkwise is running");
+  expect(landing.headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect((await fetch(`${server.address}/healthz`, { method: "HEAD" })).status).toBe(200);
+  expect((await fetch(`${server.address}/healthz`, { method: "POST" })).status).toBe(405);
+  expect((await fetch(`${server.address}/elsewhere`)).status).toBe(404);
+});
+
+it("The page of an App without a client secret says step by step how people can log in", async () => {
+  const text = await (await fetch(server.address)).text();
+  for (const word of [
+    "Generate a new client secret",
+    "/login/callback",
+    "GITHUB_CLIENT_ID",
+    "GITHUB_CLIENT_SECRET",
+  ])
+    expect(text).toContain(word);
+  expect(text).toMatch(/<a href="http:\/\/127\.0\.0\.1:\d+\/settings\/apps">/);
+});
+
+it("The page of an App without a client secret is the only one: nobody can log in", async () => {
+  for (const path of ["/login", "/login/callback", "/reviews"])
+    expect((await fetch(server.address + path)).status).toBe(404);
+  expect((await fetch(`${server.address}/login`, { method: "POST" })).status).toBe(404);
+});
+
+it("The server ends connections that send their headers or body drop by drop", async () => {
+  const impatient = await startTestServer({ timeouts: { headersMs: 100, requestMs: 200 } });
+  const head = "POST /api/github/webhooks HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+  for (const start of [head, `${head}content-length: 100\r\n\r\n{`]) {
+    const socket = connect(impatient.port, "127.0.0.1");
+    socket.write(start);
+    let answer = "";
+    socket.on("data", (chunk) => {
+      answer += chunk;
     });
-
-    expect(await deliver("pull_request", { ...opened(), action: "synchronize" })).toBe(202);
-    expect(await deliver("check_run", rerun)).toBe(202);
-    expect(stored).toEqual([{ kind: "review", debounceMs: 2_500 }]);
-    await other.close();
-  });
+    await once(socket, "close");
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+  }
+  await impatient.close();
 });
 
-describe("the other pages", () => {
-  it("say that the server lives, is ready, and what it is", async () => {
-    expect(await (await fetch(`${server.address}/healthz`)).text()).toBe("ok\n");
-    expect(await (await fetch(`${server.address}/readyz`)).json()).toMatchObject({ ready: true });
-    const landing = await fetch(server.address);
-    expect(await landing.text()).toContain("Hunkwise is running");
-    expect(landing.headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect((await fetch(`${server.address}/healthz`, { method: "HEAD" })).status).toBe(200);
-    expect((await fetch(`${server.address}/healthz`, { method: "POST" })).status).toBe(405);
-    expect((await fetch(`${server.address}/elsewhere`)).status).toBe(404);
-  });
-});
-
-describe("the page of an App without a client secret", () => {
-  it("says step by step how people can log in", async () => {
-    const text = await (await fetch(server.address)).text();
-    for (const word of [
-      "Generate a new client secret",
-      "/login/callback",
-      "GITHUB_CLIENT_ID",
-      "GITHUB_CLIENT_SECRET",
-    ])
-      expect(text).toContain(word);
-    expect(text).toMatch(/<a href="http:\/\/127\.0\.0\.1:\d+\/settings\/apps">/);
-  });
-
-  it("is the only one: nobody can log in", async () => {
-    for (const path of ["/login", "/login/callback", "/reviews"])
-      expect((await fetch(server.address + path)).status).toBe(404);
-    expect((await fetch(`${server.address}/login`, { method: "POST" })).status).toBe(404);
-  });
-});
-
-describe("the server", () => {
-  it("ends connections that send their headers or body drop by drop", async () => {
-    const impatient = await startTestServer({ timeouts: { headersMs: 100, requestMs: 200 } });
-    const head = "POST /api/github/webhooks HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
-    for (const start of [head, `${head}content-length: 100\r\n\r\n{`]) {
-      const socket = connect(impatient.port, "127.0.0.1");
-      socket.write(start);
-      let answer = "";
-      socket.on("data", (chunk) => {
-        answer += chunk;
-      });
-      await once(socket, "close");
-      expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
-    }
-    await impatient.close();
-  });
-
-  it("says in one line that its port is taken", async () => {
-    const { log } = logBook();
-    const env = testEnv("127.0.0.1:9", "unused", { PORT: String(server.port) });
-    const pages = landing("https://github.com");
-    await expect(startServer({ env, queue: server.queue, log, pages })).rejects.toMatchObject({
-      code: "config_invalid",
-      line: `Port ${server.port} is already in use. Stop the program that uses this port, or set PORT to another port.`,
-    });
+it("A server whose port is taken says so in one line", async () => {
+  const { log } = logBook();
+  const env = testEnv("127.0.0.1:9", "unused", { PORT: String(server.port) });
+  const pages = landing("https://github.com");
+  await expect(startServer({ env, queue: server.queue, log, pages })).rejects.toMatchObject({
+    code: "config_invalid",
+    line: expect.stringMatching(
+      new RegExp(`^Cannot listen on .*, port ${server.port}: .+\\. Stop the program .* set PORT to a port`),
+    ),
   });
 });

@@ -26,23 +26,16 @@ import {
   whySilent,
 } from "./command-context.ts";
 
-/**
- * Answers a question about the change, below the question, with a model that reads the head with tools. The model's answer is recorded
- * before it is posted, so another attempt pays nothing.
- */
+/** Answers a question about the change with a model that reads the head with tools. The answer is recorded before it is posted. */
 export function answerQuestion(context: CommandContext, question: string): Promise<JobOutcome> {
   return answer(context, { question, wants: "answer" });
 }
 
-/**
- * Describes the change, below the comment that asks for it, in the same way. If the configuration of the base branch does not allow it, the
- * answer says how to switch it on.
- */
+/** Describes the change in the same way, if the configuration of the base branch allows it. */
 export function describeChange(context: CommandContext): Promise<JobOutcome> {
   return answer(context, { question: "/describe", wants: "description" });
 }
 
-/** What a person wants to know. */
 interface Wish {
   question: string;
   wants: "answer" | "description";
@@ -66,7 +59,6 @@ async function answer(context: CommandContext, wish: Wish): Promise<JobOutcome> 
   }
 }
 
-/** Whether the configuration of the base branch switches descriptions on. Rejects as `loadConfig` does. */
 async function mayDescribe({ api, job, deps, tools }: CommandContext): Promise<boolean> {
   const subject = { api, pull: await api.pull(), repository: job.task.repository };
   return (await loadConfig(subject, deps, tools.signal)).conversation.describe;
@@ -96,16 +88,16 @@ async function askModel({ context, wish, recorded, models }: Question): Promise<
     const config = await withFolders(root, place, deps);
     const run = await beginRun(context, { pull, place, config, models, recorded, most: answerTask.most });
     const { number, title, body } = pull;
-    const told = await run.pin(Told, async () => ({
+    const pinned = await run.pin(Pinned, async () => ({
       pull: { number, title, body },
       thread: await threadOf(context, wish),
       limits: await run.limits(),
     }));
-    if (told.thread && createPrivacy(config.paths.private)(told.thread.path))
+    if (pinned.thread && createPrivacy(config.paths.private)(pinned.thread.path))
       return await answered(context, WITHHELD, "it is about a private file");
     const input: AnswerInput = {
       ...run.input,
-      ...told,
+      ...pinned,
       question: { by, body: wish.question },
       ...(wish.wants === "description" && { wants: wish.wants }),
     };
@@ -127,7 +119,7 @@ async function askModel({ context, wish, recorded, models }: Question): Promise<
 const WITHHELD =
   "I cannot answer this, because the configuration keeps this file and its comments private from the model.";
 
-const Told = AnswerInput.pick({ pull: true, thread: true, limits: true });
+const Pinned = AnswerInput.pick({ pull: true, thread: true, limits: true });
 
 /** A description is about the whole change, wherever it was asked for. */
 async function threadOf(context: CommandContext, { wants }: Wish): Promise<AskedThread | null> {

@@ -32,14 +32,14 @@ export interface AskedContext<
   deps: JobDependencies;
 }
 
-/** A comment that asks us for something, and the context of its command. */
+/** A comment that asks us for something. */
 export interface CommandContext<
   T extends CommandTask | ReplyTask | ReviewTask = CommandTask | ReplyTask | ReviewTask,
 > extends AskedContext<T> {
   comment: CommentRef;
 }
 
-/** Stops a loop with someone who answers each of our answers, such as another bot under a person's name. */
+/** Ends a conversation with a bot under a person's name. */
 const most = { inThread: 10, inAll: 50 };
 
 /** Whether a person can write to the repository; bots never can. Rejects if GitHub cannot be reached. */
@@ -72,9 +72,7 @@ export const isTooOften = ({ inThread, inAll }: Pick<Answers, "inThread" | "inAl
   inThread >= most.inThread || inAll >= most.inAll;
 
 /**
- * Answers the comment once, in its thread or in the conversation. If GitHub refuses (a locked conversation) or we have answered too
- * often, only the log says so.
- *
+ * Answers the comment once, in its thread or in the conversation, unless GitHub refuses or we have answered too often.
  * @param text our own Markdown, for at most this many bytes
  */
 export async function say(
@@ -88,19 +86,19 @@ export async function say(
   const body = renderAnswer(typeof text === "string" ? () => text : text, at);
   await postUnlessRefused(context, "The answer could not be posted", {
     post: () => (comment.thread === null ? api.createComment(body) : api.reply(comment.thread, body)),
-    stands: async () => (await readAnswers(context)).given,
+    isPosted: async () => (await readAnswers(context)).given,
   });
 }
 
-/** Posts something once. False, and a line in the log, if GitHub refuses it. */
+/** Posts something once. False if GitHub refuses it. */
 export async function postUnlessRefused(
   { api, job, tools, deps }: AskedContext,
   otherwise: string,
-  { post, stands }: { post: () => Promise<void>; stands: () => Promise<boolean> },
+  { post, isPosted }: { post: () => Promise<void>; isPosted: () => Promise<boolean> },
 ): Promise<boolean> {
   await requireLease(tools);
   try {
-    await postOnce(api, post, stands);
+    await postOnce(api, post, isPosted);
     return true;
   } catch (error) {
     if (!isRefusal(error)) throw error;
@@ -134,10 +132,7 @@ export async function answered(context: CommandContext, line: string, reason: st
 
 const forPeople = new Set<ErrorCode>(["budget_spent", "config_invalid", "github_forbidden", "not_allowed"]);
 
-/**
- * Answers with an error that people can act on: a spent budget, a refused configuration, a missing permission. Rejects with any other
- * error.
- */
+/** Answers with an error that people can act on. Rejects with any other error. */
 export async function answeredWithError(
   context: CommandContext,
   start: string,
@@ -147,7 +142,7 @@ export async function answeredWithError(
   return answered(context, `${start}: ${untrustedLine(publicLine(error), 600)}.`, error.message);
 }
 
-/** A normal review of what is new, to update the summary and the check run. The person who asked may start it. */
+/** A review of what is new, to update the summary and the check run. */
 export function reviewAfter(context: CommandContext): Promise<JobOutcome> {
   const { thread, id } = context.comment;
   const place = thread === null ? "comment" : "review-comment";
@@ -175,12 +170,9 @@ export function reviewFor(
 
 const mostReplies = 30;
 /** Characters. */
-const longest = { finding: 6_000, said: 2_000 };
+const longest = { finding: 6_000, message: 2_000 };
 
-/**
- * The thread of one of our findings up to the comment that asks. Later replies are not part of the question, so another attempt asks the
- * same. Null if the thread is not about a finding.
- */
+/** The thread of one of our findings up to the comment that asks, so that another attempt asks the same. Null if it is about no finding. */
 export function askedThread(
   threads: readonly OwnThread[],
   { comment }: Pick<CommandContext, "comment">,
@@ -195,13 +187,13 @@ export function askedThread(
     line,
     original_line: originalLine,
     finding: cutCharacters(withoutMachineParts(body), longest.finding),
-    conversation: before.map(said),
+    conversation: before.map(messageOf),
   };
 }
 
-function said({ author, body }: ThreadComment): ThreadMessage {
+function messageOf({ author, body }: ThreadComment): ThreadMessage {
   const by = author.kind === "us" ? "Hunkwise" : (author.login ?? "somebody");
-  return { by, body: cutCharacters(author.kind === "us" ? withoutMarker(body) : body, longest.said) };
+  return { by, body: cutCharacters(author.kind === "us" ? withoutMarker(body) : body, longest.message) };
 }
 
 /** Removes the marker at the end of our texts, which is not for readers. */
@@ -211,14 +203,11 @@ function withoutMarker(body: string): string {
   return text.slice(0, Math.max(0, text.lastIndexOf("\n"))).trimEnd();
 }
 
-/** The threads of our comments; none if GitHub refuses to show them. */
+/** None if GitHub refuses to show them. */
 export const ownThreads = ({ api }: Pick<CommandContext, "api">): Promise<OwnThread[]> =>
   orNone(api.ownThreads());
 
-/**
- * Reads our answers on a pull request. Rejects if GitHub does not show the texts that may contain the answer, because it might exist
- * already.
- */
+/** Rejects if GitHub does not show the texts that may contain our answer, because it might exist already. */
 export async function readAnswers({
   api,
   comment,

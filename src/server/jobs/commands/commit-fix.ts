@@ -12,14 +12,11 @@ import {
 } from "../../../tasks/fix/check-edits.ts";
 import type { FixResult, Repair } from "../../../tasks/fix/fix-input.ts";
 
-/** A repair as returned by the process that read hostile text. */
 export interface UncheckedFix {
   fix: FixResult;
   /** Checkout of the head that was repaired. */
   place: RevisionPlace;
-  /** Files outside the change that its findings are about or name. */
   named: readonly string[];
-  /** The test of a finding, by its id. */
   testOf?(id: string): ProofTest | undefined;
   isPrivate(path: string): boolean;
   author: { name: string; email: string };
@@ -36,9 +33,7 @@ export type CommittedFix =
   | { kind: "committed"; commit: string };
 
 const MAX_FILE_BYTES = 20 * 1024 * 1024;
-/** Limit of a fix's patch with three context lines, above what a fix may change. */
 const MAX_PATCH_BYTES = 64 * 1024 * 1024;
-/** Limit of the pull request's diff of one file. Nobody clicks through suggestions in a larger one. */
 const MAX_SHOWN_BYTES = 2 * 1024 * 1024;
 
 /** Judges a repair by its actual edits, not by the claims about it, and commits it. */
@@ -137,7 +132,7 @@ async function scopeOf({ place, named, isPrivate, signal }: UncheckedFix) {
 
 type Committed = Pick<UncheckedFix, "place" | "signal">;
 
-/** The patch from the head to our commit, for people and for `git apply`. */
+/** The patch from the head to our commit. */
 export function patchTo(commit: string, { place, signal }: Committed): Promise<string> {
   const { head: from } = place.shas;
   const size = { contextLines: 3, maxBytes: MAX_PATCH_BYTES };

@@ -51,8 +51,8 @@ import { dismiss, resolve, resolveThreads } from "./resolve.ts";
 type CommandJob = ClaimedJob & { task: CommandTask };
 
 /**
- * Runs a command from a comment. People without write access get no answer and cost nothing, except for the author's questions in our
- * threads. May run again after a crash at any point: an answer is posted once, and nothing is paid twice.
+ * Runs a command from a comment. People without write access get no answer, except for the author's questions in our threads. May run again
+ * after a crash at any point: an answer is posted once, and nothing is paid twice.
  */
 export async function runCommand(
   job: CommandJob,
@@ -90,7 +90,6 @@ export async function runCommand(
   }
 }
 
-/** Commands that end in a review, which updates the summary and the check run. */
 const endsInReview = new Set<CommandTask["command"]["name"]>(["resume", "resolve", "fix"]);
 
 export async function commandContext(
@@ -115,12 +114,12 @@ async function contextOf<T extends CommandTask | ReplyTask | ReviewTask>(
 }
 
 /** Answers why the command failed; people without write access get no answer. */
-export async function tellFailure(context: CommandContext, reason: string): Promise<JobOutcome> {
+export async function answerFailure(context: CommandContext, reason: string): Promise<JobOutcome> {
   if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
   return answered(context, `This failed: ${untrustedLine(reason, 600)}.`, "answered with the failure");
 }
 
-/** Lists the commands that are on here. With a configuration that is refused, none of the optional ones is. */
+/** With a configuration that is refused, no optional command is on. */
 async function help(context: CommandContext): Promise<JobOutcome> {
   const { api, job, deps, tools } = context;
   const subject = { api, pull: await api.pull(), repository: job.task.repository };
@@ -138,10 +137,7 @@ async function help(context: CommandContext): Promise<JobOutcome> {
 
 type ReplyJob = ClaimedJob & { task: ReplyTask };
 
-/**
- * Handles a reply in a review thread. In a thread of ours, by a writer or the author: a writer's dismissal starts a review, so that
- * summary and check run follow, and a question is answered. Everything else gets no answer.
- */
+/** A dismissal by a writer starts a review, and a question of a writer or the author in a thread of ours is answered. */
 export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const { commentId, thread, author: by, body } = job.task;
   if (isBot(by)) return { kind: "skipped", reason: `${by} is a bot` };
@@ -162,10 +158,7 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
   return answerQuestion(context, body);
 }
 
-/**
- * Answers an `ask` command of the pull request's author who has no write access, in a thread of ours, like a reply. Other people get
- * no answer.
- */
+/** Answers an `ask` of the author without write access, in a thread of ours, like a reply. */
 async function answerAuthor(context: CommandContext<CommandTask>, question: string): Promise<JobOutcome> {
   const { api, comment, by } = context;
   const isInOurs = comment.thread !== null && !isBot(by) && (await api.isOwnReviewComment(comment.thread));
@@ -212,10 +205,7 @@ export async function dryRunContext(
 
 type ActContext = AskedContext<ActTask>;
 
-/**
- * Does what a person did on a page, in public: the pull request shows who did it. The person's permission is what GitHub says now, not what
- * it was when the page was shown. May run again after a crash at any point.
- */
+/** Does what a person did on a page, in public, if GitHub lets them now. May run again after a crash at any point. */
 export async function runAct(
   job: ClaimedJob & { task: ActTask },
   tools: JobTools,
@@ -232,18 +222,18 @@ export async function runAct(
     case "review":
       // Nothing is reviewed, and nothing is to be said, once it is closed.
       if ((await api.pull()).state === "open")
-        await tellOnce(context, async () => (act.mode === "full" ? WHOLE_AGAIN : NEW_CHANGES));
+        await announceOnce(context, async () => (act.mode === "full" ? WHOLE_AGAIN : NEW_CHANGES));
       return review(context, act.mode);
     case "pause":
-      await tellOnce(context, () => pause(context));
+      await announceOnce(context, () => pause(context));
       return { kind: "done", reason: `paused by ${by}` };
     case "resume":
-      await tellOnce(context, () => resume(context));
+      await announceOnce(context, () => resume(context));
       return review(context);
     case "dismiss":
       return dismissOne(context, act);
     case "demote":
-      await tellOnce(context, () => demote(context, act));
+      await announceOnce(context, () => demote(context, act));
       return { kind: "done", reason: `proposed for ${by}` };
   }
 }
@@ -255,25 +245,23 @@ const review = (context: ActContext, mode: ReviewTask["mode"] = "new"): Promise<
   reviewFor(context, { mode, trigger: `page:${context.job.task.id}`, thread: null });
 
 /**
- * Does something, and then says so once in the conversation. If that was said before, the job runs again: it must not change what changed
- * since.
+ * Does something, and then says so once in the conversation; if that was said before, does nothing.
  * @param work resolves to what to say, in Markdown
  */
-async function tellOnce(context: ActContext, work: () => Promise<string>): Promise<void> {
+async function announceOnce(context: ActContext, work: () => Promise<string>): Promise<void> {
   const { api, by, job } = context;
   const { id } = job.task;
-  const stands = async () => isMarked(await api.ownComments(), "acted", (marker) => marker.id === id);
-  if (await stands()) return;
+  const isPosted = async () => isMarked(await api.ownComments(), "acted", (marker) => marker.id === id);
+  if (await isPosted()) return;
   const text = await work();
   const marker = formatMarker({ kind: "acted", id });
   const body = publicText(`Asked for by ${untrustedCode(by)} on a page of Hunkwise. ${text}\n\n${marker}`);
   await postUnlessRefused(context, "What was done on a page could not be said", {
     post: () => api.createComment(body),
-    stands,
+    isPosted,
   });
 }
 
-/** The answer in the finding's thread makes the dismissal count. A review follows, for the summary and the check run. */
 async function dismissOne(
   context: ActContext,
   { comment, reason }: Extract<Act, { name: "dismiss" }>,
@@ -292,27 +280,24 @@ async function dismissOne(
   return review(context);
 }
 
-/*
- * The state changes before the answer is posted, and may change again after a crash. Both resolve to the answer, in Markdown.
- */
+/* Both resolve to the answer, in Markdown. */
 
 /** Stops reviews that events start. */
 async function pause({ api, by, job, tools, deps }: AskedContext): Promise<string> {
   await requireLease(tools);
   const at = new Date(deps.now()).toISOString();
   const now: Pause = { by, at, ...(job.task.kind === "act" && { on: "page" }) };
-  let standing: Pause | null = null;
+  let before: Pause | null = null as Pause | null;
   await updateState(api, (state) => {
-    standing = state.paused;
+    before = state.paused;
     return { ...state, paused: state.paused ?? now };
   });
-  const before = standing as Pause | null;
   return before === null || before.by === by
     ? "Paused: pushes are not reviewed until someone writes `/resume`. Commands still work."
     : `Reviews of pushes are already paused, by ${untrustedCode(before.by)}. \`/resume\` starts them again.`;
 }
 
-/** Lets events start reviews again. A review must follow, to make up for the omitted ones. */
+/** A review must follow, to make up for the omitted ones. */
 async function resume({ api, tools }: AskedContext): Promise<string> {
   await requireLease(tools);
   await updateState(api, (state) => ({ ...state, paused: null }));

@@ -45,10 +45,7 @@ import { type CommittedFix, changesTo, commitFix, patchTo } from "./commit-fix.t
 /** Most findings of one fix; nobody reads a larger commit. */
 const MOST = 10;
 
-/**
- * Repairs the finding of the thread, or all open ones, and pushes the repair to the pull request's branch, on request with the tests that
- * show the findings. Then a normal review reads the push, and answers and resolves what is fixed.
- */
+/** Repairs the finding of the thread, or all open ones, and pushes the repair. A normal review then answers and resolves what is fixed. */
 export async function fix(
   context: CommandContext,
   { all, withTests }: Extract<Command, { name: "fix" }>,
@@ -80,10 +77,10 @@ const NO_MODEL =
 
 /** The worst first. */
 function wanted({ entries }: Ledger, thread: number | null): PostedFinding[] {
-  const standing = entries.filter(
+  const open = entries.filter(
     (one) => one.comment !== null && isOpenFinding(one) && (thread === null || one.comment === thread),
   );
-  return standing.toSorted(worstFirst).slice(0, MOST);
+  return open.toSorted(worstFirst).slice(0, MOST);
 }
 
 /** The findings of a recorded repair, in any state: it may have been pushed. */
@@ -97,7 +94,6 @@ function nothingToDo(all: boolean, { state }: Ledger): string {
     : "There are no open findings.";
 }
 
-/** What to repair. */
 interface Wanted {
   context: CommandContext;
   pull: PullRequest;
@@ -108,9 +104,7 @@ interface Wanted {
   recorded: readonly TrajectoryEntry[];
 }
 
-/** And where. */
 interface FixOrder extends Wanted {
-  /** Checkout of `pull`'s head. */
   place: RevisionPlace;
 }
 
@@ -177,12 +171,12 @@ async function suggest(repaired: Repaired, commit: string): Promise<boolean> {
   if (!comments) return false;
   await requireLease(context.tools);
   const { api, comment } = context;
-  const stands = async () =>
+  const isPosted = async () =>
     isMarked(await api.ownReviews(), "suggested", (marker) => marker.comment === comment.id);
   try {
-    if (await stands()) return true;
+    if (await isPosted()) return true;
     const body = suggestionsBody(comment.id);
-    await postOnce(api, () => api.createReview(place.shas.head, body, comments), stands);
+    await postOnce(api, () => api.createReview(place.shas.head, body, comments), isPosted);
     return true;
   } catch (error) {
     // GitHub refuses comments on one of these lines, or all comments.
@@ -204,10 +198,7 @@ interface Repaired extends FixOrder {
   made: MadeFix;
 }
 
-/**
- * Pushes a repair to the pull request's branch if the branch has not changed. Another attempt makes the same commit and finds it
- * pushed.
- */
+/** Pushes a repair if the branch has not changed. Another attempt makes the same commit and finds it pushed. */
 async function landFix(repaired: Repaired): Promise<Landing> {
   const { context, pull, place, entries, made } = repaired;
   const { deps, job, tools } = context;
@@ -270,22 +261,18 @@ type Clear =
   | { kind: "pushed"; commit: string }
   /** People settled its findings in the meantime. */
   | { kind: "settled" }
-  /** The pull request was closed. */
   | { kind: "closed" };
 
-/**
- * Checks right before the push whether it is still wanted; null if it is. A repair takes minutes, and people may settle its findings or
- * close the pull request meanwhile, so the pull request and the ledger are read again. An earlier attempt may have pushed it and ended
- * before its answer.
- */
+/** Checks right before the push whether it is still wanted; null if it is: people may have settled its findings or closed the pull request. */
 async function lookBeforePush({ context, entries, made }: Repaired, commit: string): Promise<Clear | null> {
   const now = await context.api.pull();
+  // An earlier attempt pushed it, and ended before its answer.
   if (made.isRecorded && (await isIn(context, now, commit))) return { kind: "pushed", commit };
   if (now.state === "closed") return { kind: "closed" };
   const ledger = await currentLedger(context.api);
-  const standing = new Set(ledger.entries.filter(isOpenFinding).map(({ id }) => id));
+  const open = new Set(ledger.entries.filter(isOpenFinding).map(({ id }) => id));
   const repaired = entries.filter(({ id }) => made.fix.repairs.some((one) => one.repaired && one.id === id));
-  return repaired.some(({ id }) => standing.has(id)) ? null : { kind: "settled" };
+  return repaired.some(({ id }) => open.has(id)) ? null : { kind: "settled" };
 }
 
 async function isIn(
@@ -304,7 +291,6 @@ async function isIn(
   }
 }
 
-/** A recorded repair by a model. */
 interface MadeFix {
   fix: FixResult;
   /** An earlier attempt made it, and may have pushed it. */
@@ -314,10 +300,7 @@ interface MadeFix {
   testOf(id: string): ProofTest | undefined;
 }
 
-/**
- * Lets a model repair findings in a process that cannot write anything. The repair is recorded before it is used. Rejects with
- * `budget_spent`, `config_invalid`, and with the model's fault if another attempt may end differently.
- */
+/** Lets a model repair findings. Rejects with `budget_spent`, `config_invalid`, and with a fault of the model that may pass. */
 async function makeFix(order: FixOrder): Promise<MadeFix> {
   const { context, pull, place, recorded } = order;
   const { api, deps, tools, job } = context;
@@ -330,12 +313,12 @@ async function makeFix(order: FixOrder): Promise<MadeFix> {
 
   const run = await beginRun(context, { ...order, config, most: fixTask.most });
   const { number, title, body } = pull;
-  const told = await run.pin(Told, async () => ({
+  const pinned = await run.pin(Pinned, async () => ({
     pull: { number, title, body },
     targets: await targetsOf(order, isPrivate),
     limits: await run.limits(),
   }));
-  const input: FixInput = { ...run.input, ...told };
+  const input: FixInput = { ...run.input, ...pinned };
   const hasTests = input.targets.some(({ test }) => test);
   const testPlace = hasTests ? await testPlaceOf(order, config) : undefined;
   await recordStart({ kind: "run", what: "fix", shas: place.shas, input }, recorded, tools);
@@ -357,7 +340,6 @@ const testsOf =
   (id) =>
     targets.find((target) => target.id === id)?.test;
 
-/** What an earlier attempt was to repair. */
 function recordedTargets(recorded: readonly TrajectoryEntry[]): readonly FixTarget[] {
   const start = recorded.findLast((entry) => entry.kind === "run" && entry.what === "fix");
   return (start?.kind === "run" && FixInput.safeParse(start.input).data?.targets) || [];
@@ -377,7 +359,7 @@ async function testPlaceOf({ context, place }: FixOrder, config: EffectiveConfig
 const withoutTests = (why: string) =>
   new AppError("not_allowed", why, { remedy: "To repair it without a test, write /fix alone" });
 
-const Told = FixInput.pick({ pull: true, targets: true, limits: true });
+const Pinned = FixInput.pick({ pull: true, targets: true, limits: true });
 
 async function targetsOf(
   { context, entries, withTests }: FixOrder,

@@ -27,17 +27,14 @@ import {
   say,
 } from "./command-context.ts";
 
-/**
- * Lets a model write a test for the finding of the thread, and answers with what runs of it show. The finding stays as it is. The result is
- * recorded before it is posted, so another attempt pays and runs nothing.
- */
+/** Lets a model write a test for the finding of the thread, and answers with what runs of it show. The result is recorded first. */
 export async function prove(context: CommandContext): Promise<JobOutcome> {
   const { deps, tools, comment } = context;
   if (comment.thread === null) return answered(context, WHERE, "it names no finding");
   if (deps.models.all === null) return answered(context, NO_MODEL, "there is no model to ask");
   const recorded = await tools.recorded();
   const known = lastResult(ProveResult, recorded);
-  if (known) return tell(context, known.result, known.head);
+  if (known) return answerProof(context, known.result, known.head);
   try {
     return await proveThread(context, comment.thread, deps.models.all, recorded);
   } catch (error) {
@@ -83,12 +80,10 @@ async function proveThread(
   }
 }
 
-/** What to prove, and where. */
 interface ProofOrder {
   context: CommandContext;
   pull: PullRequest;
   entry: PostedFinding;
-  /** Checkout of `pull`'s head. */
   place: RevisionPlace;
   config: EffectiveConfig;
   models: Models;
@@ -106,12 +101,12 @@ async function proveEntry(order: ProofOrder): Promise<JobOutcome> {
   const target = await targetOf(context, entry, place);
   if (target === null) return answered(context, NO_FINDING, "GitHub does not show the thread");
   const { number, title, body } = pull;
-  const told = await run.pin(Told, async () => ({
+  const pinned = await run.pin(Pinned, async () => ({
     pull: { number, title, body },
     targets: [target],
     limits: await run.limits(),
   }));
-  const input = await startProofs({ ...run.input, ...told }, place, recorded, tools);
+  const input = await startProofs({ ...run.input, ...pinned }, place, recorded, tools);
   const result = await runTask(proveTask, input, {
     ...run.process,
     started: deps.processes.start(place.root),
@@ -121,16 +116,16 @@ async function proveEntry(order: ProofOrder): Promise<JobOutcome> {
   const fault = run.passingFault();
   if (result.stop_reason === "model_error" && fault) throw fault;
   await run.recordResult(result);
-  return tell(context, result, pull.headSha);
+  return answerProof(context, result, pull.headSha);
 }
 
-async function tell(context: CommandContext, result: ProveResult, head: string): Promise<JobOutcome> {
+async function answerProof(context: CommandContext, result: ProveResult, head: string): Promise<JobOutcome> {
   const proof: Proof = result.proofs[0]?.proof ?? { kind: "not_shown", reason: "no test was written" };
   await say(context, provedAnswer(result, proof, head));
   return { kind: "done", reason: proof.kind };
 }
 
-const Told = ProveInput.pick({ pull: true, targets: true, limits: true });
+const Pinned = ProveInput.pick({ pull: true, targets: true, limits: true });
 
 /** Null if the App may not see the thread. */
 async function targetOf(
@@ -145,7 +140,7 @@ async function targetOf(
   return { id, severity, title, text: thread.finding, path, side, line, start_line, symbol, suggestion };
 }
 
-/** The suggestion of our comment, if the lines that it replaces are still the same; otherwise null. */
+/** Null if the lines that it replaces have changed. */
 async function currentSuggestion(
   { path, side, line, start_line, code, text }: PostedFinding,
   place: RevisionPlace,

@@ -31,9 +31,8 @@ type EditedFile = { ok: true; text: string } | { ok: false; reason: string };
 type Instruction = RepoConfig["instructions"][number];
 
 /**
- * Adds a rule for all files to the text of a configuration; null for a file that does not exist yet. Inserts lines, which keeps people's
- * comments and layout; rewrites the file only if the form of the list allows no insertion (`[...]`). Rejects a result that says anything
- * other than the old configuration and the rule.
+ * Adds a rule for all files to the text of a configuration; null for a file that does not exist yet. Inserts lines where it can, which keeps
+ * comments and layout.
  */
 export function addRule(text: string | null, rule: string): EditedFile {
   const one: Instruction = { path: "**", text: rule };
@@ -55,10 +54,7 @@ export function addRule(text: string | null, rule: string): EditedFile {
   });
 }
 
-/**
- * The text of a configuration with a rule of an analyzer switched off, and nothing else changed; comments stay. Null is a file that does not
- * exist yet.
- */
+/** The text of a configuration with a rule of an analyzer switched off; null for a file that does not exist yet. Comments stay. */
 export function switchOff(text: string | null, rule: string): EditedFile {
   return edited(text, {
     refuse: ({ rules }) =>
@@ -74,12 +70,11 @@ interface Wanted {
   refuse(config: RepoConfig): string | null;
   /** Texts to try in turn; null if there is none in that way. */
   ways: readonly ((text: string) => string | null)[];
-  /** What the new text has to say. */
   wanted(config: RepoConfig): RepoConfig;
-  /** Why no way worked. */
   otherwise: string;
 }
 
+/** The first of the texts that says what is wanted and nothing else. */
 function edited(text: string | null, { refuse, ways, wanted, otherwise }: Wanted): EditedFile {
   const before = parseRepoConfig(text ?? "");
   if (!before.ok)
@@ -145,10 +140,7 @@ const LONGEST = 500;
 const MOST_PATCH_BYTES = 50_000;
 const NEW_FILE = ".github/hunkwise.yml";
 
-/**
- * Proposes a rule for later reviews in a pull request that changes the configuration, or shows the patch if we may not write. The rule has
- * no effect until someone merges it.
- */
+/** Proposes a rule for later reviews in a pull request that changes the configuration, or shows the patch if we may not write. */
 export async function remember(context: CommandContext, text: string): Promise<JobOutcome> {
   const { api } = context;
   const rule = text.replace(/\r\n?/g, "\n").trim();
@@ -167,10 +159,8 @@ export async function remember(context: CommandContext, text: string): Promise<J
   return propose(context, pull, change, rule);
 }
 
-/** A change of a configuration file. */
 interface ConfigChange {
   path: string;
-  /** The file's text; null if it does not exist yet. */
   before: string | null;
   after: string;
 }
@@ -184,13 +174,12 @@ interface Edit {
   edit(before: string | null): EditedFile;
 }
 
-/** For rules in words. */
 const ofInstructions = {
   key: "instructions",
   isEnforced: (config: RepoConfig) => isEnforced(config, "instructions"),
 };
 
-/** The change of the configuration file of a branch, which applies to pull requests into it; or why there is none, for people. */
+/** The change of the configuration file of a branch; or why there is none, for people. */
 async function configChange(
   { api, deps, job, tools }: AskedContext,
   branch: string,
@@ -226,7 +215,7 @@ const inheritedBy = (key: string) =>
 const enforced = (key: string) =>
   `Not added: the organisation's policy enforces \`${key}\`, so a rule in this repository would have no effect. Add it to the organisation's file.`;
 
-/** Opens a pull request with the change, and resolves to what people read about it: its page, or the patch if we may not write. */
+/** Opens a pull request with the change. Resolves to its page, or to the patch if we may not write. */
 async function proposeChange(
   { deps, job, tools }: AskedContext,
   { path, before, after }: ConfigChange,
@@ -288,10 +277,7 @@ function linkOf(context: CommandContext): string {
 
 type Demote = Extract<Act, { name: "demote" }>;
 
-/**
- * Proposes a change of the configuration about findings that people dismiss again and again, in a pull request that a person merges or
- * closes. Resolves to what people read about it.
- */
+/** Proposes a change of the configuration about findings that people dismiss again and again. Resolves to what people read about it. */
 export async function demote(
   context: AskedContext<ActTask>,
   { dimension, value, dismissed, findings }: Demote,

@@ -24,8 +24,8 @@ import {
 const MOST = 100;
 
 /**
- * Dismisses the finding of the thread with the command; in the conversation, all open ones with a thread. Answers in each finding's thread,
- * which makes the dismissal count, and resolves the thread if we may. Then a review follows, for the summary and the check run.
+ * Dismisses the finding of the thread with the command; in the conversation, all open ones with a thread. The answer in each thread makes the
+ * dismissal count. Then a review follows, for the summary and the check run.
  *
  * @param numbers of findings and reports without a thread: then only these are dismissed
  * @param writtenAt what was published later stays open
@@ -47,9 +47,9 @@ export async function resolve(
     );
   const isSeen = ({ created_at }: PostedFinding) =>
     comment.thread !== null || Date.parse(created_at ?? "") <= Date.parse(writtenAt);
-  const standing = wanted.filter((one) => isOpenFinding(one) && isSeen(one)).slice(0, MOST);
+  const open = wanted.filter((one) => isOpenFinding(one) && isSeen(one)).slice(0, MOST);
   const dismissed: PostedFinding[] = [];
-  for (const entry of standing) if (await dismiss(entry, context)) dismissed.push(entry);
+  for (const entry of open) if (await dismiss(entry, context)) dismissed.push(entry);
   const unresolved = await resolveThreads([...dismissed, ...wanted.filter(isHalfDone)], context);
   const left = wanted.filter(isOpenFinding).length - dismissed.length;
   if (comment.thread === null) await say(context, summary(dismissed.length, left, unresolved, ledger));
@@ -85,7 +85,7 @@ async function resolveNumbers(context: CommandContext, numbers: readonly number[
   return reviewAfter(context);
 }
 
-/** The state after a person dismissed these numbers. When no report is left, what the reports are about counts as read. */
+/** When no report is left, what the reports are about counts as read. */
 function withDismissed(state: LedgerState, numbers: ReadonlySet<number>, by: string): LedgerState {
   const { carried, unplaced, reviewed } = state;
   const reports = unplaced.reports.map((one) => (numbers.has(one.number) && !one.by ? { ...one, by } : one));
@@ -120,13 +120,12 @@ export async function dismiss(
 ): Promise<boolean> {
   if (comment === null) return false;
   const { api, by } = context;
-  const said = reason === undefined ? {} : { reason };
-  const marker = formatMarker({ kind: "dismissed", comment, by, ...said });
+  const marker = formatMarker({ kind: "dismissed", comment, by, ...(reason !== undefined && { reason }) });
   const why = reason === undefined ? "." : ` on a page of Hunkwise: ${untrustedLine(reason, 2_000)}`;
   const body = publicText(`Dismissed by ${untrustedCode(by)}${why}\n\n${marker}`);
   return postUnlessRefused(context, "A finding could not be dismissed", {
     post: () => api.reply(comment, body),
-    stands: async () =>
+    isPosted: async () =>
       isMarked(await api.ownReviewComments(), "dismissed", (marker) => marker.comment === comment),
   });
 }

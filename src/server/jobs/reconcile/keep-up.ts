@@ -3,17 +3,17 @@ import { wholeList } from "../../../pull/github/app-client.ts";
 import { currentLedger } from "../../../pull/publish/existing.ts";
 import { plural } from "../../../report/outcome.ts";
 import { figuresOfLedger } from "../../figures/pull-figures.ts";
-import type {
-  ClaimedJob,
-  JobOutcome,
-  PurgeTask,
-  ReconcileTask,
-  RecountTask,
-  RepositoryRef,
+import {
+  type ClaimedJob,
+  type JobOutcome,
+  type PurgeTask,
+  type ReconcileTask,
+  type RecountTask,
+  type RepositoryRef,
+  recountJob,
 } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import type { JobDependencies, Upkeep } from "../job-dependencies.ts";
-import { recountJob } from "../new-jobs.ts";
 import {
   installationNote,
   readInstallationMemory,
@@ -22,15 +22,15 @@ import {
 } from "./reconcile-app.ts";
 import { reconcileInstallation } from "./reconcile-installation.ts";
 
-type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask | RecountTask };
-type UpkeepTools = Pick<JobTools, "signal" | "record" | "recorded">;
-type UpkeepDependencies = Pick<JobDependencies, "app" | "record" | "github" | "now" | "log">;
+type MaintenanceJob = ClaimedJob & { task: ReconcileTask | PurgeTask | RecountTask };
+type MaintenanceTools = Pick<JobTools, "signal" | "record" | "recorded">;
+type MaintenanceDependencies = Pick<JobDependencies, "app" | "record" | "github" | "now" | "log">;
 
 /** Looks for missed events, deletes the stored data of an account that removed the App, or counts findings again. */
-export async function keepUp(
-  { task }: UpkeepJob,
-  tools: UpkeepTools,
-  { app: { upkeep }, record, github, now, log }: UpkeepDependencies,
+export async function maintain(
+  { task }: MaintenanceJob,
+  tools: MaintenanceTools,
+  { app: { upkeep }, record, github, now, log }: MaintenanceDependencies,
 ): Promise<JobOutcome> {
   if (!upkeep)
     return {
@@ -54,8 +54,8 @@ interface PurgeOptions {
 }
 
 /**
- * Deletes all stored data of an installation, or of some of its repositories: waiting and finished jobs with their records, spending,
- * memory, mirrors and checkouts. Skips what GitHub says the App can see (again). Lets a running job finish; the purge runs again for it.
+ * Deletes all stored data of an installation, or of some of its repositories, but nothing that GitHub says the App can see (again). The purge
+ * runs again for running jobs.
  */
 async function purge(task: PurgeTask, options: PurgeOptions): Promise<JobOutcome> {
   const { upkeep } = options;
@@ -93,7 +93,7 @@ async function doomedOf(
   return doomed.length > 0 ? doomed : null;
 }
 
-/** Comes last: only these notes have the names of what is left to delete. */
+/** Comes last: only these notes name what is left to delete. */
 async function forgetNotes({ installation, repositories }: PurgeTask, doomed: Named, { notes }: Upkeep) {
   const known = repositories === null ? null : await readInstallationMemory(notes, installation);
   if (known === null) return notes.remove(installationNote(installation));
@@ -105,7 +105,7 @@ async function forgetNotes({ installation, repositories }: PurgeTask, doomed: Na
   });
 }
 
-/** Retries every minute. An error of the data folder does not count as an attempt for a day, and the longest review ends before that. */
+/** Retries every minute: an error of the data folder does not count as an attempt for a day. */
 function stillInUse(running: number, inUse: readonly string[]): AppError {
   const what = inUse.length > 0 ? inUse.join(", ") : `${running} running jobs`;
   return new AppError(
@@ -121,10 +121,10 @@ interface RecountDeps extends Pick<JobDependencies, "github"> {
 }
 
 /**
- * Counts findings again from what GitHub shows, because the database was lost or is older than the figures. The App's job starts one for
- * each installation, and that one for each repository. May run again at any time: the same facts give the same figures.
+ * Counts findings again from what GitHub shows. The App's job starts one for each installation, and that one for each repository. May run
+ * again at any time.
  */
-async function recount(task: RecountTask, tools: UpkeepTools, deps: RecountDeps): Promise<JobOutcome> {
+async function recount(task: RecountTask, tools: MaintenanceTools, deps: RecountDeps): Promise<JobOutcome> {
   const { installation, only, since } = task;
   const { access, queue } = deps.upkeep;
   if (installation !== null && only !== null)
@@ -145,7 +145,7 @@ async function recount(task: RecountTask, tools: UpkeepTools, deps: RecountDeps)
 async function recountRepository(
   repository: RepositoryRef,
   since: number,
-  { signal, record, recorded }: UpkeepTools,
+  { signal, record, recorded }: MaintenanceTools,
   { upkeep, github, figures }: RecountDeps,
 ): Promise<JobOutcome> {
   const counted = new Set(

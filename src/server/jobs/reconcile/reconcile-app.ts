@@ -2,33 +2,28 @@ import { z } from "zod";
 import { AppError, errorLine } from "../../../core/errors.ts";
 import { type AppApi, type DeliveryAttempt, wholeList } from "../../../pull/github/app-client.ts";
 import { sleepUnlessAborted } from "../../queue/database.ts";
-import type { JobOutcome, NewJob, RepositoryRef } from "../../queue/job.ts";
+import { type JobOutcome, type NewJob, purgeJob, reconcileJob } from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";
+import type { JobLog } from "../../queue/run-job.ts";
 import type { Notes } from "../../queue/stores.ts";
 import { isRefusal, isUnanswered } from "../attempts.ts";
-import type { JobLog, Upkeep } from "../job-dependencies.ts";
-import { purgeJob, reconcileJob } from "../new-jobs.ts";
+import type { Upkeep } from "../job-dependencies.ts";
 
-/*
- * State that one run keeps for the next, so that the next one asks only for what is new. All of it can be found again: a lost database
- * costs only requests. Times are milliseconds since 1970.
- */
+/* What one run keeps for the next, so that it asks only for what is new. Losing it costs only requests. Times are milliseconds since 1970. */
 
-/** For the App as a whole. */
 const AppMemory = z.object({
   /** Time of the first run with this database. */
   since: z.int(),
-  installations: z.array(z.object({ id: z.int(), createdAt: z.int(), isSuspended: z.boolean() })),
+  installations: z.array(z.object({ id: z.int() })),
   deliveries: z.object({
     /** Everything older is processed; null before the first delivery. */
     seenAt: z.int().nullable(),
-    /** The time of sending, by guid, of failed deliveries that were processed: shortly before `seenAt`, or after it. */
+    /** The time of sending, by guid, of failed deliveries that were processed since shortly before `seenAt`. */
     done: z.record(z.string(), z.int()),
   }),
 });
 type AppMemory = z.infer<typeof AppMemory>;
 
-/** A pull request when it was last looked at. */
 const SeenPull = z.object({
   headSha: z.string(),
   baseRef: z.string(),
@@ -50,14 +45,12 @@ const Look = z.object({
   /** The pull requests that the last look listed, by number. */
   pulls: z.record(z.string(), SeenPull),
 });
-/** What was seen of a repository. */
 export type Look = z.infer<typeof Look>;
 
 const InstallationMemory = z.object({
   /** Number of pull requests taken up without any activity since the App was installed. */
   early: z.int(),
   repositories: z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() })),
-  /** By repository id. */
   looks: z.record(z.string(), Look),
 });
 export type InstallationMemory = z.infer<typeof InstallationMemory>;
@@ -67,11 +60,11 @@ export const lastRunNote = "reconciled";
 const appNote = "reconcile";
 export const installationNote = (installation: number) => `reconcile ${installation}`;
 
-export async function readAppMemory(notes: Notes, now: number): Promise<AppMemory> {
+async function readAppMemory(notes: Notes, now: number): Promise<AppMemory> {
   const known = await readAs(AppMemory, notes, appNote);
   if (known) return known;
   const first: AppMemory = { since: now, installations: [], deliveries: { seenAt: null, done: {} } };
-  // At once: if this run does not finish, a later one must still know what is older than this database.
+  // At once: a later run must know what is older than this database.
   await writeAppMemory(notes, first);
   return first;
 }
@@ -85,7 +78,6 @@ export const readInstallationMemory = (notes: Notes, installation: number) =>
 export const writeInstallationMemory = (notes: Notes, installation: number, memory: InstallationMemory) =>
   notes.write(installationNote(installation), JSON.stringify(memory));
 
-/** Data of another version that does not parse is only forgotten. */
 async function readAs<T>(shape: z.ZodType<T>, notes: Notes, name: string): Promise<T | null> {
   const text = await notes.read(name);
   if (text === null) return null;
@@ -105,19 +97,18 @@ interface DeliveryOptions {
   keep: (memory: AppMemory["deliveries"]) => Promise<void>;
 }
 
-/** The next run takes up the rest, so that an hour of downtime is not processed all at once. */
+/** The next run takes up the rest. */
 const mostInARun = 100;
 /** 10,000 deliveries. */
 const mostPages = 100;
-/** More than that means a larger problem at GitHub than deliveries it cannot show: the rest waits for the next run. */
+/** Then the rest waits for the next run. */
 const mostUnanswered = 3;
 /** A delivery is listed when it ends, possibly after one that began later. */
 const overlapMs = 10 * 60_000;
 
 /**
- * Takes up the deliveries that failed since the last one seen, oldest first. Each is handled like a webhook under its own id, so a
- * repeated one has no further effect. If GitHub does not answer for one, the next run asks for it again. Resolves to the number that
- * started something.
+ * Takes up the deliveries that failed since the last one seen, oldest first. Each is handled like a webhook under its own id, so a repeated
+ * one has no further effect. Resolves to the number that started something.
  */
 async function takeUpDeliveries(
   { since, deliveries }: Pick<AppMemory, "since" | "deliveries">,
@@ -138,7 +129,7 @@ async function takeUpDeliveries(
     memory.done[attempt.guid] = attempt.at;
     await options.keep(memory);
   }
-  // Moves past deliveries without an effect too, but not past those left for the next run.
+  // Moves past deliveries without an effect, but not past those left for the next run.
   const newest = attempts.reduce((latest, { at }) => Math.max(latest, at), memory.seenAt ?? 0);
   if (failed.length <= mostInARun && unanswered === 0 && newest > 0) memory.seenAt = newest;
   memory.done = Object.fromEntries(
@@ -148,7 +139,6 @@ async function takeUpDeliveries(
   return taken;
 }
 
-/** All attempts since the last one seen. */
 async function readAttempts(seenAt: number | null, api: AppApi): Promise<DeliveryAttempt[]> {
   const since = seenAt === null ? 0 : seenAt - overlapMs;
   const attempts: DeliveryAttempt[] = [];
@@ -198,9 +188,8 @@ async function takeUp(
 }
 
 /**
- * A failed delivery older than the database may have been taken up before the database was lost. Reviews of events find their check run. A
- * person's request in a comment is left out if we have shown that we saw it: its review would run again for a head that was pushed later.
- * So is a re-run, which leaves no sign.
+ * A failed delivery older than the database may have been taken up before the database was lost. Reviews of events find their check run; a
+ * person's request is left out if we have shown that we saw it. So is a re-run, which leaves no sign.
  */
 async function withoutReplays(
   jobs: readonly NewJob[],
@@ -210,23 +199,16 @@ async function withoutReplays(
   for (const job of jobs) {
     const { task } = job;
     const isRerun = task.kind === "review" && task.again;
-    const isSeen = "commentId" in task && task.commentId !== null && (await wasSeen(task, upkeep, signal));
+    const isSeen = "commentId" in task && (await wasSeen(task, upkeep, signal));
     if (!isRerun && !isSeen) wanted.push(job);
   }
   return wanted;
 }
 
-interface InComment {
-  repository: RepositoryRef;
-  commentId: number | null;
-  thread: number | null;
-}
+type InComment = Extract<NewJob["task"], { commentId: unknown }>;
 
-async function wasSeen(
-  { repository, commentId: id, thread }: InComment,
-  { access }: Upkeep,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function wasSeen(task: InComment, { access }: Upkeep, signal: AbortSignal): Promise<boolean> {
+  const { repository, commentId: id, thread } = task;
   if (id === null) return false;
   const api = await access.installation(repository.installation, signal);
   try {
@@ -242,14 +224,10 @@ export interface ReconcileOptions {
   upkeep: Upkeep;
   signal: AbortSignal;
   log: JobLog;
-  /** Milliseconds since 1970. */
   now: () => number;
 }
 
-/**
- * Looks for what the App as a whole missed: first failed deliveries, because what they report need not be found again; then its
- * installations, each in its own job. Purges those that are gone.
- */
+/** Takes up what the App as a whole missed: first failed deliveries, then its installations, each in its own job. Purges those that are gone. */
 export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOptions): Promise<JobOutcome> {
   const { notes, queue } = upkeep;
   await notes.write(lastRunNote, String(now()));
@@ -266,20 +244,19 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
   const present = installations.filter(({ isSuspended }) => !isSuspended);
   const gone = await goneAmong(memory.installations, installations, api);
   for (const id of gone) await queue.enqueue(purgeJob(id, null));
-  // Before the installations' jobs, which read it there; after the purge of those that are gone, which would be forgotten otherwise.
+  // Before the installations' jobs, which read it there.
   await writeAppMemory(notes, { ...memory, installations });
   for (const { id } of present) await queue.enqueue(reconcileJob(id));
   const reason = `${taken ?? 0} failed deliveries processed, ${present.length} installations to check`;
   return { kind: "done", reason };
 }
 
-/** Start of the last run for the App; null if there is none. */
 async function lastRun(notes: Notes): Promise<number | null> {
   const text = await notes.read(lastRunNote);
   return text === null ? null : Number(text);
 }
 
-/** The installations that GitHub says are gone. Absence from the list is not enough. */
+/** The installations that GitHub says are gone: absence from the list is not enough. */
 async function goneAmong(
   known: AppMemory["installations"],
   listed: AppMemory["installations"],
@@ -292,7 +269,7 @@ async function goneAmong(
   return gone;
 }
 
-/** An App with a disabled webhook has no deliveries but still has pull requests; so does one whose list fails. */
+/** An App with a disabled webhook has no deliveries but still has pull requests. */
 async function ifShown<T>(what: string, log: JobLog, look: () => Promise<T>): Promise<T | undefined> {
   try {
     return await look();
@@ -306,20 +283,17 @@ async function ifShown<T>(what: string, log: JobLog, look: () => Promise<T>): Pr
 interface RhythmOptions {
   queue: Pick<Queue, "enqueue">;
   notes: Notes;
-  /** 0: never. */
   everyMs: number;
   /** Called when there is something to do. */
   onEnqueued: () => void;
   log: JobLog;
   /** Resolves after this many milliseconds, or when the signal fires. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Milliseconds since 1970. */
   now?: () => number;
 }
 
 /**
- * Reconciles the App at the start of this process, for events during its downtime; then `everyMs` after the last run of any process, in
- * the first process to get there. Two at the same time enqueue one job. Resolves when the signal fires.
+ * Reconciles the App at the start of this process, and then `everyMs` after the last run of any process. Resolves when the signal fires.
  */
 export async function keepReconciling(options: RhythmOptions, signal: AbortSignal): Promise<void> {
   const { queue, notes, everyMs, onEnqueued, log } = options;

@@ -1,29 +1,28 @@
 import { errorLine } from "../../../core/errors.ts";
-import type {
-  Installation,
-  InstallationApi,
-  InstalledRepository,
-  OpenPull,
-} from "../../../pull/github/app-client.ts";
+import type { InstallationApi, InstalledRepository, OpenPull } from "../../../pull/github/app-client.ts";
 import type { OwnCheckRun } from "../../../pull/github/pull-request-api.ts";
 import { isReview, ownOf } from "../../../pull/publish/check-run.ts";
 import { isNoReview } from "../../../pull/publish/conclusions.ts";
 import { checkRunKey } from "../../../pull/publish/existing.ts";
-import { type JobOutcome, keyOf, type RepositoryRef } from "../../queue/job.ts";
+import {
+  eventReview,
+  type JobOutcome,
+  keyOf,
+  missedPriority,
+  purgeJob,
+  type RepositoryRef,
+} from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";
 import { isRefusal, isUnanswered, triggerOf } from "../attempts.ts";
-import { eventReview, missedPriority, purgeJob } from "../new-jobs.ts";
 import {
   type InstallationMemory,
   type Look,
   type ReconcileOptions,
-  readAppMemory,
   readInstallationMemory,
   type SeenPull,
   writeInstallationMemory,
 } from "./reconcile-app.ts";
 
-/** What one run for an installation may still do. Counts down. */
 interface Allowance {
   requests: number;
   /** Pull requests without any activity since the App was installed. */
@@ -36,7 +35,6 @@ interface LookOptions {
   allowance: Allowance;
   /** When the run began. */
   now: number;
-  /** Called for each pull request that is taken up. */
   onMissed: (pull: OpenPull) => void;
 }
 
@@ -50,8 +48,7 @@ const mostTries = 2;
 
 /**
  * Takes up the open pull requests of a repository with activity since the last look, if their head has no review and none is pending. The
- * first look reaches back to the App's installation, and at least two days. Resolves to the state to remember; if the allowance ends
- * before the list, the next look reaches back as far as this one.
+ * first look reaches back to the App's installation, and at least two days. If the allowance ends, the next look reaches back as far.
  */
 async function lookAtRepository(
   repository: RepositoryRef,
@@ -79,7 +76,6 @@ async function lookAtRepository(
 const sinceOf = ({ lookedAt, firstSeen }: Look, now: number) =>
   lookedAt === null ? Math.min(firstSeen, now - freshMs) : lookedAt - overlapMs;
 
-/** The state to remember of it; undefined for none. */
 async function lookAtPull(
   repository: RepositoryRef,
   pull: OpenPull,
@@ -95,7 +91,7 @@ async function lookAtPull(
   const isEarly = updatedAt < firstSeen;
   if (isEarly && allowance.early <= 0) return before;
   allowance.requests--;
-  const check = await standing(repository, pull, api);
+  const check = await checkOf(repository, pull, api);
   const seen = { headSha, baseRef, updatedAt, isReviewed: false, tries: isAsBefore ? before.tries : 0 };
   if (check !== "hidden" && check && isReview(ownOf(check))) return { ...seen, isReviewed: true };
   // A job has looked at it in this state, and recorded why it is skipped (a draft, a label).
@@ -108,8 +104,8 @@ async function lookAtPull(
 
 type ExistingCheck = OwnCheckRun | "hidden" | undefined;
 
-/** Our check run of the head for events; "hidden" if we may not see it: the job finds out by other signs. */
-async function standing(
+/** Our check run of the head for events; "hidden" if we may not see it. */
+async function checkOf(
   repository: RepositoryRef,
   pull: OpenPull,
   api: InstallationApi,
@@ -131,20 +127,17 @@ function isSettled(check: ExistingCheck): boolean {
   return own ? !isNoReview(own.title) : false;
 }
 
-/** Of the 5,000 that GitHub grants an installation in an hour. The next run continues from here. */
+/** Of the 5,000 that GitHub grants an installation in an hour. */
 const mostRequests = 200;
-/** How many requests an unanswered one counts for: it was sent several times, and GitHub may have problems. */
+/** How many requests an unanswered one counts for. */
 const unansweredCosts = 20;
-/** The App does not start with a review of everything: at most this many pull requests of an installation without activity since. */
+/** At most this many pull requests of an installation without activity since it was made: the App does not review everything at once. */
 const mostEarly = 20;
 
-/**
- * Looks for missed pull requests of an installation: lost webhooks, downtime, a lost database. Starts with the repository whose last
- * attempt is oldest.
- */
+/** Looks for missed pull requests of an installation. Starts with the repository whose last attempt is oldest. */
 export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<JobOutcome> {
   const { upkeep, signal, log } = options;
-  const installation = await find(id, options);
+  const installation = await upkeep.access.app(signal).installation(id);
   if (installation === null) return { kind: "skipped", reason: "the App is no longer installed there" };
   if (installation.isSuspended) return { kind: "skipped", reason: "the installation is suspended" };
   try {
@@ -155,13 +148,6 @@ export async function reconcileInstallation(id: number, options: ReconcileOption
     log.warn({ installation: id, err: error }, `The installation was not checked: ${errorLine(error)}`);
     return { kind: "skipped", reason: "GitHub refuses access to the installation" };
   }
-}
-
-/** The installation as the App's own run has just seen it; requested if that run does not know it, or knew it as suspended. */
-async function find(id: number, { upkeep, signal, now }: ReconcileOptions): Promise<Installation | null> {
-  const { installations } = await readAppMemory(upkeep.notes, now());
-  const listed = installations.find((one) => one.id === id);
-  return listed && !listed.isSuspended ? listed : upkeep.access.app(signal).installation(id);
 }
 
 async function lookAround(
@@ -215,7 +201,7 @@ async function lookAround(
       if (!isRefusal(error) && !isUnanswered(error)) throw error;
       if (isUnanswered(error)) allowance.requests -= unansweredCosts;
       log.warn({ ...fields, err: error }, `Its pull requests could not be listed: ${errorLine(error)}`);
-      // The next look reaches back as far as this one would have.
+      // The next look reaches back as far.
       return { ...look, triedAt: now };
     }
   }
@@ -230,7 +216,6 @@ async function readRepositories(api: InstallationApi, allowance: Allowance): Pro
   return repositories;
 }
 
-/** What was seen of these repositories; the others are gone. */
 function looksAt(
   present: readonly InstalledRepository[],
   { looks }: InstallationMemory,

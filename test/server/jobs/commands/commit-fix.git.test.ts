@@ -83,7 +83,7 @@ const tested = (
 describe("the test of a finding", () => {
   const testOf = (id: string) => (id === "f1" ? shown : undefined);
 
-  it("is committed with a repair that it passes, as its comment shows it", async () => {
+  it("The test of a finding is committed with a repair that it passes, as its comment shows it", async () => {
     const made = await commit([rate], tested("passes"), testOf);
     if (made.kind !== "committed") throw new Error(made.kind);
     expect(repo.git("diff", "--name-only", "change", made.commit)).toBe(
@@ -103,25 +103,25 @@ describe("the test of a finding", () => {
         ],
       },
     ],
-  ])("is left out where it %s", async (_, over) => {
+  ])("The test of a finding is left out if it %s", async (_, over) => {
     const made = await commit([rate], over, testOf);
     if (made.kind !== "committed") throw new Error(made.kind);
     expect(repo.git("diff", "--name-only", "change", made.commit)).toBe("src/cart.js");
   });
 
-  it("is no test that nobody asked for, whatever the process claims", async () => {
+  it("A commit has no test that nobody asked for, whatever the process claims", async () => {
     const made = await commit([rate], tested("passes"));
     if (made.kind !== "committed") throw new Error(made.kind);
     expect(repo.git("diff", "--name-only", "change", made.commit)).toBe("src/cart.js");
   });
 
-  it("is not replaced by a file of the repair, and comes with no repair that is none", async () => {
+  it("The test of a finding is not replaced by the repair, and is not committed without one", async () => {
     const other = file(shown.path, "// always passes\n");
     expect(await commit([rate, other], tested("passes"), testOf)).toMatchObject({ kind: "refused" });
     expect(await commit([], tested("passes"), testOf)).toEqual({ kind: "none" });
   });
 
-  it("is refused where no repair may write", async () => {
+  it("The test of a finding is refused if no repair may write its file", async () => {
     const at = { ...shown, path: ".github/workflows/a.test.js" };
     expect(await commit([rate], tested("passes"), () => at)).toMatchObject({
       kind: "refused",
@@ -130,70 +130,68 @@ describe("the test of a finding", () => {
   });
 });
 
-describe("what a process that may be hostile hands over as a repair", () => {
-  it("becomes a commit where it is one", async () => {
-    const made = await commit([
-      file("src/cart.js", "export const rate = 3;\n"),
-      file("run.sh", "exit 0\n", "100755"),
-    ]);
-    if (made.kind !== "committed") throw new Error(made.kind);
-    expect(repo.git("diff", "--name-only", "change", made.commit)).toBe("run.sh\nsrc/cart.js");
-    expect(repo.git("ls-tree", made.commit, "run.sh")).toMatch(/^100755/);
-  });
+it("An unchecked repair becomes a commit if it is one", async () => {
+  const made = await commit([
+    file("src/cart.js", "export const rate = 3;\n"),
+    file("run.sh", "exit 0\n", "100755"),
+  ]);
+  if (made.kind !== "committed") throw new Error(made.kind);
+  expect(repo.git("diff", "--name-only", "change", made.commit)).toBe("run.sh\nsrc/cart.js");
+  expect(repo.git("ls-tree", made.commit, "run.sh")).toMatch(/^100755/);
+});
 
-  it.each([
-    [".github/workflows/ci.yml", "it decides what runs in CI"],
-    ["CODEOWNERS", "it decides who must approve changes"],
-    ["src/other.js", "it is neither a file of the pull request nor a test"],
-    ["src/.git/hooks/pre-commit", "it is not a path of a file in the repository"],
-    ["../outside.js", "it is not a path of a file in the repository"],
-    ["/etc/passwd", "it is not a path of a file in the repository"],
-    ["src/a\0.js", "it is not a path of a file in the repository"],
-    ["src", "it is neither a file of the pull request nor a test"],
-  ])("is refused as a whole for %j", async (path, reason) => {
-    const made = await commit([file("src/cart.js", "export const rate = 3;\n"), file(path, "x\n")]);
-    expect(made).toMatchObject({ kind: "refused" });
-    expect(JSON.stringify(made)).toContain(reason);
-  });
+it.each([
+  [".github/workflows/ci.yml", "it decides what runs in CI"],
+  ["CODEOWNERS", "it decides who must approve changes"],
+  ["src/other.js", "it is neither a file of the pull request nor a test"],
+  ["src/.git/hooks/pre-commit", "it is not a path of a file in the repository"],
+  ["../outside.js", "it is not a path of a file in the repository"],
+  ["/etc/passwd", "it is not a path of a file in the repository"],
+  ["src/a\0.js", "it is not a path of a file in the repository"],
+  ["src", "it is neither a file of the pull request nor a test"],
+])("An unchecked repair is refused as a whole for %j", async (path, reason) => {
+  const made = await commit([file("src/cart.js", "export const rate = 3;\n"), file(path, "x\n")]);
+  expect(made).toMatchObject({ kind: "refused" });
+  expect(JSON.stringify(made)).toContain(reason);
+});
 
-  it("is nothing where it changes nothing, or a second look finds the fault still there", async () => {
-    expect(await commit([file("src/cart.js", "export const rate = 2;\n")])).toEqual({ kind: "none" });
-    expect(await commit([{ path: "src/not-there.js", after: null }])).toEqual({ kind: "none" });
-    const check = { state: "present" as const, reason: "It is." };
-    const repairs = [{ id: "f1", repaired: true, note: "Done.", check }];
-    expect(await commit([file("src/cart.js", "3\n")], { repairs })).toEqual({ kind: "none" });
-  });
+it("An unchecked repair that changes nothing, or leaves the fault, makes no commit", async () => {
+  expect(await commit([file("src/cart.js", "export const rate = 2;\n")])).toEqual({ kind: "none" });
+  expect(await commit([{ path: "src/not-there.js", after: null }])).toEqual({ kind: "none" });
+  const check = { state: "present" as const, reason: "It is." };
+  const repairs = [{ id: "f1", repaired: true, note: "Done.", check }];
+  expect(await commit([file("src/cart.js", "3\n")], { repairs })).toEqual({ kind: "none" });
+});
 
-  it.each([
-    ["src/other.js/deep/a.test.js", "src/other.js"],
-    ["CODEOWNERS/tests/a.test.js", "CODEOWNERS"],
-    ["link/a.test.js", "link"],
-  ])("is refused where it would put the folder of %j in the place of a file", async (path, gone) => {
-    const made = await commit([file("src/cart.js", "export const rate = 3;\n"), file(path, "x\n")]);
-    expect(made.kind).toBe("refused");
-    expect(JSON.stringify(made)).toContain(gone);
-  });
+it.each([
+  ["src/other.js/deep/a.test.js", "src/other.js"],
+  ["CODEOWNERS/tests/a.test.js", "CODEOWNERS"],
+  ["link/a.test.js", "link"],
+])("An unchecked repair that would replace a file by the folder of %j is refused", async (path, gone) => {
+  const made = await commit([file("src/cart.js", "export const rate = 3;\n"), file(path, "x\n")]);
+  expect(made.kind).toBe("refused");
+  expect(JSON.stringify(made)).toContain(gone);
+});
 
-  it("is refused where it takes away what nobody could look at", async () => {
-    expect(await commit([{ path: "src/huge.js", after: null }])).toMatchObject({
-      kind: "refused",
-      refusals: [{ path: null, reason: "it changes a file that is too large to be checked" }],
-    });
+it("An unchecked repair that deletes what nobody could look at is refused", async () => {
+  expect(await commit([{ path: "src/huge.js", after: null }])).toMatchObject({
+    kind: "refused",
+    refusals: [{ path: null, reason: "it changes a file that is too large to be checked" }],
   });
+});
 
-  it("is shown as a patch, however much the pull request itself does to the file", async () => {
-    // Edits that change nothing lead nowhere, wherever they are said to be.
-    const made = await commit([file("src/wide.js", "1\n3\n"), { path: "../outside.js", after: null }]);
-    if (made.kind !== "committed") throw new Error(JSON.stringify(made));
-    const at = { place: held.place, signal: AbortSignal.timeout(30_000) };
-    expect(await patchTo(made.commit, at)).toContain("\n-2\n+3\n");
-    expect(await changesTo(made.commit, at)).toMatchObject([
-      { path: "src/wide.js", fix: expect.stringContaining("+3"), change: "" },
-    ]);
-  });
+it("An unchecked repair is shown as a patch, however much the pull request itself does to the file", async () => {
+  // Edits that change nothing lead nowhere, wherever they are said to be.
+  const made = await commit([file("src/wide.js", "1\n3\n"), { path: "../outside.js", after: null }]);
+  if (made.kind !== "committed") throw new Error(JSON.stringify(made));
+  const at = { place: held.place, signal: AbortSignal.timeout(30_000) };
+  expect(await patchTo(made.commit, at)).toContain("\n-2\n+3\n");
+  expect(await changesTo(made.commit, at)).toMatchObject([
+    { path: "src/wide.js", fix: expect.stringContaining("+3"), change: "" },
+  ]);
+});
 
-  it("is refused unread where it is too much", async () => {
-    const many = Array.from({ length: 5_000 }, (_, n) => file(`test/t${n}.js`, "x\n"));
-    expect(await commit(many)).toMatchObject({ kind: "refused", refusals: [{ path: null }] });
-  });
+it("An unchecked repair that is too large is refused unread", async () => {
+  const many = Array.from({ length: 5_000 }, (_, n) => file(`test/t${n}.js`, "x\n"));
+  expect(await commit(many)).toMatchObject({ kind: "refused", refusals: [{ path: null }] });
 });

@@ -26,140 +26,125 @@ const all: Command[] = [
   { name: "remember", rule: "Test it." },
 ];
 
-describe("a command", () => {
-  it.each(all)(
-    "of somebody who cannot write does nothing that can be seen, and asks no model: $name",
-    async (command) => {
-      const model = scriptedModel([]);
-      on.model = model;
-      for (const by of ["ada", "eve", "dependabot[bot]"])
-        expect(await on.command(command, { by })).toMatchObject({ kind: "skipped" });
+it.each(all)(
+  "A command of somebody who cannot write does nothing that can be seen, and asks no model: $name",
+  async (command) => {
+    const model = scriptedModel([]);
+    on.model = model;
+    for (const by of ["ada", "eve", "dependabot[bot]"])
+      expect(await on.command(command, { by })).toMatchObject({ kind: "skipped" });
 
-      expect(on.github.calls.filter((call) => call !== "permissionOf")).toEqual([]);
-      expect(model.requests).toEqual([]);
-    },
-  );
+    expect(on.github.calls.filter((call) => call !== "permissionOf")).toEqual([]);
+    expect(model.requests).toEqual([]);
+  },
+);
 
-  it("is tried again where GitHub does not say who may what", async () => {
-    on.github.faults.push({ call: "permissionOf", error: ambiguous() });
-    await expect(on.command(help)).rejects.toMatchObject({ retryable: true });
-    expect(on.said()).toEqual([]);
-  });
+it("A command is tried again if GitHub does not say who may write", async () => {
+  on.github.faults.push({ call: "permissionOf", error: ambiguous() });
+  await expect(on.command(help)).rejects.toMatchObject({ retryable: true });
+  expect(on.said()).toEqual([]);
+});
 
-  it("is seen before it is answered, and answered although GitHub takes no reaction", async () => {
-    on.github.faults.push({ call: "react", nth: 1, error: refusal("github_forbidden") });
-    await on.command(help);
-    expect(on.github.calls.indexOf("react")).toBeLessThan(on.github.calls.indexOf("createComment"));
-    expect(on.said()).toHaveLength(1);
-  });
+it("A command is seen before it is answered, and answered although GitHub takes no reaction", async () => {
+  on.github.faults.push({ call: "react", nth: 1, error: refusal("github_forbidden") });
+  await on.command(help);
+  expect(on.github.calls.indexOf("react")).toBeLessThan(on.github.calls.indexOf("createComment"));
+  expect(on.said()).toHaveLength(1);
+});
 
-  it("is answered once, however often it is delivered", async () => {
-    await on.command(help);
-    await on.command(help);
-    expect(on.said()).toHaveLength(1);
-  });
+it("A command is answered once, however often it is delivered", async () => {
+  await on.command(help);
+  await on.command(help);
+  expect(on.said()).toHaveLength(1);
+});
 
-  it("is answered once where only the word of it was lost", async () => {
-    on.github.faults.push({ call: "createComment", nth: 1, when: "after", error: ambiguous() });
-    await on.command(help);
-    expect(on.said()).toHaveLength(1);
-  });
+it("A command is answered once if only GitHub's response was lost", async () => {
+  on.github.faults.push({ call: "createComment", nth: 1, when: "after", error: ambiguous() });
+  await on.command(help);
+  expect(on.said()).toHaveLength(1);
+});
 
-  it("is answered by nobody who has lost the job to another worker", async () => {
+it("A worker that lost its job does not answer a command", async () => {
+  on.isOurs = false;
+  await expect(on.command(help)).rejects.toMatchObject({ code: "lease_lost" });
+  expect(on.said()).toEqual([]);
+});
+
+it.each(all.filter(({ name }) => !["ask", "describe", "help"].includes(name)))(
+  "A worker that lost its job does not carry out a command: $name",
+  async (command) => {
+    const thread = await on.finding("f1");
     on.isOurs = false;
-    await expect(on.command(help)).rejects.toMatchObject({ code: "lease_lost" });
-    expect(on.said()).toEqual([]);
-  });
+    await expect(on.command(command, { thread })).rejects.toMatchObject({ code: "lease_lost" });
+    expect([on.ours(thread), on.github.comments, on.proposals]).toEqual([[], [], []]);
+  },
+);
 
-  it.each(all.filter(({ name }) => !["ask", "describe", "help"].includes(name)))(
-    "is done by nobody who has lost the job to another worker: $name",
-    async (command) => {
-      const thread = await on.finding("f1");
-      on.isOurs = false;
-      await expect(on.command(command, { thread })).rejects.toMatchObject({ code: "lease_lost" });
-      expect([on.ours(thread), on.github.comments, on.proposals]).toEqual([[], [], []]);
-    },
-  );
-
-  it("ends quietly in a conversation that takes no comments", async () => {
-    on.github.faults.push({ call: "createComment", error: refusal("github_forbidden") });
-    expect(await on.command(help)).toMatchObject({ kind: "done" });
-    expect(on.log.join("\n")).toContain("could not be posted");
-  });
-
-  it("says what went wrong when it is given up, and nothing to a stranger", async () => {
-    const task = (requestedBy: string) => ({
-      ...({ kind: "command", command: { name: "help" }, headSha: null } as const),
-      repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
-      ...{ pull: 7, thread: null, commentId: 9_001, requestedBy, writtenAt: "2026-01-01T00:01:00Z" },
-    });
-    await on.giveUp(task("eve"), "git failed");
-    expect(on.said()).toEqual([]);
-    await on.giveUp(task("grace"), "git failed");
-    expect(on.said()[0]).toContain("This failed: git failed.");
-    expect(on.checks()).toEqual([]);
-  });
+it("A command ends quietly in a conversation that takes no comments", async () => {
+  on.github.faults.push({ call: "createComment", error: refusal("github_forbidden") });
+  expect(await on.command(help)).toMatchObject({ kind: "done" });
+  expect(on.log.join("\n")).toContain("could not be posted");
 });
 
-describe("help", () => {
-  it("names every command that is on, where it was asked for", async () => {
-    on.files.set(".github/hunkwise.yml", "conversation: { describe: true }\nprove: { enabled: true }\n");
-    await on.command(help);
-    for (const { usage } of commandTable) expect(on.said()[0]).toContain(`/${usage}`);
-    expect(on.said()[0]).toContain("https://github.example/octo/shop/pull/7#issuecomment-9001");
-
-    const thread = await on.finding("f1");
-    await on.command(help, { thread, commentId: 9_002 });
-    expect(on.ours(thread)[0]).toContain("/resolve");
-    expect(parseMarker(on.ours(thread)[0] ?? "")).toEqual({ kind: "answer", comment: 9_002 });
-    expect(on.said()).toHaveLength(1);
+it("A command says what went wrong when it is given up, and nothing to a stranger", async () => {
+  const task = (requestedBy: string) => ({
+    ...({ kind: "command", command: { name: "help" }, headSha: null } as const),
+    repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
+    ...{ pull: 7, thread: null, commentId: 9_001, requestedBy, writtenAt: "2026-01-01T00:01:00Z" },
   });
+  await on.giveUp(task("eve"), "git failed");
+  expect(on.said()).toEqual([]);
+  await on.giveUp(task("grace"), "git failed");
+  expect(on.said()[0]).toContain("This failed: git failed.");
+  expect(on.checks()).toEqual([]);
 });
 
-describe("help about commands that are off", () => {
-  it.each([
-    ["by default", {}],
-    [
-      "by a configuration that is refused",
-      { ".github/hunkwise.yml": "conversation: { describe: yes please" },
-    ],
-  ])("does not name them: %s", async (_how, files) => {
-    for (const [path, text] of Object.entries(files)) on.files.set(path, text);
-    await on.command(help);
-    expect(on.said()[0]).toContain("/ask");
-    expect(on.said()[0]).not.toContain("describe");
-  });
+it("Help names every command that is on, in its thread or the conversation", async () => {
+  on.files.set(".github/hunkwise.yml", "conversation: { describe: true }\nprove: { enabled: true }\n");
+  await on.command(help);
+  for (const { usage } of commandTable) expect(on.said()[0]).toContain(`/${usage}`);
+  expect(on.said()[0]).toContain("https://github.example/octo/shop/pull/7#issuecomment-9001");
+
+  const thread = await on.finding("f1");
+  await on.command(help, { thread, commentId: 9_002 });
+  expect(on.ours(thread)[0]).toContain("/resolve");
+  expect(parseMarker(on.ours(thread)[0] ?? "")).toEqual({ kind: "answer", comment: 9_002 });
+  expect(on.said()).toHaveLength(1);
 });
 
-describe("the table of commands", () => {
-  it.each(commandTable)("tells of what is understood: $usage", ({ usage }) => {
-    expect(parseCommand(`/${usage.replace("NUMBER ...", "3, 5")}`, "hunkwise")?.name).toBe(
-      usage.split(" ")[0],
-    );
-  });
+it.each([
+  ["by default", {}],
+  ["by a configuration that is refused", { ".github/hunkwise.yml": "conversation: { describe: yes please" }],
+])("Help does not name commands that are off: %s", async (_how, files) => {
+  for (const [path, text] of Object.entries(files)) on.files.set(path, text);
+  await on.command(help);
+  expect(on.said()[0]).toContain("/ask");
+  expect(on.said()[0]).not.toContain("describe");
 });
 
-describe("too many answers", () => {
-  it("are not given: ten in a thread, fifty on a pull request", async () => {
-    const thread = await on.finding("f1");
-    for (let n = 0; n < 12; n++) await on.command(help, { thread, commentId: 9_100 + n });
-    expect(on.ours(thread)).toHaveLength(10);
+it.each(commandTable)("The table of commands lists what is understood: $usage", ({ usage }) => {
+  expect(parseCommand(`/${usage.replace("NUMBER ...", "3, 5")}`, "hunkwise")?.name).toBe(usage.split(" ")[0]);
+});
 
-    for (let n = 0; n < 38; n++) {
-      const marker = formatMarker({ kind: "answer", comment: 8_000 + n });
-      await on.github.createComment(`Yes.\n\n${marker}`);
-    }
-    for (let n = 0; n < 4; n++) await on.command(help, { commentId: 9_200 + n });
-    expect(on.said()).toHaveLength(40);
-  });
+it("Too many answers are not given: ten in a thread, fifty on a pull request", async () => {
+  const thread = await on.finding("f1");
+  for (let n = 0; n < 12; n++) await on.command(help, { thread, commentId: 9_100 + n });
+  expect(on.ours(thread)).toHaveLength(10);
 
-  it("are counted among our own words alone", async () => {
-    const thread = await on.finding("f1");
-    for (let n = 0; n < 60; n++)
-      on.github.personReplies(thread, "ada", formatMarker({ kind: "answer", comment: 9_001 }));
-    await on.command(help, { thread });
-    expect(on.ours(thread)).toHaveLength(1);
-  });
+  for (let n = 0; n < 38; n++) {
+    const marker = formatMarker({ kind: "answer", comment: 8_000 + n });
+    await on.github.createComment(`Yes.\n\n${marker}`);
+  }
+  for (let n = 0; n < 4; n++) await on.command(help, { commentId: 9_200 + n });
+  expect(on.said()).toHaveLength(40);
+});
+
+it("Only our own answers count towards their limit", async () => {
+  const thread = await on.finding("f1");
+  for (let n = 0; n < 60; n++)
+    on.github.personReplies(thread, "ada", formatMarker({ kind: "answer", comment: 9_001 }));
+  await on.command(help, { thread });
+  expect(on.ours(thread)).toHaveLength(1);
 });
 
 describe("pause", () => {
@@ -169,14 +154,14 @@ describe("pause", () => {
     return marker?.kind === "summary" ? marker.state : null;
   };
 
-  it("is remembered with who and when, and said in one line", async () => {
+  it("Pause is remembered with its person and time, and answered in one line", async () => {
     await on.command({ name: "pause" });
     expect(stateOf()?.paused).toEqual({ by: "grace", at: "2026-11-22T10:00:00.000Z" });
     expect(on.said()).toHaveLength(1);
     expect(on.said()[0]).toContain("until someone writes `/resume`");
   });
 
-  it("of a pull request that is paused leaves the first one's word", async () => {
+  it("Pause of a paused pull request leaves the first pause", async () => {
     on.github.permissions.set("hedy", "admin");
     await on.command({ name: "pause" });
     await on.command({ name: "pause" }, { by: "hedy", commentId: 9_002 });
@@ -184,7 +169,7 @@ describe("pause", () => {
     expect(on.said()[1]).toContain("already paused, by `grace`");
   });
 
-  it("that is delivered again after it was resumed changes nothing", async () => {
+  it("Pause that is delivered again after it was resumed changes nothing", async () => {
     await on.command({ name: "pause" });
     // What is closed is not reviewed.
     on.github.state.state = "closed";
@@ -193,7 +178,7 @@ describe("pause", () => {
     expect(stateOf()?.paused).toBeNull();
   });
 
-  it("is done again by the next attempt, where it was not said", async () => {
+  it("Pause is done again by the next attempt if its answer is missing", async () => {
     on.github.faults.push({ call: "createComment", nth: 2, error: new AppError("aborted", "killed") });
     await expect(on.command({ name: "pause" })).rejects.toMatchObject({ code: "aborted" });
     await on.command({ name: "pause" });
@@ -202,23 +187,19 @@ describe("pause", () => {
   });
 });
 
-describe("resume", () => {
-  it("reviews what came meanwhile, and says so once", async () => {
-    await on.command({ name: "pause" });
-    const resumed = () => on.command({ name: "resume" }, { commentId: 9_002 });
-    expect(await resumed()).toMatchObject({ kind: "done" });
-    expect(on.checks()).toEqual([expect.stringMatching(/^comment:9002: (neutral|success)$/)]);
-    await resumed();
-    expect(on.said()).toHaveLength(2);
-    expect(on.checkouts).toBe(1);
-  });
+it("Resume reviews what came meanwhile, and says so once", async () => {
+  await on.command({ name: "pause" });
+  const resumed = () => on.command({ name: "resume" }, { commentId: 9_002 });
+  expect(await resumed()).toMatchObject({ kind: "done" });
+  expect(on.checks()).toEqual([expect.stringMatching(/^comment:9002: (neutral|success)$/)]);
+  await resumed();
+  expect(on.said()).toHaveLength(2);
+  expect(on.checkouts).toBe(1);
 });
 
-describe("a review that an organisation's configuration holds for", () => {
-  it("is told in which lines that is at fault, and nothing of what it says", async () => {
-    on.organization.set(".github/hunkwise.yml", "effort: The codename is Marzipan\nlanguag: Marzipan\n");
-    await on.command({ name: "resume" });
-    expect(on.summary()).toMatch(/the organisation's \.github\/hunkwise\.yml is not valid \(in line 1, 2\)/);
-    expect(JSON.stringify([on.github.comments, on.github.checks])).not.toContain("Marzipan");
-  });
+it("An answer about an invalid file of the organisation names the lines, and none of its content", async () => {
+  on.organization.set(".github/hunkwise.yml", "effort: The codename is Marzipan\nlanguag: Marzipan\n");
+  await on.command({ name: "resume" });
+  expect(on.summary()).toMatch(/the organisation's \.github\/hunkwise\.yml is not valid \(in line 1, 2\)/);
+  expect(JSON.stringify([on.github.comments, on.github.checks])).not.toContain("Marzipan");
 });

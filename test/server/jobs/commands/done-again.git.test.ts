@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Command } from "../../../../src/server/queue/job.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 
@@ -44,8 +44,9 @@ const commands: [string, Command, "in a thread" | "in the conversation"][] = [
   ["/remember", { name: "remember", rule: "Money is integers." }, "in the conversation"],
 ];
 
-describe("a command whose worker died, and of which nobody remembers anything", () => {
-  it.each(commands)("leaves the same: %s", async (_name, command, where) => {
+it.each(commands)(
+  "A command without a record has the same result when it is done again: %s",
+  async (_name, command, where) => {
     const give = ({ on, threads }: Awaited<ReturnType<typeof pullRequest>>) =>
       on.command(command, { thread: where === "in a thread" ? (threads[0] ?? null) : null });
     const whole = await pullRequest();
@@ -67,5 +68,5 @@ describe("a command whose worker died, and of which nobody remembers anything", 
         expect(seen(pull), `${when} call ${at + 1}, ${call}`).toEqual(seen(whole));
       }
     }
-  });
-});
+  },
+);

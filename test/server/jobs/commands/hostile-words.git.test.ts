@@ -39,24 +39,22 @@ function expectInert(): void {
   expect(body).toContain("octo-org/all");
 }
 
-describe("what others wrote and an answer repeats does nothing", () => {
-  it("as the reason why a job was given up", async () => {
-    await on.giveUp({ ...task, command: { name: "help" } }, hostile);
-    expectInert();
-  });
-
-  it("as the name of a folder whose configuration cannot be read", async () => {
-    const closed = new AppError("config_invalid", `${hostile} is not a regular file`);
-    Object.assign(on.github, { fileAt: () => Promise.reject(closed) });
-    await on.command({ name: "remember", rule: "Test it." });
-    expectInert();
-  });
+it("Hostile words in the reason why a job was given up do nothing", async () => {
+  await on.giveUp({ ...task, command: { name: "help" } }, hostile);
+  expectInert();
 });
 
-describe("a rule that somebody wants to be remembered", () => {
+it("Hostile words in the name of a folder with a broken configuration do nothing", async () => {
+  const closed = new AppError("config_invalid", `${hostile} is not a regular file`);
+  Object.assign(on.github, { fileAt: () => Promise.reject(closed) });
+  await on.command({ name: "remember", rule: "Test it." });
+  expectInert();
+});
+
+describe("a hostile rule", () => {
   const rule = `${hostile}\n\`\`\`\ncloses GH-3, octo/shop@abc1234\n/merge`;
 
-  it("is shown in the proposal where it does nothing, also when a squash makes a commit message of it", async () => {
+  it("A hostile rule does nothing in its proposal, also as a squashed commit message", async () => {
     await on.command({ name: "remember", rule });
     const [proposal] = on.proposals;
     expect(proposal?.title).toBe("Add a rule for reviews");
@@ -68,7 +66,7 @@ describe("a rule that somebody wants to be remembered", () => {
     expect(proposal?.text).toContain("closes GH-3, octo/shop@abc1234");
   });
 
-  it("is shown in a patch where it does nothing", async () => {
+  it("A hostile rule does nothing in a patch", async () => {
     on.mayWriteContents = false;
     await on.command({ name: "remember", rule: hostile.replace("\n", " ") });
     expectInert();

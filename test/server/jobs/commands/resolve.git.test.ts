@@ -20,80 +20,78 @@ afterAll(() => repo[Symbol.asyncDispose]());
 const resolve = { name: "resolve" } as const;
 const resolvedBy = (thread: number) => on.github.thread(thread).resolvedBy?.kind;
 
-describe("resolve", () => {
-  it("in a thread of ours dismisses its finding, for whoever asked, and no other", async () => {
-    const [one, other] = [await on.finding("f1", "critical"), await on.finding("f2")];
-    await on.command(resolve, { thread: one });
+it("Resolve in a thread of ours dismisses its finding, for whoever asked, and no other", async () => {
+  const [one, other] = [await on.finding("f1", "critical"), await on.finding("f2")];
+  await on.command(resolve, { thread: one });
 
-    const [told = ""] = on.ours(one);
-    expect(told).toContain("Dismissed by `grace`.");
-    expect(parseMarker(told)).toEqual({ kind: "dismissed", comment: one, by: "grace" });
-    expect([resolvedBy(one), resolvedBy(other)]).toEqual(["us", undefined]);
-    expect(on.ours(other)).toEqual([]);
-    expect(on.said()).toEqual([]);
-  });
+  const [told = ""] = on.ours(one);
+  expect(told).toContain("Dismissed by `grace`.");
+  expect(parseMarker(told)).toEqual({ kind: "dismissed", comment: one, by: "grace" });
+  expect([resolvedBy(one), resolvedBy(other)]).toEqual(["us", undefined]);
+  expect(on.ours(other)).toEqual([]);
+  expect(on.said()).toEqual([]);
+});
 
-  it("in the conversation dismisses all that stand, and says how many", async () => {
-    const [one, other, done] = [await on.finding("f1"), await on.finding("f2"), await on.finding("f3")];
-    on.github.personResolves(done, "grace");
-    await on.command(resolve);
+it("Resolve in the conversation dismisses all open findings, and says how many", async () => {
+  const [one, other, done] = [await on.finding("f1"), await on.finding("f2"), await on.finding("f3")];
+  on.github.personResolves(done, "grace");
+  await on.command(resolve);
 
-    expect(on.ours(one).concat(on.ours(other))).toHaveLength(2);
-    expect(on.ours(done)).toEqual([]);
-    expect(on.said()).toEqual([expect.stringContaining("Dismissed 2 findings.")]);
-  });
+  expect(on.ours(one).concat(on.ours(other))).toHaveLength(2);
+  expect(on.ours(done)).toEqual([]);
+  expect(on.said()).toEqual([expect.stringContaining("Dismissed 2 findings.")]);
+});
 
-  it("in the conversation leaves open what was published after it was written", async () => {
-    const thread = await on.finding("f1");
-    await on.command(resolve, { writtenAt: "2025-12-31T23:59:59Z" });
-    expect(on.ours(thread)).toEqual([]);
-    expect(on.said()).toEqual([expect.stringContaining("Dismissed 0 findings. 1 more is still open.")]);
-  });
+it("Resolve in the conversation leaves open what was published after it was written", async () => {
+  const thread = await on.finding("f1");
+  await on.command(resolve, { writtenAt: "2025-12-31T23:59:59Z" });
+  expect(on.ours(thread)).toEqual([]);
+  expect(on.said()).toEqual([expect.stringContaining("Dismissed 0 findings. 1 more is still open.")]);
+});
 
-  it("says so where nothing is open, and in a thread that no finding of ours began", async () => {
-    await on.command(resolve);
-    expect(on.said()[0]).toContain("There are no open findings.");
-    const thread = await on.finding("f1");
-    const asked = on.command(resolve, { thread: thread + 50, commentId: 9_002 });
-    expect(await asked).toMatchObject({ kind: "done", reason: "there is no finding in the thread" });
-    expect(on.ours(thread)).toEqual([]);
-  });
+it("Resolve says that nothing is open, or that a thread is not about a finding", async () => {
+  await on.command(resolve);
+  expect(on.said()[0]).toContain("There are no open findings.");
+  const thread = await on.finding("f1");
+  const asked = on.command(resolve, { thread: thread + 50, commentId: 9_002 });
+  expect(await asked).toMatchObject({ kind: "done", reason: "there is no finding in the thread" });
+  expect(on.ours(thread)).toEqual([]);
+});
 
-  it("counts although threads may not be resolved, and says which permission that takes", async () => {
-    on.github.faults.push({ call: "resolveThread", error: refusal("github_forbidden") });
-    const [one, other] = [await on.finding("f1"), await on.finding("f2")];
-    await on.command(resolve);
-    expect(on.ours(one).concat(on.ours(other))).toHaveLength(2);
-    expect(on.said()[0]).toContain("`Contents: Read and write`");
-    expect(on.github.count("resolveThread")).toBe(1);
-  });
+it("Resolve counts although threads may not be resolved, and says which permission that takes", async () => {
+  on.github.faults.push({ call: "resolveThread", error: refusal("github_forbidden") });
+  const [one, other] = [await on.finding("f1"), await on.finding("f2")];
+  await on.command(resolve);
+  expect(on.ours(one).concat(on.ours(other))).toHaveLength(2);
+  expect(on.said()[0]).toContain("`Contents: Read and write`");
+  expect(on.github.count("resolveThread")).toBe(1);
+});
 
-  it("goes on after a crash where it ended, and tells nobody twice", async () => {
-    const [one, other] = [await on.finding("f1"), await on.finding("f2")];
-    on.github.faults.push({ call: "resolveThread", nth: 1, error: new AppError("aborted", "killed") });
-    await expect(on.command(resolve)).rejects.toMatchObject({ code: "aborted" });
-    await on.command(resolve);
+it("Resolve goes on after a crash where it ended, and answers nobody twice", async () => {
+  const [one, other] = [await on.finding("f1"), await on.finding("f2")];
+  on.github.faults.push({ call: "resolveThread", nth: 1, error: new AppError("aborted", "killed") });
+  await expect(on.command(resolve)).rejects.toMatchObject({ code: "aborted" });
+  await on.command(resolve);
 
-    expect([on.ours(one).length, on.ours(other).length]).toEqual([1, 1]);
-    expect([resolvedBy(one), resolvedBy(other)]).toEqual(["us", "us"]);
-    expect(on.said()).toHaveLength(1);
-  });
+  expect([on.ours(one).length, on.ours(other).length]).toEqual([1, 1]);
+  expect([resolvedBy(one), resolvedBy(other)]).toEqual(["us", "us"]);
+  expect(on.said()).toHaveLength(1);
+});
 
-  it("that is delivered again dismisses nothing that was found since", async () => {
-    await on.finding("f1");
-    await on.command(resolve);
-    const later = await on.finding("f2");
-    await on.command(resolve);
-    expect(on.ours(later)).toEqual([]);
-  });
+it("Resolve that is delivered again dismisses nothing that was found since", async () => {
+  await on.finding("f1");
+  await on.command(resolve);
+  const later = await on.finding("f2");
+  await on.command(resolve);
+  expect(on.ours(later)).toEqual([]);
+});
 
-  it("is followed by a review, for the summary and the check run", async () => {
-    on.github.state.state = "open";
-    await on.finding("f1", "high");
-    expect(await on.command(resolve)).toMatchObject({ reason: expect.stringContaining("0 standing") });
-    expect(on.summary()).toMatch(/dismissed by `grace`/);
-    expect(on.checks()).toHaveLength(1);
-  });
+it("Resolve is followed by a review, for the summary and the check run", async () => {
+  on.github.state.state = "open";
+  await on.finding("f1", "high");
+  expect(await on.command(resolve)).toMatchObject({ reason: expect.stringContaining("0 standing") });
+  expect(on.summary()).toMatch(/dismissed by `grace`/);
+  expect(on.checks()).toHaveLength(1);
 });
 
 describe("resolve with numbers", () => {
@@ -126,7 +124,7 @@ describe("resolve with numbers", () => {
     on.files.set(".github/hunkwise.yml", effort);
   });
 
-  it("dismisses a report that could not be placed: then what it is about counts as read", async () => {
+  it("Resolve with numbers dismisses a report that could not be placed: then what it is about counts as read", async () => {
     says(report(lost));
     await at("event#1");
     expect(on.summary()).toMatch(
@@ -143,7 +141,7 @@ describe("resolve with numbers", () => {
     expect(on.summary()).not.toContain("not placed");
   });
 
-  it("leaves a report that is not named, and what it is about is read again", async () => {
+  it("Resolve with numbers leaves a report that is not named, and what it is about is read again", async () => {
     says(report(lost), report({ ...lost, title: "The old rate is documented elsewhere" }));
     await at("event#1");
     says(report({ ...lost, title: "The old rate is documented elsewhere" }));
@@ -155,7 +153,7 @@ describe("resolve with numbers", () => {
     expect(conclusions()).toEqual(["neutral", "neutral", "success"]);
   });
 
-  it("holds when everything is read again, and gives no number twice", async () => {
+  it("Resolve with numbers holds when everything is read again, and gives no number twice", async () => {
     says(report(lost));
     await at("event#1");
     says();
@@ -170,7 +168,7 @@ describe("resolve with numbers", () => {
     expect(conclusions().at(-1)).toBe("neutral");
   });
 
-  it("dismisses a finding without a thread, until a worse one takes its place", async () => {
+  it("Resolve with numbers dismisses a finding without a thread, until a worse one takes its place", async () => {
     on.files.set(".github/hunkwise.yml", `${effort}check: { threshold: low }\n`);
     says(report(finding));
     await at("event#1");
@@ -191,7 +189,7 @@ describe("resolve with numbers", () => {
     expect(conclusions().at(-1)).toBe("neutral");
   });
 
-  it("says which numbers nothing has, and is answered once after a crash", async () => {
+  it("Resolve with numbers says which numbers nothing has, and is answered once after a crash", async () => {
     says(report(lost));
     await at("event#1");
     says();
@@ -203,7 +201,7 @@ describe("resolve with numbers", () => {
     expect(conclusions().at(-1)).toBe("success");
   });
 
-  it("is for people with write access", async () => {
+  it("Resolve with numbers is for people with write access", async () => {
     says(report(lost));
     await at("event#1");
     const asked = on.command({ name: "resolve", numbers: [1] }, { by: "ada", commentId: 9_002 });

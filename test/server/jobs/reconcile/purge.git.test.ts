@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { eventReview, purgeJob } from "../../../../src/server/jobs/new-jobs.ts";
 import { installationNote } from "../../../../src/server/jobs/reconcile/reconcile-app.ts";
+import { eventReview, purgeJob } from "../../../../src/server/queue/job.ts";
 import { paidTurn, payer } from "../../../support/paid-turn.ts";
 import { hour, RememberedApp, start } from "./remembered-app.ts";
 
@@ -19,48 +19,46 @@ beforeEach(async () => {
 });
 afterEach(() => app[Symbol.asyncDispose]());
 
-describe("when the App is taken off an account", () => {
-  it("nothing of it is left: neither jobs nor spending, notes nor mirrors", async () => {
-    await app.stores.spending.charge(
-      payer({ installation: 1, repository: 7, pull: 1 }),
-      paidTurn({ tokens: 5, costUsd: 1 }),
-      start,
-    );
-    app.installed.clear();
-    expect(await app.run(purgeJob(1, null).task)).toMatchObject({ kind: "done" });
-    expect(await app.missed()).toEqual([]);
-    expect(app.removed).toEqual([7, 8]);
-    expect(await note()).toBeNull();
-    const spent = await app.stores.spending.spentOn("2026-11-22", { installation: 1 });
-    expect(spent.tokens).toBe(0);
-  });
-
-  it("and on it again meanwhile, everything stays", async () => {
-    expect(await app.run(purgeJob(1, null).task)).toMatchObject({ kind: "skipped" });
-    expect(await app.missed()).toEqual([1, 2]);
-    expect(app.removed).toEqual([]);
-  });
-
-  it("it is found out by the next run where nobody told", async () => {
-    app.installed.clear();
-    await app.reconcile();
-    expect(await app.takeJobs()).toContainEqual(purgeJob(1, null).task);
-  });
-
-  it("a job that runs is left to end, and the purge comes back for what is in use", async () => {
-    const { queue } = app.stores;
-    await queue.claim("worker", hour);
-    app.installed.clear();
-    const purging = app.run(purgeJob(1, null).task);
-    await expect(purging).rejects.toMatchObject({ retryable: true, retryAfterMs: 60_000 });
-    expect(await note()).not.toBeNull();
-  });
+it("An uninstalled account leaves nothing: neither jobs nor spending, notes nor mirrors", async () => {
+  await app.stores.spending.charge(
+    payer({ installation: 1, repository: 7, pull: 1 }),
+    paidTurn({ tokens: 5, costUsd: 1 }),
+    start,
+  );
+  app.installed.clear();
+  expect(await app.run(purgeJob(1, null).task)).toMatchObject({ kind: "done" });
+  expect(await app.missed()).toEqual([]);
+  expect(app.removed).toEqual([7, 8]);
+  expect(await note()).toBeNull();
+  const spent = await app.stores.spending.spentOn("2026-11-22", { installation: 1 });
+  expect(spent.tokens).toBe(0);
 });
 
-describe("when the App is taken off a repository", () => {
+it("An account with the App installed again keeps everything", async () => {
+  expect(await app.run(purgeJob(1, null).task)).toMatchObject({ kind: "skipped" });
+  expect(await app.missed()).toEqual([1, 2]);
+  expect(app.removed).toEqual([]);
+});
+
+it("The next run finds an uninstalled account without a webhook", async () => {
+  app.installed.clear();
+  await app.reconcile();
+  expect(await app.takeJobs()).toContainEqual(purgeJob(1, null).task);
+});
+
+it("A running job of an uninstalled account ends, and the purge comes back", async () => {
+  const { queue } = app.stores;
+  await queue.claim("worker", hour);
+  app.installed.clear();
+  const purging = app.run(purgeJob(1, null).task);
+  await expect(purging).rejects.toMatchObject({ retryable: true, retryAfterMs: 60_000 });
+  expect(await note()).not.toBeNull();
+});
+
+describe("a repository that was removed from the App", () => {
   const takeOff = () => void app.installed.get(1)!.repositories.shift();
 
-  it("nothing of it is left, and all of the others", async () => {
+  it("A removed repository leaves nothing, and the others keep everything", async () => {
     takeOff();
     await app.run(purgeJob(1, named).task);
     expect(await app.missed()).toEqual([2]);
@@ -69,19 +67,19 @@ describe("when the App is taken off a repository", () => {
     expect(await note()).toContain("repo-8");
   });
 
-  it("and on it again meanwhile, everything stays", async () => {
+  it("A repository that was added again keeps everything", async () => {
     expect(await app.run(purgeJob(1, named).task)).toMatchObject({ kind: "skipped" });
     expect(await app.missed()).toEqual([1, 2]);
   });
 
-  it("it is found out by the next run where nobody told", async () => {
+  it("The next run finds a removed repository without a webhook", async () => {
     takeOff();
     app.time += hour;
     await app.reconcile();
     expect(await app.takeJobs()).toContainEqual(purgeJob(1, named).task);
   });
 
-  it("a checkout in use has the purge come back", async () => {
+  it("A purge comes back for a checkout in use", async () => {
     takeOff();
     app.inUse.add(7);
     await expect(app.run(purgeJob(1, named).task)).rejects.toMatchObject({ retryable: true });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../../src/core/errors.ts";
-import { eventReview } from "../../../../src/server/jobs/new-jobs.ts";
 import type { NewJob } from "../../../../src/server/queue/job.ts";
+import { eventReview } from "../../../../src/server/queue/job.ts";
 import { hour, RememberedApp, start } from "./remembered-app.ts";
 
 let app: RememberedApp;
@@ -29,117 +29,111 @@ beforeEach(async () => {
 });
 afterEach(() => app[Symbol.asyncDispose]());
 
-describe("a delivery that failed", () => {
-  it("is taken up under its own id, so that a redelivery does no more", async () => {
-    app.attempt("d1", start + 1, false, [asked(1, 5)]);
-    await app.reconcile();
-    expect(await app.missed()).toEqual([1]);
-    const { queue } = app.stores;
-    expect(await queue.accept({ id: "d1", event: "issue_comment", action: "created" }, [event(1)])).toBe(
-      false,
-    );
-  });
-
-  it("is not taken up twice", async () => {
-    app.attempt("d1", start + 1, false, [asked(1, 5)]);
-    for (let run = 0; run < 3; run++) await app.reconcile();
-    expect(await app.missed()).toEqual([1]);
-    expect(app.asked.filter((one) => one.startsWith("payload"))).toEqual(["payload 2"]);
-  });
-
-  it("and succeeded later is fine, whichever attempt is listed first", async () => {
-    app.attempt("d1", start + 1, false, [asked(1, 5)]);
-    app.attempt("d1", start + 2, true);
-    app.attempt("d2", start + 3, true);
-    app.attempt("d2", start + 4, false, [asked(2, 6)]);
-    await app.reconcile();
-    expect(await app.missed()).toEqual([]);
-  });
-
-  it("that began earlier and is listed later is not overlooked", async () => {
-    app.attempt("d1", start + 60_000, true);
-    await app.reconcile();
-    app.attempt("d0", start + 50_000, false, [asked(1, 5)]);
-    await app.reconcile();
-    expect(await app.missed()).toEqual([1]);
-  });
-
-  it("of which nothing follows costs its payload once", async () => {
-    app.attempt("d1", start + 1, false, []);
-    for (let run = 0; run < 3; run++) await app.reconcile();
-    expect(app.asked.filter((one) => one.startsWith("payload"))).toHaveLength(1);
-  });
-
-  it("whose payload GitHub has no more does not hold up the others", async () => {
-    app.attempt("d1", start + 1, false, [asked(1, 5)]);
-    app.attempt("d2", start + 2, false, [asked(2, 6)]);
-    app.fault = { question: "payload 2", error: new AppError("github_not_found", "gone") };
-    await app.reconcile();
-    expect(await app.missed()).toEqual([2]);
-  });
-
-  it("is taken up by the next run where this one breaks off, and what was stored is not asked for again", async () => {
-    for (const n of [1, 2, 3]) app.attempt(`d${n}`, start + n, false, [asked(n, n)]);
-    const limit = new AppError("github_rate_limited", "later", { retryable: true });
-    app.fault = { question: "payload 3", error: limit };
-    await expect(app.reconcile()).rejects.toMatchObject({ code: "github_rate_limited" });
-    app.fault = undefined;
-    await app.reconcile();
-    expect(await app.missed()).toEqual([1, 2, 3]);
-    expect(app.asked.filter((one) => one.startsWith("payload"))).toEqual([
-      "payload 2",
-      "payload 3",
-      "payload 4",
-    ]);
-  });
-
-  it("whose payload GitHub cannot give holds up neither the others nor the installations, and is asked for again", async () => {
-    app.install(1, start - 100 * hour, app.repository(7, app.pull(start)));
-    for (const n of [1, 2, 3]) app.attempt(`d${n}`, start + n * hour, false, [asked(10 + n, n)]);
-    app.fault = { question: "payload 3", error: broken };
-    for (let run = 0; run < 2; run++) await app.reconcile();
-    expect(await app.missed()).toEqual([1, 11, 13]);
-    app.fault = undefined;
-    for (let run = 0; run < 2; run++) await app.reconcile();
-    expect(await app.missed()).toEqual([12]);
-    expect(app.asked.filter((one) => one.startsWith("payload"))).toHaveLength(3);
-  });
-
-  it("is taken up later where GitHub cannot list any, and the installations are looked at", async () => {
-    app.install(1, start - 100 * hour, app.repository(7, app.pull(start)));
-    app.attempt("d1", start + 1, false, [asked(11, 5)]);
-    app.fault = { question: "deliveries", error: broken };
-    await app.reconcile();
-    expect(await app.missed()).toEqual([1]);
-    app.fault = undefined;
-    await app.reconcile();
-    expect(await app.missed()).toEqual([11]);
-  });
-
-  it("is left for the next run where GitHub cannot give the payload of any", async () => {
-    for (let n = 1; n <= 9; n++) app.attempt(`d${n}`, start + n * hour, false, [asked(n, n)]);
-    app.fault = { question: "payload", error: broken };
-    await app.reconcile();
-    app.fault = undefined;
-    await app.reconcile();
-    expect(await app.missed()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  });
+it("A failed delivery is taken up under its own id, so that a redelivery does no more", async () => {
+  app.attempt("d1", start + 1, false, [asked(1, 5)]);
+  await app.reconcile();
+  expect(await app.missed()).toEqual([1]);
+  const { queue } = app.stores;
+  expect(await queue.accept({ id: "d1", event: "issue_comment", action: "created" }, [event(1)])).toBe(false);
 });
 
-describe("after a long downtime", () => {
-  it("a hundred are taken up in a run, the oldest first", async () => {
-    for (let n = 1; n <= 120; n++) app.attempt(`d${n}`, start + n * 60_000, false, [asked(n, n)]);
-    await app.reconcile();
-    expect(await app.missed()).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
-    await app.reconcile();
-    expect(await app.missed()).toEqual(Array.from({ length: 20 }, (_, n) => n + 101));
-  });
+it("A failed delivery is not taken up twice", async () => {
+  app.attempt("d1", start + 1, false, [asked(1, 5)]);
+  for (let run = 0; run < 3; run++) await app.reconcile();
+  expect(await app.missed()).toEqual([1]);
+  expect(app.asked.filter((one) => one.startsWith("payload"))).toEqual(["payload 2"]);
 });
 
-describe("older than the database", () => {
+it("A delivery that failed and succeeded later is fine, whichever attempt is listed first", async () => {
+  app.attempt("d1", start + 1, false, [asked(1, 5)]);
+  app.attempt("d1", start + 2, true);
+  app.attempt("d2", start + 3, true);
+  app.attempt("d2", start + 4, false, [asked(2, 6)]);
+  await app.reconcile();
+  expect(await app.missed()).toEqual([]);
+});
+
+it("A failed delivery that began earlier and is listed later is not overlooked", async () => {
+  app.attempt("d1", start + 60_000, true);
+  await app.reconcile();
+  app.attempt("d0", start + 50_000, false, [asked(1, 5)]);
+  await app.reconcile();
+  expect(await app.missed()).toEqual([1]);
+});
+
+it("A failed delivery of which nothing follows costs its payload once", async () => {
+  app.attempt("d1", start + 1, false, []);
+  for (let run = 0; run < 3; run++) await app.reconcile();
+  expect(app.asked.filter((one) => one.startsWith("payload"))).toHaveLength(1);
+});
+
+it("A failed delivery whose payload GitHub has no more does not hold up the others", async () => {
+  app.attempt("d1", start + 1, false, [asked(1, 5)]);
+  app.attempt("d2", start + 2, false, [asked(2, 6)]);
+  app.fault = { question: "payload 2", error: new AppError("github_not_found", "gone") };
+  await app.reconcile();
+  expect(await app.missed()).toEqual([2]);
+});
+
+it("A failed delivery is taken up by the next run where this one breaks off, and what was stored is not asked for again", async () => {
+  for (const n of [1, 2, 3]) app.attempt(`d${n}`, start + n, false, [asked(n, n)]);
+  const limit = new AppError("github_rate_limited", "later", { retryable: true });
+  app.fault = { question: "payload 3", error: limit };
+  await expect(app.reconcile()).rejects.toMatchObject({ code: "github_rate_limited" });
+  app.fault = undefined;
+  await app.reconcile();
+  expect(await app.missed()).toEqual([1, 2, 3]);
+  expect(app.asked.filter((one) => one.startsWith("payload"))).toEqual([
+    "payload 2",
+    "payload 3",
+    "payload 4",
+  ]);
+});
+
+it("A failed delivery whose payload GitHub cannot give holds up neither the others nor the installations, and is asked for again", async () => {
+  app.install(1, start - 100 * hour, app.repository(7, app.pull(start)));
+  for (const n of [1, 2, 3]) app.attempt(`d${n}`, start + n * hour, false, [asked(10 + n, n)]);
+  app.fault = { question: "payload 3", error: broken };
+  for (let run = 0; run < 2; run++) await app.reconcile();
+  expect(await app.missed()).toEqual([1, 11, 13]);
+  app.fault = undefined;
+  for (let run = 0; run < 2; run++) await app.reconcile();
+  expect(await app.missed()).toEqual([12]);
+  expect(app.asked.filter((one) => one.startsWith("payload"))).toHaveLength(3);
+});
+
+it("A delivery that GitHub cannot list is taken up later, and the installations are looked at", async () => {
+  app.install(1, start - 100 * hour, app.repository(7, app.pull(start)));
+  app.attempt("d1", start + 1, false, [asked(11, 5)]);
+  app.fault = { question: "deliveries", error: broken };
+  await app.reconcile();
+  expect(await app.missed()).toEqual([1]);
+  app.fault = undefined;
+  await app.reconcile();
+  expect(await app.missed()).toEqual([11]);
+});
+
+it("A delivery is left for the next run if GitHub cannot give the payload of any", async () => {
+  for (let n = 1; n <= 9; n++) app.attempt(`d${n}`, start + n * hour, false, [asked(n, n)]);
+  app.fault = { question: "payload", error: broken };
+  await app.reconcile();
+  app.fault = undefined;
+  await app.reconcile();
+  expect(await app.missed()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+it("A run takes up a hundred deliveries, the oldest first", async () => {
+  for (let n = 1; n <= 120; n++) app.attempt(`d${n}`, start + n * 60_000, false, [asked(n, n)]);
+  await app.reconcile();
+  expect(await app.missed()).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
+  await app.reconcile();
+  expect(await app.missed()).toEqual(Array.from({ length: 20 }, (_, n) => n + 101));
+});
+
+describe("a delivery older than the database", () => {
   beforeEach(() => app.loseDatabase());
 
-  it("a comment at which we have shown that we saw it is not done twice; any other is done", async () => {
+  it("A comment with our reaction is not done twice after a lost database", async () => {
     app.attempt("d1", app.time - 2, false, [asked(1, 5)]);
     app.attempt("d2", app.time - 1, false, [asked(2, 6)]);
     app.seen.add(5);
@@ -147,7 +141,7 @@ describe("older than the database", () => {
     expect(await app.missed()).toEqual([2]);
   });
 
-  it("a re-run is left out, and a review of an event is not: it finds its check run", async () => {
+  it("A re-run is left out after a lost database, and a review of an event is not", async () => {
     const again = event(1);
     app.attempt("d1", app.time - 2, false, [
       { ...again, task: { ...again.task, again: true } as NewJob["task"] },
@@ -157,7 +151,7 @@ describe("older than the database", () => {
     expect(await app.missed()).toEqual([2]);
   });
 
-  it("stays told apart when the first run breaks off", async () => {
+  it("A delivery older than the database is recognised after the first run broke off", async () => {
     app.attempt("d1", app.time - 2, false, [asked(1, 5)]);
     app.seen.add(5);
     app.fault = { question: "installations", error: broken };

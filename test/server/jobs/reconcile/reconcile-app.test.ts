@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { keepReconciling, lastRunNote } from "../../../../src/server/jobs/reconcile/reconcile-app.ts";
 import type { NewJob } from "../../../../src/server/queue/job.ts";
 
@@ -54,37 +54,35 @@ function world() {
   };
 }
 
-describe("what was missed", () => {
-  it("is looked for at the start and then every hour", async () => {
-    const { ran, startProcess, passUntil } = world();
-    await startProcess();
-    await passUntil(2.5 * hour);
-    expect(ran).toEqual([0, hour, 2 * hour]);
-  });
+it("What was missed is looked for at the start and then every hour", async () => {
+  const { ran, startProcess, passUntil } = world();
+  await startProcess();
+  await passUntil(2.5 * hour);
+  expect(ran).toEqual([0, hour, 2 * hour]);
+});
 
-  it("is looked for once in a rhythm by all processes together, and at the start of each", async () => {
-    const { ran, startProcess, passUntil } = world();
-    await startProcess();
-    await passUntil(hour / 4);
-    await startProcess();
-    await passUntil(hour / 2);
-    await startProcess();
-    await passUntil(2.9 * hour);
-    expect(ran).toEqual([0, hour / 4, hour / 2, 1.5 * hour, 2.5 * hour]);
-  });
+it("What was missed is looked for once in a rhythm by all processes together, and at the start of each", async () => {
+  const { ran, startProcess, passUntil } = world();
+  await startProcess();
+  await passUntil(hour / 4);
+  await startProcess();
+  await passUntil(hour / 2);
+  await startProcess();
+  await passUntil(2.9 * hour);
+  expect(ran).toEqual([0, hour / 4, hour / 2, 1.5 * hour, 2.5 * hour]);
+});
 
-  it("is looked for although a process whose clock was wrong has noted a time to come", async () => {
-    const { ran, notes, startProcess, passUntil } = world();
-    await startProcess();
-    notes.set(lastRunNote, String(1_000 * hour));
-    await passUntil(1.5 * hour);
-    expect(ran).toEqual([0, hour]);
-  });
+it("What was missed is looked for although a process whose clock was wrong has noted a time to come", async () => {
+  const { ran, notes, startProcess, passUntil } = world();
+  await startProcess();
+  notes.set(lastRunNote, String(1_000 * hour));
+  await passUntil(1.5 * hour);
+  expect(ran).toEqual([0, hour]);
+});
 
-  it("is never looked for where the rhythm is 0", async () => {
-    const { ran, startProcess, passUntil } = world();
-    await startProcess(0);
-    await passUntil(10 * hour);
-    expect(ran).toEqual([]);
-  });
+it("What was missed is never looked for if the interval is 0", async () => {
+  const { ran, startProcess, passUntil } = world();
+  await startProcess(0);
+  await passUntil(10 * hour);
+  expect(ran).toEqual([]);
 });

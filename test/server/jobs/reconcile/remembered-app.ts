@@ -8,8 +8,7 @@ import type {
 } from "../../../../src/pull/github/app-client.ts";
 import type { OwnCheckRun, RepositoryApi } from "../../../../src/pull/github/pull-request-api.ts";
 import type { Upkeep } from "../../../../src/server/jobs/job-dependencies.ts";
-import { reconcileJob } from "../../../../src/server/jobs/new-jobs.ts";
-import { keepUp } from "../../../../src/server/jobs/reconcile/keep-up.ts";
+import { maintain } from "../../../../src/server/jobs/reconcile/keep-up.ts";
 import type {
   ClaimedJob,
   JobOutcome,
@@ -18,6 +17,7 @@ import type {
   ReconcileTask,
   Task,
 } from "../../../../src/server/queue/job.ts";
+import { reconcileJob } from "../../../../src/server/queue/job.ts";
 import { openSqliteStores, type Stores } from "../../../../src/server/queue/stores.ts";
 import { TempFolder } from "../../../support/git-repo.ts";
 import { accessTo, claimed, jobDependencies, jobTools } from "../dependencies.ts";
@@ -120,7 +120,7 @@ export class RememberedApp implements AsyncDisposable {
 
   async run(task: Task): Promise<JobOutcome> {
     const job = claimed(task as ReconcileTask | PurgeTask, { createdAt: this.time, startedAt: this.time });
-    return keepUp(job, jobTools(), {
+    return maintain(job, jobTools(), {
       ...jobDependencies({ openJob: unused, now: () => this.time }),
       github: unused(),
       app: { webUrl: "", version: "0", contentKey: () => "", upkeep: this.#upkeep() },
