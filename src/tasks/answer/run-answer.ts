@@ -6,15 +6,8 @@ import { wrapUntrusted } from "../../core/text/fence.ts";
 import { type Hunk, renderHunk, renderHunks, shorten, shownBytes } from "../../repo/diff/file-diff.ts";
 import { count, showPath } from "../../repo/show.ts";
 import type { AnchorFile } from "../anchor/anchor.ts";
-import {
-  openingMessages,
-  type PlaceRun,
-  roomFor,
-  runLoop,
-  startPlaceRun,
-  type WorkDependencies,
-  workResult,
-} from "../loop/run-loop.ts";
+import { type PlaceRun, startPlaceRun, type WorkDependencies } from "../loop/review-run.ts";
+import { openingMessages, roomFor, runLoop, workResult } from "../loop/run-loop.ts";
 import { answerPrompt, describePrompt } from "../prompts/prompts.ts";
 import type { AnswerInput, AnswerResult, AskedThread, ThreadMessage } from "./answer-input.ts";
 
@@ -64,7 +57,7 @@ function asked(run: AskedRun): string {
   return `# The question, asked ${where}\n${text}`;
 }
 
-function changedFiles({ files, models, deps }: AskedRun): string {
+function changedFiles({ change: { files }, deps }: AskedRun): string {
   const shown = files.filter(({ change }) => !deps.isPrivate(change.path));
   const lines = shown.map(({ change, skipReason }) => {
     const size = `+${change.additions ?? "?"} -${change.deletions ?? "?"}`;
@@ -72,7 +65,7 @@ function changedFiles({ files, models, deps }: AskedRun): string {
   });
   const { text, omittedLines } = cutAtLine(
     lines.join("\n"),
-    roomFor(models.review, MAX_LIST_BYTES, SHORT_SHARE),
+    roomFor(deps.models.review, MAX_LIST_BYTES, SHORT_SHARE),
   );
   const more = omittedLines > 0 ? `\n${count(omittedLines, "more file")}: see changed_files.` : "";
   return `# Changed files (${shown.length})\n${wrapUntrusted("changed files", text)}${more}`;
@@ -91,8 +84,8 @@ function fitting<T>(all: readonly T[], order: readonly T[], sizeOf: (one: T) => 
 }
 
 /** Diffs of as many whole files as fit, in the order of the change. */
-async function wholeDiff({ files, models, deps }: AskedRun): Promise<string> {
-  const room = roomFor(models.review, MAX_DIFF_BYTES, DIFF_SHARE);
+async function wholeDiff({ change: { files }, deps }: AskedRun): Promise<string> {
+  const room = roomFor(deps.models.review, MAX_DIFF_BYTES, DIFF_SHARE);
   const readable = files.filter(({ reviewable, totalHunks }) => reviewable && totalHunks > 0);
   const smallFirst = readable.toSorted((a, b) => a.diffBytes - b.diffBytes);
   const texts: string[] = [];
@@ -110,7 +103,7 @@ async function wholeDiff({ files, models, deps }: AskedRun): Promise<string> {
 
 async function threadSections(run: AskedRun, thread: AskedThread): Promise<string[]> {
   const { path, side, line, original_line, finding, conversation } = thread;
-  const file = await run.anchorFile(path);
+  const file = await run.change.anchorFile(path);
   // Both paths of a renamed file must be public; the conversation quotes its lines.
   if ([path, ...(file?.paths ?? [])].some(run.deps.isPrivate)) return [WITHHELD];
   const place = line ?? original_line;
@@ -135,7 +128,7 @@ function fateOf({ line, original_line }: AskedThread, file: AnchorFile | undefin
 }
 
 /** As many of the file's hunks near the location as fit, in file order. */
-function diffNear({ models }: AskedRun, { hunks }: AnchorFile, thread: AskedThread): string {
+function diffNear({ deps: { models } }: AskedRun, { hunks }: AnchorFile, thread: AskedThread): string {
   const at = thread.line ?? thread.original_line ?? 1;
   const distance = ({ newStart, oldStart }: Hunk) =>
     Math.abs((thread.side === "RIGHT" ? newStart : oldStart) - at);
@@ -147,7 +140,7 @@ function diffNear({ models }: AskedRun, { hunks }: AnchorFile, thread: AskedThre
   return `# What the change does to this file${some}\n${wrapUntrusted("diff", near.map(renderHunk).join("\n"))}`;
 }
 
-function codeAround({ models }: AskedRun, file: AnchorFile, thread: AskedThread): string {
+function codeAround({ deps: { models } }: AskedRun, file: AnchorFile, thread: AskedThread): string {
   const place = thread.line ?? thread.original_line;
   const lines = file.lines[thread.side];
   if (place === null || lines === null) return "";
@@ -169,7 +162,7 @@ function aroundWhat({ side, line }: AskedThread, place: number): string {
 const said = (run: AskedRun, { by, body }: ThreadMessage, maxBytes: number) =>
   `${by} wrote:\n${cut(run, body, maxBytes)}`;
 
-function cut({ models }: AskedRun, text: string, maxBytes: number): string {
+function cut({ deps: { models } }: AskedRun, text: string, maxBytes: number): string {
   const unix = text.replaceAll("\r\n", "\n");
   const { text: kept, omittedLines } = cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE));
   return omittedLines > 0 ? `${kept}\n[${count(omittedLines, "more line")}]` : kept;
@@ -177,7 +170,7 @@ function cut({ models }: AskedRun, text: string, maxBytes: number): string {
 
 /** The end of a conversation, as much as fits. */
 function latest(run: AskedRun, conversation: readonly ThreadMessage[]): string {
-  const room = roomFor(run.models.review, most.conversation, SHORT_SHARE * 2);
+  const room = roomFor(run.deps.models.review, most.conversation, SHORT_SHARE * 2);
   // Indented, so that a comment cannot forge another one.
   const texts = conversation.map((one) => ({ text: said(run, one, most.said).replaceAll("\n", "\n  ") }));
   const kept = fitting(texts, texts.toReversed(), ({ text }) => byteLength(text), room);
@@ -209,7 +202,7 @@ export async function runAnswer(input: AnswerInput, deps: WorkDependencies): Pro
     },
     turns: limits.turns,
     tokens: limits.tokens,
-    milliseconds: limits.milliseconds - (deps.now() - deps.startedAt),
+    milliseconds: run.limits.timeLeft(),
   });
   return {
     text: given ?? plainAnswer(loop),

@@ -17,7 +17,8 @@ import { wrapUntrusted } from "../../core/text/fence.ts";
 import type { Edit, Workspace } from "../../repo/git/workspace.ts";
 import { showPath } from "../../repo/show.ts";
 import { createAnchorFiles } from "../anchor/anchor.ts";
-import { runLoop, startPlaceRun, type WorkDependencies, workResult } from "../loop/run-loop.ts";
+import { startPlaceRun, type WorkDependencies } from "../loop/review-run.ts";
+import { runLoop, workResult } from "../loop/run-loop.ts";
 import { readFailure } from "../prove/proof/read-failure.ts";
 import type { TestPort } from "../prove/run-prove.ts";
 import { recheckFinding } from "../review/followup/recheck.ts";
@@ -209,8 +210,7 @@ async function verifyRepairs(
   const { workspace, diffs } = run.deps;
   const now: FixRun = {
     ...run,
-    anchorFile: createAnchorFiles(workspace, diffs),
-    files: await diffs.files(),
+    change: { files: await diffs.files(), anchorFile: createAnchorFiles(workspace, diffs) },
   };
   const checks = new Map<string, RepairCheck>();
   for (const { name, target } of repaired) {
@@ -245,7 +245,7 @@ async function ruleCheck(
   const isOfAnalyzer = (one: { source: string | null }) => analyzerOf(one) === analyzerOf({ source });
   const wanted = repaired.map(({ target }) => target).filter(isOfAnalyzer);
   const paths = new Set([...wanted.map(({ path }) => path), ...editedPaths(before, now)]);
-  const matches = async ({ files, deps }: FixRun) => {
+  const matches = async ({ change: { files }, deps }: FixRun) => {
     const { findings, unfinished } = await runAnalyzers(
       files.filter(({ change }) => paths.has(change.path)),
       deps,
@@ -267,8 +267,8 @@ async function ruleCheck(
 const analyzerOf = ({ source }: { source: string | null }) => source?.split("/")[0];
 
 function editedPaths(before: FixRun, now: FixRun): string[] {
-  const known = new Map(before.files.map(({ change }) => [change.path, change.newOid]));
-  const paths = now.files
+  const known = new Map(before.change.files.map(({ change }) => [change.path, change.newOid]));
+  const paths = now.change.files
     .map(({ change }) => change)
     .filter(({ path, newOid }) => known.get(path) !== newOid);
   return paths.map(({ path }) => path);
@@ -456,7 +456,7 @@ export async function runFix(input: FixInput, deps: FixDependencies): Promise<Fi
 async function nameTargets(run: FixRun, { targets }: FixInput): Promise<NamedTarget[]> {
   const named: NamedTarget[] = [];
   for (const [at, target] of targets.entries())
-    named.push({ name: `F${at + 1}`, target, file: await run.anchorFile(target.path) });
+    named.push({ name: `F${at + 1}`, target, file: await run.change.anchorFile(target.path) });
   return named;
 }
 
@@ -487,7 +487,7 @@ async function repair(
     ports: { edit, fix, ...(tried.port && { commands: tried.port }) },
     turns: limits.turns,
     tokens: limits.tokens * (1 - KEPT_FOR_CHECKS),
-    milliseconds: run.timeLeft() * (1 - KEPT_FOR_THE_END),
+    milliseconds: run.limits.timeLeft() * (1 - KEPT_FOR_THE_END),
   });
   return {
     finished: fix.last(),
@@ -497,7 +497,7 @@ async function repair(
 }
 
 /** A fix may edit the files of the change, of the findings, and of their evidence. */
-function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: readonly NamedTarget[]): FixScope {
+function scopeOf({ change: { files }, deps }: FixRun, targets: readonly NamedTarget[]): FixScope {
   const changed = files.map(({ change }) => change.path);
   const named = targets.flatMap(({ target }) => [target.path, ...target.files]);
   return { files: new Set([...changed, ...named]), isPrivate: deps.isPrivate };

@@ -61,7 +61,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   const earlier = await readPriorFindings(run);
   const identify = createUniqueIds(new Set([...earlier.carried.values()].map(({ finding }) => finding.id)));
   const withId = (finding: Finding) => ({ ...finding, id: identify(finding) });
-  const certain = run.matches.certain.map(withId);
+  const certain = run.change.matches.certain.map(withId);
   const found = groupFindings(
     [...passes.reviews.map(({ findings }) => findings), earlier.unpublished],
     identify,
@@ -81,6 +81,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     isOver,
     verify: (fresh) => verify(run, passes, fresh, isOver ? whyStopped[stopReason] : null),
   });
+  const { usage } = run.limits.budget;
   return {
     findings,
     quiet,
@@ -95,10 +96,10 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     unplaced,
     // The last review's summary says more than that this review has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
-    usage: totalUsage(run.budget.usage),
-    model: whoAnswered(run.models.review.name, run.budget.usage),
+    usage: totalUsage(usage),
+    model: whoAnswered(run.deps.models.review.name, usage),
     stopReason,
-    warnings: [...standInWarning(run.budget.usage), ...warningsOf(run, passes), ...merged.warnings],
+    warnings: [...standInWarning(usage), ...warningsOf(run, passes), ...merged.warnings],
   };
 }
 
@@ -115,7 +116,7 @@ function unplacedReports(
   ofMerge: readonly LostReport[],
 ): UnplacedReports {
   const lost = reviews.flatMap(({ lost: all, files }) => all.map((one) => ({ ...one, files })));
-  const all = [...lost, ...ofMerge.map((one) => ({ ...one, files: run.files }))];
+  const all = [...lost, ...ofMerge.map((one) => ({ ...one, files: run.change.files }))];
   const paths = all.flatMap(({ path, files }) => {
     const names = files.map(({ change }) => change.path);
     const named = names.filter((name) => path !== null && isSameFile(name, path));
@@ -139,7 +140,7 @@ async function sortMatches(run: ReviewRun, { reviews, overflow }: Passes): Promi
   const told: JudgedMatch[] = [];
   const single: Finding[] = [];
   const unshown: Finding[] = [];
-  for (const { id, finding } of await newRuleMatches(run, run.files)) {
+  for (const { id, finding } of await newRuleMatches(run.change, run.change.files)) {
     const reason = reasons.get(id);
     if (reported.has(id)) told.push({ finding, reason: REPORTED });
     else if (reason !== undefined) rejected.push({ finding, reason });
@@ -295,7 +296,7 @@ function unfinishedFiles({ units, reviews, loopsAUnit }: Passes): Set<string> {
   return new Set(units.filter(isOpen).flatMap(({ files }) => files.map(({ change }) => change.path)));
 }
 
-function warningsOf({ budget, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
+function warningsOf({ limits: { budget }, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
   const { usage } = budget;
   const faults = reviews.flatMap(({ modelError }) => (modelError ? [publicModelError(modelError)] : []));
   const unpriced = input.limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;

@@ -249,11 +249,18 @@ async function reviewFiles(parts: ReviewParts, said: ReadonlyMap<string, string>
     const isNothing = isEmpty && input.refused === undefined;
     const review = isNothing ? nothingToReview : offlineReview(analysis.findings);
     if (history === null) return review;
-    const change = { ...parts, analysis, isFirst: history.reviewed === null };
-    return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
+    const run = { input, deps, change: { ...parts, analysis } };
+    return { ...review, ...(await laterFindingsOffline(run, review.findings)) };
   }
-  const change = { ...parts, analysis, matches: ruleMatches(analysis.findings, said) };
-  const run = await startRun(deps.models, change);
+  const change = {
+    files,
+    coverage,
+    known,
+    anchorFile,
+    analysis,
+    matches: ruleMatches(analysis.findings, said),
+  };
+  const run = await startRun(input, { ...deps, models: deps.models }, change);
   const review = await reviewWithModel(run);
   // No new code was read, so the last summary still holds.
   if (isEmpty || !files.some(({ change }) => known.hasNew(change.path)))

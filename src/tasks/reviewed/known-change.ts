@@ -19,6 +19,8 @@ export interface ReviewedHunks {
    * The file need not be part of the change any more.
    */
   hasLost(path: string): boolean;
+  /** True if no earlier review is remembered: every hunk is new. */
+  isFirst: boolean;
   /** Whether the line is in a reviewed hunk. */
   isKnownLine(path: string, side: Side, line: number): Promise<boolean>;
   /** Whether the finding is in a reviewed hunk, and no hunk that was not reviewed is among its evidence. */
@@ -59,6 +61,7 @@ export function findReviewedHunks(
   }
   return {
     contentHash,
+    isFirst: reviewed === null,
     known: knownIn,
     isKnownLine,
     async isOldNews({ path, side, line, evidence }) {

@@ -51,6 +51,7 @@ describe("the files that are to be read", () => {
     known: (path: string) => new Set(read[path] ?? []),
     hasNew: (path: string) => (read[path] ?? []).length < hunks,
     hasLost: () => false,
+    isFirst: false,
     contentHash: () => "",
     isKnownLine: async () => false,
     isOldNews: async () => false,

@@ -205,7 +205,7 @@ function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedF
  * @param refuseToFinish why the loop may not finish yet, for the model; null if it may
  */
 export function collectFindings(
-  { anchorFile, input, deps, known, isFirst, rules }: ReviewRun,
+  { change: { anchorFile, known, rules }, input, deps }: ReviewRun,
   answers?: RuleMatchAnswers,
   refuseToFinish: () => string | null = () => null,
 ): FindingCollector {
@@ -217,7 +217,7 @@ export function collectFindings(
     // Verification may raise the severity of a mild finding.
     minimumSeverity: input.config.effort === "low" ? mildestMinimum(input.config) : "low",
     isPrivate: deps.isPrivate,
-    ...(isFirst ? {} : { isOldNews: known.isOldNews }),
+    isOldNews: known.isOldNews,
     onFinding: ({ severity, path, line, title }) =>
       deps.progress({ type: "finding", severity, path, line, title }),
   });

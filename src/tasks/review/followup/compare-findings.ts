@@ -10,7 +10,7 @@ import type { AnchorFile } from "../../anchor/anchor.ts";
 import { fingerprintIn, titlesAlike } from "../../anchor/fingerprint.ts";
 import type { LineRange } from "../../anchor/quote.ts";
 import { definitionNamed } from "../../anchor/symbols.ts";
-import type { ChangeUnderReview, ReviewRun } from "../../loop/review-run.ts";
+import type { ChangeFiles, ReviewRun } from "../../loop/review-run.ts";
 import { openingMessages, roomFor, runLoop } from "../../loop/run-loop.ts";
 import { comparePrompt } from "../../prompts/prompts.ts";
 
@@ -288,7 +288,7 @@ async function askSame(
   run: ReviewRun,
   collisions: readonly NearCollision[],
 ): Promise<readonly NearCollision[] | null> {
-  const question = putQuestion(collisions, run.models.summarize);
+  const question = putQuestion(collisions, run.deps.models.summarize);
   let same: readonly NearCollision[] | null = null;
   const compare: DuplicateSink = {
     same(pairs) {
@@ -313,7 +313,7 @@ async function askSame(
     },
     turns: TURNS,
     tokens: TOKENS,
-    milliseconds: run.timeLeft() * TIME_SHARE,
+    milliseconds: run.limits.timeLeft() * TIME_SHARE,
   });
   return same;
 }
@@ -385,7 +385,7 @@ const indented = (text: string, most: number) =>
 
 /** Locates the code of earlier findings in the current files. */
 export async function readFacts(
-  { files, anchorFile }: Pick<ChangeUnderReview, "files" | "anchorFile">,
+  { files, anchorFile }: ChangeFiles,
   earlier: readonly PostedFinding[],
 ): Promise<PriorLocations> {
   const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));

@@ -1,22 +1,14 @@
 import type { Finding } from "../../../core/finding.ts";
 import { codeHash, type PostedFinding, withoutComment } from "../../../core/ledger/entry.ts";
 import type { CarriedFinding } from "../../../core/ledger/state.ts";
-import type { DiffSource } from "../../../repo/diff-source.ts";
+import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import { resolveAnchor } from "../../anchor/anchor.ts";
 import type { LineRange } from "../../anchor/quote.ts";
 import { withCheckedSuggestion } from "../../anchor/suggestion/check-suggestion.ts";
 import { definitionNamed, definitionOf } from "../../anchor/symbols.ts";
-import type { ChangeUnderReview, ReviewRun } from "../../loop/review-run.ts";
-import type { ReviewedHunks } from "../../reviewed/known-change.ts";
-import type { AnalyzerFindings } from "../../rules/rule-matches.ts";
+import type { AnalyzedChange, KnownChange, ReviewDependencies, ReviewRun } from "../../loop/review-run.ts";
+import type { ReviewInput } from "../../shapes/review-input.ts";
 import { compareFindings, type PriorLocations, readFacts } from "./compare-findings.ts";
-
-/** The parts of a run that decide whether an earlier finding is re-checked. */
-export interface CheckedChange extends Pick<ChangeUnderReview, "files" | "anchorFile"> {
-  known: Pick<ReviewedHunks, "known" | "hasNew" | "hasLost" | "isOldNews">;
-  isFirst: boolean;
-  deps: { diffs: Pick<DiffSource, "fileDiff"> };
-}
 
 /** A change within this distance may fix a finding. */
 const NEAR_LINES = 15;
@@ -29,46 +21,50 @@ const NEAR_LINES = 15;
  * @param place where its code is now; null if it is gone
  */
 export async function needsCheck(
-  run: CheckedChange,
+  change: KnownChange,
+  diffs: Pick<DiffSource, "fileDiff">,
   earlier: PostedFinding,
   place: LineRange | null,
 ): Promise<boolean> {
-  const { known, isFirst } = run;
-  if (isFirst) return earlier.state === "outdated" || (place === null && earlier.code !== null);
-  const [path = earlier.path, ...files] = [earlier.path, ...earlier.files].map((one) => headPath(run, one));
+  const { known, files: changed } = change;
+  if (known.isFirst) return earlier.state === "outdated" || (place === null && earlier.code !== null);
+  const [path = earlier.path, ...files] = [earlier.path, ...earlier.files].map((one) =>
+    headPath(changed, one),
+  );
   if (known.hasLost(path) || files.some((file) => known.hasNew(file) || known.hasLost(file))) return true;
   if (!known.hasNew(path)) return false;
-  return place === null || hasNewNear(run, path, earlier, place);
+  return place === null || hasNewNear(change, diffs, path, earlier, place);
 }
 
 /** The name of a file at head, for either of its names. */
-export function headPath({ files }: Pick<ChangeUnderReview, "files">, path: string): string {
+export function headPath(files: readonly ChangedFile[], path: string): string {
   const file =
     files.find(({ change }) => change.path === path) ?? files.find(({ change }) => change.oldPath === path);
   return file?.change.path ?? path;
 }
 
 async function hasNewNear(
-  run: CheckedChange,
+  { files, known, anchorFile }: KnownChange,
+  diffs: Pick<DiffSource, "fileDiff">,
   path: string,
   earlier: PostedFinding,
   place: LineRange,
 ): Promise<boolean> {
-  const file = run.files.find(({ change }) => change.path === path);
+  const file = files.find(({ change }) => change.path === path);
   if (!file) return false;
-  const around = await aroundOf(run, earlier, place);
-  const known = run.known.known(path);
-  const { hunks } = await run.deps.diffs.fileDiff(file.change, 3);
+  const around = await aroundOf(anchorFile, earlier, place);
+  const read = known.known(path);
+  const { hunks } = await diffs.fileDiff(file.change, 3);
   return hunks.some((hunk, at) => {
     const [start, lines] =
       earlier.side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
-    return !known.has(at + 1) && start <= around.end && around.start <= start + Math.max(1, lines) - 1;
+    return !read.has(at + 1) && start <= around.end && around.start <= start + Math.max(1, lines) - 1;
   });
 }
 
 /** The lines near a finding and of its definition. */
 async function aroundOf(
-  { anchorFile }: CheckedChange,
+  anchorFile: KnownChange["anchorFile"],
   { path, side, symbol }: PostedFinding,
   { start, end }: LineRange,
 ): Promise<LineRange> {
@@ -100,18 +96,16 @@ interface CarriedOver {
   carried: RelocatedFinding[];
 }
 
-type Reading = Pick<CheckedChange, "anchorFile" | "known">;
-
 /** Locates carried findings in the current change. Left out: findings in private files, and dismissed ones whose code is gone. */
 async function relocateCarried(
-  run: Reading & { deps: { isPrivate(path: string): boolean } },
+  { change, deps }: FollowedRun,
   all: readonly CarriedFinding[],
 ): Promise<CarriedOver> {
   const over: CarriedOver = { unpublished: [], carried: [] };
   const seen = new Set<string>();
   for (const { finding, standing, reason } of all) {
-    if (run.deps.isPrivate(finding.path)) continue;
-    const now = await anchoredNow(run, finding);
+    if (deps.isPrivate(finding.path)) continue;
+    const now = await anchoredNow(change, finding);
     if (standing === "unpublished") {
       if (now) over.unpublished.push({ ...now, verification: "unverified", verification_note: null });
     } else if (!seen.has(finding.id) && (now !== null || standing !== "dismissed")) {
@@ -123,7 +117,7 @@ async function relocateCarried(
 }
 
 /** The finding at the current lines of its quote; null if the quote is gone. */
-async function anchoredNow({ anchorFile, known }: Reading, finding: Finding): Promise<Finding | null> {
+async function anchoredNow({ anchorFile, known }: KnownChange, finding: Finding): Promise<Finding | null> {
   const file = await anchorFile(finding.path);
   if (!file) return null;
   // The code of a secret is not kept. If everything in its file was reviewed, nothing has changed.
@@ -137,11 +131,11 @@ async function anchoredNow({ anchorFile, known }: Reading, finding: Finding): Pr
   return { ...moved, ...(await withCheckedSuggestion(moved, file)).finding };
 }
 
-/** The parts of a run that earlier findings are compared with. */
-export interface FollowedChange extends CheckedChange {
-  input: Pick<ReviewRun["input"], "pull" | "history">;
-  deps: CheckedChange["deps"] & { isPrivate(path: string): boolean };
-  analysis: AnalyzerFindings;
+/** A review, with or without a model, of which earlier findings are followed up. */
+export interface FollowedRun {
+  input: ReviewInput;
+  deps: ReviewDependencies;
+  change: AnalyzedChange;
 }
 
 /** The findings of earlier reviews of a pull request. */
@@ -156,12 +150,12 @@ export interface PriorFindings {
 }
 
 /** Reads the findings of earlier reviews, without those in private files. */
-export async function readPriorFindings(run: FollowedChange): Promise<PriorFindings> {
+export async function readPriorFindings(run: FollowedRun): Promise<PriorFindings> {
   const { pull, history } = run.input;
   const entries = (pull?.earlier ?? []).filter(({ path }) => !run.deps.isPrivate(path));
   const over = await relocateCarried(run, history?.carried ?? []);
   const carried = new Map(over.carried.map((one) => [asPosted(one), one]));
-  const facts = await readFacts(run, [...entries, ...carried.keys()]);
+  const facts = await readFacts(run.change, [...entries, ...carried.keys()]);
   return { entries, carried, unpublished: over.unpublished, facts };
 }
 

@@ -6,14 +6,14 @@ import type { PostedFinding } from "../../../core/ledger/entry.ts";
 import type { ChangedFile } from "../../../repo/diff-source.ts";
 import { createUniqueIds, isSameFinding } from "../../anchor/fingerprint.ts";
 import type { LineRange } from "../../anchor/quote.ts";
-import type { ReviewRun } from "../../loop/review-run.ts";
+import type { KnownChange, ReviewRun } from "../../loop/review-run.ts";
 import { textOfRule } from "../../rules/named-rules.ts";
 import type { DroppedFinding, LedgerUpdate, Resolution } from "../../shapes/review-result.ts";
 import { type FindingGroup, mergedFinding, worseSeverity } from "../verify/merge.ts";
 import { asDropped, type VerifiedFindings } from "../verify/verify-findings.ts";
 import { certainPairs, underRuleOf } from "./compare-findings.ts";
 import {
-  type FollowedChange,
+  type FollowedRun,
   findRepeats,
   headPath,
   needsCheck,
@@ -52,7 +52,7 @@ interface ResolvedFindings extends Pick<LedgerUpdate, "resolutions" | "settled">
  */
 async function resolvePriorFindings(
   run: ReviewRun | null,
-  change: FollowedChange,
+  followed: FollowedRun,
   earlier: PriorFindings,
   repeats: Repeats,
   judged: readonly JudgedMatch[],
@@ -60,11 +60,11 @@ async function resolvePriorFindings(
   const left = [...earlier.carried].filter(([, one]) => !repeats.replaced.has(one));
   const repeated = new Set(repeats.posted.values());
   const known = new Set([...repeats.posted.keys(), ...repeats.carried.keys()].map(({ id }) => id));
-  const secrets = change.analysis.findings.filter((one) => holdsSecret(one) && !known.has(one.id));
+  const secrets = followed.change.analysis.findings.filter((one) => holdsSecret(one) && !known.has(one.id));
   const isMoved = ({ source }: PostedFinding) => secrets.some((one) => one.source === source);
   const told = new Map(
     unrepeated(earlier, repeats, left).flatMap((one) => {
-      const state = whatRulesTell(one, change, earlier, judged);
+      const state = whatRulesTell(one, followed, earlier, judged);
       if (state?.state === "fixed" && isMoved(one))
         return [[one, { state: "withdrawn" as const, reason: MOVED }]];
       return state ? [[one, state]] : [];
@@ -76,19 +76,19 @@ async function resolvePriorFindings(
   for (const entry of earlier.entries.filter(isOpenComment)) {
     const state = told.get(entry);
     if (state) resolutions.push({ comment: entry.comment, ...state });
-    if (state || isCertain(entry) || !(await isToBeChecked(change, earlier, entry, due))) continue;
+    if (state || isCertain(entry) || !(await isToBeChecked(followed, earlier, entry, due))) continue;
     if (repeated.has(entry))
       resolutions.push({ comment: entry.comment, state: "present", reason: FOUND_AGAIN });
-    else checks.push(checkOfComment(change, earlier, entry, resolutions));
+    else checks.push(checkOfComment(followed.change, earlier, entry, resolutions));
   }
   const settled = new Map<RelocatedFinding, string>();
   for (const [posted, one] of left) {
     const state = told.get(posted);
     if (state) settled.set(one, state.reason);
-    else if (!one.stands && !isCertain(posted) && (await isToBeChecked(change, earlier, posted, due)))
+    else if (!one.stands && !isCertain(posted) && (await isToBeChecked(followed, earlier, posted, due)))
       checks.push({
         entry: posted,
-        claim: claimOf(change, posted, null),
+        claim: claimOf(followed.change, posted, null),
         take: ({ state: now, reason }) => void (now === "fixed" && settled.set(one, reason)),
       });
   }
@@ -131,7 +131,7 @@ function unrepeated(
  */
 function whatRulesTell(
   one: PostedFinding,
-  { files, analysis, ...change }: FollowedChange,
+  { change: { files, analysis }, deps }: FollowedRun,
   { facts }: PriorFindings,
   judged: readonly JudgedMatch[],
 ): Pick<Resolution, "state" | "reason"> | undefined {
@@ -142,10 +142,10 @@ function whatRulesTell(
   const judgement = judged.find(({ finding }) => says(finding));
   if (judgement) return { state: "withdrawn", reason: judgement.reason };
   if (!isCertain(one)) return undefined;
-  const path = headPath({ files }, one.path);
+  const path = headPath(files, one.path);
   const file = files.find((known) => known.change.path === path);
   if (!file)
-    return change.deps.isPrivate(path) || files.some(isNewAndSkipped)
+    return deps.isPrivate(path) || files.some(isNewAndSkipped)
       ? undefined
       : { state: "fixed", reason: OUT_OF_CHANGE };
   const [analyzer = ""] = one.source.split("/");
@@ -167,13 +167,13 @@ const NOT_FOUND = "The rule no longer matches.";
 
 /** If something cannot be read, the next review re-checks. */
 async function isToBeChecked(
-  change: FollowedChange,
+  { change, deps }: FollowedRun,
   { facts }: PriorFindings,
   entry: PostedFinding,
   due: Set<string>,
 ): Promise<boolean> {
   try {
-    return await needsCheck(change, entry, facts.locationOf(entry));
+    return await needsCheck(change, deps.diffs, entry, facts.locationOf(entry));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     due.add(entry.path);
@@ -219,13 +219,13 @@ type OwnEntry = PostedFinding & { comment: number };
 const isOpenComment = (entry: PostedFinding): entry is OwnEntry =>
   (entry.state === "open" || entry.state === "outdated") && entry.comment !== null;
 
-function isOutOfChange(change: FollowedChange, { path }: PostedFinding): boolean {
-  const name = headPath(change, path);
-  return !change.files.some((file) => file.change.path === name);
+function isOutOfChange({ files }: KnownChange, { path }: PostedFinding): boolean {
+  const name = headPath(files, path);
+  return !files.some((file) => file.change.path === name);
 }
 
 function checkOfComment(
-  change: FollowedChange,
+  change: KnownChange,
   { facts }: PriorFindings,
   entry: OwnEntry,
   resolutions: Resolution[],
@@ -241,12 +241,12 @@ function checkOfComment(
   };
 }
 
-const claimOf = (change: FollowedChange, entry: PostedFinding, place: LineRange | null): PriorClaim => ({
+const claimOf = ({ files }: KnownChange, entry: PostedFinding, place: LineRange | null): PriorClaim => ({
   ...entry,
   loop: `recheck:${entry.comment ?? entry.id}`,
-  path: headPath(change, entry.path),
+  path: headPath(files, entry.path),
   line: entry.original_line ?? entry.line,
-  files: entry.files.map((file) => headPath(change, file)),
+  files: entry.files.map((file) => headPath(files, file)),
   place,
 });
 
@@ -291,7 +291,7 @@ export async function laterFindings(run: ReviewRun, found: RoundFindings): Promi
     resolvePriorFindings(asked, run, earlier, repeats, found.judged),
   ]);
   const { kept, quiet, old } = await divide(
-    run,
+    run.change,
     verified.findings,
     found.unpublished,
     blockingRules(run.input.config),
@@ -308,19 +308,19 @@ export async function laterFindings(run: ReviewRun, found: RoundFindings): Promi
 
 /** The same without a model: rules compare, and nothing is verified or re-checked. */
 export async function laterFindingsOffline(
-  change: FollowedChange,
+  run: FollowedRun,
   findings: readonly Finding[],
 ): Promise<LaterFindings> {
-  const earlier = await readPriorFindings(change);
+  const earlier = await readPriorFindings(run);
   const identify = createUniqueIds(new Set([...earlier.carried.values()].map(({ finding }) => finding.id)));
   const withId = (one: Finding) => ({ ...one, id: identify(one) });
   const own = findings.map(withId);
   const found = new Set(own.map(({ id }) => id));
   const unpublished = earlier.unpublished.map(withId).filter(({ id }) => !found.has(id));
   const repeats = await findRepeats(null, [...own, ...unpublished], earlier);
-  const settled = await resolvePriorFindings(null, change, earlier, repeats, []);
+  const settled = await resolvePriorFindings(null, run, earlier, repeats, []);
   const fresh = [...own, ...unpublished].filter((one) => !isRepeat(one, repeats));
-  const { kept, quiet, old } = await divide(change, fresh, new Set(unpublished.map(({ id }) => id)));
+  const { kept, quiet, old } = await divide(run.change, fresh, new Set(unpublished.map(({ id }) => id)));
   return {
     quiet: new Set(),
     findings: [
@@ -360,7 +360,7 @@ function goingOn({ carried }: ResolvedFindings, repeats: Repeats): Finding[] {
  * rule; a high one is listed. Undisputed findings are always reported.
  */
 async function divide(
-  { isFirst, known }: FollowedChange,
+  { known }: KnownChange,
   findings: readonly Finding[],
   unpublished: ReadonlySet<string>,
   blocking: ReadonlySet<string> = new Set(),
@@ -368,7 +368,7 @@ async function divide(
   const divided = { kept: [] as Finding[], quiet: [] as Finding[], old: [] as Finding[] };
   for (const one of findings) {
     const isRaised = one.severity === "critical" || (one.rule !== undefined && blocking.has(one.rule));
-    const isOwed = isFirst || isRaised || isUndisputed(one) || unpublished.has(one.id);
+    const isOwed = isRaised || isUndisputed(one) || unpublished.has(one.id);
     const isOld = !isOwed && (await known.isOldNews(one).catch(notTold));
     divided[isOld ? (one.severity === "high" ? "quiet" : "old") : "kept"].push(one);
   }

@@ -12,7 +12,8 @@ import { count, showPath } from "../../../repo/show.ts";
 import type { AnchorFile } from "../../anchor/anchor.ts";
 import type { LineRange } from "../../anchor/quote.ts";
 import { definitionNamed, definitionOf } from "../../anchor/symbols.ts";
-import { openingMessages, type PlaceRun, roomFor, runLoop } from "../../loop/run-loop.ts";
+import type { PlaceRun } from "../../loop/review-run.ts";
+import { openingMessages, roomFor, runLoop } from "../../loop/run-loop.ts";
 import { recheckPrompt } from "../../prompts/prompts.ts";
 import { publicModelError, whyNoResult } from "../../shapes/review-result.ts";
 import { changeAround } from "../verify/claim.ts";
@@ -81,7 +82,7 @@ function shownLines(definition: LineRange | null, place: LineRange): LineRange {
 }
 
 function codeSection(
-  { models }: PlaceRun,
+  { deps: { models } }: PlaceRun,
   title: string,
   path: string,
   lines: readonly string[],
@@ -101,10 +102,10 @@ const isMoreThanDeclared = (definition: LineRange | null) =>
 /** A definition of the same name in another changed file, to which the code may have moved. */
 async function elsewhere(run: PlaceRun, { path, symbol }: ClaimedSpot): Promise<string> {
   if (symbol === null) return "";
-  const others = run.files.filter(({ change, reviewable }) => reviewable && change.path !== path);
+  const others = run.change.files.filter(({ change, reviewable }) => reviewable && change.path !== path);
   const newFirst = others.toSorted((a, b) => Number(isNew(b)) - Number(isNew(a)));
   for (const { change } of newFirst.slice(0, MOST_FILES)) {
-    const lines = (await run.anchorFile(change.path))?.lines.RIGHT ?? null;
+    const lines = (await run.change.anchorFile(change.path))?.lines.RIGHT ?? null;
     const definition = await definitionNamed(change.path, lines, symbol, null);
     if (!lines || !isMoreThanDeclared(definition)) continue;
     const around = shownLines(definition, { start: 0, end: 0 });
@@ -115,12 +116,15 @@ async function elsewhere(run: PlaceRun, { path, symbol }: ClaimedSpot): Promise<
 
 const isNew = ({ change }: ChangedFile) => change.type === "added";
 
-function changedFiles({ files, models, deps }: PlaceRun): string {
+function changedFiles({ change: { files }, deps }: PlaceRun): string {
   const paths = files.flatMap(({ change: { path, oldPath, type } }) => {
     if ([path, oldPath ?? path].some(deps.isPrivate)) return [];
     return [`${showPath(path)}${oldPath === null ? "" : ` (was ${showPath(oldPath)})`}  ${type}`];
   });
-  const { text, omittedLines } = cutAtLine(paths.join("\n"), roomFor(models.verify, MAX_LIST_BYTES, 0.05));
+  const { text, omittedLines } = cutAtLine(
+    paths.join("\n"),
+    roomFor(deps.models.verify, MAX_LIST_BYTES, 0.05),
+  );
   const more = omittedLines > 0 ? `\n${count(omittedLines, "more file")}: see changed_files.` : "";
   return `# Changed files\n${wrapUntrusted("changed files", text)}${more}`;
 }
@@ -141,7 +145,7 @@ const MAX_TEXT_BYTES = 4_000;
 
 /** The first messages of a re-check: the current code, the diff around it, and the earlier comment. */
 async function recheckMessages(run: PlaceRun, claim: PriorClaim): Promise<Message[]> {
-  const file = await run.anchorFile(claim.path);
+  const file = await run.change.anchorFile(claim.path);
   const { path, side, line, place } = claim;
   return openingMessages(recheckPrompt, [
     ...(await codeNow(run, claim, file)),
@@ -152,7 +156,7 @@ async function recheckMessages(run: PlaceRun, claim: PriorClaim): Promise<Messag
 
 function whatWasSaid(run: PlaceRun, claim: PriorClaim, file: AnchorFile | undefined): string {
   const { path, side, line, symbol, title, text, files } = claim;
-  const room = roomFor(run.models.verify, MAX_TEXT_BYTES, 0.06);
+  const room = roomFor(run.deps.models.verify, MAX_TEXT_BYTES, 0.06);
   const at = line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`;
   const inside = symbol === null ? "" : ` in ${symbol}`;
   const others = files.filter((one) => !run.deps.isPrivate(one)).map(showPath);
@@ -214,7 +218,7 @@ export async function recheckFinding(run: PlaceRun, claim: PriorClaim): Promise<
     },
     turns: TURNS,
     tokens: TOKENS,
-    milliseconds: run.timeLeft() * TIME_SHARE,
+    milliseconds: run.limits.timeLeft() * TIME_SHARE,
   });
   if (settlement) return { ...(settlement as Settlement), ended: true };
   return unsure(

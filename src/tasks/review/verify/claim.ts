@@ -15,8 +15,8 @@ import {
 import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import { showPath } from "../../../repo/show.ts";
 import type { AnchorFile } from "../../anchor/anchor.ts";
-import type { ReviewRun } from "../../loop/review-run.ts";
-import { type PlaceRun, roomFor } from "../../loop/run-loop.ts";
+import type { PlaceRun, ReviewRun } from "../../loop/review-run.ts";
+import { roomFor } from "../../loop/run-loop.ts";
 import { systemPrompt, verifyPrompt } from "../../prompts/prompts.ts";
 import { ruleOfClaim } from "../../rules/named-rules.ts";
 import type { UnitStart } from "../find/review-units.ts";
@@ -126,7 +126,7 @@ const SHARED_SHARE = 0.5;
  * The first messages of the review that reported a finding, for verifications to begin with; null if they are too long for the verifier's
  * window, or for what they tell.
  */
-export function sharedStart({ models }: Pick<ReviewRun, "models">, start: UnitStart): UnitStart | null {
+export function sharedStart({ deps: { models } }: ReviewRun, start: UnitStart): UnitStart | null {
   const bytes = start.messages.reduce((sum, { content }) => sum + shownBytes(content), 0);
   return bytes <= roomFor(models.verify, MAX_SHARED_BYTES, SHARED_SHARE) ? start : null;
 }
@@ -144,7 +144,7 @@ export async function claimMessages(
   claims: readonly Claim[],
 ): Promise<Message[]> {
   const findings = claims.map(({ finding }) => finding);
-  const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
+  const listBytes = roomFor(run.deps.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
   const before: readonly Message[] = start?.messages ?? [
     { role: "system", content: systemPrompt },
     { role: "user", content: [task(run), ...purpose(run)].join("\n\n") },
@@ -182,8 +182,8 @@ async function unshownHunks(
 }
 
 /** The number of the hunk nearest to a line, from 1; 0 if the file has none. */
-async function hunkNearest({ files, deps }: PlaceRun, spot: Spot): Promise<number> {
-  const file = files.find(({ change }) => change.path === spot.path);
+async function hunkNearest({ change, deps }: PlaceRun, spot: Spot): Promise<number> {
+  const file = change.files.find((one) => one.change.path === spot.path);
   if (!file?.reviewable) return 0;
   const { hunks } = await deps.diffs.fileDiff(file.change, 3);
   const distances = hunks.map((hunk) => distanceTo(hunk, spot));
@@ -196,10 +196,12 @@ function task({ input, deps }: ReviewRun): string {
 }
 
 /** What the change says of itself: whether something is on purpose is otherwise the first question. */
-function purpose({ input: { pull }, commits, models }: ReviewRun): string[] {
-  const room = roomFor(models.verify, MAX_PURPOSE_BYTES, SHORT_SHARE);
+function purpose({ input: { pull }, change, deps }: ReviewRun): string[] {
+  const room = roomFor(deps.models.verify, MAX_PURPOSE_BYTES, SHORT_SHARE);
   const cut = (text: string, maxBytes: number) => cutAtLine(text.replaceAll("\r\n", "\n"), maxBytes).text;
-  const subjects = commits.map(({ message }) => firstLine(message)).filter((subject) => subject !== "");
+  const subjects = change.commits
+    .map(({ message }) => firstLine(message))
+    .filter((subject) => subject !== "");
   return [
     ...(pull
       ? [
@@ -221,11 +223,11 @@ function claimSection(
   const { title, category, path, side, line, start_line, quote } = finding;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   const where = side === "RIGHT" ? "at head" : "of the merge base, removed by the change";
-  const code = cutAtLine(quote, roomFor(run.models.verify, MAX_QUOTE_BYTES, SHORT_SHARE)).text;
+  const code = cutAtLine(quote, roomFor(run.deps.models.verify, MAX_QUOTE_BYTES, SHORT_SHARE)).text;
   return [
     `## Claim ${number}`,
     wrapUntrusted("claim", `${title} (${category})`),
-    ruleOfClaim(run.rules, finding.rule),
+    ruleOfClaim(run.change.rules, finding.rule),
     wrapUntrusted("code", `Place: ${showPath(path)}, ${lines} ${where}:\n${code}`),
     places(finding, listBytes),
     alike(siblings, listBytes),
@@ -242,11 +244,11 @@ type Spot = Pick<Finding, "path" | "side" | "line">;
  * there are none.
  */
 export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promise<string> {
-  const { files, deps, models } = run;
-  const file = files.find(({ change }) => change.path === spots[0]?.path);
+  const { change, deps } = run;
+  const file = change.files.find((one) => one.change.path === spots[0]?.path);
   if (!file?.reviewable) return "";
   const { hunks } = await deps.diffs.fileDiff(file.change, 3);
-  let room = roomFor(models.verify, spots.length > 1 ? 2 * MAX_HUNKS_BYTES : MAX_HUNKS_BYTES, 0.15);
+  let room = roomFor(deps.models.verify, spots.length > 1 ? 2 * MAX_HUNKS_BYTES : MAX_HUNKS_BYTES, 0.15);
   const parts = hunks.flatMap((hunk) => divideHunk(hunk, room / 2, lineBytes));
   const near = new Set<Hunk>();
   const distance = (part: Hunk) => Math.min(...spots.map((spot) => distanceTo(part, spot)));
@@ -272,7 +274,7 @@ function distanceTo(hunk: Hunk, { side, line }: Spot): number {
 
 /** A file that a model may see. Either path of a renamed file withholds the lines of both. */
 export async function publicFile(
-  { anchorFile, deps: { isPrivate } }: Pick<ReviewRun, "anchorFile" | "deps">,
+  { change: { anchorFile }, deps: { isPrivate } }: PlaceRun,
   path: string,
 ): Promise<AnchorFile | undefined> {
   const file = isPrivate(path) ? undefined : await anchorFile(path);

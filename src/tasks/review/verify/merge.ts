@@ -170,7 +170,7 @@ export async function mergePass(
   await runLoop(run, {
     loop: "merge",
     role: "summarize",
-    messages: messagesFor(run.models.summarize, groups.map(mergedFinding), parts),
+    messages: messagesFor(run.deps.models.summarize, groups.map(mergedFinding), parts),
     outputTools: mergingTools,
     ports: {
       join: joiner,
@@ -182,10 +182,9 @@ export async function mergePass(
         },
       },
     },
-    budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
-    tokens: Math.min(TOKENS, Math.ceil(run.budget.tokensLeft() * SHARE)),
-    milliseconds: run.timeLeft() * SHARE,
+    tokens: Math.min(TOKENS, Math.ceil(run.limits.budget.tokensLeft() * SHARE)),
+    milliseconds: run.limits.timeLeft() * SHARE,
     onCall: watch.saw,
   });
   return { groups: joiner.groups(), summary, lost: watch.lost() };

@@ -46,7 +46,7 @@ export async function verifyFindings(
   passes: readonly ReadUnit[],
   groups: readonly FindingGroup[],
 ): Promise<VerifiedFindings> {
-  const siblingsOf = createSiblingSearch(run.files, run.deps.diffs);
+  const siblingsOf = createSiblingSearch(run.change.files, run.deps.diffs);
   const verified: VerifiedFindings = { findings: [], dropped: [] };
   let done = 0;
   let waiting = groups;
@@ -207,7 +207,7 @@ async function tryToRefute(
     offeredTools: reviewTools(run),
     ports: {
       ...(run.deps.journal && { journal: run.deps.journal }),
-      ...(run.graph && { graph: run.graph }),
+      ...(run.change.graph && { graph: run.change.graph }),
       judge: {
         async judge(given, verdict) {
           const claim = given ?? (findings.length === 1 ? 1 : null);
@@ -226,10 +226,9 @@ async function tryToRefute(
         },
       },
     },
-    budget: run.budget,
     turns: Math.min(TURNS + TURNS_A_CLAIM * (findings.length - 1), run.input.limits.turns),
     tokens: TOKENS,
-    milliseconds: run.timeLeft() * TIME_SHARE,
+    milliseconds: run.limits.timeLeft() * TIME_SHARE,
   });
   const reason = loop.modelError
     ? publicModelError(loop.modelError)

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { PostedFinding } from "../../../../src/core/ledger/entry.ts";
 import type { FileDiff } from "../../../../src/repo/diff/file-diff.ts";
-import { type CheckedChange, needsCheck } from "../../../../src/tasks/review/followup/earlier.ts";
+import type { KnownChange } from "../../../../src/tasks/loop/review-run.ts";
+import { needsCheck } from "../../../../src/tasks/review/followup/earlier.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { comment } from "./later-round.ts";
+import { contentHash } from "./rounds.ts";
 
 const code = [
   ...["export function total() {", ...Array.from({ length: 60 }, (_, at) => `  step(${at});`), "}"],
@@ -18,30 +20,34 @@ interface Facts {
   isFirst?: boolean;
 }
 
-function change({ hunks = [400, 500], lost = [], changed = [], isFirst = false }: Facts): CheckedChange {
-  const diff = {
-    hunks: hunks.map((start) => ({ newStart: start, newLines: 3, oldStart: start, oldLines: 3 })),
-  };
+function change({ lost = [], changed = [], isFirst = false }: Facts): KnownChange {
   return {
-    isFirst,
     files: [changedFile({ path: "cart.ts" }), changedFile({ path: "other.ts" })],
     known: {
+      ...{ isFirst, contentHash },
       known: () => new Set([1]),
       hasNew: (path) => changed.includes(path),
       hasLost: (path) => lost.includes(path),
+      isKnownLine: async () => false,
       isOldNews: async () => false,
     },
     anchorFile: async () => ({
       ...{ path: "cart.ts", paths: ["cart.ts"], inChange: true, hidden: null, hunks: [] },
       ...{ lines: { RIGHT: code, LEFT: null }, hunkAt: () => undefined, isRemoved: () => false },
     }),
-    deps: { diffs: { fileDiff: async () => diff as unknown as FileDiff } },
   };
 }
 
+const diffsOf = ({ hunks = [400, 500] }: Facts) => ({
+  fileDiff: async () =>
+    ({
+      hunks: hunks.map((start) => ({ newStart: start, newLines: 3, oldStart: start, oldLines: 3 })),
+    }) as unknown as FileDiff,
+});
+
 const there = { start: 50, end: 50 };
 const check = (facts: Facts, over: Partial<PostedFinding> = {}, place: typeof there | null = there) =>
-  needsCheck(change(facts), comment(over), place);
+  needsCheck(change(facts), diffsOf(facts), comment(over), place);
 const changed = ["cart.ts"];
 
 describe("an earlier finding is looked at again", () => {

@@ -72,14 +72,12 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
   const isPrivate = (path: string) => path.startsWith("secret/");
   const deps = reviewDependencies(workspace, models, { diffs, isPrivate });
   const change = {
-    input: reviewInput({ pull }),
-    deps,
     ...{ files, analysis: { findings: [], silenced: [], unfinished: [] }, matches: ruleMatches([]) },
     coverage: createReviewCoverage(files),
     known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   };
-  return startRun(models, change);
+  return startRun(reviewInput({ pull }), deps, change);
 }
 
 const asked = async (
@@ -98,7 +96,7 @@ describe("what a sceptic is asked after a reviewer has read the file", () => {
 
   it("begins exactly as the review, so that the provider has it cached", async () => {
     const run = await startedRun();
-    const start = await startUnit(run, { files: run.files, window });
+    const start = await startUnit(run, { files: run.change.files, window });
     const messages = await claimMessages(run, start, claims);
     expect(messages).toHaveLength(start.messages.length);
     expect(messages[0]).toEqual(start.messages[0]);
@@ -107,7 +105,7 @@ describe("what a sceptic is asked after a reviewer has read the file", () => {
 
   it("repeats neither the diff nor the code that the review was shown", async () => {
     const run = await startedRun();
-    const start = await startUnit(run, { files: run.files, window });
+    const start = await startUnit(run, { files: run.change.files, window });
     const before = start.messages.at(-1)?.content ?? "";
     const added = (await claimMessages(run, start, claims)).at(-1)?.content.slice(before.length) ?? "";
     expect(before).toContain("RATE_OF_TODAY");
@@ -117,14 +115,14 @@ describe("what a sceptic is asked after a reviewer has read the file", () => {
 
   it("adds the hunks that the review had to ask for", async () => {
     const run = await startedRun();
-    const start = await startUnit(run, { files: run.files, window: { ...window, diffBytes: 0 } });
+    const start = await startUnit(run, { files: run.change.files, window: { ...window, diffBytes: 0 } });
     const text = (await claimMessages(run, start, claims)).at(-1)?.content ?? "";
     expect(text).toContain("# What the change does there");
     expect(text).toContain("4 +  for (let at = 0; at <= items.length");
   });
 
   it("begins with the purpose alone if the review's messages would fill the verifier's window", async () => {
-    const start = await startUnit(await startedRun(), { files: (await startedRun()).files, window });
+    const start = await startUnit(await startedRun(), { files: (await startedRun()).change.files, window });
     expect(sharedStart(await startedRun(), start)).toBe(start);
     expect(sharedStart(await startedRun(2_000), start)).toBeNull();
   });
