@@ -92,10 +92,9 @@ function nearestOf<Item extends { path: string }>(items: readonly Item[], path: 
   return items.toSorted((a, b) => sharedFolders(b.path, path) - sharedFolders(a.path, path))[0];
 }
 
-/** Weights of a pair, of an import, and of an import of something that many files import. */
+/** Weights of a pair and of an import. */
 const PAIR = 6;
 const IMPORT = 3;
-const COMMON_IMPORT = 0.5;
 /** An import of something that more files import does not relate them. */
 const FEW_USERS = 8;
 
@@ -130,7 +129,7 @@ export async function findLinks(
   const imported = await findImported(files, headStart);
   const importers = countImporters(imported);
   for (const [from, targets] of imported.entries())
-    for (const to of targets) link(from, to, (importers[to] ?? 0) > FEW_USERS ? COMMON_IMPORT : IMPORT);
+    for (const to of targets) if ((importers[to] ?? 0) <= FEW_USERS) link(from, to, IMPORT);
   return {
     related,
     users: countImporters(
@@ -227,120 +226,56 @@ const bundleOf = (one: PlannedFile): Bundle => ({
   related: new Map(),
 });
 
-/** Weight of a shared folder: less than an import. */
-const SAME_FOLDER = 2;
-/** If a folder has more bundles, only those next to the first one count as its neighbours. */
-const MAX_NEIGHBOURS = 200;
-
 /**
  * Divides bundles into units of at most `unitBytes`; a larger bundle is a unit of its own. Each unit starts with the riskiest remaining
- * bundle, then takes the bundles most closely related to it, then the next ones in the tree, until no remaining bundle fits. So no two
- * units would fit into one, related files are together, and a folder is divided only if a unit is full.
+ * bundle, then takes the bundles most closely related to it, then those that share the most folders with the first, until no remaining
+ * bundle fits. So no two units would fit into one.
  */
 function packBundles(bundles: readonly Bundle[], unitBytes: number): Bundle[][] {
-  const inTree = bundles.toSorted((a, b) => compare(a.path, b.path));
-  const free = new Set(inTree);
+  const byPath = bundles.toSorted((a, b) => compare(a.path, b.path));
+  const free = new Set(byPath);
   const units: Bundle[][] = [];
-  for (const [at, first] of [...inTree.entries()].toSorted(([, a], [, b]) => b.risk - a.risk))
-    if (free.has(first)) units.push(new GrowingUnit(inTree, free, at, unitBytes).grow());
+  for (const first of byPath.toSorted((a, b) => b.risk - a.risk))
+    if (free.has(first)) units.push(growUnit(first, free, unitBytes));
   return units;
 }
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** How closely a bundle is related to those of a unit, and how many folders it shares with the first. */
-interface Closeness {
-  weight: number;
-  shared: number;
-}
-
-class GrowingUnit {
-  /** All bundles by path. */
-  readonly #inTree: readonly Bundle[];
-  /** Those that no unit has taken yet. */
-  readonly #free: Set<Bundle>;
-  readonly #first: Bundle;
-  readonly #closeness = new Map<Bundle, Closeness>();
-  readonly #taken: Bundle[] = [];
-  #room: number;
-  /** The next positions in the tree, before and after the first bundle. */
-  #before: number;
-  #behind: number;
-
-  constructor(inTree: readonly Bundle[], free: Set<Bundle>, at: number, unitBytes: number) {
-    this.#inTree = inTree;
-    this.#free = free;
-    this.#first = inTree[at] as Bundle;
-    this.#room = unitBytes;
-    [this.#before, this.#behind] = [at - 1, at + 1];
-    this.#addNeighbours(at, -1);
-    this.#addNeighbours(at, 1);
-  }
-
-  grow(): Bundle[] {
-    for (let next: Bundle | undefined = this.#first; next; next = this.#related() ?? this.#nextInTree())
-      this.#take(next);
-    return this.#taken;
-  }
-
-  #addNeighbours(start: number, step: -1 | 1): void {
-    const folder = folderOf(this.#first.path);
-    let count = 0;
-    for (let at = start + step; count < MAX_NEIGHBOURS; at += step) {
-      const one = this.#inTree[at];
-      if (!one) return;
-      if (!this.#free.has(one)) continue;
-      if (folderOf(one.path) !== folder) return;
-      this.#bringCloser(one, SAME_FOLDER);
-      count += 1;
+/** @param free the bundles that no unit has taken yet, by path; those of the unit are removed */
+function growUnit(first: Bundle, free: Set<Bundle>, unitBytes: number): Bundle[] {
+  const unit: Bundle[] = [];
+  const weights = new Map<Bundle, number>();
+  const shared = new Map([...free].map((one) => [one, sharedFolders(one.path, first.path)]));
+  const sharedBy = (bundle: Bundle) => shared.get(bundle) ?? 0;
+  const isCloser = ([one, weight]: [Bundle, number], [other, most]: [Bundle, number]) =>
+    weight - most || sharedBy(one) - sharedBy(other) || compare(other.path, one.path);
+  const others = [...free].toSorted((a, b) => sharedBy(b) - sharedBy(a));
+  const fits = (one: Bundle) => free.has(one) && one.bytes <= room;
+  // It never grows again, so what does not fit is passed for good.
+  let room = unitBytes;
+  let at = 0;
+  const nextRelated = () => {
+    let best: [Bundle, number] | undefined;
+    for (const one of weights) {
+      if (!fits(one[0])) weights.delete(one[0]);
+      else if (!best || isCloser(one, best) > 0) best = one;
     }
+    return best?.[0];
+  };
+  const nextOther = () => {
+    while (at < others.length && !fits(others[at] as Bundle)) at += 1;
+    return others[at];
+  };
+  for (let next: Bundle | undefined = first; next; next = nextRelated() ?? nextOther()) {
+    unit.push(next);
+    room -= next.bytes;
+    free.delete(next);
+    for (const [other, weight] of next.related)
+      if (free.has(other)) weights.set(other, weight + (weights.get(other) ?? 0));
   }
-
-  #bringCloser(bundle: Bundle, weight: number): void {
-    const known = this.#closeness.get(bundle);
-    if (known) known.weight += weight;
-    else this.#closeness.set(bundle, { weight, shared: sharedFolders(bundle.path, this.#first.path) });
-  }
-
-  #take(bundle: Bundle): void {
-    this.#taken.push(bundle);
-    this.#room -= bundle.bytes;
-    this.#closeness.delete(bundle);
-    this.#free.delete(bundle);
-    for (const [other, weight] of bundle.related) if (this.#free.has(other)) this.#bringCloser(other, weight);
-  }
-
-  /** The most closely related bundle that fits; of several, the nearest to the first, then the first by path. */
-  #related(): Bundle | undefined {
-    let best: Bundle | undefined;
-    let most: Closeness = { weight: 0, shared: 0 };
-    for (const [bundle, closeness] of this.#closeness) {
-      // The room never grows again.
-      if (bundle.bytes > this.#room) this.#closeness.delete(bundle);
-      else if (!best || isCloser(closeness, most) || (!isCloser(most, closeness) && bundle.path < best.path))
-        [best, most] = [bundle, closeness];
-    }
-    return best;
-  }
-
-  #nextInTree(): Bundle | undefined {
-    while (this.#passes(this.#before)) this.#before -= 1;
-    while (this.#passes(this.#behind)) this.#behind += 1;
-    const [left, right] = [this.#inTree[this.#before], this.#inTree[this.#behind]];
-    if (!left || !right) return left ?? right;
-    const [sharedLeft, sharedRight] = [left, right].map(({ path }) => sharedFolders(path, this.#first.path));
-    return (sharedLeft ?? 0) >= (sharedRight ?? 0) ? left : right;
-  }
-
-  /** Whether the bundle at a position is taken or does not fit; it will not fit later either. */
-  #passes(at: number): boolean {
-    const bundle = this.#inTree[at];
-    return bundle !== undefined && (!this.#free.has(bundle) || bundle.bytes > this.#room);
-  }
+  return unit;
 }
-
-const isCloser = (one: Closeness, other: Closeness) =>
-  one.weight > other.weight || (one.weight === other.weight && one.shared > other.shared);
 
 /** A part of a change that one loop reviews. */
 export interface Unit {
