@@ -78,7 +78,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     judged: [...judged.rejected, ...judged.reported],
     unpublished: new Set(earlier.unpublished.map(identify)),
     earlier,
-    isOver,
+    model: isOver ? null : run,
     verify: (fresh) => verify(run, passes, fresh, isOver ? whyStopped[stopReason] : null),
   });
   const { usage } = run.limits.budget;
@@ -137,16 +137,20 @@ async function sortMatches(run: ReviewRun, { reviews, overflow }: Passes): Promi
   const reported = new Set(reviews.flatMap(({ answers }) => [...answers.reported]));
   const reasons = new Map(reviews.flatMap(({ answers }) => [...answers.rejected]));
   const rejected: JudgedMatch[] = [];
-  const told: JudgedMatch[] = [];
+  const reportedMatches: JudgedMatch[] = [];
   const single: Finding[] = [];
   const unshown: Finding[] = [];
   for (const { id, finding } of await newRuleMatches(run.change, run.change.files)) {
     const reason = reasons.get(id);
-    if (reported.has(id)) told.push({ finding, reason: REPORTED });
+    if (reported.has(id)) reportedMatches.push({ finding, reason: REPORTED });
     else if (reason !== undefined) rejected.push({ finding, reason });
     else (overflow.has(id) ? unshown : single).push(finding);
   }
-  return { rejected, reported: told, notJudged: [...single, ...groupedByRule(unshown)].map(asNotJudged) };
+  return {
+    rejected,
+    reported: reportedMatches,
+    notJudged: [...single, ...groupedByRule(unshown)].map(asNotJudged),
+  };
 }
 
 const REPORTED = "A model has since judged this match.";

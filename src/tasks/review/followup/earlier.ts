@@ -1,6 +1,5 @@
 import type { Finding } from "../../../core/finding.ts";
 import { codeHash, type PostedFinding, withoutComment } from "../../../core/ledger/entry.ts";
-import type { CarriedFinding } from "../../../core/ledger/state.ts";
 import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import { resolveAnchor } from "../../anchor/anchor.ts";
 import type { LineRange } from "../../anchor/quote.ts";
@@ -85,35 +84,7 @@ export interface RelocatedFinding {
   finding: Finding;
   standing: "listed" | "annotated" | "dismissed";
   reason: string;
-  /** Whether its code is still there. */
-  stands: boolean;
-}
-
-/** The findings in the state of a pull request, located in the current change. */
-interface CarriedOver {
-  /** Findings of a cancelled review that were never published and whose code is still there. */
-  unpublished: Finding[];
-  carried: RelocatedFinding[];
-}
-
-/** Locates carried findings in the current change. Left out: findings in private files, and dismissed ones whose code is gone. */
-async function relocateCarried(
-  { change, deps }: FollowedRun,
-  all: readonly CarriedFinding[],
-): Promise<CarriedOver> {
-  const over: CarriedOver = { unpublished: [], carried: [] };
-  const seen = new Set<string>();
-  for (const { finding, standing, reason } of all) {
-    if (deps.isPrivate(finding.path)) continue;
-    const now = await anchoredNow(change, finding);
-    if (standing === "unpublished") {
-      if (now) over.unpublished.push({ ...now, verification: "unverified", verification_note: null });
-    } else if (!seen.has(finding.id) && (now !== null || standing !== "dismissed")) {
-      seen.add(finding.id);
-      over.carried.push({ finding: now ?? finding, standing, reason, stands: now !== null });
-    }
-  }
-  return over;
+  hasCode: boolean;
 }
 
 /** The finding at the current lines of its quote; null if the quote is gone. */
@@ -144,31 +115,39 @@ export interface PriorFindings {
   entries: readonly PostedFinding[];
   /** Findings without a comment, each by its shape as a posted one, for comparison. */
   carried: ReadonlyMap<PostedFinding, RelocatedFinding>;
-  /** Findings of a cancelled review, which count as this one's. */
+  /** Findings of a cancelled review whose code is still there. They count as this one's. */
   unpublished: readonly Finding[];
   facts: PriorLocations;
 }
 
-/** Reads the findings of earlier reviews, without those in private files. */
-export async function readPriorFindings(run: FollowedRun): Promise<PriorFindings> {
-  const { pull, history } = run.input;
-  const entries = (pull?.earlier ?? []).filter(({ path }) => !run.deps.isPrivate(path));
-  const over = await relocateCarried(run, history?.carried ?? []);
-  const carried = new Map(over.carried.map((one) => [asPosted(one), one]));
-  const facts = await readFacts(run.change, [...entries, ...carried.keys()]);
-  return { entries, carried, unpublished: over.unpublished, facts };
+/** Reads the findings of earlier reviews, without those in private files, and dismissed ones whose code is gone. */
+export async function readPriorFindings({ input, deps, change }: FollowedRun): Promise<PriorFindings> {
+  const entries = (input.pull?.earlier ?? []).filter(({ path }) => !deps.isPrivate(path));
+  const unpublished: Finding[] = [];
+  const byId = new Map<string, RelocatedFinding>();
+  for (const { finding, standing, reason } of input.history?.carried ?? []) {
+    if (deps.isPrivate(finding.path)) continue;
+    const now = await anchoredNow(change, finding);
+    if (standing === "unpublished") {
+      if (now) unpublished.push({ ...now, verification: "unverified", verification_note: null });
+    } else if (!byId.has(finding.id) && (now !== null || standing !== "dismissed"))
+      byId.set(finding.id, { finding: now ?? finding, standing, reason, hasCode: now !== null });
+  }
+  const carried = new Map([...byId.values()].map((one) => [asPosted(one), one]));
+  const facts = await readFacts(change, [...entries, ...carried.keys()]);
+  return { entries, carried, unpublished, facts };
 }
 
-function asPosted({ finding, standing, stands }: RelocatedFinding): PostedFinding {
+function asPosted({ finding, standing, hasCode }: RelocatedFinding): PostedFinding {
   return {
     ...withoutComment,
     ...finding,
-    ...(!stands && { line: null, start_line: null }),
+    ...(!hasCode && { line: null, start_line: null }),
     original_line: finding.line,
     code: finding.quote === "" ? null : codeHash(finding.quote),
     files: [...new Set(finding.evidence.map(({ path }) => path))].filter((path) => path !== finding.path),
     text: finding.body,
-    state: standing === "dismissed" ? standing : stands ? "open" : "outdated",
+    state: standing === "dismissed" ? standing : hasCode ? "open" : "outdated",
   };
 }
 
@@ -196,14 +175,14 @@ export async function findRepeats(
   const carried = new Map<Finding, RelocatedFinding>();
   const replaced = new Set<RelocatedFinding>();
   const restated = new Set<Finding>();
-  const told = new Set<PostedFinding>();
+  const repeated = new Set<PostedFinding>();
   for (const [finding, entry] of all) {
     const kept = earlier.carried.get(entry);
-    if (told.has(entry)) restated.add(finding);
-    else if (kept?.stands) carried.set(finding, kept);
+    if (repeated.has(entry)) restated.add(finding);
+    else if (kept?.hasCode) carried.set(finding, kept);
     else if (kept) replaced.add(kept);
     else posted.set(finding, entry);
-    told.add(entry);
+    repeated.add(entry);
   }
   return { posted, carried, restated, replaced };
 }
