@@ -14,11 +14,9 @@ export const FixTarget = AskedThread.extend({
 });
 export type FixTarget = z.infer<typeof FixTarget>;
 
-/** The input of a fix. */
 export const FixInput = WorkInput.extend({ targets: z.array(FixTarget).min(1) });
 export type FixInput = z.infer<typeof FixInput>;
 
-/** The result for one finding. */
 export const Repair = z.strictObject({
   id: z.string(),
   /** Whether the model says that its edits repair it. */

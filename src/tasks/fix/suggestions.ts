@@ -52,7 +52,6 @@ function suggestionsOf(file: FixedFile): LineSuggestion[] | null {
   return shown.every((one) => one !== null) ? shown : null;
 }
 
-/** Invisible characters. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** GitHub keeps a file's line ends. Null if a suggestion would change them, or holds invisible characters. */
