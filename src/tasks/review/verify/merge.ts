@@ -1,4 +1,3 @@
-import type { Message, ModelFacts } from "../../../agent/llm/model.ts";
 import { mergingTools } from "../../../agent/tools/index.ts";
 import type { MergeSink, ReportPort } from "../../../agent/tools/tool.ts";
 import { type CodeLocation, type Evidence, type Finding, worstFirst } from "../../../core/finding.ts";
@@ -15,7 +14,7 @@ import {
 } from "../../anchor/fingerprint.ts";
 import { createReportWatch, type LostReport } from "../../loop/report-watch.ts";
 import type { ReviewRun } from "../../loop/review-run.ts";
-import { roomFor, runLoop } from "../../loop/run-loop.ts";
+import { openingMessages, roomFor, runLoop } from "../../loop/run-loop.ts";
 import { mergePrompt } from "../../prompts/prompts.ts";
 
 /** Findings with one cause, the main one first. The others are kept: if verification refutes the first, the next takes its place. */
@@ -24,7 +23,6 @@ export type FindingGroup = readonly [Finding, ...Finding[]];
 /** A group as the one finding that is reported. */
 export const mergedFinding = ([first, ...others]: FindingGroup): Finding => others.reduce(mergeTwo, first);
 
-/** Maximum number of further locations of one finding. */
 export const MAX_PLACES = 50;
 
 /**
@@ -83,12 +81,7 @@ export function groupEqual(groups: readonly FindingGroup[]): FindingGroup[] {
   return kept;
 }
 
-/**
- * Groups the findings of several loops, in order: duplicates, and one problem at several locations, become one group. All ids are
- * replaced, because each loop has numbered its own.
- *
- * @param identify creates ids that are unique within the review
- */
+/** Groups duplicates, and one problem at several locations. Ids are replaced, because each loop has numbered its own. */
 export function groupFindings(
   loops: readonly (readonly Finding[])[],
   identify: ReturnType<typeof createUniqueIds>,
@@ -127,7 +120,6 @@ export function createJoiner(groups: readonly FindingGroup[]): Joiner {
   };
 }
 
-/** The summary of one unit. */
 interface PartSummary {
   /** "2", or the name of a focus. */
   name: string;
@@ -137,9 +129,7 @@ interface PartSummary {
 
 interface Merged {
   groups: readonly FindingGroup[];
-  /** Null if the loop did not finish. */
   summary: string | null;
-  /** Reports that were refused and not repeated. */
   lost: readonly LostReport[];
 }
 
@@ -164,13 +154,17 @@ export async function mergePass(
   parts: readonly PartSummary[],
   report: ReportPort["report"],
 ): Promise<Merged> {
+  const model = run.deps.models.summarize;
   const watch = createReportWatch();
   const joiner = createJoiner(groups);
   let summary: string | null = null;
   await runLoop(run, {
     loop: "merge",
     role: "summarize",
-    messages: messagesFor(run.deps.models.summarize, groups.map(mergedFinding), parts),
+    messages: openingMessages(mergePrompt, [
+      partsSection(parts, roomFor(model, MAX_PARTS_BYTES, 0.15)),
+      findingsSection(groups.map(mergedFinding), roomFor(model, MAX_FINDINGS_BYTES, 0.3)),
+    ]),
     outputTools: mergingTools,
     ports: {
       join: joiner,
@@ -188,21 +182,6 @@ export async function mergePass(
     onCall: watch.saw,
   });
   return { groups: joiner.groups(), summary, lost: watch.lost() };
-}
-
-function messagesFor(
-  model: ModelFacts,
-  findings: readonly Finding[],
-  parts: readonly PartSummary[],
-): Message[] {
-  const sections = [
-    partsSection(parts, roomFor(model, MAX_PARTS_BYTES, 0.15)),
-    findingsSection(findings, roomFor(model, MAX_FINDINGS_BYTES, 0.3)),
-  ];
-  return [
-    { role: "system", content: mergePrompt },
-    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
-  ];
 }
 
 function partsSection(parts: readonly PartSummary[], maxBytes: number): string {

@@ -16,23 +16,14 @@ import type { ReviewRun } from "../../loop/review-run.ts";
 import { runLoop } from "../../loop/run-loop.ts";
 import { type DroppedFinding, publicModelError, whyNoResult } from "../../shapes/review-result.ts";
 import { type Pass, reviewTools, type UnitStart } from "../find/review-units.ts";
-import {
-  type Claim,
-  claimMessages,
-  createSiblingSearch,
-  publicFile,
-  type SiblingSearch,
-  sharedStart,
-} from "./claim.ts";
+import { claimMessages, publicFile, sharedStart } from "./claim.ts";
 import { type FindingGroup, mergedFinding, withPlaces } from "./merge.ts";
 
 export interface VerifiedFindings {
   findings: Finding[];
-  /** Findings that are not reported, each with the reason. */
   dropped: DroppedFinding[];
 }
 
-/** Concurrent verifications. */
 const CONCURRENCY = 4;
 /** Maximum claims of one verification: more of them get less care, and lose more if it stops early. */
 const MAX_CLAIMS = 6;
@@ -46,7 +37,6 @@ export async function verifyFindings(
   passes: readonly ReadUnit[],
   groups: readonly FindingGroup[],
 ): Promise<VerifiedFindings> {
-  const siblingsOf = createSiblingSearch(run.change.files, run.deps.diffs);
   const verified: VerifiedFindings = { findings: [], dropped: [] };
   let done = 0;
   let waiting = groups;
@@ -54,7 +44,7 @@ export async function verifyFindings(
     const judged = await pMap(
       conversations(run, passes, waiting),
       async ({ start, together }) => {
-        const outcomes = await tryToRefute(run, start, together.map(mergedFinding), siblingsOf);
+        const outcomes = await tryToRefute(run, start, together.map(mergedFinding));
         return together.map((group, at) => {
           const kept = afterVerification(mergedFinding(group), outcomes[at] ?? noVerdict);
           const rest = "reason" in kept ? withoutFirst(group) : null;
@@ -85,10 +75,7 @@ interface Conversation {
   together: readonly FindingGroup[];
 }
 
-/**
- * Groups by the unit of their first finding, or by its file if the unit's first messages cannot be shared, in portions of neighbouring
- * lines; those with the worst finding come first.
- */
+/** Groups by unit, or by file if the unit's first messages cannot be shared; those with the worst finding come first. */
 function conversations(
   run: ReviewRun,
   passes: readonly ReadUnit[],
@@ -179,9 +166,7 @@ const noVerdict: VerificationOutcome = { verdict: null, reason: "the model gave 
 const TURNS = 12;
 /** Further turns for each claim after the first. */
 const TURNS_A_CLAIM = 2;
-/** Maximum tokens of one verification. */
 const TOKENS = 400_000;
-/** Share of the remaining time. */
 const TIME_SHARE = 0.6;
 
 /**
@@ -192,10 +177,9 @@ async function tryToRefute(
   run: ReviewRun,
   start: UnitStart | null,
   findings: readonly Finding[],
-  siblingsOf: SiblingSearch,
 ): Promise<VerificationOutcome[]> {
   // If the code cannot be read, the findings are reported unverified.
-  const messages = await messagesAbout(run, start, findings, siblingsOf).catch(asValue);
+  const messages = await claimMessages(run, start, findings).catch(asValue);
   if (messages instanceof AppError)
     return findings.map(() => ({ verdict: null, reason: publicLine(messages) }));
   const verdicts = new Map<number, Verdict>();
@@ -237,17 +221,6 @@ async function tryToRefute(
     const verdict = verdicts.get(at + 1);
     return verdict ? { verdict } : { verdict: null, reason };
   });
-}
-
-async function messagesAbout(
-  run: ReviewRun,
-  start: UnitStart | null,
-  findings: readonly Finding[],
-  siblingsOf: SiblingSearch,
-) {
-  const claims: Claim[] = [];
-  for (const finding of findings) claims.push({ finding, siblings: await siblingsOf(finding) });
-  return claimMessages(run, start, claims);
 }
 
 /** A finding is refuted by lines that exist: without them, a model could drop any finding with a sentence. */

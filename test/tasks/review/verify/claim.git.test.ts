@@ -5,7 +5,7 @@ import { createAnchorFiles } from "../../../../src/tasks/anchor/anchor.ts";
 import { type ReviewRun, startRun } from "../../../../src/tasks/loop/review-run.ts";
 import { createReviewCoverage } from "../../../../src/tasks/review/find/coverage-gate.ts";
 import { startUnit } from "../../../../src/tasks/review/find/review-units.ts";
-import { type Claim, claimMessages, sharedStart } from "../../../../src/tasks/review/verify/claim.ts";
+import { claimMessages, sharedStart } from "../../../../src/tasks/review/verify/claim.ts";
 import { findReviewedHunks } from "../../../../src/tasks/reviewed/known-change.ts";
 import { ruleMatches } from "../../../../src/tasks/rules/rule-matches.ts";
 import { openRepository } from "../../../agent/tools/context.ts";
@@ -80,18 +80,14 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
   return startRun(reviewInput({ pull }), deps, change);
 }
 
-const asked = async (
-  over: Partial<typeof finding> = {},
-  siblings: Claim["siblings"] = [],
-  more: readonly Claim[] = [],
-) => {
-  const claims = [{ finding: { ...finding, ...over }, siblings }, ...more] as const;
+const asked = async (...findings: readonly (typeof finding)[]) => {
+  const claims = findings.length > 0 ? findings : [finding];
   const messages = await claimMessages(await startedRun(), null, claims);
   return messages.at(-1)?.content ?? "";
 };
 
 describe("what a sceptic is asked after a reviewer has read the file", () => {
-  const claims = [{ finding, siblings: [] }] as const;
+  const claims = [finding];
   const window = { diffBytes: 40_000, contextBytes: 20_000, portionBytes: 20_000 };
 
   it("begins exactly as the review, so that the provider has it cached", async () => {
@@ -153,7 +149,7 @@ describe("what a sceptic is asked", () => {
     const run = await startedRun();
     const about = (line: number) => ({ ...finding, path: "src/long.ts", line, quote: "x", evidence: [] });
     const text = async (line: number) =>
-      (await claimMessages(run, null, [{ finding: about(line), siblings: [] }])).at(-1)?.content ?? "";
+      (await claimMessages(run, null, [about(line)])).at(-1)?.content ?? "";
     expect(await text(2)).toContain("calledAbove(1) + 1");
     expect(await text(203)).toContain("calledBelow(1) + 1");
   });
@@ -171,32 +167,17 @@ describe("what a sceptic is asked", () => {
       line: 5,
       quote: "  return sum;",
     };
-    const text = await asked(
-      {},
-      [{ path: "src/c.ts", line: 9, text: "  at <= more.length" }],
-      [{ finding: other, siblings: [] }],
-    );
+    const text = await asked(finding, other);
     const [, first = "", second = ""] = text.split(/## Claim \d\n/);
     expect(text).toContain("# The 2 claims");
     expect(first).toContain("reads one item too many");
-    expect(first).toContain("src/c.ts:9");
     expect(second).toContain("The rate is read once for each item");
     expect(second).toContain("Place: src/cart.ts, line 5 at head:");
-    expect(second).not.toContain("src/c.ts:9");
   });
 
-  it("names lines that are built alike and places that were named already", async () => {
-    const place = {
-      path: "src/b.ts",
-      side: "RIGHT",
-      line: 7,
-      start_line: null,
-      quote: "at <= all.length",
-    } as const;
-    const text = await asked({ places: [place] }, [
-      { path: "src/c.ts", line: 9, text: "  at <= more.length" },
-    ]);
+  it("names the further places of a claim", async () => {
+    const place = { ...{ path: "src/b.ts", line: 7, start_line: null }, quote: "at <= all.length" };
+    const text = await asked({ ...finding, places: [{ ...place, side: "RIGHT" }] });
     expect(text).toContain("src/b.ts:7 at <= all.length");
-    expect(text).toContain("src/c.ts:9 at <= more.length");
   });
 });
