@@ -7,6 +7,7 @@ import type { AnyTool, ToolContext } from "../../agent/tools/tool.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
 import type { CoverageSink } from "../../repo/diff-pages.ts";
+import { count } from "../../repo/show.ts";
 import type { StopReason, TotalUsage, WorkResult } from "../shapes/review-result.ts";
 import type { ReportWatch } from "./report-watch.ts";
 import type { LoopRun, ReviewDependencies } from "./review-run.ts";
@@ -34,10 +35,8 @@ interface LoopTask {
   coverage?: CoverageSink;
   /** A part of the run's budget. Default: all of it. */
   budget?: TokenBudget;
-  /** At most as many as the limits of the run. */
   turns: number;
   tokens: number;
-  /** Limit of wall time. */
   milliseconds: number;
   interject?: AgentInput["interject"];
   /** Takes each answer of the model, before it is acted on. */
@@ -46,7 +45,6 @@ interface LoopTask {
   onCall?: ReportWatch["saw"];
 }
 
-/** Runs one agent loop of a review and reports its progress. */
 export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult> {
   const { input, deps } = run;
   const { progress, workspace, diffs, isPrivate } = deps;
@@ -115,7 +113,6 @@ function usageOf({ promptTokens, cachedTokens, completionTokens, costUsd }: Usag
 
 const MAX_TARGET = 120;
 
-/** The path, pattern or command among a call's arguments, for progress displays. */
 function target(text: string): string | null {
   try {
     const { file_path, path, pattern, directory, command } = JSON.parse(text);
@@ -126,11 +123,8 @@ function target(text: string): string | null {
   }
 }
 
-/** Sizes of the parts of one loop's context window, in bytes. */
 export interface Window {
-  /** The diff in the first message. */
   diffBytes: number;
-  /** The surrounding code in the first message. */
   contextBytes: number;
   /** Unread hunks in each later message. */
   portionBytes: number;
@@ -153,7 +147,6 @@ const CONTEXT_A_DIFF_BYTE = 0.5;
 
 const bytesOf = (tokens: number) => Math.floor(tokens * BYTES_PER_TOKEN);
 
-/** Maximum size of the diff of one unit, in bytes. */
 export function unitBytes({ contextTokens }: Pick<ModelFacts, "contextTokens">): number {
   return Math.min(MAX_DIFF_BYTES, bytesOf(contextTokens * DIFF_SHARE));
 }
@@ -238,5 +231,6 @@ export function pullSection(
 /** A text with the line ends of Unix, cut for a short section of the first message. */
 export function cut({ deps: { models } }: LoopRun, text: string, maxBytes: number): string {
   const unix = text.replaceAll("\r\n", "\n");
-  return cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE)).text;
+  const { text: kept, omittedLines } = cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE));
+  return omittedLines > 0 ? `${kept}\n[${count(omittedLines, "more line")}]` : kept;
 }
