@@ -36,7 +36,6 @@ export interface OpenedGraph extends GraphPort {
   readonly commits: readonly EarlierCommit[];
 }
 
-/** The graph, opened on first use. */
 export interface KnownGraph {
   /** Null if there is no index and none can be built quickly; reviews work without one. Rejects only if aborted. */
   open(): Promise<OpenedGraph | null>;
@@ -49,7 +48,6 @@ export interface ReviewDependencies {
   /** If null, only the analyzers review. */
   models: Models | null;
   trajectory: Trajectory;
-  /** The entries that an earlier run of this review recorded. */
   replay: readonly LoopEntry[];
   /** Resolves the masks of secrets in the model's tool calls; omitted if nothing was masked. */
   masking?: Masking;

@@ -28,7 +28,6 @@ import {
 } from "./verify/merge.ts";
 import { asDropped, asUnverified, type VerifiedFindings, verifyFindings } from "./verify/verify-findings.ts";
 
-/** The result of a review, by a model or by analyzers, before its findings are placed. */
 export interface ModelReview {
   findings: readonly Finding[];
   dropped: readonly DroppedFinding[];
@@ -36,7 +35,6 @@ export interface ModelReview {
   predicted: Omit<Prediction, "cost_usd"> | null;
   summary: string;
   usage: TotalUsage;
-  /** The models that answered; omitted if none was asked. */
   model?: string;
   stopReason: StopReason;
   warnings: string[];
@@ -237,9 +235,7 @@ async function verifyDisputed(
 
 interface Merged {
   groups: readonly FindingGroup[];
-  /** Null if no loop finished. */
   summary: string | null;
-  /** Reported in code that an earlier review has read. */
   readBefore: readonly Finding[];
   lost: readonly LostReport[];
   warnings: string[];

@@ -55,8 +55,8 @@ import { createReviewCoverage } from "./find/coverage-gate.ts";
 import { laterFindingsOffline } from "./followup/later-findings.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 
-/** What was found out about a masked value; `isIssued`: by its own form. */
-interface Told {
+/** A line with a secret that a rule found; `isIssued`: by its own form. */
+interface FoundSecret {
   path: string;
   line: number;
   isIssued: boolean;
@@ -69,7 +69,7 @@ interface Told {
  */
 async function maskedLines(
   files: readonly ChangedFile[],
-  told: readonly Told[],
+  found: readonly FoundSecret[],
   deps: Pick<ReviewDependencies, "workspace" | "diffs" | "masking" | "models">,
 ): Promise<MaskedLine[]> {
   if (!deps.models) return [];
@@ -81,7 +81,7 @@ async function maskedLines(
     const inPath = secretFormsIn(path);
     if (inPath.length > 0) all.push({ path: withoutRanges(path, inPath), line: 1 });
     if (type === "deleted" || file.reading === "line") continue;
-    const here = told.filter((one) => one.path === path);
+    const here = found.filter((one) => one.path === path);
     all.push(...(await maskedIn(file, here, deps)).map((line) => ({ path, line })));
   }
   return all;
@@ -89,7 +89,7 @@ async function maskedLines(
 
 async function maskedIn(
   { change, reading }: ChangedFile,
-  told: readonly Told[],
+  found: readonly FoundSecret[],
   { workspace, diffs, masking }: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
 ): Promise<number[]> {
   const file = await workspace.readBlob(change.newOid).catch(() => null);
@@ -101,13 +101,13 @@ async function maskedIn(
   const isIssued = ({ start, end }: TextRange) =>
     forms.some((form) => form.isIssued && form.start <= start && end <= form.end);
   const ends = lineEnds(file.text);
-  const byLine = Map.groupBy(told, ({ line }) => line);
+  const byLine = Map.groupBy(found, ({ line }) => line);
   const firsts = (await masking.masks.secretsIn(file.text)).flatMap((range) => {
     const lines = linesOf(ends, range);
     const first = reading === "whole" && !isIssued(range) ? lines[0] : lines.find((line) => added.has(line));
     const here = lines.flatMap((line) => byLine.get(line) ?? []);
-    const isTold = here.some(({ isIssued: is }) => is || isLiteral(change.path, file.text, range));
-    return first === undefined || isTold ? [] : [first];
+    const isExplained = here.some(({ isIssued: is }) => is || isLiteral(change.path, file.text, range));
+    return first === undefined || isExplained ? [] : [first];
   });
   return [...new Set(firsts)];
 }
@@ -170,11 +170,11 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     },
   );
   const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
-  const told = [
+  const secrets = [
     ...[...review.findings, ...analysis.silenced],
     ...review.dropped.map(({ path, line, rule }) => ({ path, line, source: rule ?? "" })),
   ].flatMap((one) => (holdsSecret(one) ? [{ ...one, isIssued: isIssuedSecret(one) }] : []));
-  const masked = await maskedLines(files, told, deps);
+  const masked = await maskedLines(files, secrets, deps);
   const hidden = masked.map(({ path }) => path);
   const read = { ...review, unfinished: new Set([...hidden, ...(review.unfinished ?? [])]) };
   const ledger = history && ledgerOf(parts, read, refused === null ? null : history);
@@ -312,7 +312,6 @@ function unplacedOf(
 
 const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };
 
-/** A change without a reviewable hunk: no model is asked. */
 const nothingToReview: ModelReview = {
   findings: [],
   dropped: [],

@@ -8,7 +8,6 @@ const sha256 = (text: string) => hash("sha256", text, "base64url");
 /** The name at the merge base: renaming a file makes nothing in it new. */
 export const firstName = ({ change }: Pick<ChangedFile, "change">) => change.oldPath ?? change.path;
 
-/** The prefix of every hash of a file. */
 export const fileMark = (path: string) => sha256(path).slice(0, PATH_CHARACTERS);
 
 /** The prefix of a hash, which identifies the file. */
@@ -20,7 +19,6 @@ export const markOf = (hash: string) => hash.slice(0, PATH_CHARACTERS);
  */
 export const lookAgain = (mark: string) => mark + "-".repeat(HASH_CHARACTERS - PATH_CHARACTERS);
 
-/** Whether a hash records a due re-check. */
 export const isDue = (hash: string) => hash === lookAgain(markOf(hash));
 
 /** Hashes the changes of a file for the state: one digest, or all in order. */

@@ -1,9 +1,7 @@
 import type { Coverage } from "../../agent/loop/coverage.ts";
-import { nullIfTooLarge } from "../../core/errors.ts";
 import type { Finding, Side } from "../../core/finding.ts";
 import type { Reviewed } from "../../core/ledger/state.ts";
-import { type FileDiff, type Hunk, renderHunks, shownBytes } from "../../repo/diff/file-diff.ts";
-import { servedHunks } from "../../repo/diff-pages.ts";
+import type { FileDiff, Hunk } from "../../repo/diff/file-diff.ts";
 import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
 import type { History } from "../shapes/review-input.ts";
 import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";
@@ -12,7 +10,6 @@ import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } f
 export interface ReviewedHunks {
   /** Numbers of the file's reviewed `-U3` hunks, from 1. */
   known(path: string): ReadonlySet<number>;
-  /** Whether the file has hunks that were not reviewed. */
   hasNew(path: string): boolean;
   /**
    * Whether a reviewed change of the file is no longer part of the pull request, or a re-check of an earlier finding in it is due.
@@ -21,11 +18,9 @@ export interface ReviewedHunks {
   hasLost(path: string): boolean;
   /** True if no earlier review is remembered: every hunk is new. */
   isFirst: boolean;
-  /** Whether the line is in a reviewed hunk. */
   isKnownLine(path: string, side: Side, line: number): Promise<boolean>;
   /** Whether the finding is in a reviewed hunk, and no hunk that was not reviewed is among its evidence. */
   isOldNews(finding: Pick<Finding, "path" | "side" | "line" | "evidence">): Promise<boolean>;
-  /** The hash function of this pull request. */
   contentHash: ContentHash;
 }
 
@@ -95,9 +90,7 @@ function changeHashes(file: ChangedFile, contentHash: ContentHash): string[][] {
   return file.changes.map((digests) => digests.map((digest) => contentHash(name, [digest])));
 }
 
-/**
- * Hashes of the unread changes in these hunks. They make nothing known, but they show later that a change is gone.
- */
+/** They make nothing known, but they show later that a change is gone. */
 export function unreadHashes(
   file: ChangedFile,
   hunks: ReadonlySet<number>,
@@ -113,7 +106,6 @@ export function unreadHashes(
 export const allHunks = ({ changes }: ChangedFile) => new Set(changes.map((_, at) => at + 1));
 
 interface Compared {
-  /** Numbers of known hunks, by path. */
   known: ReadonlyMap<string, ReadonlySet<number>>;
   /** Prefixes of files that lost a reviewed change. */
   lost: ReadonlySet<string>;
@@ -152,7 +144,6 @@ function hunkHashes(file: ChangedFile, unit: Reviewed["unit"], contentHash: Cont
   return file.changes.map(() => whole);
 }
 
-/** Counts equal hashes. */
 function countOf(hashes: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1);
@@ -163,83 +154,21 @@ function countOf(hashes: readonly string[]): Map<string, number> {
 export const countReviewed = (files: readonly ChangedFile[], known: Pick<ReviewedHunks, "known">): number =>
   files.reduce((sum, { change }) => sum + known.known(change.path).size, 0);
 
-/** The files with new hunks; `diffBytes` only counts these hunks. */
-export async function filesWithNewHunks(
-  files: readonly ChangedFile[],
-  known: ReviewedHunks,
-  diffs: Pick<DiffSource, "shownDiff">,
-): Promise<ChangedFile[]> {
-  const toRead: ChangedFile[] = [];
-  for (const file of files) {
-    const read = known.known(file.change.path);
-    if (read.size === 0) toRead.push(file);
-    else if (known.hasNew(file.change.path)) toRead.push(await withoutHunks(file, read, diffs));
-  }
-  return toRead;
-}
-
-async function withoutHunks(
-  file: ChangedFile,
-  read: ReadonlySet<number>,
-  diffs: Pick<DiffSource, "shownDiff">,
-): Promise<ChangedFile> {
-  const diff = await diffs.shownDiff(file).catch(nullIfTooLarge);
-  if (!diff) return file;
-  const { hunks, note } = newHunks(diff, read);
-  const around = file.diffBytes - shownBytes(renderHunks(diff.hunks));
-  return { ...file, diffBytes: around + shownBytes(headingNote(note) + renderHunks(hunks)) };
-}
-
 /** The note beside the path in a file's heading. */
 export const headingNote = (note: string) => (note === "" ? "" : ` (${note})`);
 
-/** The new hunks of a file. */
+/** The new hunks of a file, and how many they are, in words; empty if all are new. */
 interface NewHunks {
   hunks: Hunk[];
-  /** Which hunks are new, in words; empty if all are. */
   note: string;
 }
 
-/** Maximum number of ranges in a note. */
-const MAX_RUNS = 20;
-
 /** @param read numbers of the `-U3` hunks that were read */
 export function newHunks(diff: FileDiff, read: ReadonlySet<number>): NewHunks {
+  const all = diff.hunks.length;
   const hunks = diff.hunks.filter((_, at) => !read.has(at + 1));
-  if (hunks.length === diff.hunks.length) return { hunks, note: "" };
-  const numbers = numbersOf(diff);
-  const isNew = numbers.filter((_, at) => !read.has(at + 1)).flat();
-  const which = `${isNew.length === 1 ? "hunk" : "hunks"} ${runsOf(isNew)} of ${numbers.flat().length}`;
-  return { hunks, note: `new: ${which}; an earlier review has read the rest` };
-}
-
-/** The numbers that `diff_file` gives to each hunk; a divided hunk has several. */
-function numbersOf(diff: FileDiff): number[][] {
-  const parts = servedHunks(diff);
-  let next = 0;
-  return diff.hunks.map(({ lines }) => {
-    const numbers: number[] = [];
-    for (let taken = 0; taken < lines.length && next < parts.length; next++) {
-      taken += parts[next]?.hunk.lines.length ?? 0;
-      numbers.push(next + 1);
-    }
-    return numbers;
-  });
-}
-
-/** 2, 5-7 */
-function runsOf(numbers: readonly number[]): string {
-  const runs: { first: number; last: number }[] = [];
-  for (const number of numbers) {
-    const run = runs.at(-1);
-    if (run && run.last === number - 1) run.last = number;
-    else runs.push({ first: number, last: number });
-  }
-  const named = runs
-    .slice(0, MAX_RUNS)
-    .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`));
-  const more = runs.length > named.length ? " and more" : "";
-  return `${named.join(", ")}${more}`;
+  if (hunks.length === all) return { hunks, note: "" };
+  return { hunks, note: `new: ${hunks.length} of ${all} hunks; an earlier review has read the rest` };
 }
 
 /** A larger change is recorded by whole files, because the state must fit into a comment. */

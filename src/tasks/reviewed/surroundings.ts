@@ -23,7 +23,6 @@ import type { Workspace } from "../../repo/git/workspace.ts";
  * - In all code: the texts of the touched definitions that the code around it calls, and the names of those that call it.
  */
 
-/** Files that are read at the same time. */
 const CONCURRENCY = 4;
 
 interface Reading {
@@ -39,7 +38,6 @@ export async function withSurroundings(
   return linked(await pMap(files, (file) => surrounded(file, reading), { concurrency: CONCURRENCY }));
 }
 
-/** A file with the definitions that it touches and what is around each run; null if no parser understands it. */
 interface Surrounded {
   file: ChangedFile;
   links: { touched: Named[]; runs: Named[][] } | null;
@@ -110,7 +108,6 @@ async function readCode(file: ChangedFile, { workspace, diffs }: Reading): Promi
   return { parsed, isSound, hunks, dialect: parsed.tree?.dialect ?? "", lines: head.text.split("\n") };
 }
 
-/** A run of changed lines. */
 interface Run {
   /** The first line at head or, if it only removes lines, the line after it. */
   at: number;
@@ -175,7 +172,6 @@ function inFunctions(file: ChangedFile, { parsed, dialect, lines, hunks }: Code)
   );
 }
 
-/** Lines from 1, inclusive. */
 interface Lines {
   start: number;
   end: number;

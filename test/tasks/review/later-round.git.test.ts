@@ -196,7 +196,7 @@ describe("a later round", () => {
     const { result, requests } = await review({ history: historyOf(read) });
     const message = requests[0]?.messages.at(-1)?.content;
     expect(diffOf(message)).toContain(
-      "## src/alpha/alpha.ts (new: hunk 3 of 3; an earlier review has read the rest)",
+      "## src/alpha/alpha.ts (new: 1 of 3 hunks; an earlier review has read the rest)",
     );
     expect(diffOf(message)).toContain("+  return third(value);");
     expect(diffOf(message)).not.toMatch(/(first|second)\(value\)|beta|gamma/);

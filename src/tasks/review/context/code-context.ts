@@ -42,7 +42,6 @@ import { valuePieces } from "./values.ts";
  * resumed review begins with the same text only if the limit was not reached.
  */
 const MILLISECONDS = 15_000;
-/** In less room, nothing useful fits. */
 const LEAST_BYTES = 1_000;
 
 const heading = "# Code around the change";
@@ -57,9 +56,7 @@ export interface CodeContext {
   widen(diff: FileDiff): FileDiff;
 }
 
-/** What the code around a change is looked up with. */
 export interface ContextParts {
-  /** All changed files. */
   allFiles: readonly ChangedFile[];
   workspace: Workspace;
   diffs: DiffSource;
@@ -69,16 +66,12 @@ export interface ContextParts {
   signal: AbortSignal;
   /** Milliseconds. */
   now(): number;
-  /** Maximum bytes of the code context. */
   contextBytes: number;
 }
 
 const nothing: CodeContext = { text: "", widen: (diff) => diff };
 
-/**
- * Looks up the code around the changes of the shown diffs. The lines that widen the diffs and the text take at most `contextBytes`
- * together.
- */
+/** The lines that widen the diffs and the text take at most `contextBytes` together. */
 export async function codeContext(
   parts: ContextParts,
   shownDiffs: readonly FileDiff[],
@@ -146,7 +139,6 @@ async function addedLines(
   return ({ path, ref }, line) => ref === "head" && added.get(path)?.has(line) === true;
 }
 
-/** The pieces, and sentences about definitions that nothing uses. */
 async function findPieces(parts: ContextParts, diffs: readonly FileDiff[], shown: ShownLines) {
   const end = parts.now() + MILLISECONDS;
   const timeLeft = () => end - parts.now();
@@ -248,11 +240,9 @@ function namesToFollow(changed: readonly Changed[], hits: WordHits): Wanted["men
 interface ListedFile {
   /** All hunks of its `-U3` diff. */
   hunks: readonly Hunk[];
-  /** Its lines at head. */
   lines: readonly string[];
 }
 
-/** A larger gap takes more room than the header of a hunk. */
 const SMALL_GAP = 2;
 /** Longer lines are data: only their beginning is shown. */
 const MAX_LINE_BYTES = 400;
@@ -283,7 +273,6 @@ export function widened(diff: FileDiff, file: ListedFile, ranges: readonly LineS
   return { ...diff, hunks };
 }
 
-/** A line of the whole file, with the numbers of the next lines on both sides. */
 interface Row {
   line: DiffLine;
   old: number;

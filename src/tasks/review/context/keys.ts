@@ -12,15 +12,12 @@ import {
 } from "./lookup.ts";
 import { type Piece, placePiece, type ShownLines } from "./pieces.ts";
 
-/** The code around a string literal, as far as the text shows. */
 interface Statement {
   range: LineSpan;
   role: Role;
 }
 
-/**
- * `registers`: a constant, a key of an object, or the first argument of a call that is not only a query; `asks`: an argument of a query.
- */
+/** `registers`: a constant, a key of an object, or the first argument of a call; `asks`: an argument of a query. */
 type Role = "registers" | "given" | "asks";
 
 /** Maximum lines before a literal on which its statement may begin, and maximum lines of a statement. */
@@ -44,7 +41,6 @@ export function statementAround(lines: readonly string[], line: number, literal:
   };
 }
 
-/** The position of the literal's opening quote. */
 function placeOf(text: string, literal: string): number {
   const places = ['"', "'", "`"].map((quote) => text.indexOf(quote + literal + quote));
   return Math.min(MAX_CHARACTERS, ...places.filter((at) => at >= 0));
@@ -143,13 +139,11 @@ const splitCase = (name: string) => name.replace(/([a-z])([A-Z])/g, "$1_$2");
 
 /** Weight of the code that registers a key, relative to the body of a callee. */
 const KEY = 0.8;
-/** Maximum keys of one changed definition. */
 const MAX_KEYS = 15;
 /** A key in more places of the code is an ordinary word. */
 const MAX_PLACES = 20;
 /** A plain word that is compared in at most this many places may be a key. */
 const MAX_PLAIN = 5;
-/** Maximum places of one key, and of one key in one file. */
 const SHOWN = 3;
 const SHOWN_IN_FILE = 2;
 const REPEATED = 0.2;
@@ -211,9 +205,9 @@ async function piecesOf(
     if (file === null) continue;
     uses.push({ file, line: hit.line, ...statementAround(file.lines, hit.line, key) });
   }
-  const isTelling = !isPlain(key) || found.length <= MAX_PLAIN;
-  const telling = uses.filter(({ role }) => isTelling || role === "registers");
-  const near = nearestFirst(one.path, telling, ({ line }) => line);
+  const isDistinctive = !isPlain(key) || found.length <= MAX_PLAIN;
+  const known = uses.filter(({ role }) => isDistinctive || role === "registers");
+  const near = nearestFirst(one.path, known, ({ line }) => line);
   const sorted = near.toSorted((a, b) => worthOf[b.role] - worthOf[a.role]);
   return ranked(one, key, sorted, found.length);
 }

@@ -60,7 +60,6 @@ export function rangesOf(lines: readonly number[]): LineSpan[] {
   return ranges;
 }
 
-/** The line numbers of ranges. */
 export const linesIn = (ranges: readonly LineSpan[]): number[] =>
   ranges.flatMap(({ start, end }) =>
     Array.from({ length: Math.max(0, end - start + 1) }, (_, at) => start + at),
@@ -94,7 +93,6 @@ export interface RepositoryFiles {
   read(path: string, ref: TextFile["ref"]): Promise<TextFile | null>;
   /** Whether the file at this path of the head may be shown, by its name. */
   isReadable(path: string): boolean;
-  /** Resolves imports to files of the head. */
   modules(): Promise<Modules>;
 }
 
@@ -148,7 +146,6 @@ export async function* loadAhead<Item, Loaded>(
   }
 }
 
-/** A line of the head that contains a word. */
 export interface Hit {
   path: string;
   line: number;
@@ -166,7 +163,6 @@ export interface WordHits {
 }
 
 interface SearchLimits {
-  /** Whether matches in the file at this path count. */
   wants(path: string): boolean;
   signal: AbortSignal;
   /** Remaining milliseconds. */
@@ -176,7 +172,6 @@ interface SearchLimits {
 /** Maximum words of one search; of any further word, only the definitions are searched. */
 export const MAX_WORDS = 400;
 const MAX_WORD_LENGTH = 80;
-/** Maximum matching lines of one search. */
 const MAX_MATCHES = 6_000;
 /** A word with more lines is common. */
 const MAX_LINES = 250;
@@ -321,7 +316,6 @@ async function search(
   }
 }
 
-/** A line may contain several of the words. */
 function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
   const all = new Map<string, Hit[]>(words.map((word) => [word, []]));
   const quoted = words.filter((word) => quotedText(word) !== null);
@@ -350,7 +344,6 @@ function quotedWords(words: readonly string[]): (line: string) => string[] {
   return (line) => [...line.matchAll(any)].map((match) => inQuotes(match[2] ?? ""));
 }
 
-/** A name in code. */
 export interface Mention {
   file: CodeFile;
   line: number;
@@ -368,7 +361,6 @@ export interface Lookup {
   isCommon(name: string): boolean;
   /** The parsed files in the folder of a path, without tests. */
   near(path: string): readonly CodeFile[];
-  /** The file at a path, if it was parsed. */
   file(path: string): CodeFile | undefined;
 }
 
@@ -378,16 +370,13 @@ const MAX_PARSED = 60;
 const MAX_KNOWN = 8;
 /** Maximum characters of these files together, which take about one second. */
 const MAX_CHARACTERS = 1_500_000;
-/** Weight of a test file. */
 const TEST_WORTH = 0.4;
 /** Value of a file with a line that seems to define a name, relative to the only file that has it. */
 const DEFINING_WORTH = 0.8;
-/** Maximum characters of a line that are checked for that. */
 const MAX_TEXT = 300;
 /** Files of the change are always parsed. */
 const CHANGED_WORTH = 1_000;
 
-/** What {@link lookUp} is to find. */
 export interface Wanted {
   /** The names of definitions, each with the value of finding it. */
   names: ReadonlyMap<string, number>;
@@ -448,10 +437,7 @@ function bestOf(known: ReadonlyMap<string, number>, others: readonly string[]): 
   return more.slice(0, MAX_KNOWN).map(([path]) => path);
 }
 
-/**
- * Whether a line seems to define a name. Few lines have it before such a sign. To compile an expression for each name takes longer than
- * all the rest.
- */
+/** Whether a line seems to define a name. To compile an expression for each name takes longer than all the rest. */
 function definesName(line: string, name: string): boolean {
   const text = line.slice(0, MAX_TEXT);
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
@@ -461,7 +447,6 @@ function definesName(line: string, name: string): boolean {
   return false;
 }
 
-/** What comes before a defined name, and what follows it. */
 const defining = new RegExp(`${defines}$`);
 const sign = /\s*[(<{=:]/y;
 

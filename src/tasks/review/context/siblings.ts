@@ -36,7 +36,6 @@ export function siblingPieces(changed: readonly Changed[], lookup: Lookup): Piec
 }
 
 interface Relative extends DefinitionSite {
-  /** Whether it declares what the changed method implements. */
   isContract: boolean;
 }
 
@@ -108,7 +107,6 @@ function parameters({ file, definition: { name, start, signatureEnd } }: Definit
   return isEmpty ? 0 : count;
 }
 
-/** Maximum characters of a head. */
 const MAX_HEAD = 600;
 
 /** A type's name and what its head names after it. */

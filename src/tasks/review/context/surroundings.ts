@@ -22,7 +22,6 @@ const MAX_FIELDS = 25;
 const MAX_CONSTRUCTOR_LINES = 20;
 
 const ALIKE = 0.42;
-/** Maximum neighbours of one definition, and their maximum lines. */
 const SHOWN = 8;
 const REPEATED = 0.1;
 const MAX_LINES = 25;
@@ -96,10 +95,10 @@ function neighbours({ risk, name }: Changed, { file, definition }: DefinitionSit
       (one.end < definition.start || one.start > definition.end) &&
       !isDeclaration({ file, definition: one }),
   );
-  const telling = tellingWords([definition, ...others]);
-  const words = telling(name);
+  const distinctive = distinctiveWords([definition, ...others]);
+  const words = distinctive(name);
   const isAlike = (one: Definition) => {
-    const own = telling(one.name);
+    const own = distinctive(one.name);
     const shared = own.filter((word) => words.includes(word)).length;
     return one.name === name || shared / Math.max(words.length, own.length, 1) >= ALIKE_WORDS;
   };
@@ -122,14 +121,12 @@ function neighbours({ risk, name }: Changed, { file, definition }: DefinitionSit
     });
 }
 
-/** Share of their words that similar names have in common. */
 const ALIKE_WORDS = 0.5;
 /** A word in a larger share of the names of a file is a prefix, and says nothing. */
 const PREFIX_SHARE = 0.3;
 const FEW_NAMES = 6;
 
-/** The words of a name that few of the definitions have. */
-function tellingWords(definitions: readonly Definition[]): (name: string) => string[] {
+function distinctiveWords(definitions: readonly Definition[]): (name: string) => string[] {
   const counts = new Map<string, number>();
   for (const { name } of definitions)
     for (const word of new Set(wordsOf(name))) counts.set(word, (counts.get(word) ?? 0) + 1);

@@ -6,12 +6,10 @@ import { type Changed, isWithin, shareOf } from "./changed.ts";
 import { firstOfFiles, type LineSpan, type Lookup, type Mention, rarity } from "./lookup.ts";
 import { type Piece, placePiece } from "./pieces.ts";
 
-/** A function up to this length is shown whole. */
 const WHOLE_LINES = 30;
 const AROUND = 3;
 /** A value that is assigned or read in more places is too common. */
 const MAX_PLACES = 15;
-/** Maximum places of one name, and of other uses in one file. */
 const SHOWN = 3;
 const USES_IN_FILE = 2;
 const REPEATED = 0.15;
@@ -22,7 +20,6 @@ interface Passing {
   kind: "producer" | "consumer" | "sibling";
   weight: number;
   isWanted(mention: Mention, name: string): boolean;
-  /** What the code does with a name; `where` is the function that it is in. */
   title(name: string, where: string, one: Changed): string;
 }
 

@@ -13,7 +13,6 @@ import type { ScopedRule } from "../../rules/named-rules.ts";
 import { createRuleMatchAnswers, type RuleMatchAnswers } from "../../rules/rule-matches.ts";
 
 interface CollectorOptions {
-  /** Reads a file; undefined if neither side has it. */
   anchorFile(path: string): Promise<AnchorFile | undefined>;
   /** Why the review may not finish yet, for the model; null if it may. */
   refuseToFinish(): string | null;
@@ -32,7 +31,6 @@ interface FindingCollector extends ReportPort {
   findings(): readonly Finding[];
   /** Findings that were not kept, because an earlier review has read their code. */
   readBefore(): readonly Finding[];
-  /** The model's summary; null until it finishes the review. */
   summary(): string | null;
 }
 
@@ -198,12 +196,7 @@ function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedF
   return asStated ? finding : withoutSuggestion(finding, MEANT_OTHERWISE);
 }
 
-/**
- * The finding collector of one loop.
- *
- * @param answers records the answers to rule matches; omitted if the loop has none to answer
- * @param refuseToFinish why the loop may not finish yet, for the model; null if it may
- */
+/** @param answers records the answers to rule matches; omitted if the loop has none to answer */
 export function collectFindings(
   { change: { anchorFile, known, rules }, input, deps }: ReviewRun,
   answers?: RuleMatchAnswers,

@@ -2,7 +2,6 @@ import type { Effort } from "../../../config/repo-config.ts";
 
 /** What one loop looks for. The text is at the end of its first message. */
 export interface Focus {
-  /** Names the loop: "around". */
   name: string;
   text: string;
 }

@@ -36,9 +36,7 @@ interface PredictionParts {
   effort: Effort;
   /** Tokens of the first request over the first unit. */
   firstTokens: number;
-  /** Token limit of the review. */
   limitTokens: number;
-  /** Hunks that are not read again. */
   known?: Pick<ReviewedHunks, "known">;
 }
 
@@ -49,7 +47,6 @@ export function firstRequestTokens(messages: readonly Message[]): number {
   ).request(messages);
 }
 
-/** Predicts the usage of a review, without its cost. */
 export function predictReview({
   plan,
   effort,

@@ -14,7 +14,6 @@ import { roomFor, runLoop, unitBytes, type Window, windowFor } from "../../loop/
 import {
   allHunks,
   countReviewed,
-  filesWithNewHunks,
   MAX_CHANGES,
   readHashes,
   unreadHashes,
@@ -33,45 +32,35 @@ import { collectFindings } from "./finding-collector.ts";
 import { type Focus, focusesOf } from "./focus.ts";
 import { firstRequestTokens, predictReview } from "./predict.ts";
 
-/** One loop over one unit. */
 interface PassTask {
   unit: Unit;
   /** Null to look for everything. */
   focus: Focus | null;
   /** "2", "around", "2 around", or "" if there is only one loop. */
   name: string;
-  /** The loop's name in the trajectory. */
   loop: string;
   window: Window;
 }
 
-/** What one loop may use. */
 interface PassLimits {
   budget: TokenBudget;
   tokens: number;
-  /** Limit of wall time. */
   milliseconds: number;
 }
 
-/** The result of one loop. */
 interface UnitReview {
   findings: readonly Finding[];
   /** Reported in code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
-  /** Reports that were refused and not repeated. */
   lost: readonly LostReport[];
-  /** Its answers to the rule matches that it was shown. */
   answers: Pick<RuleMatchAnswers, "reported" | "rejected">;
-  /** Null if the model did not finish. */
   summary: string | null;
   stopReason: StopReason;
   modelError: AgentResult["modelError"];
 }
 
-/** The first messages of every loop over a unit. */
 export interface UnitStart {
   messages: readonly Message[];
-  /** Hunks in the messages. */
   shown: readonly { path: string; hunk: number }[];
   /** Rule matches in the messages, which must be answered. */
   likely: readonly RuleMatch[];
@@ -104,7 +93,6 @@ export async function startUnit(
   return { messages, shown, likely: shownLikely, overflow };
 }
 
-/** Maximum number of rule matches in one loop. */
 const MOST_LIKELY = 60;
 const MAX_LIKELY_BYTES = 12_000;
 const LIKELY_SHARE = 0.06;
@@ -241,16 +229,12 @@ export interface Pass extends UnitReview {
 /** The results of all loops over all units. */
 export interface Passes {
   units: readonly Unit[];
-  /** Number of loops over each unit. */
   loopsAUnit: number;
   reviews: readonly Pass[];
   /** Ids of the rule matches that did not fit into the first message of their unit. */
   overflow: ReadonlySet<string>;
-  /** Why some units were not started. */
   stops: readonly StopReason[];
-  /** Number of files for which the budget was too small. */
   unplanned: number;
-  /** Predicted usage. */
   predicted: Omit<Prediction, "cost_usd"> | null;
 }
 
@@ -340,10 +324,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   return { units, loopsAUnit: focuses.length, reviews, overflow, stops, unplanned: left.length, predicted };
 }
 
-/**
- * What each loop may use of the tokens and the time that are left. With verification, a part of both is kept for it, which grows with the
- * number of findings.
- */
+/** With verification, a part of tokens and time is kept for it, which grows with the number of findings. */
 function createLimits(
   run: ReviewRun,
   tasks: readonly PassTask[],
@@ -438,7 +419,7 @@ export async function planReview({ change, input, deps }: ReviewRun): Promise<Pl
     ([path, { length }]) => [path, length] as const,
   );
   return planUnits({
-    files: await filesWithNewHunks(files, known, deps.diffs),
+    files: files.filter((file) => known.hasNew(file.change.path)),
     unitBytes: unitBytes(deps.models.review),
     totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / focusesOf(input.config.effort).length,
     headStart: async (path) => (await deps.workspace.headStart(path, FIRST_BYTES)).text,

@@ -162,7 +162,6 @@ const isWithin = (lines: number, finding: Finding, line: number | null) =>
 
 const FAR = Number.MAX_SAFE_INTEGER;
 
-/** Distance in lines; an earlier finding whose code is gone is farther than any other. */
 function distanceTo(finding: Finding, earlier: PostedFinding, facts: PriorLocations): number {
   if (isBare(earlier) || !isSameFile(finding, earlier, facts)) return FAR;
   const place = facts.locationOf(earlier);
@@ -337,7 +336,6 @@ export async function readFacts(
 /** This run's findings that repeat an earlier one, with the earlier one. */
 type Repeats = ReadonlyMap<Finding, PostedFinding>;
 
-/** Maximum number of pairs in one question, the worst findings first. */
 const MOST_QUESTIONS = 60;
 
 /**
@@ -371,7 +369,6 @@ export async function compareFindings(
 
 /** Moved code is searched within this distance of the old line, if its definition is unknown. */
 const AROUND = 150;
-/** Maximum number of lines searched. */
 const MOST_LINES = 1_000;
 /** Findings of more lines are not searched elsewhere. */
 const WINDOW = 8;
@@ -402,7 +399,6 @@ export async function locate(
   return nearest(lines, code, { start: first, end: Math.min(end, lines.length, first + MOST_LINES) }, near);
 }
 
-/** The match that is nearest to a line. */
 function nearest(
   lines: readonly string[],
   code: string,

@@ -111,7 +111,6 @@ export interface FollowedRun {
 
 /** The findings of earlier reviews of a pull request. */
 export interface PriorFindings {
-  /** Findings with a comment. */
   entries: readonly PostedFinding[];
   /** Findings without a comment, each by its shape as a posted one, for comparison. */
   carried: ReadonlyMap<PostedFinding, RelocatedFinding>;
@@ -151,7 +150,6 @@ function asPosted({ finding, standing, hasCode }: RelocatedFinding): PostedFindi
   };
 }
 
-/** Findings of this run that repeat earlier ones. */
 export interface Repeats {
   /** Each finding with the comment that it repeats; no comment occurs twice. */
   posted: ReadonlyMap<Finding, PostedFinding>;

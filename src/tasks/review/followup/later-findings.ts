@@ -23,7 +23,6 @@ import {
 } from "./earlier.ts";
 import { type PriorClaim, recheckFinding } from "./recheck.ts";
 
-/** Checks at the same time. */
 const CONCURRENCY = 4;
 
 /** A rule match that a model rejected, or reported in its own words. */
@@ -126,10 +125,7 @@ function fileOf({ files }: KnownChange, { path }: PostedFinding): ChangedFile | 
   return files.find(({ change }) => change.path === name);
 }
 
-/**
- * The new state of an earlier finding that this run does not repeat, if rules can tell; else undefined. If the analyzer did not finish
- * on the file, the finding is not fixed.
- */
+/** The new state of an earlier finding that this run does not repeat; undefined if rules cannot tell. */
 function stateByRules(
   one: PostedFinding,
   { change, deps }: FollowedRun,
@@ -216,7 +212,6 @@ export interface FollowUp extends Pick<LedgerUpdate, "repeats" | "resolutions" |
 /** The findings of a run together with those of earlier runs. */
 interface LaterFindings {
   findings: Finding[];
-  /** Ids of findings that are listed and make no comment. */
   quiet: ReadonlySet<string>;
   dropped: DroppedFinding[];
   ledger: FollowUp;
@@ -232,7 +227,6 @@ interface RoundFindings {
   unpublished: ReadonlySet<string>;
   /** Null if no model can be asked, or none any more. */
   model: ReviewRun | null;
-  /** Verifies new findings. */
   verify(fresh: readonly FindingGroup[]): Promise<VerifiedFindings>;
 }
 

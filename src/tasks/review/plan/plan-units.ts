@@ -2,7 +2,6 @@ import { folderOf, hasImports, importsOf, Modules } from "../../../repo/code/imp
 import type { ChangedFile } from "../../../repo/diff-source.ts";
 import { fileRisk, isTestPath, kindOf, stemOf } from "./risk.ts";
 
-/** Maximum files with the same name that are compared. */
 const MAX_ALIKE = 64;
 
 /** Two files that are read together; if `test` is set, the second is a test of the first. */
@@ -15,18 +14,14 @@ interface Pair {
 interface Named {
   id: number;
   path: string;
-  file: ChangedFile;
 }
 
-/**
- * Pairs of files with related names: a test and the code it tests, a header and its source, a template and its style, a deleted file and an
- * added one with the same name. Numbers are indexes into `files`.
- */
+/** A test and the code it tests, a header and its source, a template and its style. Numbers are indexes into `files`. */
 function findPairs(files: readonly ChangedFile[]): Pair[] {
-  const named = files.map((file, id) => ({ id, path: file.change.path, file }));
+  const named = files.map(({ change }, id) => ({ id, path: change.path }));
   const byName = Map.groupBy(named.filter(isSubject), ({ path }) => stemOf(path).toLowerCase());
   const tests = named.filter(({ path }) => isTest(path)).flatMap((one) => testPair(one, byName));
-  return [...tests, ...twins(named), ...moved(named)];
+  return [...tests, ...twins(named)];
 }
 
 const isTest = (path: string) => kindOf(path) === "test" && isTestPath(path);
@@ -66,21 +61,6 @@ function twins(named: readonly Named[]): Pair[] {
   );
 }
 
-/** A deleted file and the nearest added file with its name: moved, but changed too much for git to detect it. */
-function moved(named: readonly Named[]): Pair[] {
-  const nameOf = ({ path }: Named) => path.slice(path.lastIndexOf("/") + 1);
-  const added = Map.groupBy(
-    named.filter(({ file }) => file.change.type === "added"),
-    nameOf,
-  );
-  return named.flatMap((one) => {
-    if (one.file.change.type !== "deleted") return [];
-    const to = nearestOf(added.get(nameOf(one))?.slice(0, MAX_ALIKE) ?? [], one.path);
-    return to ? [{ first: one.id, second: to.id, test: false }] : [];
-  });
-}
-
-/** The number of leading folders that two paths share. */
 function sharedFolders(a: string, b: string): number {
   let [shared, at] = [0, 0];
   for (; at < a.length && a[at] === b[at]; at++) if (a[at] === "/") shared += 1;
@@ -92,7 +72,6 @@ function nearestOf<Item extends { path: string }>(items: readonly Item[], path: 
   return items.toSorted((a, b) => sharedFolders(b.path, path) - sharedFolders(a.path, path))[0];
 }
 
-/** Weights of a pair and of an import. */
 const PAIR = 6;
 const IMPORT = 3;
 /** An import of something that more files import does not relate them. */
@@ -140,7 +119,6 @@ export async function findLinks(
   };
 }
 
-/** For each file, the changed files that it imports. */
 async function findImported(
   files: readonly ChangedFile[],
   headStart: (path: string) => Promise<string>,
@@ -174,9 +152,7 @@ function countImporters(imported: readonly ReadonlySet<number>[]): number[] {
   return counts;
 }
 
-/** A file to be planned. */
 interface PlannedFile {
-  /** Its index in the list of related files. */
   id: number;
   file: ChangedFile;
   risk: number;
@@ -186,11 +162,9 @@ interface PlannedFile {
 interface Bundle {
   files: PlannedFile[];
   bytes: number;
-  /** The risk of its riskiest file. */
   risk: number;
   /** Its position in the tree: the path of its riskiest file. */
   path: string;
-  /** Related bundles and how closely they are related. */
   related: Map<Bundle, number>;
 }
 
@@ -298,13 +272,11 @@ export interface Plan {
 export interface PlanOptions {
   /** The whole change; only reviewable files with hunks are planned. */
   files: readonly ChangedFile[];
-  /** Maximum rendered bytes of diff in one unit. */
   unitBytes: number;
   /** Maximum rendered bytes of diff in all units together; the rest is left. */
   totalBytes: number;
   /** The beginning of a changed file at head, which is searched for imports; it may fail. */
   headStart(path: string): Promise<string>;
-  /** Number of lines that analyzers matched, by path. */
   matches: ReadonlyMap<string, number>;
 }
 

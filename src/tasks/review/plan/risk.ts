@@ -21,7 +21,7 @@ const configuration = new Set(
   ).split(" "),
 );
 
-/** Names of build, dependency and CI files that have no telling extension. */
+/** Names of build, dependency and CI files that have no extension that says so. */
 const configurationName =
   /^(?:Dockerfile|Containerfile|Makefile|GNUmakefile|Jenkinsfile|Vagrantfile|Procfile|Rakefile|Gemfile|Pipfile|Brewfile|Justfile|BUILD|WORKSPACE|CODEOWNERS|go\.mod|go\.work|CMakeLists\.txt|requirements[\w.-]*\.txt|(?:package|composer|deno|turbo|nx|lerna|renovate|vercel|firebase|[jt]sconfig[\w.-]*)\.json|[\w.-]+\.config\.\w+|\.[\w.-]+rc(?:\.\w+)?)$/;
 
@@ -98,9 +98,7 @@ export function fileRisk({ change }: ChangedFile, { matches, users }: Circumstan
 }
 
 interface Circumstances {
-  /** Lines that analyzers matched. */
   matches: number;
-  /** Changed files that import it. */
   users: number;
 }
 
@@ -119,7 +117,6 @@ const share = (count: number, many: number) => Math.min(1, Math.log2(1 + count) 
 /** Equal files have equal risks on every machine. */
 const round = (value: number) => Math.round(value * 1_000) / 1_000;
 
-/** Whole words. */
 const words = new Set(
   (
     "auth authn authz oauth saml sso jwt login logout session sessions token tokens secret secrets " +
@@ -130,7 +127,6 @@ const words = new Set(
   ).split(" "),
 );
 
-/** Beginnings of words. */
 const beginnings =
   /^(?:authenticat|authori[sz]|crypt|encrypt|decrypt|cipher|password|passwd|credential|signature|permission|privileg|impersonat|securit|saniti[sz]|escap|validat|migrat|transaction|concurren|synchroni[sz]|semaphore|schedul|pars(?:e|er|ers|ing)$|seriali[sz]|deseriali[sz]|unmarshal|pickle|allocat|malloc)/;
 

@@ -125,13 +125,6 @@ describe("names", () => {
   it.each([
     ["a header and its source", changedFiles(["src/a.c", "src/a.h"])],
     ["a template and its code", changedFiles(["src/a.component.html", "src/a.component.ts"])],
-    [
-      "what was deleted and what came in its place",
-      [
-        changedFile({ path: "old/deep/a.ts", over: { type: "deleted" } }),
-        changedFile({ path: "new/a.ts", over: { type: "added" } }),
-      ],
-    ],
   ])("pair %s", async (_, files) => {
     expect((await findLinks(files, async () => "")).pairs).toEqual([[0, 1]]);
   });
