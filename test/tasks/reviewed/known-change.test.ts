@@ -13,13 +13,13 @@ function diffOf(sizes: readonly number[]): FileDiff {
   return parseFilePatch(`--- a/a.ts\n+++ b/a.ts\n${hunks.join("\n")}\n`, "a.ts", null);
 }
 
-describe("the new hunks of a file", () => {
-  it("are all of them where none was read, without a word on it", () => {
+describe("newHunks", () => {
+  it("All hunks are new without a note if none was read", () => {
     const diff = diffOf([1, 2, 3]);
     expect(newHunks(diff, new Set())).toEqual({ hunks: diff.hunks, note: "" });
   });
 
-  it("come with their number where others were read", () => {
+  it("The note holds the number of new hunks if others were read", () => {
     const diff = diffOf([1, 1, 1, 1, 1, 1]);
     const { hunks, note } = newHunks(diff, new Set([1, 5]));
     expect(hunks).toEqual([2, 3, 4, 6].map((number) => diff.hunks[number - 1]));

@@ -26,14 +26,14 @@ function significantIn(...texts: string[]) {
 const none = { added: [], removed: [] };
 const first = { added: [1], removed: [1] };
 
-describe("a changed line tells nothing", () => {
-  it("where one name takes the place of another everywhere", () => {
+describe("lines without a significant change", () => {
+  it("A name that is replaced everywhere is not significant", () => {
     expect(significantIn("-use(total, 1);", "+use(sum, 1);", " ", "-return total;", "+return sum;")).toEqual(
       none,
     );
   });
 
-  it("where only a comment changes", () => {
+  it("A comment is not significant", () => {
     expect(
       significantIn("-// Old.", "+// New.", "+// And more.", " x", "-call(); // old", "+call(); // new"),
     ).toEqual(none);
@@ -41,18 +41,18 @@ describe("a changed line tells nothing", () => {
   });
 });
 
-describe("a changed line tells something", () => {
-  it("where another function is called in one place", () => {
+describe("lines with a significant change", () => {
+  it("A call of another function in one place is significant", () => {
     expect(significantIn("-min(a, b);", "+max(a, b);")).toEqual(first);
   });
 
-  it("where the old name is still in use, or the new one was before", () => {
+  it("A replaced name is significant if the old one is still used, or the new one was before", () => {
     const both = { added: [1, 3], removed: [1, 3] };
     expect(significantIn("-use(a);", "+use(b);", " a = 1;", "-give(a);", "+give(b);")).toEqual(both);
     expect(significantIn("-use(a, b);", "+use(b, a);", " x", "-give(a, b);", "+give(b, a);")).toEqual(both);
   });
 
-  it("where more differs: an operator, a string, a number, a keyword, how far it is indented", () => {
+  it("Another operator, string, number, keyword or indentation is significant", () => {
     const pairs = [
       ["a < b", "a <= b"],
       ['x("a")', 'x("b")'],
@@ -65,7 +65,7 @@ describe("a changed line tells something", () => {
     for (const [before, after] of pairs) expect(significantIn(`-${before}`, `+${after}`)).toEqual(first);
   });
 
-  it("where code is added or taken away", () => {
+  it("Added or removed code is significant", () => {
     expect(significantIn("+call();", " x", "-other();")).toEqual({ added: [1], removed: [2] });
   });
 });

@@ -16,17 +16,17 @@ const { title } = earlierFinding();
 describe("an earlier comment and a breach of a named rule", () => {
   const breach = found({ id: "aaaaaaaaaaaa", rule: "no-raw-sql" });
 
-  it("are one if the comment is about that rule", () => {
+  it("A breach repeats a comment about the same rule", () => {
     const one = earlierFinding({ rule: "no-raw-sql" });
     expect(pairsOf([breach], [one])).toEqual([[breach, one]]);
   });
 
-  it("are two if it is about another rule or none, so its dismissal unblocks nothing", () => {
+  it("A breach does not repeat a comment about another rule or none, so a dismissal unblocks nothing", () => {
     for (const over of [{}, { rule: "no-print" }])
       expect(pairsOf([breach], [earlierFinding({ ...over, state: "dismissed" })])).toEqual([]);
   });
 
-  it("are one if the review has forgotten the rule, which it takes over with its severity", () => {
+  it("A finding without a rule repeats a comment about a breach, and takes over its rule and severity", () => {
     const [finding, one] = [
       found({ id: "aaaaaaaaaaaa", severity: "low" }),
       earlierFinding({ rule: "no-raw-sql", severity: "high" }),
@@ -35,34 +35,34 @@ describe("an earlier comment and a breach of a named rule", () => {
     expect(underRuleOf(finding, one)).toMatchObject({ rule: "no-raw-sql", severity: "high" });
   });
 
-  it("are two if only the state remembers the breach: it must not lose its rule", () => {
+  it("A finding without a rule does not repeat a breach that only the state remembers", () => {
     const listed = earlierFinding({ comment: null, rule: "no-raw-sql" });
     expect(pairsOf([found({ id: "aaaaaaaaaaaa" })], [listed])).toEqual([]);
   });
 });
 
-describe("an earlier comment tells of a finding", () => {
-  it("with its fingerprint on the same lines, whatever either is called", () => {
+describe("certainPairs", () => {
+  it("A finding repeats a comment with its fingerprint on the same lines, whatever the titles", () => {
     const [finding, one] = [found({ id: "aaaaaaaaaaaa-2" }), earlierFinding()];
 
     expect(pairsOf([finding], [one])).toEqual([[finding, one]]);
   });
 
-  it("with its fingerprint wherever it is, once its own code is gone", () => {
+  it("A finding repeats a comment with its fingerprint elsewhere only if that comment's code is gone", () => {
     const [finding, one] = [found({ id: "aaaaaaaaaaaa", line: 212 }), earlierFinding()];
 
     expect(pairsOf([finding], [one], [one])).toEqual([[finding, one]]);
     expect(pairsOf([finding], [one])).toEqual([]);
   });
 
-  it("of equal pieces of code where it stands on them, whichever was reported first", () => {
+  it("Of two equal pieces of code, the one on the comment's lines repeats it", () => {
     const [first, second] = [found({ id: "aaaaaaaaaaaa" }), found({ id: "aaaaaaaaaaaa-2", line: 53 })];
     const one = earlierFinding({ line: 53 });
 
     expect(pairsOf([first, second], [one])).toEqual([[second, one]]);
   });
 
-  it("whose code has changed only where no other does", () => {
+  it("A comment whose code is gone is repeated only if no other comment is", () => {
     const finding = found({ id: "aaaaaaaaaaaa" });
     const [moved, there] = [earlierFinding({ line: null }), earlierFinding()];
 
@@ -70,7 +70,7 @@ describe("an earlier comment tells of a finding", () => {
     expect(pairsOf([finding], [moved])).toEqual([[finding, moved]]);
   });
 
-  it("at several places by any of them, whichever is the first in this review", () => {
+  it("A finding at several places repeats a comment at any of them", () => {
     const place = { path: "a.ts", side: "RIGHT", line: 3, start_line: null, quote: "x <= y" } as const;
     const finding = found({ line: 90, places: [place] });
     const one = earlierFinding({ line: 3, code: codeHash("x  <= y"), title: "Off by one" });
@@ -82,7 +82,7 @@ describe("an earlier comment tells of a finding", () => {
     expect(pairsOf([finding, own], [one])).toEqual([[own, one]]);
   });
 
-  it("on the same lines by a title that says the same, also where its id was made in another way", () => {
+  it("A finding with a similar title on the same lines repeats a comment with another id", () => {
     const finding = found({ title: "Total subtracts each price instead of adding it" });
     const old = earlierFinding({ category: null, symbol: null, code: null });
 
@@ -91,7 +91,7 @@ describe("an earlier comment tells of a finding", () => {
     expect(pairsOf([{ ...finding, title: "Prices are never rounded" }], [old])).toEqual([]);
   });
 
-  it("in the same definition, or near the old lines, once the code that it stood on is gone", () => {
+  it("A finding in the same definition, or near the old lines, repeats a comment whose code is gone", () => {
     const one = earlierFinding({ line: null, original_line: 12, state: "outdated" });
 
     expect(pairsOf([found({ title, line: 300 })], [one])).toHaveLength(1);
@@ -101,25 +101,25 @@ describe("an earlier comment tells of a finding", () => {
     expect(pairsOf([found({ title, line: 20, symbol: "count" })], [one])).toEqual([]);
   });
 
-  it("under the name that its file had before", () => {
+  it("A finding repeats a comment under the old name of its file", () => {
     const finding = found({ path: "new-name.ts", title });
 
     expect(pairsOf([finding], [earlierFinding()])).toHaveLength(1);
     expect(pairsOf([{ ...finding, path: "b.ts" }], [earlierFinding()])).toEqual([]);
   });
 
-  it("when it was deleted, by the fingerprint alone", () => {
+  it("A finding repeats a deleted comment only by its fingerprint", () => {
     const deleted = earlierFinding({ comment: null, state: "dismissed", path: "", line: null });
 
     expect(pairsOf([found({ id: "aaaaaaaaaaaa-2" })], [deleted])).toHaveLength(1);
     expect(pairsOf([found({ title })], [deleted])).toEqual([]);
   });
 
-  it("no more once it was fixed: a problem that returns is new", () => {
+  it("A finding never repeats a comment that was fixed", () => {
     expect(pairsOf([found({ id: "aaaaaaaaaaaa", title })], [earlierFinding({ state: "fixed" })])).toEqual([]);
   });
 
-  it("not by its words at another place while its own code stands: two identical problems stay two", () => {
+  it("A finding with the same words elsewhere repeats no comment whose code is still there", () => {
     expect(pairsOf([found({ title, line: 40 })], [earlierFinding()])).toEqual([]);
     expect(pairsOf([found({ title, line: 12, side: "LEFT" })], [earlierFinding()])).toEqual([]);
   });
@@ -145,8 +145,8 @@ const earlierOnes = fc.array(
   { maxLength: 6 },
 );
 
-describe("pairs", () => {
-  it("have each finding and each comment once, and leave none out that its fingerprint finds", () => {
+describe("any pairs", () => {
+  it("Each finding and each comment is in one pair, and every fingerprint finds its pair", () => {
     fc.assert(
       fc.property(findings, earlierOnes, (all, earlier) => {
         const lost = earlier.map((one) => ({ ...one, line: null }));
@@ -163,7 +163,7 @@ describe("pairs", () => {
     );
   });
 
-  it("are the same however far all of it moves", () => {
+  it("The pairs do not depend on how far the code moves", () => {
     fc.assert(
       fc.property(findings, earlierOnes, fc.integer({ min: 0, max: 5_000 }), (all, earlier, by) => {
         const numbers = (pairs: [Finding, PostedFinding][], of: Finding[], among: PostedFinding[]) =>

@@ -21,23 +21,23 @@ const file = fileOf(head);
 const told = (over: Parameters<typeof earlierFinding>[0]) => earlierFinding({ line: null, ...over });
 
 describe("the code of an earlier finding", () => {
-  it("stands where GitHub has its line, as long as that is the same code", async () => {
+  it("The code is at GitHub's line as long as it is the same code", async () => {
     const length = codeHash("return prices.length;");
 
     expect(await locate(file, told({ line: 10, code: length }))).toEqual({ start: 10, end: 10 });
     expect(await locate(file, told({ line: 6, code: length, symbol: null }))).toEqual({ start: 10, end: 10 });
   });
 
-  it("is found in its definition when it was wrapped or has moved", async () => {
+  it("Code that was wrapped or has moved is found in its definition", async () => {
     expect(await locate(file, told({ original_line: 400 }))).toEqual({ start: 4, end: 5 });
   });
 
-  it("is taken to stand where GitHub says when nothing tells what it was", async () => {
+  it("A comment without a hash of its code is at GitHub's line", async () => {
     expect(await locate(file, told({ line: 2, code: null }))).toEqual({ start: 2, end: 2 });
     expect(await locate(file, told({ code: null }))).toBeNull();
   });
 
-  it("of several places is the nearest to the old one", async () => {
+  it("Of several places the nearest to the old one is found", async () => {
     const twice = fileOf(["a();", ...Array.from({ length: 40 }, () => "b();"), "a();"]);
     const where = (original_line: number) =>
       locate(twice, told({ original_line, symbol: null, code: codeHash("a();") }));
@@ -46,13 +46,13 @@ describe("the code of an earlier finding", () => {
     expect(await where(9)).toEqual({ start: 1, end: 1 });
   });
 
-  it("is gone with its definition's words, with its file, and on a side that has none", async () => {
+  it("The code is gone with its words, with its file, and on a side without lines", async () => {
     expect(await locate(fileOf(["export function total() {", "  return 1;", "}"]), told({}))).toBeNull();
     expect(await locate(undefined, told({}))).toBeNull();
     expect(await locate(file, told({ side: "LEFT", line: 4 }))).toBeNull();
   });
 
-  it("is looked for in bounded time, whatever a file holds", async () => {
+  it("The search for code takes bounded time, whatever the file holds", async () => {
     const dense = fileOf(Array.from({ length: 200_000 }, (_, at) => `call(${at % 7});`));
     const wide = fileOf(Array.from({ length: 300 }, () => "x".repeat(100_000)));
 
@@ -66,28 +66,28 @@ const found = (over: Partial<Finding> = {}) =>
 const near = (finding: Finding, one: PostedFinding, paired = new Map<Finding, PostedFinding>()) =>
   nearCollisions([finding], [one], facts(), paired).length;
 
-describe("a finding may be what an earlier comment says", () => {
-  it("on the same lines in other words", () => {
+describe("nearCollisions", () => {
+  it("A finding on the same lines in other words is near", () => {
     expect(near(found(), earlierFinding())).toBe(1);
     expect(near(found({ line: 13, start_line: 11 }), earlierFinding())).toBe(1);
     expect(near(found({ line: 13 }), earlierFinding())).toBe(0);
   });
 
-  it("on the same code under another category, unless that still stands elsewhere", () => {
+  it("A finding on the same code under another category is near, unless the code is still elsewhere", () => {
     const finding = found({ line: 90, symbol: null, quote: "sum  -= price;", category: "data" });
 
     expect(near(finding, earlierFinding({ line: null }))).toBe(1);
     expect(near(finding, earlierFinding())).toBe(0);
   });
 
-  it("in the definition of one that is outdated", () => {
+  it("A finding in the definition of an outdated comment is near", () => {
     const outdated = earlierFinding({ line: null, state: "outdated" });
 
     expect(near(found({ line: 90 }), outdated)).toBe(1);
     expect(near(found({ line: 90, symbol: null }), { ...outdated, symbol: null })).toBe(0);
   });
 
-  it("in another definition near the lines that its code had, where the titles say the same", () => {
+  it("A finding near the old lines with a similar title is near, in a definition of another name", () => {
     const outdated = earlierFinding({ line: null, original_line: 12, state: "outdated" });
     const renamed = found({ line: 20, symbol: "count", title: outdated.title });
 
@@ -96,7 +96,7 @@ describe("a finding may be what an earlier comment says", () => {
     expect(near({ ...renamed, line: 90 }, outdated)).toBe(0);
   });
 
-  it("in the definition of one that was dismissed, or within ten lines of it", () => {
+  it("A finding in the definition of a dismissed comment, or within ten lines, is near", () => {
     const dismissed = earlierFinding({ state: "dismissed" });
 
     expect(near(found({ line: 90 }), dismissed)).toBe(1);
@@ -104,7 +104,7 @@ describe("a finding may be what an earlier comment says", () => {
     expect(near(found({ line: 23, symbol: "count" }), dismissed)).toBe(0);
   });
 
-  it("in a file that the earlier one rests on, where it rests on that one's file in turn or says the same", () => {
+  it("A finding in a file that the comment names is near if it names that one in turn or is alike", () => {
     const earlier = earlierFinding({ files: ["b.ts"] });
     const evidence = [{ path: "a.ts", start_line: 12, end_line: 12, note: "" }];
 
@@ -114,13 +114,13 @@ describe("a finding may be what an earlier comment says", () => {
     expect(near(found({ path: "c.ts", evidence }), earlier)).toBe(0);
   });
 
-  it("never in a file that it does not speak of, of one that was fixed, or where the comment is gone", () => {
+  it("A finding is not near a comment on another file, a fixed one, or a deleted one", () => {
     expect(near(found({ path: "b.ts" }), earlierFinding())).toBe(0);
     expect(near(found(), earlierFinding({ state: "fixed" }))).toBe(0);
     expect(near(found(), earlierFinding({ comment: null, path: "", state: "dismissed" }))).toBe(0);
   });
 
-  it("of one that has its pair only where a person dismissed that", () => {
+  it("A comment with a partner is near another finding only if a person dismissed it", () => {
     const other = found({ line: 50 });
     const [open, dismissed] = [earlierFinding(), earlierFinding({ state: "dismissed" })];
 

@@ -50,8 +50,8 @@ const check = (facts: Facts, over: Partial<PostedFinding> = {}, place: typeof th
   needsCheck(change(facts), diffsOf(facts), comment(over), place);
 const changed = ["cart.ts"];
 
-describe("an earlier finding is looked at again", () => {
-  it("when its code is gone, and something of its file or its evidence is new or lost", async () => {
+describe("needsCheck", () => {
+  it("A finding whose code is gone is checked if its file or its evidence has something new or lost", async () => {
     expect(await check({}, {}, null)).toBe(false);
     expect(await check({}, { state: "outdated", code: null }, null)).toBe(false);
     expect(await check({ changed }, {}, null)).toBe(true);
@@ -63,7 +63,7 @@ describe("an earlier finding is looked at again", () => {
     expect(await check({ changed }, { code: null }, null)).toBe(true);
   });
 
-  it("when something new stands in its definition, or within fifteen lines, and not for what was read", async () => {
+  it("A finding is checked for new code in its definition or within fifteen lines, not for code that was read", async () => {
     expect(await check({ changed, hunks: [400, 5] })).toBe(true);
     expect(await check({ changed, hunks: [400, 64] })).toBe(true);
     expect(await check({ changed, hunks: [400, 70] })).toBe(false);
@@ -71,18 +71,18 @@ describe("an earlier finding is looked at again", () => {
     expect(await check({ changed, hunks: [400, 5] }, { symbol: "gone" })).toBe(false);
   });
 
-  it("when something that was read of its file is gone, and not of another", async () => {
+  it("A finding is checked if its file, and no other one, lost a reviewed change", async () => {
     expect(await check({ lost: ["cart.ts"] })).toBe(true);
     expect(await check({ lost: ["other.ts"] })).toBe(false);
   });
 
-  it("when a file that it named as evidence has changed", async () => {
+  it("A finding is checked if a file in its evidence has changed", async () => {
     expect(await check({ changed: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
     expect(await check({ lost: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
     expect(await check({ changed: ["other.ts"] })).toBe(false);
   });
 
-  it("where nothing is remembered, only when it is outdated or its code gone", async () => {
+  it("Without a remembered review, only an outdated finding or one whose code is gone is checked", async () => {
     const facts = { isFirst: true, changed, hunks: [50, 50] as [number, number], lost: ["cart.ts"] };
 
     expect(await check(facts)).toBe(false);
