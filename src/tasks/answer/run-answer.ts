@@ -82,7 +82,6 @@ function fitting<T>(all: readonly T[], order: readonly T[], sizeOf: (one: T) => 
   return all.filter((one) => taken.has(one));
 }
 
-/** Diffs of as many whole files as fit, in the order of the change. */
 async function wholeDiff({ change: { files }, deps }: AskedRun): Promise<string> {
   const room = roomFor(deps.models.review, MAX_DIFF_BYTES, DIFF_SHARE);
   const readable = files.filter(({ reviewable, totalHunks }) => reviewable && totalHunks > 0);
@@ -134,7 +133,6 @@ function fateOf({ line, original_line }: AskedThread, file: AnchorFile | undefin
 const quoted = (run: AskedRun, { by, body }: ThreadMessage, maxBytes: number) =>
   `${by} wrote:\n${cut(run, body, maxBytes)}`;
 
-/** The end of a conversation, as much as fits. */
 function latest(run: AskedRun, conversation: readonly ThreadMessage[]): string {
   const room = roomFor(run.deps.models.review, most.conversation, SHORT_SHARE * 2);
   // Indented, so that a comment cannot forge another one.

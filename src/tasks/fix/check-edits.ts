@@ -43,9 +43,7 @@ interface FileState {
 
 export interface FileEdit {
   path: string;
-  /** Null for a new file. */
   before: FileState | null;
-  /** Null for a deleted file. */
   after: FileState | null;
 }
 

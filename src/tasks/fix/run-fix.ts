@@ -107,7 +107,6 @@ function conversationOf(run: FixRun, { conversation }: FixTarget): string {
   return `# What was said in its thread since\n${wrapUntrusted("conversation", cut(run, messages.join("\n\n"), MAX_CONVERSATION_BYTES))}`;
 }
 
-/** A hash of the edited files. */
 export function stateOf(edits: readonly Edit[]): string {
   const hash = createHash("sha256");
   for (const { path, after } of edits) {
@@ -129,7 +128,6 @@ interface TriedCommands {
 const NOT_RUN = "the model ran no command after its last change";
 const BROKEN = "the sandbox could not run it";
 
-/** Records on which state of the files each command ran. */
 function createTriedCommands(commands: FixCommands, edit: EditPort): TriedCommands {
   if ("why" in commands) {
     return { port: undefined, now: async () => ({ commands: [], why_none: commands.why }) };
@@ -295,10 +293,7 @@ async function judgeRepairs(
   }
 }
 
-/**
- * Whether an analyzer finds fewer matches than before, in the files of its findings and in the edited files, because a match may have
- * moved. Its findings are fixed together or not at all, because it is unknown which matches are left.
- */
+/** The findings of an analyzer are fixed together or not at all, because a match may have moved into another edited file. */
 async function ruleCheck(
   before: FixRun,
   now: FixRun,
@@ -337,14 +332,11 @@ function editedPaths(before: FixRun, now: FixRun): string[] {
   return paths.map(({ path }) => path);
 }
 
-/** The state of a fix when its model finished. */
 interface FinishedFix {
   report: FixReport;
   edits: readonly Edit[];
   tried: TriedOut;
-  /** By the names of the findings. */
   judgements: Map<string, Judgement>;
-  /** How often the model has finished. */
   rounds: number;
 }
 
@@ -483,10 +475,7 @@ const KEPT_FOR_CHECKS = 0.3;
 /** Share of the time that is reserved for a regular end. */
 const KEPT_FOR_THE_END = 0.05;
 
-/**
- * Lets a model repair findings, test the edits if commands are available, and verifies each repair; a rejected repair goes back to the
- * model once. Writes nothing: the result holds the edited files.
- */
+/** A repair that verification rejects goes back to the model once. Writes nothing: the result holds the edited files. */
 export async function runFix(input: FixInput, deps: FixDependencies): Promise<FixResult> {
   const run = await startPlaceRun(input, deps);
   const targets = await nameTargets(run, input);
@@ -507,7 +496,6 @@ async function nameTargets(run: FixRun, { targets }: FixInput): Promise<NamedTar
 }
 
 interface Repaired {
-  /** The last finish of the model; null if it never finished. */
   finished: FinishedFix | null;
   refused: Refusal[];
   stopReason: StopReason;

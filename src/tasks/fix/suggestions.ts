@@ -17,7 +17,6 @@ interface FixedFile {
   fix: FileDiff;
   /** The pull request's diff with the context that GitHub shows; undefined for an unchanged file. */
   change: FileDiff | undefined;
-  /** Lines of the head. */
   lines: readonly string[];
 }
 

@@ -39,7 +39,6 @@ export interface ReportWatch {
   saw(call: FinishedCall): void;
   /** Takes the text of an answer: no one else reads a report in it. */
   read(turn: number, text: string): void;
-  /** The reports that were refused and not repeated so far. */
   lost(): LostReport[];
 }
 

@@ -20,7 +20,6 @@ export interface EarlierCommit extends Commit {
   paths: readonly string[];
 }
 
-/** A call that the graph has resolved. */
 export interface KnownCall {
   path: string;
   line: number;
@@ -51,7 +50,6 @@ export interface ReviewDependencies {
   replay: readonly LoopEntry[];
   /** Resolves the masks of secrets in the model's tool calls; omitted if nothing was masked. */
   masking?: Masking;
-  /** Omitted if no notes are taken. */
   journal?: JournalPort;
   /** The repository's graph; omitted if there is none. */
   graph?: KnownGraph;
@@ -90,6 +88,13 @@ export interface AnalyzedChange extends KnownChange {
   analysis: AnalyzerFindings;
   /** Counts the hunks of the whole change; loops that read parts of it report here. */
   coverage: Coverage;
+}
+
+/** A review, with or without a model. */
+export interface AnalyzedRun {
+  input: ReviewInput;
+  deps: ReviewDependencies;
+  change: AnalyzedChange;
 }
 
 /** What a model reviews. */

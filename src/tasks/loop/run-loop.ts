@@ -29,9 +29,7 @@ interface LoopTask {
   offeredTools?: readonly AnyTool[];
   /** True if the messages hold everything the loop needs: it gets no reading tools. */
   hasNoReadingTools?: boolean;
-  /** The ports that receive the results of the output tools. */
   ports: Omit<ToolContext, "targetBranch" | "workspace" | "alsoRoots" | "diffs" | "coverage" | "isPrivate">;
-  /** Counts the hunks that the model is shown. */
   coverage?: CoverageSink;
   /** A part of the run's budget. Default: all of it. */
   budget?: TokenBudget;
@@ -41,7 +39,6 @@ interface LoopTask {
   interject?: AgentInput["interject"];
   /** Takes each answer of the model, before it is acted on. */
   onAnswer?(turn: number, text: string): void;
-  /** Takes each call with its answer. */
   onCall?: ReportWatch["saw"];
 }
 
@@ -162,7 +159,6 @@ export function windowFor(model: ModelFacts, diffBytes: number, isWhole: boolean
   };
 }
 
-/** Limits `bytes` to a share of the context window. */
 export function roomFor(
   { contextTokens }: Pick<ModelFacts, "contextTokens">,
   bytes: number,
@@ -192,7 +188,6 @@ export function standInWarning({ requests, standIns = {} }: Answers): string[] {
 const countOf = (standIns: Readonly<Record<string, number>>) =>
   Object.values(standIns).reduce((sum, count) => sum + count, 0);
 
-/** What the result of work says of its models. @param role the one that does the work */
 export const workResult = (
   { deps, limits: { budget } }: LoopRun,
   role: ModelRole,
@@ -203,7 +198,6 @@ export const workResult = (
   usage: totalUsage(budget.usage),
 });
 
-/** The usage of all loops in the shape of the JSON output. */
 export function totalUsage(usage: UsageTotals): TotalUsage {
   return {
     requests: usage.requests,

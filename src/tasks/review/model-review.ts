@@ -15,8 +15,12 @@ import {
 } from "../shapes/review-result.ts";
 import { collectFindings } from "./find/finding-collector.ts";
 import { newRuleMatches, type Passes, reviewUnits } from "./find/review-units.ts";
-import { readPriorFindings } from "./followup/earlier.ts";
-import { type FollowUp, type JudgedMatch, laterFindings } from "./followup/later-findings.ts";
+import {
+  type FollowUp,
+  type JudgedMatch,
+  laterFindings,
+  readPriorFindings,
+} from "./followup/later-findings.ts";
 import type { Unit } from "./plan/plan-units.ts";
 import {
   type FindingGroup,
@@ -130,7 +134,6 @@ interface Answered {
   notJudged: readonly Finding[];
 }
 
-/** Divides the rule matches: reported by a loop, rejected by a loop, or not judged. */
 async function sortMatches(run: ReviewRun, { reviews, overflow }: Passes): Promise<Answered> {
   const reported = new Set(reviews.flatMap(({ answers }) => [...answers.reported]));
   const reasons = new Map(reviews.flatMap(({ answers }) => [...answers.rejected]));
@@ -241,10 +244,7 @@ interface Merged {
   warnings: string[];
 }
 
-/**
- * Makes one list and one summary. A model is asked only if units were read separately, or if several loops over one unit found something: one
- * reader has already put its findings side by side.
- */
+/** A model is asked only if units were read separately, or if several loops over one unit found something. */
 async function merge(
   run: ReviewRun,
   passes: Passes,

@@ -1,20 +1,69 @@
+import { createHmac, hash } from "node:crypto";
 import type { Coverage } from "../../agent/loop/coverage.ts";
+import { defaultRepoConfig, type EffectiveConfig } from "../../config/repo-config.ts";
 import type { Finding, Side } from "../../core/finding.ts";
-import type { Reviewed } from "../../core/ledger/state.ts";
+import { HASH_CHARACTERS, PATH_CHARACTERS, type Reviewed } from "../../core/ledger/state.ts";
 import type { FileDiff, Hunk } from "../../repo/diff/file-diff.ts";
 import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
 import type { History } from "../shapes/review-input.ts";
-import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";
+
+const sha256 = (text: string) => hash("sha256", text, "base64url");
+
+/** The name at the merge base: renaming a file makes nothing in it new. */
+const firstName = ({ change }: Pick<ChangedFile, "change">) => change.oldPath ?? change.path;
+
+export const fileMark = (path: string) => sha256(path).slice(0, PATH_CHARACTERS);
+
+export const markOf = (hash: string) => hash.slice(0, PATH_CHARACTERS);
+
+/** Records a due re-check of an earlier finding in a file. No content has this hash, so the file counts as changed. */
+export const lookAgain = (mark: string) => mark + "-".repeat(HASH_CHARACTERS - PATH_CHARACTERS);
+
+const isDue = (hash: string) => hash === lookAgain(markOf(hash));
+
+/** Hashes the changes of a file for the state: one digest, or all in order. */
+type ContentHash = (path: string, digests: readonly string[]) => string;
+
+/** The part of the configuration that decides what is searched and reported. */
+const reportingRules = (config: EffectiveConfig) => {
+  const {
+    instructions,
+    minimum_severity,
+    severity_by_path = [],
+    rules,
+    guidance,
+    organization_rules,
+  } = config;
+  const more = [guidance, organization_rules].filter((one) => one !== undefined);
+  return JSON.stringify([instructions, minimum_severity, severity_by_path, rules, ...more]);
+};
+const defaultRules = reportingRules(defaultRepoConfig);
+
+/** Under other rules everything is new: the author chooses the base branch, and with an old branch the rules of that time. */
+export function keyUnder(config: EffectiveConfig, key: string): string {
+  const rules = reportingRules(config);
+  return rules === defaultRules ? key : sha256(JSON.stringify([key, rules]));
+}
+
+/**
+ * Hashes with a secret key. The author of a pull request chooses the content, and hashes this short have findable collisions; without
+ * the key, no one can search for them.
+ */
+export function contentHashBy(key: string): ContentHash {
+  return (path, digests) => {
+    const content = createHmac("sha256", key)
+      .update([path, ...digests].join("\0"))
+      .digest("base64url");
+    return fileMark(path) + content.slice(0, HASH_CHARACTERS - PATH_CHARACTERS);
+  };
+}
 
 /** The hunks of a change that earlier reviews have read, recognized by content. Paths are those of the head. */
 export interface ReviewedHunks {
   /** Numbers of the file's reviewed `-U3` hunks, from 1. */
   known(path: string): ReadonlySet<number>;
   hasNew(path: string): boolean;
-  /**
-   * Whether a reviewed change of the file is no longer part of the pull request, or a re-check of an earlier finding in it is due.
-   * The file need not be part of the change any more.
-   */
+  /** Whether the file, which may have left the change, lost a reviewed change, or a re-check in it is due. */
   hasLost(path: string): boolean;
   /** True if no earlier review is remembered: every hunk is new. */
   isFirst: boolean;
@@ -84,7 +133,6 @@ function holds(hunk: Hunk, side: Side, line: number): boolean {
 const none: ReadonlySet<number> = new Set();
 const nothing: Compared = { known: new Map(), lost: new Set() };
 
-/** The hashes of the changes in each of a file's hunks. */
 function changeHashes(file: ChangedFile, contentHash: ContentHash): string[][] {
   const name = firstName(file);
   return file.changes.map((digests) => digests.map((digest) => contentHash(name, [digest])));
@@ -102,7 +150,6 @@ export function unreadHashes(
   );
 }
 
-/** Numbers of a file's hunks, from 1. */
 export const allHunks = ({ changes }: ChangedFile) => new Set(changes.map((_, at) => at + 1));
 
 interface Compared {
@@ -137,7 +184,6 @@ function compare(
   return { known, lost: new Set(lost.map(markOf)) };
 }
 
-/** For each hunk of a file, the hashes that must all be known. */
 function hunkHashes(file: ChangedFile, unit: Reviewed["unit"], contentHash: ContentHash): string[][] {
   if (unit === "change") return changeHashes(file, contentHash);
   const whole = [contentHash(firstName(file), file.changes.flat())];
@@ -150,11 +196,9 @@ function countOf(hashes: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** The number of hunks in these files that earlier reviews have read. */
 export const countReviewed = (files: readonly ChangedFile[], known: Pick<ReviewedHunks, "known">): number =>
   files.reduce((sum, { change }) => sum + known.known(change.path).size, 0);
 
-/** The note beside the path in a file's heading. */
 export const headingNote = (note: string) => (note === "" ? "" : ` (${note})`);
 
 /** The new hunks of a file, and how many they are, in words; empty if all are new. */

@@ -30,7 +30,6 @@ interface Reading {
   diffs: Pick<DiffSource, "fileDiff">;
 }
 
-/** The files with digests of changes that include the surroundings. */
 export async function withSurroundings(
   files: readonly ChangedFile[],
   reading: Reading,
@@ -72,7 +71,6 @@ function inWholeFile(file: ChangedFile): string[][] {
 /** By extension: `README.py` is code, and so are `.mdx` and some `.txt` files. */
 const isProse = (path: string) => /\.(?:md|markdown|rst|adoc|asciidoc)$/i.test(path) && !takesEffect(path);
 
-/** Null if the diff cannot be read. */
 async function inHunks(file: ChangedFile, { diffs }: Reading): Promise<string[][] | null> {
   const { change, changes } = file;
   const diff = await diffs.fileDiff(change, 3).catch(() => null);
@@ -194,7 +192,6 @@ function bodyOf({ at, added, lines }: Run, bodyAt: ReadonlyMap<number, Body>): B
   return at + added - 1 <= body.to && (!removes || at + added <= body.end) ? body : null;
 }
 
-/** The lines that a run changes outside of bodies. */
 function outsideOf({ at, lines }: Run, bodyAt: ReadonlyMap<number, Body>): string[] {
   let next = at;
   return lines.flatMap((line) => {

@@ -130,16 +130,6 @@ describe("runAnswer", () => {
     expect(failed.failures).toEqual(["HTTP 500 of models.internal"]);
   });
 
-  it("An answer keeps its limit of turns", async () => {
-    const read = (n: number): ScriptedTurn => ({
-      toolCalls: [{ name: "search_in_files", arguments: { pattern: `p${n}` } }],
-    });
-    const { limits } = question();
-    const { result, requests } = await ask([read(1), read(2), read(3)], { limits: { ...limits, turns: 2 } });
-    expect(result).toMatchObject({ text: null, stop_reason: "turn_limit" });
-    expect(requests).toHaveLength(2);
-  });
-
   it("A resumed answer pays for no recorded turn again, wherever its record ends", async () => {
     const read = (pattern: string) => ({ toolCalls: [{ name: "search_in_files", arguments: { pattern } }] });
     const turns = [read("mean"), read("cart"), reply("Nobody.")];

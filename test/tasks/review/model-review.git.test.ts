@@ -7,7 +7,7 @@ import { reviewChange } from "../../../src/tasks/review/review-change.ts";
 import type { ReviewInput } from "../../../src/tasks/shapes/review-input.ts";
 import { isComplete } from "../../../src/tasks/shapes/review-result.ts";
 import { openRepository } from "../../agent/tools/context.ts";
-import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
+import { onEveryClaim } from "../../support/claims.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
@@ -56,11 +56,6 @@ const refuted = (reason: string, over: Record<string, unknown> = {}) =>
 const turn = (...toolCalls: NonNullable<ScriptedTurn["toolCalls"]>): ScriptedTurn => ({ toolCalls });
 
 type Role = "review" | "verify" | "merge";
-const offers = (request: ModelRequest, tool: string) => request.tools.some(({ name }) => name === tool);
-const roleOf = (request: ModelRequest): Role => {
-  if (isSecondLook(request)) return "verify";
-  return offers(request, "join_findings") ? "merge" : "review";
-};
 const textOf = ({ messages }: ModelRequest) => messages.map(({ content }) => content).join("\n");
 
 let repo: GitRepo;
@@ -162,47 +157,6 @@ describe("verification", () => {
     const recorded = entries.filter(({ loop }) => loop === `verify:${result.dropped[0]?.id}`);
     expect(JSON.stringify(recorded)).toContain("globals.d.ts declares it.");
     expect(isComplete(result)).toBe(true);
-  });
-
-  it("The verifier sees only the claim, none of the reviewer's other words", async () => {
-    const { models } = await review({ review: () => turn(report(), finish("SUMMARY-OF-THE-REVIEWER")) });
-
-    const [request] = models.verify.requests;
-    expect(models.verify.requests).toHaveLength(1);
-    expect(request && textOf(request)).toContain("limit is called although nothing defines it");
-    expect(JSON.stringify(models.verify.requests)).not.toMatch(/-OF-THE-REVIEWER|0\.3/);
-    expect(request && roleOf(request)).toBe("verify");
-  });
-
-  it("The verifier sets the severity, and needs a failing input to confirm", async () => {
-    const script: Script = {
-      review: () => turn(report({ severity: "low" }), finish()),
-      verify: (_, n) => turn(verdict(n === 0 ? { failing_input: " " } : { severity: "critical" })),
-    };
-    const { result, models } = await review(script);
-
-    expect(models.verify.requests).toHaveLength(2);
-    expect(result.findings).toMatchObject([
-      {
-        finding: {
-          severity: "critical",
-          verification: "confirmed",
-          verification_note: "loading the module. No definition of limit in the tree.",
-        },
-      },
-    ]);
-  });
-
-  it("A failed verification hides nothing and confirms nothing", async () => {
-    const script: Script = {
-      review: () => turn(report(), finish()),
-      verify: () => new AppError("model_failed", "no answer"),
-    };
-    const { result } = await review(script);
-
-    expect(result.findings).toMatchObject([{ finding: { verification: "unverified" } }]);
-    expect(result.findings[0]?.finding.verification_note).toMatch(/did not finish/);
-    expect(result.stop_reason).toBe("finished");
   });
 
   it("If the first of joined findings is refuted, the next one is verified", async () => {

@@ -98,7 +98,6 @@ const WHOLE_LINES = 30;
 const WHOLE_BEST_LINES = 60;
 const BEST = 2;
 const MAX_HEAD_LINES = 3;
-/** A test up to this length is shown whole, because what it expects comes last. */
 const WHOLE_TEST_LINES = 45;
 const SHOWN_TESTS = 3;
 const MAX_USES = 3;
@@ -135,7 +134,6 @@ const isUsedByType = (name: string) => constructors.has(name) || /^__\w+__$/.tes
 
 const nameless = new Set(["exports", "default", "module", "anonymous", "_"]);
 
-/** The uses of a name in one function, or outside of all functions. */
 interface CallerGroup {
   name: string;
   file: CodeFile;
@@ -291,10 +289,7 @@ const MAX_UNUSED = 10;
 /** Names that a runtime calls, and those that a framework finds. */
 const calledByOthers = /^(?:main|Main|init|setup|run|handler|default|__\w+__|test\w*|on[A-Z]\w*)$/;
 
-/**
- * Says of changed definitions that nothing outside tests names them. Says nothing if the search was not complete, if the name is common, or
- * if something may use it without its name: an annotation, an interface.
- */
+/** Says nothing if the search was not complete, the name is common, or something may use it without its name. */
 export function unusedLines(changed: readonly Changed[], lookup: Lookup, hits: WordHits): string[] {
   const lines = changed.flatMap((one) => {
     const { after, path, name } = one;

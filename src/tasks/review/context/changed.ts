@@ -28,7 +28,6 @@ interface Half {
   readsAmong(names: ReadonlySet<string>): ReadonlySet<string>;
 }
 
-/** Maximum stretches of changed lines that are queried one by one; more are queried as one range. */
 const MAX_RANGES = 6;
 
 /** @param lines its changed lines; none if only the other side has some */
@@ -130,10 +129,7 @@ const MAX_CHARACTERS = 400;
 /** A name that is replaced only once may be another function; one that is replaced everywhere was renamed. */
 const LEAST_BLOCKS = 2;
 
-/**
- * The changed lines that differ in more than names and comments. A renamed name no longer occurs around the change, and its replacement is
- * always the same.
- */
+/** Lines that differ in more than comments and renames. A renamed name no longer occurs around the change. */
 export function significantLines(diffs: readonly FileDiff[]): Set<DiffLine> {
   const blocks = diffs.flatMap(({ hunks }) => hunks.flatMap(({ lines }) => blocksOf(lines)));
   const renamed = renamedNames(blocks, diffs);
@@ -164,7 +160,6 @@ function isSlight(block: Block, renamed: ReadonlyMap<string, string>): boolean {
   return pairs?.every(([from, to]) => renamed.get(from) === to) ?? false;
 }
 
-/** The replaced names of a block that is otherwise unchanged; null if more differs. */
 function replacedIn({ removed, added }: Block): [string, string][] | null {
   if ([...removed, ...added].some(({ text }) => text.length > MAX_CHARACTERS)) return null;
   const [before, after] = [
@@ -353,7 +348,6 @@ function keyed({ parsed }: Side): Map<string, Definition> {
   );
 }
 
-/** The changed lines of each definition that has some, by its key. */
 function linesByKey({ parsed, lines }: Side, byKey: ReadonlyMap<string, Definition>): Map<string, number[]> {
   if (parsed === null || lines.length === 0) return new Map();
   const keys = new Map([...byKey].map(([key, definition]) => [definition, key]));

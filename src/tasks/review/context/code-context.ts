@@ -33,14 +33,10 @@ import {
   ShownLines,
   selectPieces,
 } from "./pieces.ts";
-import { siblingPieces } from "./siblings.ts";
-import { baseTypes, bodyPieces, surroundings } from "./surroundings.ts";
+import { baseTypes, bodyPieces, siblingPieces, surroundings } from "./surroundings.ts";
 import { valuePieces } from "./values.ts";
 
-/**
- * Time limit for all lookups. They usually take one or two seconds. If the limit is reached, the result differs from run to run, so a
- * resumed review begins with the same text only if the limit was not reached.
- */
+/** Time limit for all lookups. A resumed review begins with the same text only if it was not reached. */
 const MILLISECONDS = 15_000;
 const LEAST_BYTES = 1_000;
 
@@ -195,10 +191,8 @@ const notSearched =
 const USED = 3;
 const CALLED_ON_CHANGED = 2;
 const CALLED = 1;
-/** Names of one or two letters are too common to search. */
 const LEAST_LETTERS = 3;
 
-/** The names to look up, most important first, with the value of finding each. */
 function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   const names = new Map<string, number>();
   // A name that many changed functions call is worth more than a single function.
@@ -247,12 +241,7 @@ const SMALL_GAP = 2;
 /** Longer lines are data: only their beginning is shown. */
 const MAX_LINE_BYTES = 400;
 
-/**
- * A diff with more lines of the file: those of the ranges, which are line numbers at head. Hunks that touch are joined. The lines are the
- * ones that git shows with more context, without the note on a missing line feed at the end of an unchanged last line.
- *
- * @param diff hunks of the file, or parts of them; all their lines stay
- */
+/** Adds the lines of the ranges (line numbers at head) to a diff of all or some hunks of the file, as git would show them. */
 export function widened(diff: FileDiff, file: ListedFile, ranges: readonly LineSpan[]): FileDiff {
   if (ranges.length === 0) return diff;
   const rows = rowsOf(file);

@@ -67,7 +67,6 @@ export function memberPieces(changed: readonly Changed[], lookup: Lookup, shown:
   return withoutRepeated(pieces);
 }
 
-/** Each member is shown only once, for the definition that needs it most. */
 function withoutRepeated(pieces: readonly Piece[]): Piece[] {
   const best = new Map<string, Piece>();
   for (const piece of pieces) {
@@ -94,7 +93,6 @@ function resolve(user: User, name: string, all: readonly Candidate[], lookup: Lo
 
 type Candidate = Omit<Declared, "fit">;
 
-/** Fields and constants of types, names in a type's head, and members that constructors set. */
 function declarationsOf(name: string, lookup: Lookup): Candidate[] {
   const fields = lookup.definitions(name).flatMap((place) => fieldOf(place));
   const known = new Set(fields.map(typeKey));

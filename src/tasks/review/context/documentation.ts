@@ -21,7 +21,6 @@ const MAX_VALUES = 6;
 export const isDocument = (path: string): boolean =>
   documents.test(path) && !notDocuments.test(path) && !isTestFile(path);
 
-/** The words under which the documentation may mention the change: names, options and keys. */
 export function documentedWords(one: Changed): string[] {
   // A `#private` name is not documented.
   const names = namesOf(one).filter((name) => name.length > 2 && !name.startsWith("#"));

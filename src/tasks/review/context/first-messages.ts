@@ -88,7 +88,6 @@ async function shownFiles(parts: MessageParts): Promise<ShownFiles> {
   return { files: taken, left: reviewable.length - lines.length - taken.length };
 }
 
-/** The diffs with more lines around the changes. Of the files that are not shown, only the number is given. */
 function diffSection({ files, left }: ShownFiles, widen: CodeContext["widen"]): string {
   const texts = files.map(({ heading, diff }) => fileText({ heading, diff: widen(diff) }));
   const diff = texts.length > 0 ? `${explained}\n${wrapUntrusted("diff", texts.join("\n"))}` : "";
@@ -121,7 +120,6 @@ async function shownFile(
   return byteLength(text) > room || shownBytes(text) > room ? null : shown;
 }
 
-/** Maximum commits of one file: older ones rarely explain the code. */
 const OF_A_FILE = 3;
 const MAX_COMMITS = 12;
 const MAX_LINE_BYTES = 160;
@@ -147,7 +145,6 @@ function earlierCommitsSection({ graph, files }: MessageParts, maxBytes: number)
   return left > 0 ? section(lines.slice(0, left)) : "";
 }
 
-/** The last few commits of each path, without duplicates, in their order. */
 function lastOf(paths: readonly string[], all: readonly EarlierCommit[]): EarlierCommit[] {
   const left = new Map(paths.map((path) => [path, OF_A_FILE]));
   const taken = all.filter((commit) => {
@@ -192,7 +189,6 @@ function laterRound({ known, allFiles, input }: MessageParts): string {
 /** A branch name within a sentence: it may contain anything but white space and control characters. */
 const wrapless = (name: string) => `\`${name.replaceAll("`", "'")}\``;
 
-/** Language, severity and path instructions from the configuration of the base. */
 function settingsSection({ input, allFiles }: MessageParts): string {
   const { config } = input;
   const minimum = mildestMinimum(config);
@@ -231,7 +227,6 @@ function isReadBefore({ change }: ChangedFile, known: ReviewedHunks | null): boo
   return known !== null && known.known(change.path).size > 0 && !known.hasNew(change.path);
 }
 
-/** Size of the list for one loop that reads everything. */
 const MAX_LIST_BYTES = 24_000;
 /** Size for a unit's overview of the whole change. With every name, the total would grow with the square of the change. */
 const MAX_FOLDERS_BYTES = 3_000;
@@ -240,7 +235,6 @@ const LARGEST = 20;
 const MAX_READ_BYTES = 1_500;
 const DEPTH = 3;
 
-/** A short overview of the whole change; the same for all units. */
 function overviewSection(parts: MessageParts): string {
   const { allFiles, known } = parts;
   if (isWhole(parts)) return listOf("Changed files", allFiles, known);
@@ -431,10 +425,7 @@ async function guidelineText(
   return holds ? text : null;
 }
 
-/**
- * The first messages of a conversation. The parts that are the same for every review come first, then the parts that are the same for every
- * unit of this change, then the unit, and the focus of one loop at the very end, so that the provider can cache the longest prefix.
- */
+/** What all reviews share comes first, then what all units share, so that the provider can cache the longest prefix. */
 export async function firstMessages(parts: MessageParts): Promise<Message[]> {
   const { input, files, matches, commits } = parts;
   const shown = await shownFiles(parts);

@@ -29,7 +29,6 @@ const MAX_CHARACTERS = 400;
 const MAX_OPENERS = 10;
 const MAX_HEAD = 120;
 
-/** The statement around a literal, with all lines of a call that spans several, and the role of the literal in it. */
 export function statementAround(lines: readonly string[], line: number, literal: string): Statement {
   const text = lines[line - 1] ?? "";
   const at = placeOf(text, literal);
@@ -73,7 +72,6 @@ function openersBefore(lines: readonly string[], line: number, at: number): Open
   return openers;
 }
 
-/** Goes backwards; yields each character with the text before it on its line. */
 function* charactersBefore(lines: readonly string[], line: number, at: number) {
   for (let number = line; number >= Math.max(1, line - MAX_BEFORE); number--) {
     const code = blanked(lines[number - 1] ?? "").slice(0, number === line ? at : undefined);

@@ -203,11 +203,7 @@ function patternOf(word: string): string {
   return quotes.map((quote) => quote + escapeRegex(text) + quote).join("|");
 }
 
-/**
- * Finds words, the most important first, with as few searches as possible. A time limit may cut the search off.
- *
- * @param words identifiers, strings without a line feed, or results of {@link inQuotes}
- */
+/** @param words the most important first: identifiers, strings without a line feed, or results of {@link inQuotes} */
 export async function searchWords(
   workspace: Workspace,
   words: readonly string[],
@@ -249,7 +245,6 @@ export async function searchWords(
   };
 }
 
-/** Those of the lines that seem to define one of the words, for each word that they contain. Stops at the time limit. */
 function definitionsIn(
   lines: readonly Hit[],
   words: readonly string[],
@@ -276,7 +271,6 @@ const defines =
   "|\\b(?:public|private|protected|internal|static|final|async|override|virtual|inline)\\s[A-Za-z0-9_<>\\[\\], ?*&]{0,80}" +
   "|^[A-Za-z_][A-Za-z0-9_<>:*& ]{0,80}[ *&])";
 
-/** A regular expression for lines that seem to define one of the words; empty if there is none. */
 function definitionOf(words: readonly string[]): string {
   return words.length === 0 ? "" : `${defines}(?:${words.map(escapeRegex).join("|")})\\s*[(<{=:]`;
 }
@@ -335,7 +329,6 @@ function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit
   return all;
 }
 
-/** Finds those of the quoted words that a line has, in one search for all of them. */
 function quotedWords(words: readonly string[]): (line: string) => string[] {
   if (words.length === 0) return () => [];
   const texts = words.map((word) => escapeRegex(quotedText(word) ?? ""));

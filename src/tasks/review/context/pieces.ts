@@ -63,13 +63,11 @@ export function definitionPiece(
   };
 }
 
-/** The first lines of a definition, with the last ones of the comment above it. */
 export function beginning({ definition }: DefinitionSite, maxLines: number, maxDocLines: number): LineSpan[] {
   const { docStart, start, end } = definition;
   return [{ start: Math.max(docStart, start - maxDocLines), end: Math.min(end, start + maxLines - 1) }];
 }
 
-/** Lines around a place that is not the beginning of a definition. */
 export function placePiece(
   kind: Kind,
   { file, line }: Pick<Piece, "file" | "line">,
@@ -87,7 +85,6 @@ export function placePiece(
   };
 }
 
-/** Lines that the model already sees, by file and revision. */
 export class ShownLines {
   readonly #lines = new Map<string, Set<number>>();
 
@@ -194,7 +191,6 @@ const keywords = new Set(
   "if else for while return await throw raise not null None nil true false new".split(" "),
 );
 
-/** Sorts by score, then by place, so that the same commit gives the same text. */
 function inOrder(pieces: readonly Piece[]): Piece[] {
   return pieces.toSorted(
     (a, b) =>

@@ -31,7 +31,6 @@ const producer: Passing = {
   title: (name, where, one) => `sets ${name}${where}${becauseOf(one, "now reads")}`,
 };
 
-/** Code that reads what added lines assign. It must be read as a member: a variable with the same name is a different one. */
 const consumer: Passing = {
   kind: "consumer",
   weight: 0.55,
@@ -39,7 +38,6 @@ const consumer: Passing = {
   title: (name, where, one) => `reads ${name}${where}${becauseOf(one, "now sets")}`,
 };
 
-/** How other code uses what added lines call or name for the first time. */
 const otherUse: Passing = {
   kind: "sibling",
   weight: 0.55,
@@ -47,7 +45,6 @@ const otherUse: Passing = {
   title: (name, where) => `uses ${name} too${where}`,
 };
 
-/** Code that sets, reads or uses the values that the changed lines newly read, set, call or name. */
 export function valuePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   const other = { ...otherUse, weight: otherUse.weight * shareOf(changed) };
   return changed.flatMap((one) => {

@@ -97,10 +97,7 @@ const MOST_LIKELY = 60;
 const MAX_LIKELY_BYTES = 12_000;
 const LIKELY_SHARE = 0.06;
 
-/**
- * As many of the worst rule matches as fit, in their original order. Those of built-in rules go before those of the repository's own, and
- * these before those of other tools, which anyone may have written.
- */
+/** Built-in rules go before the repository's own, and these before those of other tools, which anyone may have written. */
 function worstThatFit(matches: readonly RuleMatch[], maxBytes: number): RuleMatch[] {
   let left = maxBytes;
   const fitting = matches
@@ -132,10 +129,7 @@ export async function newRuleMatches(
   return all;
 }
 
-/**
- * The tools of the review and of the verification of what it reported. The definitions come first in a request, so one list for both is what
- * lets the provider's cache hold across them. Each loop refuses the tools of the other.
- */
+/** One list for review and verification: definitions come first in a request, so the provider's cache holds across both. */
 export const reviewTools = ({ change: { graph, rules }, deps: { journal } }: ReviewRun) => [
   ...ownReportingTools(rules),
   ...judgingTools,
@@ -368,11 +362,7 @@ function whyNoMore(
 /** Called at the end of each loop over a unit; `name` identifies the unit in the record. */
 type NoteUnit = (unit: Unit, name: string, review: UnitReview) => Promise<void>;
 
-/**
- * Records the units that are complete: all of their loops have finished, every hunk was served, every rule match was judged, and no report
- * was lost.
- * If a push cancels this review, the next one does not read them again. Only hunks that this review has read are recorded.
- */
+/** Records complete units, so that the next review does not read them again if a push cancels this one. */
 function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
   const { input, deps, change } = run;
   const { coverage, known } = change;

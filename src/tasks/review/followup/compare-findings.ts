@@ -179,10 +179,7 @@ interface NearCollision {
 /** A dismissed problem must not return in other words within this distance. */
 const DISMISSED_LINES = 10;
 
-/**
- * Pairs that rules do not match and that may still be one problem. An open earlier finding with a partner is left out; a dismissed
- * one is not, because a dismissal covers all restatements.
- */
+/** An open earlier finding with a partner is left out; a dismissed one is not, because a dismissal covers all restatements. */
 export function nearCollisions(
   findings: readonly Finding[],
   earlier: readonly PostedFinding[],
@@ -374,10 +371,7 @@ const MOST_LINES = 1_000;
 const WINDOW = 8;
 const MAX_LINE_LENGTH = 1_000;
 
-/**
- * Locates the code of an earlier finding: at GitHub's line if it is still the same code, else at the nearest match in its
- * definition or around the old line. Null if it is gone or unknown.
- */
+/** GitHub's line if it still has that code, else the nearest match in its definition or around the old line. */
 export async function locate(
   file: AnchorFile | undefined,
   earlier: PostedFinding,

@@ -2,26 +2,193 @@ import pMap from "p-map";
 import { blockingRules, namedRules } from "../../../config/named-rules.ts";
 import { AppError } from "../../../core/errors.ts";
 import { type Finding, holdsSecret, isCertain, isUndisputed, worstFirst } from "../../../core/finding.ts";
-import type { PostedFinding } from "../../../core/ledger/entry.ts";
-import type { ChangedFile } from "../../../repo/diff-source.ts";
+import { codeHash, type PostedFinding, withoutComment } from "../../../core/ledger/entry.ts";
+import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
+import { resolveAnchor } from "../../anchor/anchor.ts";
 import { createUniqueIds, isSameFinding } from "../../anchor/fingerprint.ts";
-import type { KnownChange, ReviewRun } from "../../loop/review-run.ts";
+import type { LineRange } from "../../anchor/quote.ts";
+import { withCheckedSuggestion } from "../../anchor/suggestion/check-suggestion.ts";
+import { definitionNamed, definitionOf } from "../../anchor/symbols.ts";
+import type { AnalyzedRun, KnownChange, ReviewRun } from "../../loop/review-run.ts";
 import { textOfRule } from "../../rules/named-rules.ts";
 import type { DroppedFinding, LedgerUpdate, Resolution } from "../../shapes/review-result.ts";
 import { type FindingGroup, mergedFinding, worseSeverity } from "../verify/merge.ts";
 import { asDropped, type VerifiedFindings } from "../verify/verify-findings.ts";
-import { certainPairs, underRuleOf } from "./compare-findings.ts";
 import {
-  type FollowedRun,
-  findRepeats,
-  headPath,
-  needsCheck,
-  type PriorFindings,
-  type RelocatedFinding,
-  type Repeats,
-  readPriorFindings,
-} from "./earlier.ts";
+  certainPairs,
+  compareFindings,
+  type PriorLocations,
+  readFacts,
+  underRuleOf,
+} from "./compare-findings.ts";
 import { type PriorClaim, recheckFinding } from "./recheck.ts";
+
+/** A change within this distance may fix a finding. */
+const NEAR_LINES = 15;
+
+/**
+ * Whether an earlier finding must be re-checked, because since the last review: its file lost a reviewed change; its definition or
+ * the lines near it have new code (anywhere in the file, if its own code is gone); or a file in its evidence has changed. If no
+ * earlier review is remembered: whether its code is gone.
+ *
+ * @param place where its code is now; null if it is gone
+ */
+export async function needsCheck(
+  change: KnownChange,
+  diffs: Pick<DiffSource, "fileDiff">,
+  earlier: PostedFinding,
+  place: LineRange | null,
+): Promise<boolean> {
+  const { known, files: changed } = change;
+  if (known.isFirst) return earlier.state === "outdated" || (place === null && earlier.code !== null);
+  const [path = earlier.path, ...files] = [earlier.path, ...earlier.files].map((one) =>
+    headPath(changed, one),
+  );
+  if (known.hasLost(path) || files.some((file) => known.hasNew(file) || known.hasLost(file))) return true;
+  if (!known.hasNew(path)) return false;
+  return place === null || hasNewNear(change, diffs, path, earlier, place);
+}
+
+/** The name of a file at head, for either of its names. */
+function headPath(files: readonly ChangedFile[], path: string): string {
+  const file =
+    files.find(({ change }) => change.path === path) ?? files.find(({ change }) => change.oldPath === path);
+  return file?.change.path ?? path;
+}
+
+async function hasNewNear(
+  { files, known, anchorFile }: KnownChange,
+  diffs: Pick<DiffSource, "fileDiff">,
+  path: string,
+  earlier: PostedFinding,
+  place: LineRange,
+): Promise<boolean> {
+  const file = files.find(({ change }) => change.path === path);
+  if (!file) return false;
+  const around = await aroundOf(anchorFile, earlier, place);
+  const read = known.known(path);
+  const { hunks } = await diffs.fileDiff(file.change, 3);
+  return hunks.some((hunk, at) => {
+    const [start, lines] =
+      earlier.side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
+    return !read.has(at + 1) && start <= around.end && around.start <= start + Math.max(1, lines) - 1;
+  });
+}
+
+async function aroundOf(
+  anchorFile: KnownChange["anchorFile"],
+  { path, side, symbol }: PostedFinding,
+  { start, end }: LineRange,
+): Promise<LineRange> {
+  const near = { start: start - NEAR_LINES, end: end + NEAR_LINES };
+  const file = await anchorFile(path);
+  const lines = file?.lines[side] ?? null;
+  const definition =
+    file && symbol !== null
+      ? await definitionNamed(file.path, lines, symbol, end)
+      : file && (await definitionOf(file.path, lines, end));
+  if (!definition) return near;
+  return { start: Math.min(near.start, definition.start), end: Math.max(near.end, definition.end) };
+}
+
+/** A finding without a comment, which the state carries from review to review. */
+interface RelocatedFinding {
+  /** At the current lines of its code, or unchanged if the code is gone. */
+  finding: Finding;
+  standing: "listed" | "annotated" | "dismissed";
+  reason: string;
+  hasCode: boolean;
+}
+
+/** The finding at the current lines of its quote; null if the quote is gone. */
+async function anchoredNow({ anchorFile, known }: KnownChange, finding: Finding): Promise<Finding | null> {
+  const file = await anchorFile(finding.path);
+  if (!file) return null;
+  // The code of a secret is not kept. If everything in its file was reviewed, nothing has changed.
+  if (finding.quote === "") return known.hasNew(file.path) || known.hasLost(file.path) ? null : finding;
+  const resolved = resolveAnchor(file, finding);
+  if (!resolved.ok || resolved.anchor.side !== finding.side) return null;
+  const { line, start_line, quote } = resolved.anchor;
+  if (codeHash(quote) !== codeHash(finding.quote)) return null;
+  const moved = { ...finding, path: file.path, line, start_line, quote };
+  if (moved.suggestion === null) return moved;
+  return { ...moved, ...(await withCheckedSuggestion(moved, file)).finding };
+}
+
+interface PriorFindings {
+  entries: readonly PostedFinding[];
+  /** Findings without a comment, each by its shape as a posted one, for comparison. */
+  carried: ReadonlyMap<PostedFinding, RelocatedFinding>;
+  /** Findings of a cancelled review whose code is still there. They count as this one's. */
+  unpublished: readonly Finding[];
+  facts: PriorLocations;
+}
+
+/** Reads the findings of earlier reviews, without those in private files, and dismissed ones whose code is gone. */
+export async function readPriorFindings({ input, deps, change }: AnalyzedRun): Promise<PriorFindings> {
+  const entries = (input.pull?.earlier ?? []).filter(({ path }) => !deps.isPrivate(path));
+  const unpublished: Finding[] = [];
+  const byId = new Map<string, RelocatedFinding>();
+  for (const { finding, standing, reason } of input.history?.carried ?? []) {
+    if (deps.isPrivate(finding.path)) continue;
+    const now = await anchoredNow(change, finding);
+    if (standing === "unpublished") {
+      if (now) unpublished.push({ ...now, verification: "unverified", verification_note: null });
+    } else if (!byId.has(finding.id) && (now !== null || standing !== "dismissed"))
+      byId.set(finding.id, { finding: now ?? finding, standing, reason, hasCode: now !== null });
+  }
+  const carried = new Map([...byId.values()].map((one) => [asPosted(one), one]));
+  const facts = await readFacts(change, [...entries, ...carried.keys()]);
+  return { entries, carried, unpublished, facts };
+}
+
+function asPosted({ finding, standing, hasCode }: RelocatedFinding): PostedFinding {
+  return {
+    ...withoutComment,
+    ...finding,
+    ...(!hasCode && { line: null, start_line: null }),
+    original_line: finding.line,
+    code: finding.quote === "" ? null : codeHash(finding.quote),
+    files: [...new Set(finding.evidence.map(({ path }) => path))].filter((path) => path !== finding.path),
+    text: finding.body,
+    state: standing === "dismissed" ? standing : hasCode ? "open" : "outdated",
+  };
+}
+
+interface Repeats {
+  /** Each finding with the comment that it repeats; no comment occurs twice. */
+  posted: ReadonlyMap<Finding, PostedFinding>;
+  /** Each finding with the carried finding that replaces it, if that one's code is still there. */
+  carried: ReadonlyMap<Finding, RelocatedFinding>;
+  /** Further restatements of a dismissed finding, after the first. */
+  restated: ReadonlySet<Finding>;
+  /** Carried findings whose code is gone, replaced by findings of this run. */
+  replaced: ReadonlySet<RelocatedFinding>;
+}
+
+/** @param run null if no model can be asked */
+async function findRepeats(
+  run: ReviewRun | null,
+  findings: readonly Finding[],
+  earlier: PriorFindings,
+): Promise<Repeats> {
+  const known = [...earlier.entries, ...earlier.carried.keys()];
+  const all = await compareFindings(run, findings, known, earlier.facts);
+  const posted = new Map<Finding, PostedFinding>();
+  const carried = new Map<Finding, RelocatedFinding>();
+  const replaced = new Set<RelocatedFinding>();
+  const restated = new Set<Finding>();
+  const repeated = new Set<PostedFinding>();
+  for (const [finding, entry] of all) {
+    const kept = earlier.carried.get(entry);
+    if (repeated.has(entry)) restated.add(finding);
+    else if (kept?.hasCode) carried.set(finding, kept);
+    else if (kept) replaced.add(kept);
+    else posted.set(finding, entry);
+    repeated.add(entry);
+  }
+  return { posted, carried, restated, replaced };
+}
 
 const CONCURRENCY = 4;
 
@@ -32,7 +199,6 @@ export interface JudgedMatch {
   reason: string;
 }
 
-/** The new state of earlier findings. */
 interface ResolvedFindings extends Pick<LedgerUpdate, "resolutions" | "settled"> {
   /** Carried findings that are still open, with their current standing. */
   carried: readonly RelocatedFinding[];
@@ -42,7 +208,6 @@ interface ResolvedFindings extends Pick<LedgerUpdate, "resolutions" | "settled">
 
 type NewState = Pick<Resolution, "state" | "reason">;
 
-/** An earlier finding whose code has changed. */
 interface PendingRecheck {
   entry: PostedFinding;
   take(state: NewState): void;
@@ -58,7 +223,7 @@ interface PendingRecheck {
  */
 async function resolvePriorFindings(
   model: ReviewRun | null,
-  run: FollowedRun,
+  run: AnalyzedRun,
   earlier: PriorFindings,
   repeats: Repeats,
   judged: readonly JudgedMatch[],
@@ -113,7 +278,7 @@ async function resolvePriorFindings(
 }
 
 /** Whether a secret of the same rule is now at another place: then the earlier one is not fixed. */
-function createSecretMoves({ change }: FollowedRun, { posted, carried }: Repeats) {
+function createSecretMoves({ change }: AnalyzedRun, { posted, carried }: Repeats) {
   const known = new Set([...posted.keys(), ...carried.keys()].map(({ id }) => id));
   const secrets = change.analysis.findings.filter((one) => holdsSecret(one) && !known.has(one.id));
   return ({ source }: PostedFinding) => secrets.some((one) => one.source === source);
@@ -128,7 +293,7 @@ function fileOf({ files }: KnownChange, { path }: PostedFinding): ChangedFile | 
 /** The new state of an earlier finding that this run does not repeat; undefined if rules cannot tell. */
 function stateByRules(
   one: PostedFinding,
-  { change, deps }: FollowedRun,
+  { change, deps }: AnalyzedRun,
   { facts }: PriorFindings,
   judged: readonly JudgedMatch[],
 ): NewState | undefined {
@@ -165,7 +330,7 @@ const NOT_FOUND = "The rule no longer matches.";
 
 /** If something cannot be read, the next review re-checks. */
 async function isToBeChecked(
-  { change, deps }: FollowedRun,
+  { change, deps }: AnalyzedRun,
   { facts }: PriorFindings,
   entry: PostedFinding,
   due: Set<string>,
@@ -183,7 +348,6 @@ const FOUND_AGAIN = "This review found it again.";
 const NOT_LOOKED = "Its file is no longer part of the change, and no model has checked it.";
 const CODE_CHANGED = "the code that it was about has changed";
 
-/** Whether a finding is open in a comment of ours. */
 const isOpenComment = ({ state, comment }: PostedFinding) =>
   (state === "open" || state === "outdated") && comment !== null;
 
@@ -203,13 +367,11 @@ function claimOf(
   };
 }
 
-/** The result of the follow-up on earlier findings. */
 export interface FollowUp extends Pick<LedgerUpdate, "repeats" | "resolutions" | "carried" | "settled"> {
   /** Files with earlier findings that the next review must re-check. */
   due: ReadonlySet<string>;
 }
 
-/** The findings of a run together with those of earlier runs. */
 interface LaterFindings {
   findings: Finding[];
   quiet: ReadonlySet<string>;
@@ -230,11 +392,8 @@ interface RoundFindings {
   verify(fresh: readonly FindingGroup[]): Promise<VerifiedFindings>;
 }
 
-/**
- * Compares a run's findings with earlier ones, verifies only the new ones, and re-checks earlier findings whose code has changed. If no
- * model can be asked, rules compare, and nothing is re-checked.
- */
-export async function laterFindings(run: FollowedRun, found: RoundFindings): Promise<LaterFindings> {
+/** Verifies only new findings. If no model can be asked, rules compare, and nothing is re-checked. */
+export async function laterFindings(run: AnalyzedRun, found: RoundFindings): Promise<LaterFindings> {
   const { earlier, model, readBefore } = found;
   const groups = new Map(found.groups.map((group) => [mergedFinding(group), group]));
   const repeats = await findRepeats(model, [...groups.keys()], earlier);
@@ -262,7 +421,7 @@ export async function laterFindings(run: FollowedRun, found: RoundFindings): Pro
 
 /** The same for a review without a model: nothing is verified. */
 export async function laterFindingsOffline(
-  run: FollowedRun,
+  run: AnalyzedRun,
   findings: readonly Finding[],
 ): Promise<LaterFindings> {
   const earlier = await readPriorFindings(run);
@@ -308,7 +467,7 @@ function stillCarried({ carried }: ResolvedFindings, repeats: Repeats): Finding[
  * rule; a high one is listed. Undisputed findings are always reported.
  */
 async function divide(
-  { change: { known }, input }: FollowedRun,
+  { change: { known }, input }: AnalyzedRun,
   findings: readonly Finding[],
   unpublished: ReadonlySet<string>,
 ): Promise<{ kept: Finding[]; quiet: Finding[]; old: Finding[] }> {

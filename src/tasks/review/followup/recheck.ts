@@ -20,7 +20,6 @@ import { changeAround } from "../verify/claim.ts";
 const MAX_CODE_BYTES = 16_000;
 const MAX_LIST_BYTES = 3_000;
 const AROUND = 40;
-/** A longer definition is only shown around the location. */
 const MAX_LINES = 250;
 
 /** The location of a comment, and the current lines of its code. */
@@ -57,7 +56,6 @@ export async function codeNow(
   return [...here, changedFiles(run)];
 }
 
-/** The nearest line at head; the file may be shorter now. */
 function nearestLine({ side, line, place }: ClaimedSpot, file: AnchorFile | undefined): number {
   const old = place?.end ?? line ?? 1;
   const stated = side === "LEFT" && file ? lineAtHead(file.hunks, old) : old;
@@ -115,7 +113,6 @@ export interface PriorClaim extends ClaimedSpot {
 
 const MAX_TEXT_BYTES = 4_000;
 
-/** The first messages of a re-check: the current code, the diff around it, and the earlier comment. */
 async function recheckMessages(run: PlaceRun, claim: PriorClaim): Promise<Message[]> {
   const file = await run.change.anchorFile(claim.path);
   const { path, side, line, place } = claim;

@@ -41,7 +41,6 @@ function testedName(path: string): string {
   return stemOf(path).replace(testMarks, "").replace(upperMarks, "").toLowerCase();
 }
 
-/** The likely path of the code that the test at `path` tests: `src/main/a` for `src/test/a`, `src/a` or `a` for `test/a`. */
 function withoutTestFolders(path: string, subjects: readonly Named[]): string {
   const folders = path.split("/");
   const candidates = ["main", "src", "lib", null].map((instead) =>
@@ -51,7 +50,6 @@ function withoutTestFolders(path: string, subjects: readonly Named[]): string {
   return candidates.find((one) => parents.has(folderOf(one))) ?? path;
 }
 
-/** Files of one folder that differ only in their extension, each with the previous one. */
 function twins(named: readonly Named[]): Pair[] {
   const groups = Map.groupBy(named, ({ path }) => `${folderOf(path)}/${stemOf(path)}`);
   return [...groups.values()].flatMap((group) =>
@@ -284,11 +282,8 @@ export interface PlanOptions {
 const BUNDLE_SHARE = 1 / 5;
 
 /**
- * Divides a change into units of related files, riskiest first. The same files give the same plan, in any order.
- *
- * - The reviewed files are selected one by one, riskiest first (equal ones by path): a file is left if it is larger than what the riskier
- *   ones leave of `totalBytes`.
- * - A change that fits into one unit is one unit. No two units would fit into one. A file that is larger than a unit is a unit of its own.
+ * Divides a change into units of related files, riskiest first; the same files give the same plan, in any order. A file is left if it is
+ * larger than what the riskier ones leave of `totalBytes`. A file that is larger than a unit is a unit of its own.
  */
 export async function planUnits(options: PlanOptions): Promise<Plan> {
   const { unitBytes, totalBytes, matches } = options;
@@ -336,7 +331,6 @@ function choose(ranked: readonly PlannedFile[], totalBytes: number) {
   return { chosen, left };
 }
 
-/** Riskiest first, each followed by its tests among these files. */
 function readingOrder(files: readonly PlannedFile[], { tested }: Links): ChangedFile[] {
   const ranked = files.toSorted((a, b) => b.risk - a.risk || a.id - b.id);
   const here = new Set(files.map(({ id }) => id));

@@ -47,11 +47,7 @@ export function stemOf(path: string): string {
   return dot > 0 ? name.slice(0, dot) : name;
 }
 
-/**
- * The kind of a file. Its extension comes first, so a program in `docs/` is code; a folder or a name makes code a test. An unknown file is
- * code, because it is better to read it too early than too late. Code that looks generated counts as a test and not as data, because the
- * pull request chooses its paths.
- */
+/** An unknown file is code: better read too early. Code that looks generated is a test, because the author chooses its path. */
 export function kindOf(path: string): FileKind {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const extension = extensionOf(path);

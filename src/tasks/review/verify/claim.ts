@@ -70,7 +70,6 @@ export async function claimMessages(
   ];
 }
 
-/** The hunks near the findings whose own are not among the shown ones. */
 async function unshownHunks(
   run: ReviewRun,
   shown: UnitStart["shown"],

@@ -20,16 +20,11 @@ import { mergePrompt } from "../../prompts/prompts.ts";
 /** Findings with one cause, the main one first. The others are kept: if verification refutes the first, the next takes its place. */
 export type FindingGroup = readonly [Finding, ...Finding[]];
 
-/** A group as the one finding that is reported. */
 export const mergedFinding = ([first, ...others]: FindingGroup): Finding => others.reduce(mergeTwo, first);
 
 export const MAX_PLACES = 50;
 
-/**
- * Merges two findings with the same cause. The second one's lines become a further location unless the first has them. The worse
- * severity and the higher confidence are kept, and a suggestion only with the lines that it was written for. The rule of either is kept:
- * they are not of two rules.
- */
+/** The second one's lines become a further location. A suggestion is kept only with the lines that it was written for. */
 export function mergeTwo(kept: Finding, other: Finding): Finding {
   const rule = kept.rule ?? other.rule;
   return {
@@ -121,7 +116,6 @@ export function createJoiner(groups: readonly FindingGroup[]): Joiner {
 }
 
 interface PartSummary {
-  /** "2", or the name of a focus. */
   name: string;
   paths: readonly string[];
   summary: string;
@@ -142,12 +136,7 @@ const NAMED_PATHS = 12;
 /** Share of the remaining tokens and time: verification follows. */
 const SHARE = 0.4;
 
-/**
- * Lets a model join findings with one cause, and look for problems between units that were reviewed separately. If it fails or
- * stops early, the remaining findings stay as they are.
- *
- * @param report takes the findings of this loop
- */
+/** Joins findings with one cause and looks for problems between units. If it fails, the findings stay as they are. */
 export async function mergePass(
   run: ReviewRun,
   groups: readonly FindingGroup[],

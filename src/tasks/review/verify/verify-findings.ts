@@ -28,10 +28,7 @@ const CONCURRENCY = 4;
 /** Maximum claims of one verification: more of them get less care, and lose more if it stops early. */
 const MAX_CLAIMS = 6;
 
-/**
- * Lets a verifier try to refute each finding; claims of one unit share a conversation, the worst first. A refuted finding is dropped
- * and recorded as dropped; an uncertain one is kept only if it would be severe; one that could not be verified is kept and says so.
- */
+/** A refuted finding is dropped and recorded; an uncertain one is kept only if severe; one without a verdict says so. */
 export async function verifyFindings(
   run: ReviewRun,
   passes: readonly ReadUnit[],
@@ -66,7 +63,6 @@ export async function verifyFindings(
   return verified;
 }
 
-/** The files of a unit, and what its reviewer read first. */
 type ReadUnit = Pick<Pass, "files" | "start">;
 
 interface Conversation {
@@ -110,7 +106,6 @@ function withoutFirst(group: FindingGroup): FindingGroup | null {
   return next ? [next, ...others] : null;
 }
 
-/** The finding with a note that it was not verified. */
 export function asUnverified(finding: Finding, reason: string): Finding {
   return { ...finding, verification_note: `The second look did not finish: ${reason}.` };
 }
@@ -140,7 +135,6 @@ export function afterVerification(finding: Finding, outcome: VerificationOutcome
   };
 }
 
-/** The failing input first, so that people can reproduce it. */
 const confirmation = (failingInput: string, reason: string) =>
   `${failingInput.trim().replace(/\.$/, "")}. ${reason.trim()}`;
 
@@ -169,10 +163,7 @@ const TURNS_A_CLAIM = 2;
 const TOKENS = 400_000;
 const TIME_SHARE = 0.6;
 
-/**
- * Lets a fresh loop try to refute findings. It sees the claims and their locations, never the reviewer's reasons. Gives one outcome
- * for each finding, in their order.
- */
+/** The loop sees the claims and their locations, never the reviewer's reasons. One outcome for each finding, in order. */
 async function tryToRefute(
   run: ReviewRun,
   start: UnitStart | null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { areTwins } from "../../../../src/tasks/review/context/siblings.ts";
+import { areTwins } from "../../../../src/tasks/review/context/surroundings.ts";
 
 describe("areTwins", () => {
   it.each([

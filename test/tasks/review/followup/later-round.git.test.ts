@@ -203,21 +203,6 @@ describe("an earlier finding", () => {
     expect(request?.tools.map(({ name }) => name)).toContain("read_file_part");
   });
 
-  it("A finding is not checked if nothing near it has changed", async () => {
-    const { ledger, asked } = await later("elsewhere", { earlier: [comment()] });
-
-    expect(ledger.resolutions).toEqual([]);
-    expect(asked("recheck")).toEqual([]);
-  });
-
-  it("A finding is checked if its definition, or a file in its evidence, has something new", async () => {
-    const beside = await later("beside", { earlier: [comment()] });
-    const evidence = await later("elsewhere", { earlier: [comment({ files: ["other.ts"] })] });
-
-    expect(beside.ledger.resolutions).toMatchObject([{ state: "present" }]);
-    expect(evidence.asked("recheck")).toHaveLength(1);
-  });
-
   it("A finding is checked if its file has left the change", async () => {
     const { ledger } = await later("left", { earlier: [gone], script: { recheck: () => resolves("fixed") } });
 
@@ -262,14 +247,6 @@ describe("an earlier finding", () => {
 
     expect(next.asked("recheck")).toHaveLength(1);
     expect(last.asked("recheck")).toEqual([]);
-  });
-
-  it("An outdated finding is checked if no review is remembered", async () => {
-    const full = await round(repo, { head: "fixed", earlier: [gone] });
-    const open = await first({ earlier: [comment()] });
-
-    expect(full.asked("recheck")).toHaveLength(1);
-    expect(open.asked("recheck")).toEqual([]);
   });
 
   it("Nobody settles a finding if no model is asked", async () => {

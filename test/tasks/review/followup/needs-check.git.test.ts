@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { PostedFinding } from "../../../../src/core/ledger/entry.ts";
 import type { FileDiff } from "../../../../src/repo/diff/file-diff.ts";
 import type { KnownChange } from "../../../../src/tasks/loop/review-run.ts";
-import { needsCheck } from "../../../../src/tasks/review/followup/earlier.ts";
+import { needsCheck } from "../../../../src/tasks/review/followup/later-findings.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { comment } from "./later-round.ts";
 import { contentHash } from "./rounds.ts";
@@ -74,12 +74,6 @@ describe("needsCheck", () => {
   it("A finding is checked if its file, and no other one, lost a reviewed change", async () => {
     expect(await check({ lost: ["cart.ts"] })).toBe(true);
     expect(await check({ lost: ["other.ts"] })).toBe(false);
-  });
-
-  it("A finding is checked if a file in its evidence has changed", async () => {
-    expect(await check({ changed: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
-    expect(await check({ lost: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
-    expect(await check({ changed: ["other.ts"] })).toBe(false);
   });
 
   it("Without a remembered review, only an outdated finding or one whose code is gone is checked", async () => {

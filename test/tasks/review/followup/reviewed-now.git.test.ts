@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../../src/core/ledger/state.ts";
 import type { ChangedFile } from "../../../../src/repo/diff-source.ts";
-import { contentHashBy } from "../../../../src/tasks/reviewed/content-hash.ts";
 import {
+  contentHashBy,
   findReviewedHunks,
   MAX_CHANGES,
   readHashes,
