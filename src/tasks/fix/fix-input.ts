@@ -43,7 +43,6 @@ export const CommandRun = z.strictObject({
 export type CommandRun = z.infer<typeof CommandRun>;
 
 export const TriedOut = z.strictObject({
-  /** The last run of each command. */
   commands: z.array(CommandRun),
   /** Why there is none, in words; null if there is one. */
   why_none: z.string().nullable(),

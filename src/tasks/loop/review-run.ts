@@ -71,7 +71,6 @@ export interface WorkDependencies extends ReviewDependencies {
   models: Models;
 }
 
-/** The files of a change, and how a finding is anchored in one. */
 export interface ChangeFiles {
   files: readonly ChangedFile[];
   /** Undefined if neither side has the file. */

@@ -129,7 +129,6 @@ export interface Window {
 
 /** A token of code is about four characters; three leave a margin for text with shorter tokens. */
 const BYTES_PER_TOKEN = 3;
-/** Shares of the window; the rest is for instructions, tool results and answers. */
 const DIFF_SHARE = 0.4;
 const CONTEXT_SHARE = 0.2;
 const PORTION_SHARE = 0.2;
@@ -137,9 +136,7 @@ const PORTION_SHARE = 0.2;
 /** Models read longer diffs less carefully, even in a large window. */
 const MAX_DIFF_BYTES = 160_000;
 
-/** Least context of a small change. */
 const SMALL_CHANGE_CONTEXT = 40_000;
-/** Bytes of context for each byte of a large diff, which keeps the cost proportional. */
 const CONTEXT_A_DIFF_BYTE = 0.5;
 
 const bytesOf = (tokens: number) => Math.floor(tokens * BYTES_PER_TOKEN);

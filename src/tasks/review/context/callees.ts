@@ -18,7 +18,6 @@ const MAX_INNER = 4;
 const MAX_INNER_LINES = 20;
 /** Weight of code that says little more than its name. */
 const SLIGHT = 0.4;
-/** Weight of code that only the old code called. */
 const DROPPED = 0.6;
 const MAX_LINES = 60;
 const MAX_UNCHANGED_LINES = 30;

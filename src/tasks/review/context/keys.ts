@@ -132,7 +132,6 @@ function roleOf(text: string, at: number, literal: string, opener: Opener | null
 
 const notCalled = new Set(["if", "while", "for", "switch", "return", "match", "when"]);
 
-/** `fooGetBar` is a query, like `get_foo`. */
 const splitCase = (name: string) => name.replace(/([a-z])([A-Z])/g, "$1_$2");
 
 /** Weight of the code that registers a key, relative to the body of a callee. */
@@ -152,7 +151,6 @@ const worthOf: Readonly<Record<Role, number>> = { registers: 1, given: 0.55, ask
 const isKey = (literal: string): boolean =>
   /^[\w$@-][\w$@.:-]{1,58}\w$/.test(literal) && /\p{L}{2}/u.test(literal) && !isCommonName(literal);
 
-/** Whether the key is an ordinary word, which might mean anything. */
 const isPlain = (key: string): boolean => /^(?:\p{L}\p{Ll}*|\p{Lu}+)$/u.test(key);
 
 const keysOf = ({ literals, sourceLiterals }: Changed): string[] =>

@@ -30,7 +30,6 @@ export function numbered(file: TextFile, line: number, isAdded = false): string 
   return `${line}${isAdded ? "+" : ""}|${cutLine(file.lines[line - 1] ?? "", MAX_LINE_BYTES)}`;
 }
 
-/** Sorted ranges, clamped to the file; ranges that touch or overlap are joined. */
 export function joined(ranges: readonly LineSpan[], lastLine: number): LineSpan[] {
   const all: LineSpan[] = [];
   for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
@@ -43,13 +42,12 @@ export function joined(ranges: readonly LineSpan[], lastLine: number): LineSpan[
   return all;
 }
 
-/** The part of a range within another one; the end is before the start if there is none. */
+/** The end is before the start if the ranges do not overlap. */
 export const clamped = ({ start, end }: LineSpan, within: LineSpan): LineSpan => ({
   start: Math.max(start, within.start),
   end: Math.min(end, within.end),
 });
 
-/** Ascending line numbers as ranges. */
 export function rangesOf(lines: readonly number[]): LineSpan[] {
   const ranges: LineSpan[] = [];
   for (const line of lines) {
@@ -65,10 +63,8 @@ export const linesIn = (ranges: readonly LineSpan[]): number[] =>
     Array.from({ length: Math.max(0, end - start + 1) }, (_, at) => start + at),
   );
 
-/** The weight of one of this many places: rare names say the most. */
 export const rarity = (count: number): number => 1 / (1 + Math.log2(1 + count) / 4);
 
-/** Without those in a file that has `most` of them before. */
 export function firstOfFiles<Item>(
   items: readonly Item[],
   pathOf: (item: Item) => string,
@@ -173,11 +169,8 @@ interface SearchLimits {
 export const MAX_WORDS = 400;
 const MAX_WORD_LENGTH = 80;
 const MAX_MATCHES = 6_000;
-/** A word with more lines is common. */
 const MAX_LINES = 250;
-/** A word in more files is common. */
 const MAX_WORD_FILES = 25;
-/** Maximum common words whose definitions are still searched. */
 const MAX_COMMON = 60;
 /** Maximum searches: after each one but the last, the words with too many matches are dropped. */
 const ROUNDS = 4;

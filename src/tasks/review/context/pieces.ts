@@ -3,7 +3,7 @@ import { shownBytes } from "../../../repo/diff/file-diff.ts";
 import { showPath } from "../../../repo/show.ts";
 import { joined, type LineSpan, linesIn, numbered, rangesOf } from "./lookup.ts";
 
-/** The kinds of code pieces, in the order in which they are shown. */
+/** In the order in which they are shown. */
 export const kinds = [
   "body",
   "contract",
@@ -35,7 +35,6 @@ export interface Piece {
   /** The line that is named if the piece does not fit. */
   line: number;
   subject: string;
-  /** Its kind and the reason for showing it, in a few words. */
   title: string;
   score: number;
   /** Whether its beginning is useful without the rest. */

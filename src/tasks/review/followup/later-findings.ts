@@ -49,7 +49,6 @@ export async function needsCheck(
   return place === null || hasNewNear(change, diffs, path, earlier, place);
 }
 
-/** The name of a file at head, for either of its names. */
 function headPath(files: readonly ChangedFile[], path: string): string {
   const file =
     files.find(({ change }) => change.path === path) ?? files.find(({ change }) => change.oldPath === path);
