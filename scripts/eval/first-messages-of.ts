@@ -8,7 +8,7 @@ import { createPrivacy } from "../../src/repo/diff/filter.ts";
 import { createDiffSource } from "../../src/repo/diff-source.ts";
 import { openGraph, sourceOfWorkspace } from "../../src/repo/index/open-graph.ts";
 import { createAnchorFiles } from "../../src/tasks/anchor/anchor.ts";
-import { type ReviewDependencies, startRun } from "../../src/tasks/loop/review-run.ts";
+import { startRun, type WorkDependencies } from "../../src/tasks/loop/review-run.ts";
 import { windowFor } from "../../src/tasks/loop/run-loop.ts";
 import { createReviewCoverage } from "../../src/tasks/review/find/coverage-gate.ts";
 import { planReview, startUnit } from "../../src/tasks/review/find/review-units.ts";
@@ -72,7 +72,7 @@ export async function firstMessagesOf(
   const input = { ...inputOf(range.names.base, config, models), pull: pullTextOf(one) };
   const diffs = createDiffSource(workspace, { ignore: config.paths.ignore, private: config.paths.private });
   const files = await diffs.files();
-  const deps: ReviewDependencies = {
+  const deps: WorkDependencies = {
     ...{ workspace, diffs, models, signal },
     trajectory: { append: async () => {} },
     replay: [],
@@ -83,20 +83,20 @@ export async function firstMessagesOf(
   };
   await using graph = await graphOf(one, { ...range, isPrivate: deps.isPrivate, graphs, signal });
   const analysis = await runAnalyzers(files, deps);
-  const coverage = createReviewCoverage(files);
-  const anchorFile = createAnchorFiles(workspace, diffs);
   const began = performance.now();
   const known = findReviewedHunks(files, null, diffs);
-  const run = await startRun(models, {
+  const run = await startRun(
     input,
-    deps: { ...deps, ...(graph && { graph }) },
-    files,
-    analysis,
-    matches: ruleMatches(analysis.findings),
-    coverage,
-    known,
-    anchorFile,
-  });
+    { ...deps, ...(graph && { graph }) },
+    {
+      files,
+      analysis,
+      matches: ruleMatches(analysis.findings),
+      coverage: createReviewCoverage(files),
+      known,
+      anchorFile: createAnchorFiles(workspace, diffs),
+    },
+  );
   const { units } = await planReview(run);
   const messages: Message[][] = [];
   for (const unit of units) {

@@ -10,7 +10,7 @@ import { createDiffSource } from "../repo/diff-source.ts";
 import { dollars, plural, thousands } from "../report/outcome.ts";
 import { plainLine, WIDEST, wrap } from "../report/terminal-style.ts";
 import { createAnchorFiles } from "../tasks/anchor/anchor.ts";
-import { type ReviewDependencies, type ReviewRun, startRun } from "../tasks/loop/review-run.ts";
+import { type ReviewRun, startRun, type WorkDependencies } from "../tasks/loop/review-run.ts";
 import { windowFor } from "../tasks/loop/run-loop.ts";
 import { createReviewCoverage } from "../tasks/review/find/coverage-gate.ts";
 import { firstRequestTokens, predictReview } from "../tasks/review/find/predict.ts";
@@ -67,7 +67,7 @@ async function predict(
   const run = await openRun(range, config, env, results);
   const plan = await planReview(run);
   const first = plan.units[0];
-  const window = windowFor(run.models.review, first?.diffBytes ?? 0, plan.units.length === 1);
+  const window = windowFor(run.deps.models.review, first?.diffBytes ?? 0, plan.units.length === 1);
   const start = first ? await startUnit(run, { files: first.files, window }) : { messages: [], shown: [] };
   const firstTokens = firstRequestTokens(start.messages);
   const predicted = predictReview({
@@ -85,12 +85,12 @@ async function predict(
   return {
     model: env.model?.name ?? null,
     effort: config.effort,
-    files: run.files.map(({ change, totalHunks, skipReason }) => ({
+    files: run.change.files.map(({ change, totalHunks, skipReason }) => ({
       path: change.path,
       hunks: totalHunks,
       skipped: skipReason,
     })),
-    hunks_total: run.coverage.counts().total,
+    hunks_total: run.change.coverage.counts().total,
     units: plan.units.map(({ id, files }) => ({
       id,
       files: files.length,
@@ -120,7 +120,7 @@ async function openRun(
     protocol: "native",
     respond: () => Promise.reject(new AppError("model_refused", "no model is used in a dry run")),
   });
-  const deps: ReviewDependencies = {
+  const deps: WorkDependencies = {
     workspace,
     diffs,
     models,
@@ -133,9 +133,7 @@ async function openRun(
     startedAt: Date.now(),
   };
   const others = await toolFindings(results, files, { ...deps, isOff: createRuleSwitch(config) });
-  return startRun(models, {
-    input: inputOf(range.names.base, config, null),
-    deps,
+  return startRun(inputOf(range.names.base, config, null), deps, {
     files,
     analysis: { findings: others.findings, silenced: [], unfinished: [] },
     matches: ruleMatches(others.findings, others.messages),

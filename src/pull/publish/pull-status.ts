@@ -8,7 +8,7 @@ import {
   type UnplacedReports,
 } from "../../core/ledger/state.ts";
 import { summaryOf } from "../../report/outcome.ts";
-import { fileMark, lookAgain } from "../../tasks/reviewed/content-hash.ts";
+import { fileMark, lookAgain } from "../../tasks/reviewed/known-change.ts";
 import {
   type LedgerUpdate,
   type ReviewResult,

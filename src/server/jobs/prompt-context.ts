@@ -13,7 +13,7 @@ import { cutCharacters } from "../../core/text/cut.ts";
 import type * as github from "../../pull/github/pull-request-api.ts";
 import { issueReferences, type ReferenceBase } from "../../pull/github/references.ts";
 import { createPrivacy } from "../../repo/diff/filter.ts";
-import { lookAgain, markOf } from "../../tasks/reviewed/content-hash.ts";
+import { lookAgain, markOf } from "../../tasks/reviewed/known-change.ts";
 import type { FailedCheck, History, LinkedIssue, PullText } from "../../tasks/shapes/review-input.ts";
 import type { ReviewTask } from "../queue/job.ts";
 

@@ -39,7 +39,6 @@ export const AnswerResult = WorkResult.extend({
 });
 export type AnswerResult = z.infer<typeof AnswerResult>;
 
-/** Answers a question, or describes a change. */
 export const answerTask = defineTask({
   name: "answer",
   input: AnswerInput,

@@ -15,10 +15,7 @@ const dropped = /[. ]$/;
 /** The short name that Windows gives a file with a long name (`CODEOW~1`). */
 const shortName = /^[^.]{1,7}~\d{1,6}(?:\.[^.]{0,3})?$/;
 
-/**
- * Whether a path means the same file on every system. Otherwise it could mean a protected file somewhere. Names that are not text
- * are not plain either.
- */
+/** Whether a path means the same file on every system. Otherwise it could mean a protected file somewhere. */
 export function isPlainPath(path: string): boolean {
   if (pathFault(path) !== undefined || unlike.test(path)) return false;
   const names = path.split("/");
@@ -38,23 +35,18 @@ export function protectionOf(path: string): string | null {
   return whyOnlyPeople(path);
 }
 
-/** A file before or after a fix. */
 interface FileState {
   /** "100644" or "100755"; before the fix also that of a link or a submodule. */
   mode: string;
   bytes: Buffer;
 }
 
-/** A file that a fix changes. */
 export interface FileEdit {
   path: string;
-  /** Null for a new file. */
   before: FileState | null;
-  /** Null for a deleted file. */
   after: FileState | null;
 }
 
-/** The files that a fix may change. */
 export interface FixScope {
   /** The files of the pull request, of the findings, and of their evidence. */
   files: ReadonlySet<string>;

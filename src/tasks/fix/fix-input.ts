@@ -6,7 +6,6 @@ import { defineTask, NamedFindings } from "../define-task.ts";
 import { WorkInput } from "../shapes/review-input.ts";
 import { WorkResult } from "../shapes/review-result.ts";
 
-/** A finding to repair, as it was posted. */
 export const FixTarget = AskedThread.extend({
   ...PostedFinding.pick({ id: true, title: true, symbol: true, source: true, files: true }).shape,
   /** The test that shows the finding, if the repair is to have it: it must pass, and is committed as it is. */
@@ -14,11 +13,9 @@ export const FixTarget = AskedThread.extend({
 });
 export type FixTarget = z.infer<typeof FixTarget>;
 
-/** The input of a fix. */
 export const FixInput = WorkInput.extend({ targets: z.array(FixTarget).min(1) });
 export type FixInput = z.infer<typeof FixInput>;
 
-/** The result for one finding. */
 export const Repair = z.strictObject({
   id: z.string(),
   /** Whether the model says that its edits repair it. */
@@ -27,10 +24,7 @@ export const Repair = z.strictObject({
   note: z.string(),
   /** The result of verifying the edited code; null if it was not verified. */
   check: z.strictObject({ state: z.enum(["fixed", "present", "unsure"]), reason: z.string() }).nullable(),
-  /**
-   * The result of the finding's test on the edited code; omitted if none was wanted, or if nothing was repaired. `not_run`: it says nothing,
-   * and is not a part of the repair.
-   */
+  /** Of its own test on the edited code; omitted if none was wanted or nothing was repaired. `not_run`: no part of the repair. */
   test: z.strictObject({ state: z.enum(["passes", "fails", "not_run"]), reason: z.string() }).optional(),
 });
 export type Repair = z.infer<typeof Repair>;
@@ -48,19 +42,15 @@ export const CommandRun = z.strictObject({
 });
 export type CommandRun = z.infer<typeof CommandRun>;
 
-/** The commands that tested a fix. */
 export const TriedOut = z.strictObject({
-  /** The last run of each command. */
   commands: z.array(CommandRun),
   /** Why there is none, in words; null if there is one. */
   why_none: z.string().nullable(),
 });
 export type TriedOut = z.infer<typeof TriedOut>;
 
-/** A file after the fix. */
 export const EditedFile = z.strictObject({
   path: z.string(),
-  /** Null for a deleted file. */
   after: z.strictObject({ mode: z.enum(["100644", "100755"]), base64: z.base64() }).nullable(),
 });
 export type EditedFile = z.infer<typeof EditedFile>;
@@ -71,7 +61,6 @@ export const FixResult = WorkResult.extend({
   /** What the edits do, worded like a commit message. Untrusted text; empty without edits. */
   summary: z.string(),
   edits: z.array(EditedFile),
-  /** Edits that were refused, and why. */
   refused: z.array(z.strictObject({ path: z.string().nullable(), reason: z.string() })),
   tried_out: TriedOut,
   /** How often the model finished: twice if verification had sent it back once, 0 if never. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Message } from "../../agent/llm/model.ts";
 import type { StopReason } from "../../agent/record/trajectory.ts";
 import { changingTools, commandTools, fixingTools } from "../../agent/tools/index.ts";
 import { testPath } from "../../agent/tools/proof-tools.ts";
@@ -13,14 +14,18 @@ import {
 } from "../../agent/tools/tool.ts";
 import { AppError, publicLine } from "../../core/errors.ts";
 import { isCertain, type ProofTest } from "../../core/finding.ts";
-import { wrapUntrusted } from "../../core/text/fence.ts";
+import { textBelowTitle } from "../../core/ledger/entry.ts";
+import { inlineCode, wrapUntrusted } from "../../core/text/fence.ts";
 import type { Edit, Workspace } from "../../repo/git/workspace.ts";
 import { showPath } from "../../repo/show.ts";
-import { createAnchorFiles } from "../anchor/anchor.ts";
-import { runLoop, startPlaceRun, type WorkDependencies, workResult } from "../loop/run-loop.ts";
+import { type AnchorFile, createAnchorFiles } from "../anchor/anchor.ts";
+import { type PlaceRun, startPlaceRun, type WorkDependencies } from "../loop/review-run.ts";
+import { cut, openingMessages, pullSection, runLoop, workResult } from "../loop/run-loop.ts";
+import { fixPrompt } from "../prompts/prompts.ts";
 import { readFailure } from "../prove/proof/read-failure.ts";
 import type { TestPort } from "../prove/run-prove.ts";
-import { recheckFinding } from "../review/followup/recheck.ts";
+import { codeNow, recheckFinding } from "../review/followup/recheck.ts";
+import { changeAround } from "../review/verify/claim.ts";
 import { mayLackCertain, runAnalyzers } from "../rules/rule-matches.ts";
 import { type FixScope, type Refusal, reasonByPath, reasonToKeep, refusalsOf } from "./check-edits.ts";
 import type {
@@ -32,9 +37,76 @@ import type {
   Repair,
   TriedOut,
 } from "./fix-input.ts";
-import { type FixRun, fixMessages, type NamedTarget, spotOf } from "./fix-messages.ts";
 
-/** A hash of the edited files. */
+const MAX_FINDING_BYTES = 6_000;
+const MAX_CONVERSATION_BYTES = 6_000;
+
+interface FixRun extends PlaceRun {
+  input: FixInput;
+}
+
+/** A finding with its name in the conversation ("F1") and its file. */
+interface NamedTarget {
+  name: string;
+  target: FixTarget;
+  file: AnchorFile | undefined;
+}
+
+/** @param commands the allowed commands, by name */
+async function fixMessages(
+  run: FixRun,
+  targets: readonly NamedTarget[],
+  commands: Readonly<Record<string, string>>,
+): Promise<Message[]> {
+  const { pull, targetBranch } = run.input;
+  const sections = [pullSection(run, pull)];
+  for (const target of targets) sections.push(...(await targetSections(run, target)));
+  sections.push(commandsSection(commands));
+  const names = targets.map(({ name }) => name).join(", ");
+  sections.push(`Repair ${names}. The change is to be merged into \`${targetBranch.replaceAll("`", "'")}\`.`);
+  return openingMessages(fixPrompt, sections);
+}
+
+/** The commands come from the configuration of the base branch. */
+function commandsSection(commands: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(commands).map(([name, line]) => `- ${name}: ${inlineCode(line)}`);
+  return lines.length === 0 ? "" : ["# What run_command runs", ...lines].join("\n");
+}
+
+async function targetSections(run: FixRun, { name, target, file }: NamedTarget): Promise<string[]> {
+  const spot = spotOf(target);
+  const place = spot.line === null ? "" : `:${spot.line}${target.side === "LEFT" ? " (removed)" : ""}`;
+  const finding = cut(run, `${target.title}\n\n${textBelowTitle(target.finding)}`, MAX_FINDING_BYTES);
+  return [
+    `# ${name}: what was found at ${showPath(target.path)}${place}\n${wrapUntrusted("finding", finding)}`,
+    ...(await codeNow(run, spot, file)),
+    await changeAround(run, [{ ...target, line: spot.line ?? 1 }]),
+    testOf(target),
+    conversationOf(run, target),
+  ];
+}
+
+function spotOf({ path, side, line, original_line, symbol }: FixTarget) {
+  const place = line === null ? null : { start: line, end: line };
+  return { path, side, symbol, place, line: line ?? original_line };
+}
+
+/** The model may read the test, but not change it. */
+function testOf({ test }: FixTarget): string {
+  if (!test) return "";
+  return [
+    `# Its test, ${showPath(test.path)}`,
+    wrapUntrusted("test", test.text),
+    "It fails on the present files. After finish_fix it runs on yours, without your changes to tests, and is added to the repair as it is: do not write it.",
+  ].join("\n");
+}
+
+function conversationOf(run: FixRun, { conversation }: FixTarget): string {
+  if (conversation.length === 0) return "";
+  const messages = conversation.map(({ by, body }) => `${by} wrote:\n  ${body.replaceAll("\n", "\n  ")}`);
+  return `# What was said in its thread since\n${wrapUntrusted("conversation", cut(run, messages.join("\n\n"), MAX_CONVERSATION_BYTES))}`;
+}
+
 export function stateOf(edits: readonly Edit[]): string {
   const hash = createHash("sha256");
   for (const { path, after } of edits) {
@@ -47,9 +119,7 @@ export function stateOf(edits: readonly Edit[]): string {
 /** Runs commands on the files of a fix, which they change through `edit` only; or why there are none, for people. */
 export type FixCommands = { open(edit: EditPort): CommandPort } | { why: string };
 
-/** The commands of a fix and their results. */
 interface TriedCommands {
-  /** Undefined if no command can run. */
   port: CommandPort | undefined;
   /** The results of commands that started with the current files. A command that changed files does not count for its result. */
   now(): Promise<TriedOut>;
@@ -58,7 +128,6 @@ interface TriedCommands {
 const NOT_RUN = "the model ran no command after its last change";
 const BROKEN = "the sandbox could not run it";
 
-/** Records on which state of the files each command ran. */
 function createTriedCommands(commands: FixCommands, edit: EditPort): TriedCommands {
   if ("why" in commands) {
     return { port: undefined, now: async () => ({ commands: [], why_none: commands.why }) };
@@ -166,23 +235,37 @@ function keyOf(
 
 type RepairCheck = NonNullable<Repair["check"]>;
 
-/** The results of verifying repairs, by the names of their findings. */
-type Checks = ReadonlyMap<string, RepairCheck>;
+/** How a repair was judged; null while it was not. */
+interface Judgement {
+  check: RepairCheck | null;
+  /** The result of the finding's own test; null if it has none. */
+  test: RepairTest | null;
+}
 
-/** The results of the findings' own tests, by the names of the findings. */
-type Tests = ReadonlyMap<string, RepairTest>;
+interface JudgedRound {
+  /** From 1; each round has loops of its own. */
+  round: number;
+  claimed: readonly NamedTarget[];
+  edits: readonly Edit[];
+  scope: FixScope;
+  tests: TestPort | undefined;
+}
 
-const claimedBy = ({ repairs }: FixReport, targets: readonly NamedTarget[]) =>
-  targets.filter(({ name }) => repairs.some((one) => one.repaired && one.finding === name));
-
-/** Runs the test of each repaired finding that has one. */
-async function testRepairs(
-  { deps }: FixRun,
-  tests: TestPort | undefined,
-  { claimed, edits, scope }: { claimed: readonly NamedTarget[]; edits: readonly Edit[]; scope: FixScope },
-): Promise<Tests> {
-  const { workspace, signal } = deps;
-  const results = new Map<string, RepairTest>();
+/**
+ * Tests each repaired finding that has a test, and verifies it in the edited code, like a finding whose code a push has changed: by a loop
+ * that does not know who edited it. Certain findings are verified by their analyzer. Where the finding's own test fails, nobody needs to
+ * look.
+ *
+ * @param judgements takes the results by the names of the findings
+ */
+async function judgeRepairs(
+  run: FixRun,
+  { round, claimed, edits, scope, tests }: JudgedRound,
+  judgements: Map<string, Judgement>,
+): Promise<void> {
+  const { workspace, diffs, signal } = run.deps;
+  const change = { files: await diffs.files(), anchorFile: createAnchorFiles(workspace, diffs) };
+  const now: FixRun = { ...run, change };
   const paths = new Set<string>();
   const testIt = async (test: ProofTest): Promise<RepairTest> => {
     if (!tests) return { state: "not_run", reason: "there is no sandbox for it" };
@@ -190,52 +273,27 @@ async function testRepairs(
     paths.add(test.path);
     return await testRepair(test, { tests, workspace, edits, scope, signal });
   };
-  for (const { name, target } of claimed) if (target.test) results.set(name, await testIt(target.test));
-  return results;
-}
-
-/**
- * Verifies each repaired finding in the edited code, like a finding whose code a push has changed: by a loop that does not know who
- * edited it. Certain findings are verified by their analyzer. Where the finding's own test fails, nobody needs to look.
- *
- * @param round from 1; each round has loops of its own
- */
-async function verifyRepairs(
-  run: FixRun,
-  repaired: readonly NamedTarget[],
-  tests: Tests,
-  round: number,
-): Promise<Checks> {
-  const { workspace, diffs } = run.deps;
-  const now: FixRun = {
-    ...run,
-    anchorFile: createAnchorFiles(workspace, diffs),
-    files: await diffs.files(),
-  };
-  const checks = new Map<string, RepairCheck>();
-  for (const { name, target } of repaired) {
-    const test = tests.get(name);
-    if (test?.state === "fails") {
-      checks.set(name, { state: "present", reason: `Its test fails: ${test.reason}` });
-      continue;
-    }
-    if (isCertain(target)) {
-      checks.set(name, await ruleCheck(run, now, target, repaired));
-      continue;
-    }
+  const verify = async ({ name, target }: NamedTarget): Promise<RepairCheck> => {
+    if (isCertain(target)) return await ruleCheck(run, now, target, claimed);
     const { title, finding: text, files } = target;
     const loop = round === 1 ? `fix:check:${name}` : `fix:check:${name}:${round}`;
     const spot = { ...spotOf(target), place: null };
     const { state, reason } = await recheckFinding(now, { ...spot, title, text, files, loop });
-    checks.set(name, { state, reason });
+    return { state, reason };
+  };
+  for (const { name, target } of claimed)
+    judgements.set(name, { check: null, test: target.test ? await testIt(target.test) : null });
+  for (const one of claimed) {
+    const test = judgements.get(one.name)?.test ?? null;
+    const check: RepairCheck =
+      test?.state === "fails"
+        ? { state: "present", reason: `Its test fails: ${test.reason}` }
+        : await verify(one);
+    judgements.set(one.name, { check, test });
   }
-  return checks;
 }
 
-/**
- * Whether an analyzer finds fewer matches than before, in the files of its findings and in the edited files, because a match may have
- * moved. Its findings are fixed together or not at all, because it is unknown which matches are left.
- */
+/** The findings of an analyzer are fixed together or not at all, because a match may have moved into another edited file. */
 async function ruleCheck(
   before: FixRun,
   now: FixRun,
@@ -245,7 +303,7 @@ async function ruleCheck(
   const isOfAnalyzer = (one: { source: string | null }) => analyzerOf(one) === analyzerOf({ source });
   const wanted = repaired.map(({ target }) => target).filter(isOfAnalyzer);
   const paths = new Set([...wanted.map(({ path }) => path), ...editedPaths(before, now)]);
-  const matches = async ({ files, deps }: FixRun) => {
+  const matches = async ({ change: { files }, deps }: FixRun) => {
     const { findings, unfinished } = await runAnalyzers(
       files.filter(({ change }) => paths.has(change.path)),
       deps,
@@ -267,26 +325,22 @@ async function ruleCheck(
 const analyzerOf = ({ source }: { source: string | null }) => source?.split("/")[0];
 
 function editedPaths(before: FixRun, now: FixRun): string[] {
-  const known = new Map(before.files.map(({ change }) => [change.path, change.newOid]));
-  const paths = now.files
+  const known = new Map(before.change.files.map(({ change }) => [change.path, change.newOid]));
+  const paths = now.change.files
     .map(({ change }) => change)
     .filter(({ path, newOid }) => known.get(path) !== newOid);
   return paths.map(({ path }) => path);
 }
 
-/** The state of a fix when its model finished. */
 interface FinishedFix {
   report: FixReport;
   edits: readonly Edit[];
   tried: TriedOut;
-  checks: Checks;
-  tests: Tests;
-  /** How often the model has finished. */
+  judgements: Map<string, Judgement>;
   rounds: number;
 }
 
 interface Finish extends FixPort {
-  /** The last finish; null if there was none. Later edits do not count. */
   last(): FinishedFix | null;
 }
 
@@ -301,8 +355,6 @@ interface FinishOptions {
 
 /** A repair that verification rejects is sent back once. */
 const ROUNDS = 2;
-
-const none: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** The finish of a fix: the report must be complete, available commands must have run, and each repair is verified. */
 function createFinish({ run, targets, files, tried, tests, scope }: FinishOptions): Finish {
@@ -324,31 +376,18 @@ function createFinish({ run, targets, files, tried, tests, scope }: FinishOption
       const reason = (await whyUnfinished(report, targets, files)) ?? (await whyUntried(round));
       if (reason !== null) return { ok: false, reason };
       const edits = await files.edits();
-      const known = last && isJudged(last, edits, report) ? last : null;
+      const judgements = new Map<string, Judgement>();
       // Kept before verification, so that the edits survive if the time is up during it.
-      const judged: Pick<FinishedFix, "checks" | "tests"> = known ?? { checks: none, tests: none };
-      last = { ...judged, report, edits, tried: await tried.now(), rounds: round };
-      if (!known) {
-        const claimed = claimedBy(report, targets);
-        last.tests = await testRepairs(run, tests, { claimed, edits, scope });
-        last.checks = await verifyRepairs(run, claimed, last.tests, round);
-      }
-      const wrong = round < ROUNDS ? stillPresent(last) : [];
-      return wrong.length === 0 ? { ok: true } : { ok: false, reason: sentBack(wrong) };
+      last = { report, edits, tried: await tried.now(), judgements, rounds: round };
+      const repaired = new Set(report.repairs.flatMap((one) => (one.repaired ? [one.finding] : [])));
+      const claimed = targets.filter(({ name }) => repaired.has(name));
+      await judgeRepairs(run, { round, claimed, edits, scope, tests }, judgements);
+      const wrong = [...judgements].flatMap(([name, { check }]) =>
+        check?.state === "present" ? [`${name}: ${check.reason}`] : [],
+      );
+      return wrong.length === 0 || round >= ROUNDS ? { ok: true } : { ok: false, reason: sentBack(wrong) };
     },
   };
-}
-
-/** Whether the same files and repairs were verified before. */
-const isJudged = (last: FinishedFix, edits: readonly Edit[], { repairs }: FixReport) =>
-  stateOf(last.edits) === stateOf(edits) &&
-  repairs.every(({ finding, repaired }) => !repaired || last.checks.has(finding));
-
-function stillPresent({ report, checks }: FinishedFix): string[] {
-  return report.repairs.flatMap(({ finding, repaired }) => {
-    const check = checks.get(finding);
-    return repaired && check?.state === "present" ? [`${finding}: ${check.reason}`] : [];
-  });
 }
 
 const sentBack = (wrong: readonly string[]) =>
@@ -364,10 +403,10 @@ async function whyUnfinished(
   files: EditPort,
 ): Promise<string | null> {
   const names = targets.map(({ name }) => name);
-  const told = repairs.map(({ finding }) => finding);
-  const unknown = told.find((name, at) => !names.includes(name) || told.indexOf(name) !== at);
+  const reported = repairs.map(({ finding }) => finding);
+  const unknown = reported.find((name, at) => !names.includes(name) || reported.indexOf(name) !== at);
   if (unknown !== undefined) return `'${unknown}' is none of ${names.join(", ")}, or was told twice`;
-  const missing = names.filter((name) => !told.includes(name));
+  const missing = names.filter((name) => !reported.includes(name));
   if (missing.length > 0) return `say what became of ${missing.join(", ")}`;
   const isEdited = (await files.edits()).length > 0;
   const isRepaired = repairs.some(({ repaired }) => repaired);
@@ -377,7 +416,6 @@ async function whyUnfinished(
   return isEdited && summary.trim() === "" ? "say in `summary` what the edits do" : null;
 }
 
-/** Maximum number of refused paths on record. */
 const MOST = 20;
 
 /**
@@ -437,17 +475,14 @@ const KEPT_FOR_CHECKS = 0.3;
 /** Share of the time that is reserved for a regular end. */
 const KEPT_FOR_THE_END = 0.05;
 
-/**
- * Lets a model repair findings, test the edits if commands are available, and verifies each repair; a rejected repair goes back to the
- * model once. Writes nothing: the result holds the edited files.
- */
+/** A repair that verification rejects goes back to the model once. Writes nothing: the result holds the edited files. */
 export async function runFix(input: FixInput, deps: FixDependencies): Promise<FixResult> {
   const run = await startPlaceRun(input, deps);
   const targets = await nameTargets(run, input);
   const { finished, refused, stopReason } = await repair(run, deps, targets);
   return {
     repairs: targets.map((target) => repairOf(target, finished)),
-    ...saidOf(finished),
+    ...reportOf(finished),
     refused,
     ...workResult(run, "review", stopReason),
   };
@@ -456,12 +491,11 @@ export async function runFix(input: FixInput, deps: FixDependencies): Promise<Fi
 async function nameTargets(run: FixRun, { targets }: FixInput): Promise<NamedTarget[]> {
   const named: NamedTarget[] = [];
   for (const [at, target] of targets.entries())
-    named.push({ name: `F${at + 1}`, target, file: await run.anchorFile(target.path) });
+    named.push({ name: `F${at + 1}`, target, file: await run.change.anchorFile(target.path) });
   return named;
 }
 
 interface Repaired {
-  /** The last finish of the model; null if it never finished. */
   finished: FinishedFix | null;
   refused: Refusal[];
   stopReason: StopReason;
@@ -487,7 +521,7 @@ async function repair(
     ports: { edit, fix, ...(tried.port && { commands: tried.port }) },
     turns: limits.turns,
     tokens: limits.tokens * (1 - KEPT_FOR_CHECKS),
-    milliseconds: run.timeLeft() * (1 - KEPT_FOR_THE_END),
+    milliseconds: run.limits.timeLeft() * (1 - KEPT_FOR_THE_END),
   });
   return {
     finished: fix.last(),
@@ -497,22 +531,22 @@ async function repair(
 }
 
 /** A fix may edit the files of the change, of the findings, and of their evidence. */
-function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: readonly NamedTarget[]): FixScope {
+function scopeOf({ change: { files }, deps }: FixRun, targets: readonly NamedTarget[]): FixScope {
   const changed = files.map(({ change }) => change.path);
   const named = targets.flatMap(({ target }) => [target.path, ...target.files]);
   return { files: new Set([...changed, ...named]), isPrivate: deps.isPrivate };
 }
 
-function repairOf({ name, target: { id, test: wanted } }: NamedTarget, finished: FinishedFix | null): Repair {
-  const told = finished?.report.repairs.find(({ finding }) => finding === name);
-  const { repaired = false, note = "" } = told ?? {};
-  const test = wanted && repaired ? (finished?.tests.get(name) ?? NOT_TESTED) : undefined;
+function repairOf({ name, target }: NamedTarget, finished: FinishedFix | null): Repair {
+  const { repaired = false, note = "" } =
+    finished?.report.repairs.find(({ finding }) => finding === name) ?? {};
+  const { check = null, test = null } = (repaired && finished?.judgements.get(name)) || {};
   return {
-    id,
+    id: target.id,
     repaired,
     note,
-    check: (repaired && finished?.checks.get(name)) || null,
-    ...(test && { test }),
+    check,
+    ...(target.test && repaired && { test: test ?? NOT_TESTED }),
   };
 }
 
@@ -520,7 +554,9 @@ const NOT_TESTED: RepairTest = { state: "not_run", reason: "the repair ended bef
 
 const NO_END = "the repair did not finish";
 
-function saidOf(finished: FinishedFix | null): Pick<FixResult, "summary" | "edits" | "tried_out" | "rounds"> {
+function reportOf(
+  finished: FinishedFix | null,
+): Pick<FixResult, "summary" | "edits" | "tried_out" | "rounds"> {
   if (!finished) return { summary: "", edits: [], tried_out: { commands: [], why_none: NO_END }, rounds: 0 };
   const { report, edits, tried, rounds } = finished;
   const summary = edits.length === 0 ? "" : report.summary;

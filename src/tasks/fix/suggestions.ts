@@ -17,7 +17,6 @@ interface FixedFile {
   fix: FileDiff;
   /** The pull request's diff with the context that GitHub shows; undefined for an unchanged file. */
   change: FileDiff | undefined;
-  /** Lines of the head. */
   lines: readonly string[];
 }
 
@@ -52,7 +51,6 @@ function suggestionsOf(file: FixedFile): LineSuggestion[] | null {
   return shown.every((one) => one !== null) ? shown : null;
 }
 
-/** Invisible characters. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** GitHub keeps a file's line ends. Null if a suggestion would change them, or holds invisible characters. */

@@ -35,13 +35,10 @@ const NEAR_LINES = 10;
 /** Share of the words of a refused title that the repeated one has. */
 const SHARED_WORDS = 0.5;
 
-/** Follows the reports of one loop. */
 export interface ReportWatch {
-  /** Takes a call that has its answer. */
   saw(call: FinishedCall): void;
   /** Takes the text of an answer: no one else reads a report in it. */
   read(turn: number, text: string): void;
-  /** The reports that were refused and not repeated so far. */
   lost(): LostReport[];
 }
 

@@ -6,13 +6,13 @@ import type { LoopEntry, Trajectory } from "../../agent/record/trajectory.ts";
 import type { GraphPort, JournalPort } from "../../agent/tools/tool.ts";
 import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
 import type { Commit, Workspace } from "../../repo/git/workspace.ts";
-import type { AnchorFile } from "../anchor/anchor.ts";
+import { type AnchorFile, createAnchorFiles } from "../anchor/anchor.ts";
 import type { ReviewedHunks } from "../reviewed/known-change.ts";
 import type { Analyzer } from "../rules/analyzers/analyzer.ts";
 import { appliedRules, type ScopedRule } from "../rules/named-rules.ts";
 import type { RuleMatcher } from "../rules/own/rule-run.ts";
 import type { AnalyzerFindings, RuleMatches } from "../rules/rule-matches.ts";
-import type { ReviewInput } from "../shapes/review-input.ts";
+import type { Limits, ReviewInput } from "../shapes/review-input.ts";
 import type { ProgressEvent } from "../shapes/review-result.ts";
 
 /** A commit before the change, with the paths it changed. */
@@ -20,7 +20,6 @@ export interface EarlierCommit extends Commit {
   paths: readonly string[];
 }
 
-/** A call that the graph has resolved. */
 export interface KnownCall {
   path: string;
   line: number;
@@ -36,7 +35,6 @@ export interface OpenedGraph extends GraphPort {
   readonly commits: readonly EarlierCommit[];
 }
 
-/** The graph, opened on first use. */
 export interface KnownGraph {
   /** Null if there is no index and none can be built quickly; reviews work without one. Rejects only if aborted. */
   open(): Promise<OpenedGraph | null>;
@@ -49,11 +47,9 @@ export interface ReviewDependencies {
   /** If null, only the analyzers review. */
   models: Models | null;
   trajectory: Trajectory;
-  /** The entries that an earlier run of this review recorded. */
   replay: readonly LoopEntry[];
   /** Resolves the masks of secrets in the model's tool calls; omitted if nothing was masked. */
   masking?: Masking;
-  /** Omitted if no notes are taken. */
   journal?: JournalPort;
   /** The repository's graph; omitted if there is none. */
   graph?: KnownGraph;
@@ -70,57 +66,102 @@ export interface ReviewDependencies {
   startedAt: number;
 }
 
-/** The change under review, before the first agent loop runs. */
-export interface ChangeUnderReview {
+/** The ports of work that a model does. */
+export interface WorkDependencies extends ReviewDependencies {
+  models: Models;
+}
+
+export interface ChangeFiles {
   files: readonly ChangedFile[];
-  analysis: AnalyzerFindings;
-  /** The findings of the analysis, divided by whether a model judges them. */
-  matches: RuleMatches;
-  /** Counts the hunks of the whole change; loops that read parts of it report here. */
-  coverage: Coverage;
-  /** The hunks that earlier reviews have read. */
-  known: ReviewedHunks;
+  /** Undefined if neither side has the file. */
   anchorFile(path: string): Promise<AnchorFile | undefined>;
 }
 
-/** What all loops of one review share. */
-export interface ReviewRun extends ChangeUnderReview {
+/** A change of which earlier reviews may have read some hunks. */
+export interface KnownChange extends ChangeFiles {
+  known: ReviewedHunks;
+}
+
+/** A change after its analysis. */
+export interface AnalyzedChange extends KnownChange {
+  analysis: AnalyzerFindings;
+  /** Counts the hunks of the whole change; loops that read parts of it report here. */
+  coverage: Coverage;
+}
+
+/** A review, with or without a model. */
+export interface AnalyzedRun {
   input: ReviewInput;
   deps: ReviewDependencies;
-  models: Models;
-  /** The repository's graph; null if there is none. */
-  graph: OpenedGraph | null;
+  change: AnalyzedChange;
+}
+
+/** What a model reviews. */
+export interface ChangeUnderReview extends AnalyzedChange {
+  /** The findings of the analysis, divided by whether a model judges them. */
+  matches: RuleMatches;
   commits: readonly Commit[];
   /** The named rules of the configuration that apply to this change. */
   rules: readonly ScopedRule[];
-  /** True if no earlier review is remembered: every hunk is new. */
-  isFirst: boolean;
-  /** Tokens and cost of all loops together. */
+  /** The repository's graph; null if there is none. */
+  graph: OpenedGraph | null;
+}
+
+/** What all loops of a run may use together. */
+export interface RunLimits {
   budget: TokenBudget;
-  /** The entries that an earlier run of this job recorded for a loop. */
-  replayOf(loop: string): readonly LoopEntry[];
   /** Milliseconds, at least 1, so that a loop stops through its own limit. */
   timeLeft(): number;
+}
+
+interface LoopInput {
+  targetBranch: string;
+  limits: Limits;
+}
+
+/** What every agent loop needs. */
+export interface LoopRun {
+  input: LoopInput;
+  deps: WorkDependencies;
+  limits: RunLimits;
+}
+
+/** Work on places of a change: an answer, a fix or a proof. */
+export interface PlaceRun extends LoopRun {
+  change: ChangeFiles;
+}
+
+/** A review by a model. */
+export interface ReviewRun extends PlaceRun {
+  input: ReviewInput;
+  change: ChangeUnderReview;
+}
+
+/** Starts work on a change that is no review. All of its loops share one budget. */
+export async function startPlaceRun<Input extends LoopInput>(
+  input: Input,
+  deps: WorkDependencies,
+): Promise<PlaceRun & { input: Input }> {
+  const files = await deps.diffs.files();
+  const change = { files, anchorFile: createAnchorFiles(deps.workspace, deps.diffs) };
+  return { input, deps, change, limits: limitsOf(input, deps) };
 }
 
 /** Commits whose messages the first message holds; `get_commit_messages` has more. */
 const COMMITS = 20;
 
 export async function startRun(
-  models: Models,
-  change: ChangeUnderReview & Pick<ReviewRun, "input" | "deps">,
+  input: ReviewInput,
+  deps: WorkDependencies,
+  change: AnalyzedChange & { matches: RuleMatches },
 ): Promise<ReviewRun> {
-  const { input, deps, files } = change;
-  const recorded = Map.groupBy(deps.replay, ({ loop }) => loop);
-  return {
-    ...change,
-    models,
-    graph: (await deps.graph?.open()) ?? null,
-    commits: await deps.workspace.commits(COMMITS),
-    rules: appliedRules(input.config, files),
-    isFirst: !input.history?.reviewed,
-    budget: createTokenBudget(input.limits),
-    replayOf: (loop) => recorded.get(loop) ?? [],
-    timeLeft: () => Math.max(1, input.limits.milliseconds - (deps.now() - deps.startedAt)),
-  };
+  const graph = (await deps.graph?.open()) ?? null;
+  const commits = await deps.workspace.commits(COMMITS);
+  const rules = appliedRules(input.config, change.files);
+  return { input, deps, change: { ...change, graph, commits, rules }, limits: limitsOf(input, deps) };
 }
+
+const limitsOf = ({ limits }: LoopInput, deps: WorkDependencies): RunLimits => ({
+  budget: createTokenBudget(limits),
+  timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
+});

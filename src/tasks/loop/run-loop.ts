@@ -1,5 +1,5 @@
 import type { Message, ModelFacts, ModelRole, Usage } from "../../agent/llm/model.ts";
-import { createTokenBudget, type TokenBudget, type UsageTotals } from "../../agent/loop/limits.ts";
+import type { TokenBudget, UsageTotals } from "../../agent/loop/limits.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../../agent/loop/run-agent.ts";
 import type { AgentEvent } from "../../agent/record/trajectory.ts";
 import { readingTools } from "../../agent/tools/index.ts";
@@ -7,46 +7,10 @@ import type { AnyTool, ToolContext } from "../../agent/tools/tool.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
 import type { CoverageSink } from "../../repo/diff-pages.ts";
-import { createAnchorFiles } from "../anchor/anchor.ts";
-import type { ReviewInput } from "../shapes/review-input.ts";
+import { count } from "../../repo/show.ts";
 import type { StopReason, TotalUsage, WorkResult } from "../shapes/review-result.ts";
 import type { ReportWatch } from "./report-watch.ts";
-import type { ReviewDependencies, ReviewRun } from "./review-run.ts";
-
-/** The parts of a run that every agent loop needs. */
-export interface LoopRun extends Pick<ReviewRun, "models" | "budget" | "replayOf"> {
-  input: Pick<ReviewInput, "limits" | "targetBranch">;
-  deps: Omit<ReviewDependencies, "models" | "startedAt">;
-}
-
-/** For a loop about one location, which also needs the files of the change. */
-export interface PlaceRun extends LoopRun, Pick<ReviewRun, "files" | "anchorFile" | "timeLeft"> {}
-
-/** The ports of work that a model does. */
-export interface WorkDependencies extends ReviewDependencies {
-  models: LoopRun["models"];
-}
-
-/**
- * Starts work on a change that is no review: a fix, an answer or proofs. All of its loops share one budget, and its time counts from
- * `startedAt`.
- */
-export async function startPlaceRun<Input extends PlaceRun["input"]>(
-  input: Input,
-  deps: WorkDependencies,
-): Promise<PlaceRun & { input: Input }> {
-  const { limits } = input;
-  return {
-    input,
-    deps,
-    models: deps.models,
-    files: await deps.diffs.files(),
-    anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
-    budget: createTokenBudget(limits),
-    replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
-    timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
-  };
-}
+import type { LoopRun, ReviewDependencies } from "./review-run.ts";
 
 /** The first messages of a loop. Sections that are empty are left out. */
 export const openingMessages = (prompt: string, sections: readonly string[]): Message[] => [
@@ -65,33 +29,26 @@ interface LoopTask {
   offeredTools?: readonly AnyTool[];
   /** True if the messages hold everything the loop needs: it gets no reading tools. */
   hasNoReadingTools?: boolean;
-  /** The ports that receive the results of the output tools. */
   ports: Omit<ToolContext, "targetBranch" | "workspace" | "alsoRoots" | "diffs" | "coverage" | "isPrivate">;
-  /** Counts the hunks that the model is shown. */
   coverage?: CoverageSink;
   /** A part of the run's budget. Default: all of it. */
   budget?: TokenBudget;
-  /** At most as many as the limits of the run. */
   turns: number;
   tokens: number;
-  /** Limit of wall time. */
   milliseconds: number;
   interject?: AgentInput["interject"];
   /** Takes each answer of the model, before it is acted on. */
   onAnswer?(turn: number, text: string): void;
-  /** Takes each call with its answer. */
   onCall?: ReportWatch["saw"];
 }
 
-/** Runs one agent loop of a review and reports its progress. */
 export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult> {
-  const { input, deps, models, replayOf } = run;
+  const { input, deps } = run;
   const { progress, workspace, diffs, isPrivate } = deps;
   const { limits } = input;
-  const model = models[task.role];
   const result = await runAgent({
     loop: task.loop,
-    model,
+    model: deps.models[task.role],
     messages: task.messages,
     tools: task.hasNoReadingTools
       ? task.outputTools
@@ -111,9 +68,9 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
       costUsd: limits.costUsd,
       milliseconds: Math.max(1, Math.floor(task.milliseconds)),
     },
-    budget: task.budget ?? run.budget,
+    budget: task.budget ?? run.limits.budget,
     trajectory: deps.trajectory,
-    replay: replayOf(task.loop),
+    replay: deps.replay.filter(({ loop }) => loop === task.loop),
     ...(deps.masking && { masking: deps.masking }),
     signal: deps.signal,
     now: deps.now,
@@ -122,7 +79,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
       if (event.type === "turn_finished") {
         // A refusal answers for nothing that it was shown.
         if (event.model.finishReason !== "content_filter") task.onAnswer?.(event.turn, event.model.content);
-        const { usage } = run.budget;
+        const { usage } = run.limits.budget;
         progress({ type: "turn", turn: usage.requests, total: usageOf(usage) });
       }
       if (event.type === "tool_finished") task.onCall?.(event);
@@ -133,7 +90,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
   return result;
 }
 
-function forward(event: AgentEvent, progress: ReviewRun["deps"]["progress"]): void {
+function forward(event: AgentEvent, progress: ReviewDependencies["progress"]): void {
   switch (event.type) {
     case "tool_started":
       progress({ type: "tool", tool: event.tool, target: target(event.arguments), status: "started" });
@@ -153,7 +110,6 @@ function usageOf({ promptTokens, cachedTokens, completionTokens, costUsd }: Usag
 
 const MAX_TARGET = 120;
 
-/** The path, pattern or command among a call's arguments, for progress displays. */
 function target(text: string): string | null {
   try {
     const { file_path, path, pattern, directory, command } = JSON.parse(text);
@@ -164,11 +120,8 @@ function target(text: string): string | null {
   }
 }
 
-/** Sizes of the parts of one loop's context window, in bytes. */
 export interface Window {
-  /** The diff in the first message. */
   diffBytes: number;
-  /** The surrounding code in the first message. */
   contextBytes: number;
   /** Unread hunks in each later message. */
   portionBytes: number;
@@ -176,7 +129,6 @@ export interface Window {
 
 /** A token of code is about four characters; three leave a margin for text with shorter tokens. */
 const BYTES_PER_TOKEN = 3;
-/** Shares of the window; the rest is for instructions, tool results and answers. */
 const DIFF_SHARE = 0.4;
 const CONTEXT_SHARE = 0.2;
 const PORTION_SHARE = 0.2;
@@ -184,14 +136,11 @@ const PORTION_SHARE = 0.2;
 /** Models read longer diffs less carefully, even in a large window. */
 const MAX_DIFF_BYTES = 160_000;
 
-/** Least context of a small change. */
 const SMALL_CHANGE_CONTEXT = 40_000;
-/** Bytes of context for each byte of a large diff, which keeps the cost proportional. */
 const CONTEXT_A_DIFF_BYTE = 0.5;
 
 const bytesOf = (tokens: number) => Math.floor(tokens * BYTES_PER_TOKEN);
 
-/** Maximum size of the diff of one unit, in bytes. */
 export function unitBytes({ contextTokens }: Pick<ModelFacts, "contextTokens">): number {
   return Math.min(MAX_DIFF_BYTES, bytesOf(contextTokens * DIFF_SHARE));
 }
@@ -207,7 +156,6 @@ export function windowFor(model: ModelFacts, diffBytes: number, isWhole: boolean
   };
 }
 
-/** Limits `bytes` to a share of the context window. */
 export function roomFor(
   { contextTokens }: Pick<ModelFacts, "contextTokens">,
   bytes: number,
@@ -237,18 +185,16 @@ export function standInWarning({ requests, standIns = {} }: Answers): string[] {
 const countOf = (standIns: Readonly<Record<string, number>>) =>
   Object.values(standIns).reduce((sum, count) => sum + count, 0);
 
-/** What the result of work says of its models. @param role the one that does the work */
 export const workResult = (
-  { models, budget }: PlaceRun,
+  { deps, limits: { budget } }: LoopRun,
   role: ModelRole,
   stopReason: StopReason,
 ): WorkResult => ({
-  model: whoAnswered(models[role].name, budget.usage),
+  model: whoAnswered(deps.models[role].name, budget.usage),
   stop_reason: stopReason,
   usage: totalUsage(budget.usage),
 });
 
-/** The usage of all loops in the shape of the JSON output. */
 export function totalUsage(usage: UsageTotals): TotalUsage {
   return {
     requests: usage.requests,
@@ -265,7 +211,7 @@ const SHORT_SHARE = 0.05;
 
 /** What its author says of a pull request; empty without one. */
 export function pullSection(
-  run: Pick<PlaceRun, "models">,
+  run: LoopRun,
   pull: { number: number; title: string; body: string } | null,
 ): string {
   if (pull === null) return "";
@@ -274,7 +220,8 @@ export function pullSection(
 }
 
 /** A text with the line ends of Unix, cut for a short section of the first message. */
-export function cut({ models }: Pick<PlaceRun, "models">, text: string, maxBytes: number): string {
+export function cut({ deps: { models } }: LoopRun, text: string, maxBytes: number): string {
   const unix = text.replaceAll("\r\n", "\n");
-  return cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE)).text;
+  const { text: kept, omittedLines } = cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE));
+  return omittedLines > 0 ? `${kept}\n[${count(omittedLines, "more line")}]` : kept;
 }

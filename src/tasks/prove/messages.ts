@@ -7,7 +7,8 @@ import { familyOf } from "../../repo/code/imports.ts";
 import { isExample, isTestFile } from "../../repo/code/test-file.ts";
 import { renderHunks } from "../../repo/diff/file-diff.ts";
 import { showPath } from "../../repo/show.ts";
-import { cut, openingMessages, type PlaceRun, pullSection, roomFor, runLoop } from "../loop/run-loop.ts";
+import type { PlaceRun } from "../loop/review-run.ts";
+import { cut, openingMessages, pullSection, roomFor, runLoop } from "../loop/run-loop.ts";
 import { intentPrompt, provePrompt } from "../prompts/prompts.ts";
 import { codeNow } from "../review/followup/recheck.ts";
 import { changeAround } from "../review/verify/claim.ts";
@@ -27,7 +28,7 @@ export async function proveMessages(run: ProveRun, target: ProveTarget): Promise
   const { pull, targetBranch, config } = run.input;
   const { path, side, line, symbol } = target;
   const place = line === null ? null : { start: target.start_line ?? line, end: line };
-  const file = await run.anchorFile(path);
+  const file = await run.change.anchorFile(path);
   const at = line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`;
   const sections = [
     pullSection(run, pull),
@@ -73,7 +74,7 @@ async function testsSection(run: ProveRun, path: string): Promise<string> {
   if (near.length === 0) return "";
   const { text } = cutAtLine(
     near.map(showPath).join("\n"),
-    roomFor(run.models.review, MAX_TESTS_BYTES, SHORT_SHARE),
+    roomFor(run.deps.models.review, MAX_TESTS_BYTES, SHORT_SHARE),
   );
   return `# Tests that exist nearby\n${wrapUntrusted("paths", text)}`;
 }
@@ -143,7 +144,7 @@ export async function askIntent(run: ProveRun, shown: Shown): Promise<Intent | n
     },
     turns: TURNS,
     tokens: TOKENS,
-    milliseconds: run.timeLeft() * TIME_SHARE,
+    milliseconds: run.limits.timeLeft() * TIME_SHARE,
   });
   return intent;
 }
@@ -176,7 +177,7 @@ async function statedIntent(run: ProveRun): Promise<string> {
 
 const statesIntent = (path: string) => isTestFile(path) || isExample(path);
 
-async function intentDiffs({ files, deps }: ProveRun): Promise<string[]> {
+async function intentDiffs({ change: { files }, deps }: ProveRun): Promise<string[]> {
   const sections: string[] = [];
   let left = MAX_DIFFS_BYTES;
   for (const { change, reviewable } of files) {

@@ -6,7 +6,8 @@ import { type ProofReport, ToolError, type TriedTest } from "../../agent/tools/t
 import { AppError, asValue, publicLine } from "../../core/errors.ts";
 import type { Proof, ProofTest, Revision } from "../../core/finding.ts";
 import { decodeText } from "../../core/text/decode.ts";
-import { runLoop, startPlaceRun, type WorkDependencies, workResult } from "../loop/run-loop.ts";
+import { startPlaceRun, type WorkDependencies } from "../loop/review-run.ts";
+import { runLoop, workResult } from "../loop/run-loop.ts";
 import { publicModelError, type StopReason, whyNoResult, worstStop } from "../shapes/review-result.ts";
 import { askIntent, type ProveRun, proveMessages } from "./messages.ts";
 import { type ChangedCode, type ChangedFileText, findChangedCode } from "./proof/changed-code.ts";
@@ -79,7 +80,7 @@ export async function runProve(input: ProveInput, deps: ProveDependencies): Prom
 const notShown = (reason: string): Proof => ({ kind: "not_shown", reason });
 
 /** The files that a review reads. Others, generated ones for example, may be many and large, and no finding is about them. */
-async function* changedTexts({ files, deps }: ProveRun): AsyncGenerator<ChangedFileText> {
+async function* changedTexts({ change: { files }, deps }: ProveRun): AsyncGenerator<ChangedFileText> {
   for (const { change, totalHunks, reviewable } of files) {
     if (!reviewable || totalHunks === 0 || change.type === "deleted" || deps.isPrivate(change.path)) continue;
     const [diff, file] = await Promise.all([
@@ -143,7 +144,7 @@ class ProofOf {
       },
       turns: TURNS,
       tokens: TOKENS,
-      milliseconds: run.timeLeft() * TIME_SHARE,
+      milliseconds: run.limits.timeLeft() * TIME_SHARE,
     });
     if (this.#decided === null) {
       const why = modelError

@@ -15,8 +15,12 @@ import {
 } from "../shapes/review-result.ts";
 import { collectFindings } from "./find/finding-collector.ts";
 import { newRuleMatches, type Passes, reviewUnits } from "./find/review-units.ts";
-import { readPriorFindings } from "./followup/earlier.ts";
-import { type FollowUp, type JudgedMatch, laterFindings } from "./followup/later-findings.ts";
+import {
+  type FollowUp,
+  type JudgedMatch,
+  laterFindings,
+  readPriorFindings,
+} from "./followup/later-findings.ts";
 import type { Unit } from "./plan/plan-units.ts";
 import {
   type FindingGroup,
@@ -28,7 +32,6 @@ import {
 } from "./verify/merge.ts";
 import { asDropped, asUnverified, type VerifiedFindings, verifyFindings } from "./verify/verify-findings.ts";
 
-/** The result of a review, by a model or by analyzers, before its findings are placed. */
 export interface ModelReview {
   findings: readonly Finding[];
   dropped: readonly DroppedFinding[];
@@ -36,7 +39,6 @@ export interface ModelReview {
   predicted: Omit<Prediction, "cost_usd"> | null;
   summary: string;
   usage: TotalUsage;
-  /** The models that answered; omitted if none was asked. */
   model?: string;
   stopReason: StopReason;
   warnings: string[];
@@ -61,7 +63,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   const earlier = await readPriorFindings(run);
   const identify = createUniqueIds(new Set([...earlier.carried.values()].map(({ finding }) => finding.id)));
   const withId = (finding: Finding) => ({ ...finding, id: identify(finding) });
-  const certain = run.matches.certain.map(withId);
+  const certain = run.change.matches.certain.map(withId);
   const found = groupFindings(
     [...passes.reviews.map(({ findings }) => findings), earlier.unpublished],
     identify,
@@ -78,9 +80,10 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     judged: [...judged.rejected, ...judged.reported],
     unpublished: new Set(earlier.unpublished.map(identify)),
     earlier,
-    isOver,
+    model: isOver ? null : run,
     verify: (fresh) => verify(run, passes, fresh, isOver ? whyStopped[stopReason] : null),
   });
+  const { usage } = run.limits.budget;
   return {
     findings,
     quiet,
@@ -95,10 +98,10 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     unplaced,
     // The last review's summary says more than that this review has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
-    usage: totalUsage(run.budget.usage),
-    model: whoAnswered(run.models.review.name, run.budget.usage),
+    usage: totalUsage(usage),
+    model: whoAnswered(run.deps.models.review.name, usage),
     stopReason,
-    warnings: [...standInWarning(run.budget.usage), ...warningsOf(run, passes), ...merged.warnings],
+    warnings: [...standInWarning(usage), ...warningsOf(run, passes), ...merged.warnings],
   };
 }
 
@@ -115,7 +118,7 @@ function unplacedReports(
   ofMerge: readonly LostReport[],
 ): UnplacedReports {
   const lost = reviews.flatMap(({ lost: all, files }) => all.map((one) => ({ ...one, files })));
-  const all = [...lost, ...ofMerge.map((one) => ({ ...one, files: run.files }))];
+  const all = [...lost, ...ofMerge.map((one) => ({ ...one, files: run.change.files }))];
   const paths = all.flatMap(({ path, files }) => {
     const names = files.map(({ change }) => change.path);
     const named = names.filter((name) => path !== null && isSameFile(name, path));
@@ -131,21 +134,24 @@ interface Answered {
   notJudged: readonly Finding[];
 }
 
-/** Divides the rule matches: reported by a loop, rejected by a loop, or not judged. */
 async function sortMatches(run: ReviewRun, { reviews, overflow }: Passes): Promise<Answered> {
   const reported = new Set(reviews.flatMap(({ answers }) => [...answers.reported]));
   const reasons = new Map(reviews.flatMap(({ answers }) => [...answers.rejected]));
   const rejected: JudgedMatch[] = [];
-  const told: JudgedMatch[] = [];
+  const reportedMatches: JudgedMatch[] = [];
   const single: Finding[] = [];
   const unshown: Finding[] = [];
-  for (const { id, finding } of await newRuleMatches(run, run.files)) {
+  for (const { id, finding } of await newRuleMatches(run.change, run.change.files)) {
     const reason = reasons.get(id);
-    if (reported.has(id)) told.push({ finding, reason: REPORTED });
+    if (reported.has(id)) reportedMatches.push({ finding, reason: REPORTED });
     else if (reason !== undefined) rejected.push({ finding, reason });
     else (overflow.has(id) ? unshown : single).push(finding);
   }
-  return { rejected, reported: told, notJudged: [...single, ...groupedByRule(unshown)].map(asNotJudged) };
+  return {
+    rejected,
+    reported: reportedMatches,
+    notJudged: [...single, ...groupedByRule(unshown)].map(asNotJudged),
+  };
 }
 
 const REPORTED = "A model has since judged this match.";
@@ -232,18 +238,13 @@ async function verifyDisputed(
 
 interface Merged {
   groups: readonly FindingGroup[];
-  /** Null if no loop finished. */
   summary: string | null;
-  /** Reported in code that an earlier review has read. */
   readBefore: readonly Finding[];
   lost: readonly LostReport[];
   warnings: string[];
 }
 
-/**
- * Makes one list and one summary. A model is asked only if units were read separately, or if several loops over one unit found something: one
- * reader has already put its findings side by side.
- */
+/** A model is asked only if units were read separately, or if several loops over one unit found something. */
 async function merge(
   run: ReviewRun,
   passes: Passes,
@@ -295,7 +296,7 @@ function unfinishedFiles({ units, reviews, loopsAUnit }: Passes): Set<string> {
   return new Set(units.filter(isOpen).flatMap(({ files }) => files.map(({ change }) => change.path)));
 }
 
-function warningsOf({ budget, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
+function warningsOf({ limits: { budget }, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
   const { usage } = budget;
   const faults = reviews.flatMap(({ modelError }) => (modelError ? [publicModelError(modelError)] : []));
   const unpriced = input.limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;

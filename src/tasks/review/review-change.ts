@@ -1,4 +1,3 @@
-import type { Coverage as CoverageCounter } from "../../agent/loop/coverage.ts";
 import { sparesIn } from "../../config/load-config.ts";
 import { patternWarnings } from "../../config/parse-config.ts";
 import {
@@ -15,15 +14,21 @@ import { formsInWhole } from "../../core/secrets/redact.ts";
 import { grammarOf } from "../../repo/code/languages.ts";
 import { addedLinesOf } from "../../repo/diff/file-diff.ts";
 import type { ChangedFile } from "../../repo/diff-source.ts";
-import { type AnchorFile, createAnchorFiles } from "../anchor/anchor.ts";
+import { createAnchorFiles } from "../anchor/anchor.ts";
 import { milderWarning, placeFindings } from "../anchor/placement.ts";
 import { withCheckedSuggestion } from "../anchor/suggestion/check-suggestion.ts";
-import { type ReviewDependencies, startRun } from "../loop/review-run.ts";
-import { fileMark, keyUnder, lookAgain } from "../reviewed/content-hash.ts";
+import {
+  type AnalyzedChange,
+  type AnalyzedRun,
+  type ReviewDependencies,
+  startRun,
+} from "../loop/review-run.ts";
 import {
   countReviewed,
+  fileMark,
   findReviewedHunks,
-  type ReviewedHunks,
+  keyUnder,
+  lookAgain,
   reviewedNow,
   servedHashes,
 } from "../reviewed/known-change.ts";
@@ -34,7 +39,6 @@ import { findConfigChanges } from "../rules/config-changes.ts";
 import { ruleReport } from "../rules/named-rules.ts";
 import { ownFindings } from "../rules/own/own-findings.ts";
 import {
-  type AnalyzerFindings,
   createRuleSwitch,
   mayLackCertain,
   ruleMatches,
@@ -55,8 +59,8 @@ import { createReviewCoverage } from "./find/coverage-gate.ts";
 import { laterFindingsOffline } from "./followup/later-findings.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 
-/** What was found out about a masked value; `isIssued`: by its own form. */
-interface Told {
+/** A line with a secret that a rule found; `isIssued`: by its own form. */
+interface FoundSecret {
   path: string;
   line: number;
   isIssued: boolean;
@@ -69,7 +73,7 @@ interface Told {
  */
 async function maskedLines(
   files: readonly ChangedFile[],
-  told: readonly Told[],
+  found: readonly FoundSecret[],
   deps: Pick<ReviewDependencies, "workspace" | "diffs" | "masking" | "models">,
 ): Promise<MaskedLine[]> {
   if (!deps.models) return [];
@@ -81,7 +85,7 @@ async function maskedLines(
     const inPath = secretFormsIn(path);
     if (inPath.length > 0) all.push({ path: withoutRanges(path, inPath), line: 1 });
     if (type === "deleted" || file.reading === "line") continue;
-    const here = told.filter((one) => one.path === path);
+    const here = found.filter((one) => one.path === path);
     all.push(...(await maskedIn(file, here, deps)).map((line) => ({ path, line })));
   }
   return all;
@@ -89,7 +93,7 @@ async function maskedLines(
 
 async function maskedIn(
   { change, reading }: ChangedFile,
-  told: readonly Told[],
+  found: readonly FoundSecret[],
   { workspace, diffs, masking }: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
 ): Promise<number[]> {
   const file = await workspace.readBlob(change.newOid).catch(() => null);
@@ -101,13 +105,13 @@ async function maskedIn(
   const isIssued = ({ start, end }: TextRange) =>
     forms.some((form) => form.isIssued && form.start <= start && end <= form.end);
   const ends = lineEnds(file.text);
-  const byLine = Map.groupBy(told, ({ line }) => line);
+  const byLine = Map.groupBy(found, ({ line }) => line);
   const firsts = (await masking.masks.secretsIn(file.text)).flatMap((range) => {
     const lines = linesOf(ends, range);
     const first = reading === "whole" && !isIssued(range) ? lines[0] : lines.find((line) => added.has(line));
     const here = lines.flatMap((line) => byLine.get(line) ?? []);
-    const isTold = here.some(({ isIssued: is }) => is || isLiteral(change.path, file.text, range));
-    return first === undefined || isTold ? [] : [first];
+    const isExplained = here.some(({ isIssued: is }) => is || isLiteral(change.path, file.text, range));
+    return first === undefined || isExplained ? [] : [first];
   });
   return [...new Set(firsts)];
 }
@@ -154,8 +158,8 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   // Without a model no hunk is read, and earlier reading does not count.
   const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
-  const parts = { input, deps, files, coverage, known, analysis, anchorFile };
-  const review = await reviewFiles(parts, others.messages);
+  const run = { input, deps, change: { files, coverage, known, analysis, anchorFile } };
+  const review = await reviewFiles(run, others.messages);
 
   deps.progress({ type: "phase", phase: "placing" });
   const placed = await placeFindings(review.findings, input.config, anchorFile, review.quiet);
@@ -170,14 +174,14 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     },
   );
   const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
-  const told = [
+  const secrets = [
     ...[...review.findings, ...analysis.silenced],
     ...review.dropped.map(({ path, line, rule }) => ({ path, line, source: rule ?? "" })),
   ].flatMap((one) => (holdsSecret(one) ? [{ ...one, isIssued: isIssuedSecret(one) }] : []));
-  const masked = await maskedLines(files, told, deps);
+  const masked = await maskedLines(files, secrets, deps);
   const hidden = masked.map(({ path }) => path);
   const read = { ...review, unfinished: new Set([...hidden, ...(review.unfinished ?? [])]) };
-  const ledger = history && ledgerOf(parts, read, refused === null ? null : history);
+  const ledger = history && ledgerOf(run, read, refused === null ? null : history);
   return {
     head_sha: head,
     head_tree: headTree,
@@ -210,7 +214,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     masked,
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
     ledger,
-    unplaced: unplacedOf(parts, review, ledger),
+    unplaced: unplacedOf(run.change, review, ledger),
     config_changes: await findConfigChanges(deps.workspace, input.config),
     refused,
     unanalyzed: analysis.unfinished.filter(mayLackCertain).map(({ path }) => path),
@@ -218,50 +222,37 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   };
 }
 
-/** The part of a review's time that its repository's own rules may take. */
 const OWN_RULES_SHARE = 0.25;
 
 const timeLeft = ({ limits }: ReviewInput, { now, startedAt }: ReviewDependencies) =>
   Math.max(0, limits.milliseconds - (now() - startedAt));
 
-interface ReviewParts {
-  input: ReviewInput;
-  deps: ReviewDependencies;
-  files: readonly ChangedFile[];
-  coverage: CoverageCounter;
-  known: ReviewedHunks;
-  analysis: AnalyzerFindings;
-  anchorFile: ReadAnchorFile;
-}
-
-type ReadAnchorFile = (path: string) => Promise<AnchorFile | undefined>;
-
 /** @param said the words of other tools by the id of their finding */
-async function reviewFiles(parts: ReviewParts, said: ReadonlyMap<string, string>): Promise<ModelReview> {
-  const { input, deps, files, coverage, known, anchorFile } = parts;
+async function reviewFiles(
+  { input, deps, change }: AnalyzedRun,
+  said: ReadonlyMap<string, string>,
+): Promise<ModelReview> {
   const { history } = input;
-  const isEmpty = coverage.counts().total === 0;
+  const isEmpty = change.coverage.counts().total === 0;
   // Only files that no model may see have findings then.
-  if (isEmpty && history === null) return { ...nothingToReview, findings: parts.analysis.findings };
-  const analysis = { ...parts.analysis, findings: await checked(parts.analysis.findings, anchorFile) };
+  if (isEmpty && history === null) return { ...nothingToReview, findings: change.analysis.findings };
+  const findings = await checked(change.analysis.findings, change.anchorFile);
+  const analyzed = { ...change, analysis: { ...change.analysis, findings } };
   if (!deps.models) {
     // If the configuration was refused, it is unknown whether there was something to review.
     const isNothing = isEmpty && input.refused === undefined;
-    const review = isNothing ? nothingToReview : offlineReview(analysis.findings);
+    const review = isNothing ? nothingToReview : offlineReview(findings);
     if (history === null) return review;
-    const change = { ...parts, analysis, isFirst: history.reviewed === null };
-    return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
+    return { ...review, ...(await laterFindingsOffline({ input, deps, change: analyzed }, review.findings)) };
   }
-  const change = { ...parts, analysis, matches: ruleMatches(analysis.findings, said) };
-  const run = await startRun(deps.models, change);
+  const matches = ruleMatches(findings, said);
+  const run = await startRun(input, { ...deps, models: deps.models }, { ...analyzed, matches });
   const review = await reviewWithModel(run);
   // No new code was read, so the last summary still holds.
-  if (isEmpty || !files.some(({ change }) => known.hasNew(change.path)))
+  if (isEmpty || !change.files.some((file) => change.known.hasNew(file.change.path)))
     return { ...review, summary: isEmpty ? "" : (history?.summary ?? "") };
   return review;
 }
-
-type ReadParts = Pick<ReviewParts, "deps" | "files" | "coverage" | "known">;
 
 /**
  * What the next review must know about this one.
@@ -269,7 +260,7 @@ type ReadParts = Pick<ReviewParts, "deps" | "files" | "coverage" | "known">;
  * @param kept the earlier state, if the configuration was refused: it was recorded under other rules and stays as it is
  */
 function ledgerOf(
-  { deps, files, coverage, known }: ReadParts,
+  { deps, change: { files, coverage, known } }: AnalyzedRun,
   review: ModelReview,
   kept: Pick<History, "reviewed"> | null,
 ): LedgerUpdate {
@@ -290,7 +281,7 @@ function ledgerOf(
 }
 
 function unplacedOf(
-  { files, coverage, known }: Omit<ReadParts, "deps">,
+  { files, coverage, known }: AnalyzedChange,
   { unplaced = { texts: [], paths: new Set() } }: ModelReview,
   ledger: LedgerUpdate | null,
 ): Unplaced {
@@ -305,7 +296,6 @@ function unplacedOf(
 
 const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };
 
-/** A change without a reviewable hunk: no model is asked. */
 const nothingToReview: ModelReview = {
   findings: [],
   dropped: [],
@@ -316,8 +306,10 @@ const nothingToReview: ModelReview = {
   warnings: [],
 };
 
-/** Suggestions of rules are checked like those of a model. */
-async function checked(findings: readonly Finding[], anchorFile: ReadAnchorFile): Promise<Finding[]> {
+async function checked(
+  findings: readonly Finding[],
+  anchorFile: AnalyzedChange["anchorFile"],
+): Promise<Finding[]> {
   const all: Finding[] = [];
   for (const finding of findings) {
     const file = finding.suggestion === null ? undefined : await anchorFile(finding.path);
@@ -349,7 +341,7 @@ const withoutRules = (files: readonly ChangedFile[], ownDialects: ReadonlySet<st
     return !reviewable || type === "deleted" || isOwn || hasRules(path) ? [] : [path];
   });
 
-function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Coverage {
+function coverageOf(files: readonly ChangedFile[], counter: AnalyzedChange["coverage"]): Coverage {
   const { total, served, unserved } = counter.counts();
   return {
     hunks_total: total,

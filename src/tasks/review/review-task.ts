@@ -6,7 +6,6 @@ import { defineTask } from "../define-task.ts";
 import { ReviewInput } from "../shapes/review-input.ts";
 import { ReviewResult, unplacedLines } from "../shapes/review-result.ts";
 
-/** Reviews a change. */
 export const reviewTask = defineTask({
   name: "review",
   input: ReviewInput,

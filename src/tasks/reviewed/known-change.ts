@@ -1,29 +1,75 @@
+import { createHmac, hash } from "node:crypto";
 import type { Coverage } from "../../agent/loop/coverage.ts";
-import { nullIfTooLarge } from "../../core/errors.ts";
+import { defaultRepoConfig, type EffectiveConfig } from "../../config/repo-config.ts";
 import type { Finding, Side } from "../../core/finding.ts";
-import type { Reviewed } from "../../core/ledger/state.ts";
-import { type FileDiff, type Hunk, renderHunks, shownBytes } from "../../repo/diff/file-diff.ts";
-import { servedHunks } from "../../repo/diff-pages.ts";
+import { HASH_CHARACTERS, PATH_CHARACTERS, type Reviewed } from "../../core/ledger/state.ts";
+import type { FileDiff, Hunk } from "../../repo/diff/file-diff.ts";
 import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
 import type { History } from "../shapes/review-input.ts";
-import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";
+
+const sha256 = (text: string) => hash("sha256", text, "base64url");
+
+/** The name at the merge base: renaming a file makes nothing in it new. */
+const firstName = ({ change }: Pick<ChangedFile, "change">) => change.oldPath ?? change.path;
+
+export const fileMark = (path: string) => sha256(path).slice(0, PATH_CHARACTERS);
+
+export const markOf = (hash: string) => hash.slice(0, PATH_CHARACTERS);
+
+/** Records a due re-check of an earlier finding in a file. No content has this hash, so the file counts as changed. */
+export const lookAgain = (mark: string) => mark + "-".repeat(HASH_CHARACTERS - PATH_CHARACTERS);
+
+const isDue = (hash: string) => hash === lookAgain(markOf(hash));
+
+/** Hashes the changes of a file for the state: one digest, or all in order. */
+type ContentHash = (path: string, digests: readonly string[]) => string;
+
+/** The part of the configuration that decides what is searched and reported. */
+const reportingRules = (config: EffectiveConfig) => {
+  const {
+    instructions,
+    minimum_severity,
+    severity_by_path = [],
+    rules,
+    guidance,
+    organization_rules,
+  } = config;
+  const more = [guidance, organization_rules].filter((one) => one !== undefined);
+  return JSON.stringify([instructions, minimum_severity, severity_by_path, rules, ...more]);
+};
+const defaultRules = reportingRules(defaultRepoConfig);
+
+/** Under other rules everything is new: the author chooses the base branch, and with an old branch the rules of that time. */
+export function keyUnder(config: EffectiveConfig, key: string): string {
+  const rules = reportingRules(config);
+  return rules === defaultRules ? key : sha256(JSON.stringify([key, rules]));
+}
+
+/**
+ * Hashes with a secret key. The author of a pull request chooses the content, and hashes this short have findable collisions; without
+ * the key, no one can search for them.
+ */
+export function contentHashBy(key: string): ContentHash {
+  return (path, digests) => {
+    const content = createHmac("sha256", key)
+      .update([path, ...digests].join("\0"))
+      .digest("base64url");
+    return fileMark(path) + content.slice(0, HASH_CHARACTERS - PATH_CHARACTERS);
+  };
+}
 
 /** The hunks of a change that earlier reviews have read, recognized by content. Paths are those of the head. */
 export interface ReviewedHunks {
   /** Numbers of the file's reviewed `-U3` hunks, from 1. */
   known(path: string): ReadonlySet<number>;
-  /** Whether the file has hunks that were not reviewed. */
   hasNew(path: string): boolean;
-  /**
-   * Whether a reviewed change of the file is no longer part of the pull request, or a re-check of an earlier finding in it is due.
-   * The file need not be part of the change any more.
-   */
+  /** Whether the file, which may have left the change, lost a reviewed change, or a re-check in it is due. */
   hasLost(path: string): boolean;
-  /** Whether the line is in a reviewed hunk. */
+  /** True if no earlier review is remembered: every hunk is new. */
+  isFirst: boolean;
   isKnownLine(path: string, side: Side, line: number): Promise<boolean>;
   /** Whether the finding is in a reviewed hunk, and no hunk that was not reviewed is among its evidence. */
   isOldNews(finding: Pick<Finding, "path" | "side" | "line" | "evidence">): Promise<boolean>;
-  /** The hash function of this pull request. */
   contentHash: ContentHash;
 }
 
@@ -59,6 +105,7 @@ export function findReviewedHunks(
   }
   return {
     contentHash,
+    isFirst: reviewed === null,
     known: knownIn,
     isKnownLine,
     async isOldNews({ path, side, line, evidence }) {
@@ -86,15 +133,12 @@ function holds(hunk: Hunk, side: Side, line: number): boolean {
 const none: ReadonlySet<number> = new Set();
 const nothing: Compared = { known: new Map(), lost: new Set() };
 
-/** The hashes of the changes in each of a file's hunks. */
 function changeHashes(file: ChangedFile, contentHash: ContentHash): string[][] {
   const name = firstName(file);
   return file.changes.map((digests) => digests.map((digest) => contentHash(name, [digest])));
 }
 
-/**
- * Hashes of the unread changes in these hunks. They make nothing known, but they show later that a change is gone.
- */
+/** They make nothing known, but they show later that a change is gone. */
 export function unreadHashes(
   file: ChangedFile,
   hunks: ReadonlySet<number>,
@@ -106,11 +150,9 @@ export function unreadHashes(
   );
 }
 
-/** Numbers of a file's hunks, from 1. */
 export const allHunks = ({ changes }: ChangedFile) => new Set(changes.map((_, at) => at + 1));
 
 interface Compared {
-  /** Numbers of known hunks, by path. */
   known: ReadonlyMap<string, ReadonlySet<number>>;
   /** Prefixes of files that lost a reviewed change. */
   lost: ReadonlySet<string>;
@@ -142,101 +184,35 @@ function compare(
   return { known, lost: new Set(lost.map(markOf)) };
 }
 
-/** For each hunk of a file, the hashes that must all be known. */
 function hunkHashes(file: ChangedFile, unit: Reviewed["unit"], contentHash: ContentHash): string[][] {
   if (unit === "change") return changeHashes(file, contentHash);
   const whole = [contentHash(firstName(file), file.changes.flat())];
   return file.changes.map(() => whole);
 }
 
-/** Counts equal hashes. */
 function countOf(hashes: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1);
   return counts;
 }
 
-/** The number of hunks in these files that earlier reviews have read. */
 export const countReviewed = (files: readonly ChangedFile[], known: Pick<ReviewedHunks, "known">): number =>
   files.reduce((sum, { change }) => sum + known.known(change.path).size, 0);
 
-/** The files with new hunks; `diffBytes` only counts these hunks. */
-export async function filesWithNewHunks(
-  files: readonly ChangedFile[],
-  known: ReviewedHunks,
-  diffs: Pick<DiffSource, "shownDiff">,
-): Promise<ChangedFile[]> {
-  const toRead: ChangedFile[] = [];
-  for (const file of files) {
-    const read = known.known(file.change.path);
-    if (read.size === 0) toRead.push(file);
-    else if (known.hasNew(file.change.path)) toRead.push(await withoutHunks(file, read, diffs));
-  }
-  return toRead;
-}
-
-async function withoutHunks(
-  file: ChangedFile,
-  read: ReadonlySet<number>,
-  diffs: Pick<DiffSource, "shownDiff">,
-): Promise<ChangedFile> {
-  const diff = await diffs.shownDiff(file).catch(nullIfTooLarge);
-  if (!diff) return file;
-  const { hunks, note } = newHunks(diff, read);
-  const around = file.diffBytes - shownBytes(renderHunks(diff.hunks));
-  return { ...file, diffBytes: around + shownBytes(headingNote(note) + renderHunks(hunks)) };
-}
-
-/** The note beside the path in a file's heading. */
 export const headingNote = (note: string) => (note === "" ? "" : ` (${note})`);
 
-/** The new hunks of a file. */
+/** The new hunks of a file, and how many they are, in words; empty if all are new. */
 interface NewHunks {
   hunks: Hunk[];
-  /** Which hunks are new, in words; empty if all are. */
   note: string;
 }
 
-/** Maximum number of ranges in a note. */
-const MAX_RUNS = 20;
-
 /** @param read numbers of the `-U3` hunks that were read */
 export function newHunks(diff: FileDiff, read: ReadonlySet<number>): NewHunks {
+  const all = diff.hunks.length;
   const hunks = diff.hunks.filter((_, at) => !read.has(at + 1));
-  if (hunks.length === diff.hunks.length) return { hunks, note: "" };
-  const numbers = numbersOf(diff);
-  const isNew = numbers.filter((_, at) => !read.has(at + 1)).flat();
-  const which = `${isNew.length === 1 ? "hunk" : "hunks"} ${runsOf(isNew)} of ${numbers.flat().length}`;
-  return { hunks, note: `new: ${which}; an earlier review has read the rest` };
-}
-
-/** The numbers that `diff_file` gives to each hunk; a divided hunk has several. */
-function numbersOf(diff: FileDiff): number[][] {
-  const parts = servedHunks(diff);
-  let next = 0;
-  return diff.hunks.map(({ lines }) => {
-    const numbers: number[] = [];
-    for (let taken = 0; taken < lines.length && next < parts.length; next++) {
-      taken += parts[next]?.hunk.lines.length ?? 0;
-      numbers.push(next + 1);
-    }
-    return numbers;
-  });
-}
-
-/** 2, 5-7 */
-function runsOf(numbers: readonly number[]): string {
-  const runs: { first: number; last: number }[] = [];
-  for (const number of numbers) {
-    const run = runs.at(-1);
-    if (run && run.last === number - 1) run.last = number;
-    else runs.push({ first: number, last: number });
-  }
-  const named = runs
-    .slice(0, MAX_RUNS)
-    .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`));
-  const more = runs.length > named.length ? " and more" : "";
-  return `${named.join(", ")}${more}`;
+  if (hunks.length === all) return { hunks, note: "" };
+  return { hunks, note: `new: ${hunks.length} of ${all} hunks; an earlier review has read the rest` };
 }
 
 /** A larger change is recorded by whole files, because the state must fit into a comment. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { updateState } from "../../../src/pull/publish/sticky-comment.ts";
-import { fileMark, lookAgain } from "../../../src/tasks/reviewed/content-hash.ts";
+import { fileMark, lookAgain } from "../../../src/tasks/reviewed/known-change.ts";
 import { unfinishedSummary } from "../../../src/tasks/shapes/review-result.ts";
 import { sampleResult, sampleUpdate } from "../../report/sample-result.ts";
 import { again, firstComment, fixed, last, repeats, reworded, stateOf, withOne } from "./ledger-rounds.ts";

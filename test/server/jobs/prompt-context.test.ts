@@ -12,8 +12,12 @@ import {
   historyOf,
   pullTextOf,
 } from "../../../src/server/jobs/prompt-context.ts";
-import { contentHashBy } from "../../../src/tasks/reviewed/content-hash.ts";
-import { allHunks, findReviewedHunks, unreadHashes } from "../../../src/tasks/reviewed/known-change.ts";
+import {
+  allHunks,
+  contentHashBy,
+  findReviewedHunks,
+  unreadHashes,
+} from "../../../src/tasks/reviewed/known-change.ts";
 import { History } from "../../../src/tasks/shapes/review-input.ts";
 import { ambiguous, MemoryGitHub, refusal } from "../../pull/publish/memory-github.ts";
 import { sampleEntry, sampleFinding } from "../../report/sample-result.ts";

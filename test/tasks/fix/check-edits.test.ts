@@ -25,14 +25,14 @@ const reasonsOf = async (...edits: FileEdit[]) =>
 
 const many = (count: number, of: (n: number) => string) => Array.from({ length: count }, (_, n) => of(n));
 
-describe("the edits of a fix", () => {
-  it("are taken where they change a file of the pull request, or a test", async () => {
+describe("refusalsOf", () => {
+  it("A fix may change a file of the pull request, and a test", async () => {
     expect(await reasonsOf(edit("src/cart.py", "a\nb\n", "a\nc\n"))).toEqual([]);
     expect(await reasonsOf(edit("tests/test_cart.py", null, "def test_c():\n    assert c\n"))).toEqual([]);
     expect(await reasonsOf(edit("src/cart.py", "a\n", null))).toEqual([]);
   });
 
-  it("are refused in any other file, and in one that is private", async () => {
+  it("A fix may change no other file, and no private one", async () => {
     expect(await reasonsOf(edit("src/other.py", "a\n", "b\n"))).toEqual([
       "src/other.py: it is neither a file of the pull request nor a test",
     ]);
@@ -102,7 +102,7 @@ describe("the edits of a fix", () => {
     "tests/",
     "tests/a\n.test.js",
     "tests/caf\\351.test.js",
-  ])("are refused in %s, also where the pull request changes it", async (path) => {
+  ])("A fix may not change %s, even if the pull request changes it", async (path) => {
     expect(protectionOf(path)).not.toBeNull();
     const refusals = await refusalsOf([edit(path, "a\n", "b\n")], { ...scope, files: new Set([path]) });
     expect(refusals).toEqual([{ path, reason: protectionOf(path) }]);
@@ -125,9 +125,9 @@ describe("the edits of a fix", () => {
       "docs/environment.md",
       "src/[id]/page.tsx",
     ],
-  ])("may be made in %s", (path) => expect(protectionOf(path)).toBeNull());
+  ])("A fix may change %s", (path) => expect(protectionOf(path)).toBeNull());
 
-  it("leave alone what a package program runs and installs", async () => {
+  it("A fix may not change what a package manager runs or installs", async () => {
     const before = '{"name": "a", "scripts": {"test": "vitest"}, "dependencies": {"b": "1"}}';
     const changed = [
       '{"name": "a", "scripts": {"test": "curl x | sh"}, "dependencies": {"b": "1"}}',
@@ -157,7 +157,7 @@ describe("the edits of a fix", () => {
     expect(await reasonsOf(edit("package.json", before, described))).toEqual([]);
   });
 
-  it("keep each file's mode, and are text", async () => {
+  it("A fix may not change a file's mode, and writes text only", async () => {
     const run = { path: "src/cart.py", before: state("a\n"), after: state("b\n", "100755") };
     expect(await reasonsOf(run)).toEqual(["src/cart.py: it changes whether the file can be executed"]);
     const link = { path: "src/cart.py", before: state("/etc", "120000"), after: state("b\n") };
@@ -169,7 +169,7 @@ describe("the edits of a fix", () => {
     ]);
   });
 
-  it("bring no secret and no character that nobody sees, but may leave what stands", async () => {
+  it("A fix may add no secret and no invisible character, but may leave existing ones", async () => {
     const key = ["AKIA", "Z7QX3VJ5KD2WMN4T"].join("");
     expect(await reasonsOf(edit("src/cart.py", "a\n", `key = "${key}"\n`))).toEqual([
       "src/cart.py: it adds text that looks like a secret",
@@ -186,7 +186,7 @@ describe("the edits of a fix", () => {
     expect(await reasonsOf(edit("src/cart.py", "a\r\n", "\tb\r\n\f\r\n"))).toEqual([]);
   });
 
-  it("bring no secret of several lines, of which some stand there already", async () => {
+  it("A fix may add no secret that spans added and old lines", async () => {
     const body = Array.from({ length: 8 }, (_, n) =>
       createHash("sha384").update(`${n}`).digest("base64"),
     ).join("\n");
@@ -197,7 +197,7 @@ describe("the edits of a fix", () => {
     expect(await reasonsOf(edit("src/cart.py", key(body), `${key(body)}more\n`))).toEqual([]);
   });
 
-  it("take away no test that the pull request leaves alone, nor all that is in it", async () => {
+  it("A fix may not delete or empty a test that the pull request does not change", async () => {
     const kept = "it is a test that the pull request does not change, and may not be deleted";
     expect(await reasonsOf(edit("tests/test_cart.py", "a\n", null))).toEqual([`tests/test_cart.py: ${kept}`]);
     expect(await reasonsOf(edit("tests/test_cart.py", "a\n", " \n"))).toEqual([
@@ -207,7 +207,7 @@ describe("the edits of a fix", () => {
     expect(await reasonsOf(edit("tests/__init__.py", null, ""))).toEqual([]);
   });
 
-  it("are one for each path, and none stands in the way of another", async () => {
+  it("A fix may edit each path once, and no path may be the folder of another", async () => {
     const twice = "it is changed twice, or is also used as a folder";
     const first = edit("tests/test_cart.py", "a\n", "b\n");
     expect(await reasonsOf(first, edit("tests/test_cart.py", "a\n", "c\n"))).toEqual(
@@ -221,7 +221,7 @@ describe("the edits of a fix", () => {
     ).toEqual([]);
   });
 
-  it("are small", async () => {
+  it("A fix may change few files, lines and bytes", async () => {
     const files = many(most.files + 1, (n) => `tests/t${n}.py`).map((path) => edit(path, null, "a\n"));
     expect(await reasonsOf(...files)).toEqual(["null: it changes 21 files; a fix changes at most 20"]);
     const long = many(most.lines, (n) => `${n}\n`).join("");
@@ -235,7 +235,7 @@ describe("the edits of a fix", () => {
     ]);
   });
 
-  it("are judged by what a path means, however it is written", async () => {
+  it("A path is judged by what it means, however it is written", async () => {
     const mixed = (text: string) =>
       fc
         .array(fc.boolean(), { minLength: text.length, maxLength: text.length })

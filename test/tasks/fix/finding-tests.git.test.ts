@@ -47,7 +47,7 @@ function port(more: Partial<TestPort> = {}) {
 }
 
 describe("a repair with the test of its finding", () => {
-  it("is tested before and after, with its own text", async () => {
+  it("The test of a finding runs before and after its repair, with its own text", async () => {
     const { ran, tests } = port();
     const turns = [edit("2", "1"), finish(), look("fixed")];
     const { result, requests } = await repo.fix(turns, nothing, [tested], tests);
@@ -60,7 +60,7 @@ describe("a repair with the test of its finding", () => {
     expect(requests[0]?.messages.at(-1)?.content).toContain("# Its test, cart.proof.test.ts");
   });
 
-  it("goes back to the model once where it fails, without a second look", async () => {
+  it("A repair whose test fails goes back to the model once, without a verification", async () => {
     const { tests } = port();
     const turns = [edit("2", "3"), finish(), edit("3", "1"), finish(), look("fixed")];
     const { result, requests } = await repo.fix(turns, nothing, [tested], tests);
@@ -68,7 +68,7 @@ describe("a repair with the test of its finding", () => {
     expect(result).toMatchObject({ rounds: 2, repairs: [{ test: { state: "passes" } }] });
   });
 
-  it("is not confirmed where the test still fails", async () => {
+  it("A repair whose test still fails is not confirmed", async () => {
     const { tests } = port();
     const turns = [edit("2", "3"), finish(), edit("3", "4"), finish()];
     const { result } = await repo.fix(turns, nothing, [tested], tests);
@@ -77,7 +77,7 @@ describe("a repair with the test of its finding", () => {
     ]);
   });
 
-  it("cannot be written by the model", async () => {
+  it("The model cannot write the test of a finding", async () => {
     const { tests } = port();
     const write = {
       toolCalls: [{ name: "write_file", arguments: { path: test.path, content: "process.exit(0);\n" } }],
@@ -125,7 +125,7 @@ describe("a repair with the test of its finding", () => {
       { test: { ...test, text: "// \u202e\nexport {};\n" } },
       "it adds invisible characters",
     ],
-  ])("is made without it, and says why, where it %s", async (_, how, reason) => {
+  ])("A repair is made without its test, and says why, if the test %s", async (_, how, reason) => {
     const { tests } = port(how.port);
     const turns = [edit("2", "1"), finish(), look("fixed")];
     const targets = [{ ...target, test: how.test ?? test }];
@@ -133,7 +133,7 @@ describe("a repair with the test of its finding", () => {
     expect(result.repairs).toMatchObject([{ check: { state: "fixed" }, test: { state: "not_run", reason } }]);
   });
 
-  it("adds one test of two with the same name", async () => {
+  it("A fix adds one of two tests with the same name", async () => {
     const { tests } = port();
     const targets = [tested, { ...tested, id: "f2" }];
     const turns = [edit("2", "1"), finish(true, true), look("fixed"), look("fixed")];

@@ -6,8 +6,8 @@ const repo = new FixedRepository();
 afterAll(() => repo[Symbol.asyncDispose]());
 const { fix } = repo;
 
-describe("a fix that can run commands", () => {
-  it("tells how those ended that were run on exactly the files that it hands over", async () => {
+describe("a fix with commands", () => {
+  it("A fix lists the results of commands that ran on exactly its files", async () => {
     const { commands, asked } = commandsThat(async ({ command }) => ({
       exitCode: command === "npm test" ? 0 : 3,
     }));
@@ -26,7 +26,7 @@ describe("a fix that can run commands", () => {
     expect(requests[0]?.messages.at(-1)?.content).toContain("- test: `npm test`");
   });
 
-  it("counts nothing that was run before the last edit, and is asked once to run it again", async () => {
+  it("A command that ran before the last edit does not count, and the model is asked once to run it again", async () => {
     const { commands } = commandsThat();
     const { result, requests } = await fix(
       [edit("2", "1"), run(), edit("1", "1.5"), finish(), finish(), look("fixed")],
@@ -40,14 +40,14 @@ describe("a fix that can run commands", () => {
     expect(result.repairs).toMatchObject([{ repaired: true, check: { state: "fixed" } }]);
   });
 
-  it("counts a command as often as it ended last on the same files", async () => {
+  it("The last run of a command on the same files counts", async () => {
     let exitCode = 2;
     const { commands } = commandsThat(async () => ({ exitCode: --exitCode }));
     const { result } = await fix([edit("2", "1"), run(), run(), finish(), look("fixed")], commands);
     expect(result.tried_out.commands).toMatchObject([{ command: "npm test", exit_code: 0 }]);
   });
 
-  it("takes over what a command changed, and says of that nothing that it was not run on", async () => {
+  it("A fix keeps what a command changed, and does not count that run", async () => {
     const { commands } = commandsThat(async (_, files) => {
       await files.write("cart.ts", Buffer.from("export const rate = 1.0;\n"));
       return { changed: ["cart.ts"] };
@@ -57,7 +57,7 @@ describe("a fix that can run commands", () => {
     expect(result.tried_out.commands).toEqual([]);
   });
 
-  it("lets a command change no more than the model may", async () => {
+  it("A command may change no more than the model may", async () => {
     const refused: string[] = [];
     const { commands } = commandsThat(async (_, files) => {
       for (const path of ["other.ts", ".github/workflows/ci.yml", "package-lock.json"])
@@ -71,7 +71,7 @@ describe("a fix that can run commands", () => {
     expect(result.refused).toEqual([]);
   });
 
-  it("does not take one for not called for that the sandbox could not run", async () => {
+  it("A command that the sandbox could not run is not called skipped by the model", async () => {
     const { commands } = commandsThat(async () => {
       throw new AppError("child_died", "The sandbox has ended");
     });
@@ -79,15 +79,15 @@ describe("a fix that can run commands", () => {
     expect(result.tried_out).toEqual({ commands: [], why_none: "the sandbox could not run it" });
   });
 
-  it("tells of one that was ended before its time", async () => {
+  it("A fix names the limit that ended a command", async () => {
     const { commands } = commandsThat(async () => ({ ended: "memory", exitCode: 137 }));
     const { result } = await fix([edit("2", "1"), run(), finish(), look("fixed")], commands);
     expect(result.tried_out.commands).toMatchObject([{ exit_code: 137, ended: "memory" }]);
   });
 });
 
-describe("a fix that can run none", () => {
-  it("is offered none, and says why none was run", async () => {
+describe("a fix without commands", () => {
+  it("A fix without a sandbox offers no command, and says why none ran", async () => {
     const { result, requests } = await fix([edit("2", "1"), finish(), look("fixed")]);
     expect(requests[0]?.tools.map(({ name }) => name)).not.toContain("run_command");
     expect(JSON.stringify(requests[0]?.messages[1])).not.toContain("run_command");
@@ -98,8 +98,8 @@ describe("a fix that can run none", () => {
   });
 });
 
-describe("a fix that reaches for what it may not change", () => {
-  it("is kept from it, and tells of each such file once, with the reason", async () => {
+describe("the scope of a fix", () => {
+  it("A fix cannot change protected files, and lists each refused file once with the reason", async () => {
     const write = (path: string) => call("write_file", { path, content: "x\n" });
     const { result, texts } = await fix([
       ...[write(".github/workflows/ci.yml"), write(".github/workflows/ci.yml"), write("other.ts")],
@@ -113,8 +113,8 @@ describe("a fix that reaches for what it may not change", () => {
   });
 });
 
-describe("a fix that comes to no end", () => {
-  it("hands over nothing", async () => {
+describe("a fix that does not finish", () => {
+  it("A fix without an end has no edits", async () => {
     const { result } = await fix([edit("2", "1")]);
     expect(result).toMatchObject({ edits: [], rounds: 0, stop_reason: "model_error" });
     expect(result.repairs).toEqual([{ id: "f1", repaired: false, note: "", check: null }]);

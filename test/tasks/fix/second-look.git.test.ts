@@ -5,8 +5,8 @@ const repo = new FixedRepository();
 afterAll(() => repo[Symbol.asyncDispose]());
 const { fix } = repo;
 
-describe("a fix in which a second look finds the fault still there", () => {
-  it("is sent back once with the reason, and judged again by the code as it is then", async () => {
+describe("the verification of a repair", () => {
+  it("A rejected repair goes back once with the reason, and its new code is judged", async () => {
     const { result, requests, texts } = await fix([
       edit("2", "1.5"),
       finish(),
@@ -23,7 +23,7 @@ describe("a fix in which a second look finds the fault still there", () => {
     expect(texts).toEqual({ "cart.ts": "export const rate = 1;\n" });
   });
 
-  it("ends after another try, whatever that comes to", async () => {
+  it("A fix ends after its second try, whatever the result", async () => {
     const { result, requests } = await fix([
       ...[edit("2", "1.5"), finish(), look("present")],
       ...[edit("1.5", "1.4"), finish(), look("present", "It is still more than 1.")],
@@ -32,13 +32,7 @@ describe("a fix in which a second look finds the fault still there", () => {
     expect(result.repairs[0]?.check).toEqual({ state: "present", reason: "It is still more than 1." });
   });
 
-  it("is not looked at again where nothing was changed since", async () => {
-    const { result, requests } = await fix([edit("2", "1.5"), finish(), look("present"), finish()]);
-    expect([requests.length, result.rounds]).toEqual([4, 2]);
-    expect(result.repairs[0]?.check?.state).toBe("present");
-  });
-
-  it("takes back what it cannot repair, and leaves it to a person", async () => {
+  it("A fix may undo what it cannot repair, and leave it to a person", async () => {
     const { result } = await fix([
       ...[edit("2", "1.5"), finish(), look("present"), edit("1.5", "2"), finish(false)],
     ]);
@@ -46,14 +40,14 @@ describe("a fix in which a second look finds the fault still there", () => {
     expect(result.repairs).toEqual([{ id: "f1", repaired: false, note: "Nobody knows.", check: null }]);
   });
 
-  it("counts for nothing what it edited after that and never told of", async () => {
+  it("Edits that follow the last finish do not count", async () => {
     const { result, texts } = await fix([...[edit("2", "1.5"), finish(), look("present"), edit("1.5", "9")]]);
     expect(result.stop_reason).toBe("model_error");
     expect(texts).toEqual({ "cart.ts": "export const rate = 1.5;\n" });
     expect(result.repairs[0]?.check?.state).toBe("present");
   });
 
-  it("looks again at what was repaired before, when other edits follow", async () => {
+  it("A repair that was confirmed before is verified again after further edits", async () => {
     const other = { ...target, id: "f2", title: "The rate is no number" };
     const { result } = await fix(
       [
@@ -67,7 +61,7 @@ describe("a fix in which a second look finds the fault still there", () => {
   });
 });
 
-describe("a fix of what an analyzer is certain of", () => {
+describe("the verification by an analyzer", () => {
   const conflict = "<<<<<<< ours\nexport const rate = 1;\n=======\nexport const rate = 2;\n>>>>>>> theirs\n";
   const marked = new FixedRepository(conflict);
   afterAll(() => marked[Symbol.asyncDispose]());
@@ -81,7 +75,7 @@ describe("a fix of what an analyzer is certain of", () => {
 
   const writeNotes = (content: string) => call("write_file", { path: "notes.ts", content });
 
-  it("is judged by the analyzer and by no model: it is sent back while the rule still matches", async () => {
+  it("The analyzer alone judges a certain finding, and sends the repair back while its rule matches", async () => {
     const { result, requests } = await marked.fix(
       [
         ...[replace("rate = 1", "rate = 3"), finish()],
@@ -97,7 +91,7 @@ describe("a fix of what an analyzer is certain of", () => {
     ]);
   });
 
-  it("is not fixed by moving what the analyzer finds into another file", async () => {
+  it("A certain finding that only moved to another file is not fixed", async () => {
     const { result } = await marked.fix(
       [...[replace(conflict, "export const rate = 2;\n"), writeNotes(conflict), finish()], ...[finish()]],
       nothing,

@@ -27,8 +27,8 @@ function applied(lines: readonly string[], suggestions: readonly LineSuggestion[
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `${at + 1}`);
 
-describe("a fix as suggestions", () => {
-  it("replaces, adds and takes away lines that the pull request shows", () => {
+describe("suggestionsFor", () => {
+  it("Suggestions replace, add and remove lines that the pull request shows", () => {
     using repo = GitRepo.create();
     const head = ["1", "2", "three", "4", "5", "6"];
     const fixed = ["0", "1", "2", "drei", "4", "6"];
@@ -41,7 +41,7 @@ describe("a fix as suggestions", () => {
     expect(applied(head, suggestions ?? [])).toEqual(fixed);
   });
 
-  it("is none where a part of it is on lines that the pull request does not show", () => {
+  it("A fix is no suggestion if the pull request does not show all of its lines", () => {
     using repo = GitRepo.create();
     const head = ["one", ...numbered(40).slice(1)];
     const far = head.with(30, "far");
@@ -50,7 +50,7 @@ describe("a fix as suggestions", () => {
     expect(suggestionsFor([versions(repo, numbered(40), head, both)])).toBeNull();
   });
 
-  it("is none where a file comes or goes, or the pull request leaves it alone", () => {
+  it("A fix is no suggestion if it adds or deletes a file, or edits an unchanged one", () => {
     using repo = GitRepo.create();
     const file = versions(repo, ["1"], ["one"], ["eins"]);
     expect(suggestionsFor([{ ...file, change: undefined }])).toBeNull();
@@ -58,7 +58,7 @@ describe("a fix as suggestions", () => {
     expect(suggestionsFor([{ ...file, fix: { ...file.fix, hunks: [] } }])).toBeNull();
   });
 
-  it("has the line ends of the file, which GitHub keeps, and is none where it would change them", () => {
+  it("A suggestion has the line ends of its file, and there is none that would change them", () => {
     using repo = GitRepo.create();
     const crlf = (...lines: string[]) => lines.map((line) => `${line}\r`);
     const kept = versions(repo, crlf("1", "2"), crlf("1", "two"), crlf("1", "zwei", "3"));
@@ -68,14 +68,14 @@ describe("a fix as suggestions", () => {
   });
 
   it.each(["a\u001b[31m", "a\u200bb", "a\u000bb", "a\u2028b"])(
-    "is none where it does not show: %j",
+    "A fix is no suggestion if it holds what nobody can see: %j",
     (line) => {
       using repo = GitRepo.create();
       expect(suggestionsFor([versions(repo, ["1"], ["one"], [line])])).toBeNull();
     },
   );
 
-  it("makes of the head what the fix makes of it, wherever it is one", () => {
+  it("The suggestions of a fix turn the head into the fixed files", () => {
     using repo = GitRepo.create();
     const lines = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 8 });
     let placed = 0;

@@ -32,7 +32,7 @@ function lost(...turns: { no?: Sent[]; withheld?: Sent[]; yes?: Sent[]; tool?: s
 }
 
 describe("a refused report", () => {
-  it("is lost if nothing follows, and says what it says", () => {
+  it("A refused report is lost if nothing repeats it, and its text is kept", () => {
     expect(lost({ no: [finding] })).toEqual([
       { path: "src/cart.ts", text: "high, src/cart.ts:30: The total subtracts each price. It is negative." },
     ]);
@@ -47,7 +47,7 @@ describe("a refused report", () => {
       "another title, line and file, and the same code",
       { title: "No", line: 999, path: "x.ts", quote: "return sum-price;" },
     ],
-  ])("is repeated by a later report with %s", (_, over) => {
+  ])("A refused report is repeated by a later one with %s", (_, over) => {
     expect(lost({ no: [finding] }, { yes: [{ ...finding, ...over }] })).toEqual([]);
   });
 
@@ -57,23 +57,23 @@ describe("a refused report", () => {
     ["another line and other code", { line: 41, quote: "x" }],
     ["another file and other code", { path: "src/other.ts", quote: "x" }],
     ["another title and other code", { title: "Prices may be null", quote: "x" }],
-  ])("is lost in spite of a later report with %s", (_, over) => {
+  ])("A refused report is lost despite a later one with %s", (_, over) => {
     expect(lost({ no: [finding] }, { yes: [{ ...finding, ...over }] })).toHaveLength(1);
   });
 
-  it("is not repeated by a report of the same turn, whose model has not read the refusal", () => {
+  it("A report of the same turn does not repeat a refused one", () => {
     const other = { ...finding, title: "The sum may overflow" };
     expect(lost({ no: [finding], yes: [other] })).toHaveLength(1);
   });
 
-  it("is repeated by one report as often as it was refused, but only one of other words is", () => {
+  it("One report repeats equal refused ones, but only one with another title", () => {
     expect(lost({ no: [finding] }, { no: [{ ...finding, line: 31 }] }, { yes: [finding] })).toEqual([]);
     const others = ["Rounds down", "Ignores the currency"].map((title) => ({ ...finding, title }));
     expect(lost({ no: others }, { yes: [{ ...finding, title: "Something else entirely" }] })).toHaveLength(1);
     expect(lost({ no: [finding, ...others] }, { yes: [finding] })).toHaveLength(2);
   });
 
-  it("is no loss if it was refused on purpose", () => {
+  it("A report that was refused on purpose is not lost", () => {
     expect(lost({ withheld: [finding] })).toEqual([]);
   });
 
@@ -83,19 +83,19 @@ describe("a refused report", () => {
     ["a list of them", "submit_review", { comments: [finding, { ...finding, title: "Rounds down" }] }, 2],
     ["a body alone", "add_comment", { file: "a.ts", line: 3, description: "Rounds down" }, 1],
     ["nothing readable", "report", "{{", 1],
-  ])("is one to a tool that there is not, with %s", (_, tool, sent, count) => {
+  ])("A call of an unknown tool with %s is a refused report", (_, tool, sent, count) => {
     expect(lost({ no: [sent], tool, error: `there is no tool '${tool}'; the tools are x` })).toHaveLength(
       count,
     );
   });
 
-  it("is one to a tool for something else, unless that reads", () => {
+  it("A call of another tool with a finding is a refused report, unless the tool only reads", () => {
     expect(lost({ no: [finding], tool: "report_verdict" })).toHaveLength(1);
     expect(lost({ no: [finding], tool: "read_file_part" })).toEqual([]);
     expect(lost({ yes: [{ summary: "Done.", findings: [finding] }], tool: "finish_review" })).toHaveLength(1);
   });
 
-  it("without a title is repeated by its words or its code alone", () => {
+  it("A refused report without a title is repeated by its words or its code alone", () => {
     const untitled = { ...finding, title: "!!!", quote: "", body: "The query holds the name." };
     const other = { ...finding, title: "Rounds down", body: "Cents are lost." };
     expect(lost({ no: [untitled] }, { yes: [other] })).toHaveLength(1);
@@ -127,12 +127,12 @@ describe("a refused report", () => {
       JSON.stringify({ ...finding, severity: "urgent" }),
       /^src\/cart\.ts:30: The/,
     ],
-  ])("is shown as far as it can be read: %s", (_, sent, words) => {
+  ])("A refused report is shown as far as it can be read: %s", (_, sent, words) => {
     const [one] = lost({ no: [sent] });
     expect(one?.text).toMatch(words);
   });
 
-  it("is shown in 300 characters, however long it is", () => {
+  it("A refused report is shown in at most 300 characters", () => {
     const [one] = lost({ no: [{ ...finding, body: "It is negative again. ".repeat(100_000) }] });
     expect(one?.text.length).toBeLessThanOrEqual(300);
     expect(one?.text).toMatch(/again\. …$/);
@@ -149,7 +149,7 @@ describe("a report in the text of an answer", () => {
     `report_finding\n<arg_key>path</arg_key>\n<arg_value>${path}</arg_value>\n<arg_key>title</arg_key>\n<arg_value>${title}</arg_value>`,
     `\`\`\`json\n${JSON.stringify([finding])}\n\`\`\``,
     `**${title}**\n- file: ${path}\n- title: ${title}\n- severity: high`,
-  ])("is lost unless a call makes it: %j", (text) => {
+  ])("A report in text is lost unless a call makes it: %j", (text) => {
     const watch = createReportWatch();
     watch.read(1, text);
     expect(watch.lost()).toMatchObject([{ path }]);
@@ -164,7 +164,7 @@ describe("a report in the text of an answer", () => {
     "I will call report_finding next.",
     "severity: high",
     `<think>report_finding(path="a", title="b")</think>`,
-  ])("is none where there is no finding: %j", (text) => {
+  ])("A text without a finding is no report: %j", (text) => {
     const watch = createReportWatch();
     watch.read(1, text);
     expect(watch.lost()).toEqual([]);

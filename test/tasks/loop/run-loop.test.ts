@@ -9,14 +9,14 @@ const usage = (answeredBy?: string) => ({
 const totals = (...names: (string | undefined)[]) =>
   names.reduce((sum, name) => addUsage(sum, usage(name)), noUsage);
 
-describe("a review", () => {
-  it("is that of the model that was asked", () => {
+describe("the models of a review", () => {
+  it("A review names the model that was asked", () => {
     expect(whoAnswered("big", totals(undefined, undefined))).toBe("big");
     expect(whoAnswered("big", noUsage)).toBe("big");
     expect(standInWarning(totals(undefined))).toEqual([]);
   });
 
-  it("names who stood in, and says how often", () => {
+  it("A review names the fallback model, and how often it answered", () => {
     const mixed = totals(undefined, "small", "small");
     expect(whoAnswered("big", mixed)).toBe("big and small");
     expect(standInWarning(mixed)).toEqual([
@@ -24,7 +24,7 @@ describe("a review", () => {
     ]);
   });
 
-  it("is another model's where that one gave every answer", () => {
+  it("A review names only the fallback model if that one gave every answer", () => {
     expect(whoAnswered("big", totals("small", "small"))).toBe("small");
   });
 });

@@ -53,8 +53,8 @@ const once = (first: ScriptedTurn) => {
   return () => (n++ === 0 ? first : { content: "" });
 };
 
-describe("a likely match of a rule", () => {
-  it("is not answered by a report on code that was read before, which is not raised", async () => {
+describe("rule matches in later rounds", () => {
+  it("A report in code that was read before is not raised, and answers no rule match", async () => {
     const first = await round(rounds, { head: "first", analyzers: [] });
     const { result } = await round(rounds, {
       ...{ head: "beside", reviewed: first.ledger.reviewed, analyzers: [matching([["cart.ts", 4]])] },
@@ -69,7 +69,7 @@ describe("a likely match of a rule", () => {
   /** One rule matches more often than a prompt has room for, on lines that are all read. */
   const tooMany = Array.from({ length: 61 }, (_, at) => ["cart.ts", 3, `s${at}`] as const);
 
-  it("without room in the prompt is asked about again after a review that was called off", async () => {
+  it("A match without room in the prompt is asked about again after a cancelled review", async () => {
     const analyzers = [matching(tooMany)];
     const entries: RunEntry[] = [];
     const trajectory = { append: async (entry: RunEntry) => void entries.push(entry) };
@@ -84,7 +84,7 @@ describe("a likely match of a rule", () => {
     expect(endsOf(next.result)).toHaveLength(tooMany.length);
   });
 
-  it("is asked about again in every file of a group that had no room, not only in that of the first", async () => {
+  it("All files of a group without room are asked about again, not only the first", async () => {
     const grouped = [
       ["cart.ts", 3, "mild"],
       ["nan.js", 1, "mild"],

@@ -201,8 +201,10 @@ function tally() {
   };
 }
 
-describe("every finding stands where its code is, and GitHub takes all of them at once", () => {
-  it("in changed, moved, added and removed code", { timeout: 1_800_000 }, async () => {
+describe("the places of findings on GitHub", () => {
+  it("Every finding is at its code and accepted, in changed, moved, added and removed code", {
+    timeout: 1_800_000,
+  }, async () => {
     const seen = tally();
     await fc.assert(
       fc.asyncProperty(generatedFiles, unrelated, aims, async (files, above, wanted) => {
@@ -215,7 +217,9 @@ describe("every finding stands where its code is, and GitHub takes all of them a
     seen.expect(200);
   });
 
-  it("in repositories that nobody would write by hand", { timeout: 1_800_000 }, async () => {
+  it("Every finding is at its code and accepted, in unusual repositories", {
+    timeout: 1_800_000,
+  }, async () => {
     const seen = tally();
     await fc.assert(
       fc.asyncProperty(repositorySpec, aims, async (spec, wanted) => {
@@ -237,8 +241,8 @@ const rowsBelow = ({ diff }: Source, shift: number) =>
       rows.map(({ LEFT, RIGHT, text }) => ({ LEFT, text, RIGHT: RIGHT === null ? null : RIGHT + shift })),
     );
 
-describe("a finding stays where it is", () => {
-  it("when unrelated lines above it are changed, be they copies of its own", {
+describe("the place of a finding over time", () => {
+  it("A finding stays at its code when unrelated lines above it change, even copies of it", {
     timeout: 1_800_000,
   }, async () => {
     let compared = 0;

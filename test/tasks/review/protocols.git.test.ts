@@ -94,7 +94,7 @@ async function review(protocol: Protocol, contextTokens: number) {
 }
 
 describe("a whole review", () => {
-  it("with calls in text comes to what one with tool calls comes to", async () => {
+  it("A review with calls in text has the result of one with tool calls", async () => {
     const [native, text] = [await review("native", 128_000), await review("text", 128_000)];
 
     expect(native.result.findings.map(({ finding: { line } }) => line)).toEqual([2, 5]);
@@ -105,13 +105,16 @@ describe("a whole review", () => {
     for (const { tools } of text.requests) expect(tools).toEqual([]);
   });
 
-  it.each(["native", "text"] as const)("in the %s protocol fits the least window", async (protocol) => {
-    const { result, requests } = await review(protocol, leastContextTokens);
+  it.each(["native", "text"] as const)(
+    "A review in the %s protocol fits the smallest window",
+    async (protocol) => {
+      const { result, requests } = await review(protocol, leastContextTokens);
 
-    expect(result.findings).toHaveLength(2);
-    for (const { messages, tools } of requests) {
-      const characters = JSON.stringify([messages, tools]).length;
-      expect(characters / 4).toBeLessThan(leastContextTokens * 0.75);
-    }
-  });
+      expect(result.findings).toHaveLength(2);
+      for (const { messages, tools } of requests) {
+        const characters = JSON.stringify([messages, tools]).length;
+        expect(characters / 4).toBeLessThan(leastContextTokens * 0.75);
+      }
+    },
+  );
 });

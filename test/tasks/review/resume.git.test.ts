@@ -111,9 +111,9 @@ const replayOf = (entries: readonly RunEntry[]): LoopEntry[] =>
   entries.flatMap((entry) => (isLoopEntry(entry) && entry.kind !== "stopped" ? [entry] : []));
 const turnsIn = (entries: readonly RunEntry[]) => entries.filter(({ kind }) => kind === "turn").length;
 
-describe("a review that died and is taken up again", () => {
+describe("a resumed review", () => {
   it.runIf(long)(
-    "asks for no turn that is on record and comes to the same, whichever entry was the last",
+    "A resumed review asks for no recorded turn and has the same result, wherever its record ends",
     async () => {
       const whole = await run(before);
       for (const loop of ["review", "merge", "verify:", "compare", "recheck:"])
@@ -130,7 +130,7 @@ describe("a review that died and is taken up again", () => {
     },
   );
 
-  it("does so however often it dies on the way", async () => {
+  it("A resumed review has the same result, however often it dies", async () => {
     const whole = await run(before);
     const record: RunEntry[] = [];
     let asked = 0;

@@ -342,7 +342,7 @@ function unaccounted(
     .map(({ path }) => path);
 }
 
-it("a check is a success only if every changed path was shown to the model, is known to a program, or is left out by the base", {
+it("A check succeeds only if every changed path was shown, is known to a program, or is left out by the base", {
   timeout: long ? 3_600_000 : 900_000,
 }, async () => {
   const ends = { success: 0, other: 0 };

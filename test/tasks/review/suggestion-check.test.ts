@@ -87,11 +87,11 @@ describe("a suggestion that fits", () => {
       gross,
       text("      // The rest of the sum is added below.", "      const gross = item.price.cents;"),
     ],
-  ])("passes as it is when it %s", async (_, anchor, suggestion) => {
+  ])("A suggestion is kept as it is when it %s", async (_, anchor, suggestion) => {
     expect(await check(anchor, suggestion)).toEqual(passed(suggestion));
   });
 
-  it("deletes the lines when it is empty, as an empty block does on GitHub", async () => {
+  it("An empty suggestion deletes its lines, as on GitHub", async () => {
     expect(await check(["cart.ts", "const started"], "")).toEqual(passed(""));
     expect(await check(["cart.ts", "const started"], "```suggestion\n```")).toMatchObject({
       ok: true,
@@ -99,13 +99,13 @@ describe("a suggestion that fits", () => {
     });
   });
 
-  it("passes in a file that does not parse elsewhere, and where it makes the file parse", async () => {
+  it("A suggestion is kept in a file that does not parse elsewhere, and if it makes the file parse", async () => {
     const broken = text("const a = 1;", "foo(;", "const b = 2;", "const c = 3;");
     expect(await checkLine("a.ts", broken, 4, "const c = 4;")).toEqual(passed("const c = 4;"));
     expect(await checkLine("a.ts", broken, 2, "foo();")).toEqual(passed("foo();"));
   });
 
-  it("may hold comments and trailing commas where JSON has them", async () => {
+  it("A suggestion in JSON may hold comments and trailing commas if the file has them", async () => {
     const file = text("{", "  // why", '  "strict": true,', "}");
     expect(await checkLine("tsconfig.json", file, 3, '  "strict": false,')).toMatchObject({ ok: true });
   });
@@ -164,31 +164,31 @@ describe("a suggestion that can be repaired", () => {
         fromFile,
       ],
     ],
-  ])("is: %s", async (_, suggestion, repairs) => {
+  ])("A suggestion is repaired: %s", async (_, suggestion, repairs) => {
     expect(await check(gross, suggestion)).toEqual(passed(wanted, ...repairs));
   });
 
-  it("keeps the indentation of its lines to each other", async () => {
+  it("A repaired suggestion keeps the relative indentation of its lines", async () => {
     const entry = "entry = Entry(row[0], int(row[1]), row[2:])";
     expect(await check(["report.py", "entry = Entry("], text("if self.limit:", `    ${entry}`))).toEqual(
       passed(text("                if self.limit:", `                    ${entry}`), fromFile),
     );
   });
 
-  it("moves its first line alone when the others stand where they should", async () => {
+  it("The first line alone is moved if the others are right", async () => {
     const suggestion = text("if (ring == NULL) {", "        return NULL;", "    }");
     expect(await check(["ring.c", "if (ring == NULL)", "return NULL;"], suggestion)).toEqual(
       passed(`    ${suggestion}`, fromFile),
     );
   });
 
-  it("takes the tabs of a makefile", async () => {
+  it("A suggestion takes the tabs of a makefile", async () => {
     expect(await checkLine("Makefile", "all:\n\tcc -c a.c\n", 2, "    cc -O2 -c a.c")).toMatchObject({
       suggestion: "\tcc -O2 -c a.c",
     });
   });
 
-  it("takes the file's carriage returns, but for a last line without an end", async () => {
+  it("A suggestion takes the carriage returns of its file, except for a last line without an end", async () => {
     const crlf = (line: string) => `${line}\r`;
     expect(await check(gross, text("      tick();", wanted), crlf)).toEqual(
       passed(`      tick();\r\n${wanted}\r`),
@@ -201,7 +201,7 @@ describe("a suggestion that can be repaired", () => {
     );
   });
 
-  it("leaves signs that are the text itself", async () => {
+  it("Signs that are part of the text stay", async () => {
     expect(await checkLine("a.md", "# A\n\n- one\n- two\n", 3, "- one and a half")).toEqual(
       passed("- one and a half"),
     );
@@ -211,7 +211,7 @@ describe("a suggestion that can be repaired", () => {
 
 describe("a suggestion for other lines", () => {
   // The grammar of Ruby takes an `end` too many at the end of a file for a name.
-  it("is refused if it begins inside of the block whose head it replaces", async () => {
+  it("A suggestion is refused if it begins inside of the block whose head it replaces", async () => {
     const lines = sample("queue.rb").split("\n");
     const { start } = linesWith(lines, "def status");
     const suggestion = lines.slice(start).join("\n").replace("@jobs.size", "@jobs.length");
@@ -225,7 +225,7 @@ describe("a suggestion for other lines", () => {
     expect(checked).toEqual({ ok: false, reason: "the head of a block would be lost" });
   });
 
-  it("is refused if it changes one of two lines and has the other one not at all", async () => {
+  it("A suggestion is refused if it changes one of two lines and lacks the other one", async () => {
     const checked = await check(
       ["cart.ts", "const MAX_ITEMS", "const separators"],
       "const separators = /[;,|)}]\\s*/g;",
@@ -233,14 +233,14 @@ describe("a suggestion for other lines", () => {
     expect(checked).toEqual({ ok: false, reason: "its first or last line may be missing" });
   });
 
-  it("is refused if it began with the line above and lacks the bracket at the end", async () => {
+  it("A suggestion is refused if it began with the line above and lacks the last bracket", async () => {
     const lines = ["fn parse() {", "    if done {", "        return one();", "    }", "    two()", "}"];
     const suggestion = text("    if done {", "        return none();", "    }", "    return one();");
     const checked = await checkSuggestion({ path: "a.rs", lines, start: 3, end: 4, suggestion });
     expect(checked).toEqual({ ok: false, reason: "its first or last line may be missing" });
   });
 
-  it("is refused if it begins with two brackets from above, between which the file would still parse", async () => {
+  it("A suggestion is refused if it begins with two brackets from above, even if the file parses", async () => {
     const element = ['      "id": "import",', '      "enabled": true,', '      "rollout": 0', "    }"];
     const checked = await check(
       ["settings.json", '"id": "import"', "    }"],
@@ -358,7 +358,7 @@ describe("a suggestion for other lines", () => {
       ["report.py", "LIMIT = 1000"],
       text("<<<<<<< HEAD", "LIMIT = 1", "=======", "LIMIT = 2", ">>>>>>> topic"),
     ],
-  ])("is refused when it %s", async (_, anchor, suggestion) => {
+  ])("A suggestion is refused when it %s", async (_, anchor, suggestion) => {
     expect(await check(anchor, suggestion)).toEqual({ ok: false, reason: expect.stringMatching(/^\w/) });
   });
 
@@ -376,7 +376,7 @@ describe("a suggestion for other lines", () => {
       ),
     ],
     ["white space", "   \n"],
-  ])("is refused when it is %s", async (_, suggestion) => {
+  ])("A suggestion is refused when it is %s", async (_, suggestion) => {
     expect(await check(gross, suggestion)).toMatchObject({ ok: false });
   });
 });
@@ -495,11 +495,11 @@ describe("a suggestion that parses and is wrong", () => {
     ["another language's null", ["report.py", "log = logging"], "log = null", /in common/],
     ["hidden characters", gross, "      const gross = item.pri\u200Bce.cents;", /invisible/],
     ["characters that turn the text around", gross, "      const gross = 1; // \u202E 2", /invisible/],
-  ])("is refused: %s", async (_, anchor, suggestion, reason) => {
+  ])("A suggestion is refused: %s", async (_, anchor, suggestion, reason) => {
     expect(await check(anchor, suggestion)).toEqual({ ok: false, reason: expect.stringMatching(reason) });
   });
 
-  it("is refused where the file does not parse and nobody can tell", async () => {
+  it("A suggestion is refused if the file does not parse and nothing can decide", async () => {
     const broken = text("const a = 1;", "foo(;", "const b = 2;");
     const options = { path: "a.ts", lines: broken.split("\n"), start: 1, end: 2 };
     expect(await checkSuggestion({ ...options, suggestion: "const a = 3;\nfoo(;" })).toMatchObject({
@@ -508,7 +508,7 @@ describe("a suggestion that parses and is wrong", () => {
   });
 });
 
-describe("a suggestion where indentation makes blocks", () => {
+describe("a suggestion in languages with significant indentation", () => {
   it.each<[string, Anchor, string]>([
     [
       "takes a line out of its loop",
@@ -584,19 +584,19 @@ describe("a suggestion where indentation makes blocks", () => {
       ["settings.json", '"port"'],
       text('    "port": 8081', "  },", '  "other": {'),
     ],
-  ])("is refused when it %s", async (_, anchor, suggestion) => {
+  ])("An indented suggestion is refused when it %s", async (_, anchor, suggestion) => {
     expect(await check(anchor, suggestion)).toMatchObject({ ok: false });
   });
 
-  it("is refused when an anchor goes that is used elsewhere", async () => {
+  it("A suggestion is refused when it removes an anchor that is used elsewhere", async () => {
     expect(await checkLine("a.yml", "a: &x\n  b: 1\nc: *x\n", 1, "a: # none")).toMatchObject({ ok: false });
   });
 
-  it("is refused when it moves keys into another section", async () => {
+  it("A suggestion is refused when it moves keys into another section", async () => {
     expect(await checkLine("a.ini", "[a]\nx = 1\ny = 2\n", 2, "x = 1\n[b]")).toMatchObject({ ok: false });
   });
 
-  it("passes when it wraps lines in a block of its own", async () => {
+  it("A suggestion may wrap lines in a block of its own", async () => {
     const wrapped = text("        if self.entries:", "            best = default");
     expect(await check(["report.py", "best = default"], wrapped)).toEqual(passed(wrapped));
   });
@@ -621,13 +621,13 @@ describe("a suggestion in text and markup", () => {
     ["the last line of a chain", "Dockerfile", "FROM a\nRUN b && \\\n  c\n", 3, "  c --fast", true],
     ["a chain without an end", "Dockerfile", "FROM a\nRUN b && \\\n  c\nUSER d\n", 3, "  c && \\", false],
     ["the head of a chain alone", "Dockerfile", "FROM a\nRUN b && \\\n  c\n", 2, "RUN b", false],
-  ])("knows %s", async (_, path, file, line, suggestion, ok) => {
+  ])("The check knows %s", async (_, path, file, line, suggestion, ok) => {
     expect(await checkLine(path, file, line, suggestion)).toMatchObject({ ok });
   });
 });
 
-describe("a suggestion made to be hard", () => {
-  it("is refused for lines that the file does not have", async () => {
+describe("a hostile suggestion", () => {
+  it("A suggestion is refused for lines that the file does not have", async () => {
     for (const [start, end] of [
       [0, 1],
       [2, 1],
@@ -638,7 +638,7 @@ describe("a suggestion made to be hard", () => {
       ).toMatchObject({ ok: false });
   });
 
-  it("is refused for a file of twenty megabytes", async () => {
+  it("A suggestion is refused for a file of twenty megabytes", async () => {
     const lines = Array.from({ length: 400_000 }, (_, at) => `const name${at} = "${"x".repeat(30)}";`);
     expect(
       await checkSuggestion({ path: "a.ts", lines, start: 5, end: 5, suggestion: "const name4 = 1;" }),
@@ -648,7 +648,7 @@ describe("a suggestion made to be hard", () => {
     });
   });
 
-  it("is refused for a file that is one wide node", async () => {
+  it("A suggestion is refused for a file that is one wide node", async () => {
     const lines = [...Array<string>(2_000).fill('"\\ '.repeat(50)), "foo()", ""];
     expect(
       await checkSuggestion({ path: "a.go", lines, start: 2_001, end: 2_001, suggestion: "bar()" }),
@@ -688,14 +688,17 @@ describe("a suggestion made to be hard", () => {
     "a.rs",
     "a.sh",
   ];
-  it.each(paths)("is refused in %s when it is thousands of the same characters", async (path) => {
-    for (const unit of units) {
-      const oneLine = unit.repeat(Math.floor(8_000 / unit.length));
-      const manyLines = `${unit.repeat(Math.floor(200 / unit.length))}\n`.repeat(10);
-      for (const suggestion of [oneLine, manyLines])
-        expect(await checkLine(path, files[path] ?? "foo()\n\nbar()", 2, suggestion)).toMatchObject({
-          ok: false,
-        });
-    }
-  });
+  it.each(paths)(
+    "A suggestion in %s is refused when it is thousands of the same characters",
+    async (path) => {
+      for (const unit of units) {
+        const oneLine = unit.repeat(Math.floor(8_000 / unit.length));
+        const manyLines = `${unit.repeat(Math.floor(200 / unit.length))}\n`.repeat(10);
+        for (const suggestion of [oneLine, manyLines])
+          expect(await checkLine(path, files[path] ?? "foo()\n\nbar()", 2, suggestion)).toMatchObject({
+            ok: false,
+          });
+      }
+    },
+  );
 });

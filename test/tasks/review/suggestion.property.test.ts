@@ -76,8 +76,8 @@ class Tally {
   }
 }
 
-describe("of generated suggestions", () => {
-  it(`none of ${count} that would corrupt its file passes, and at least 85 % of the good ones do`, async () => {
+describe("generated suggestions", () => {
+  it(`None of ${count} corrupting suggestions passes, and at least 85 % of the good ones do`, async () => {
     const byKind = new Tally();
     const byLanguage = new Tally();
     const rejected = new Tally();

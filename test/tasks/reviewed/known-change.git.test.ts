@@ -214,8 +214,8 @@ beforeAll(async () => {
   rounds = await readRounds([round(0), round(1)]);
 });
 
-describe("what is new after a round that read everything", () => {
-  it.each(named)("of $name: hunks $isNew", ({ file, head, isNew, hunks = [2, 2], lost = false }) => {
+describe("new hunks after a round that read everything", () => {
+  it.each(named)("New hunks after $name: $isNew", ({ file, head, isNew, hunks = [2, 2], lost = false }) => {
     const path = head ?? `${file}.txt`;
     const known = knownOf(file);
     const hunksOf = (round: number, of: string) =>
@@ -226,7 +226,7 @@ describe("what is new after a round that read everything", () => {
     if (head === undefined || head.includes("renamed")) expect(known.hasLost(path)).toBe(lost);
   });
 
-  it("knows a line by the hunk that it stands in", async () => {
+  it("A line is known by its hunk", async () => {
     const index = named.findIndex(({ name }) => name === "another edit of a changed line");
     const path = `f${index}.txt`;
     const known = knownOf(`f${index}`);
@@ -238,14 +238,14 @@ describe("what is new after a round that read everything", () => {
     expect(await known.isKnownLine("nowhere.txt", "RIGHT", 1)).toBe(false);
   });
 
-  it("misses what a file had that the change no longer touches", () => {
+  it("A file that lost a change is noticed", () => {
     const at = named.findIndex(({ name }) => name === "the same change made in another file");
     const known = knownOf(`f${at}`);
     expect(known.hasLost(`f${at}.txt`)).toBe(true);
     expect(known.hasLost("never-there.txt")).toBe(false);
   });
 
-  it("is everything where nothing is remembered, and where nothing was read", () => {
+  it("Everything is new if nothing is remembered, or nothing was read", () => {
     const second = rounds[1] as ReadRound;
     for (const reviewed of [null, { unit: "change", hashes: [] }, { unit: "file", hashes: [] }] as const) {
       const none = knownIn(second, reviewed && { ...reviewed, hashes: [...reviewed.hashes] });
@@ -257,11 +257,11 @@ describe("what is new after a round that read everything", () => {
   });
 });
 
-describe("what was read and is taken away again", () => {
+describe("a change that was read and taken back", () => {
   const base = { "a.js": "check();\n", "b.js": "guard();\n" };
   const wide = (first: string) => ({ "a.js": first, "b.js": "wipe();\n" });
 
-  it("makes a change new of which nothing else is new, for it may have made the rest harmless", async () => {
+  it("A lost change makes the rest new if nothing else is new, because it may have made that harmless", async () => {
     const [first, second, third] = (await readRounds([
       { base, head: wide("checkMore();\n") },
       { base, head: wide("check();\n") },
@@ -272,32 +272,29 @@ describe("what was read and is taken away again", () => {
   });
 });
 
-describe("a file that lost what was read, or is gone, and has nothing new", () => {
-  it.each(["a.js", "b.js"])(
-    "makes the rest of the change new, whatever is new elsewhere: in %s",
-    async (path) => {
-      const base = { "a.js": "check();\n", "b.js": `guard();\n${"x();\n".repeat(9)}`, "c.js": "log();\n" };
-      const head = { "a.js": "checkMore();\n", "b.js": "wipe();\n", "c.js": "logAll();\n" };
-      const more = { ...base, ...head, "b.js": `wipe();\n${"x();\n".repeat(9)}more();\n` };
-      const [first, second] = (await readRounds([
-        { base, head: more },
-        {
-          base,
-          head: {
-            ...more,
-            "c.js": "logNone();\n",
-            [path]: path === "a.js" ? base["a.js"] : more["b.js"].slice(0, -8),
-          },
+describe("a file without new hunks that lost a change or is gone", () => {
+  it.each(["a.js", "b.js"])("The rest of the change is new, whatever else is new: in %s", async (path) => {
+    const base = { "a.js": "check();\n", "b.js": `guard();\n${"x();\n".repeat(9)}`, "c.js": "log();\n" };
+    const head = { "a.js": "checkMore();\n", "b.js": "wipe();\n", "c.js": "logAll();\n" };
+    const more = { ...base, ...head, "b.js": `wipe();\n${"x();\n".repeat(9)}more();\n` };
+    const [first, second] = (await readRounds([
+      { base, head: more },
+      {
+        base,
+        head: {
+          ...more,
+          "c.js": "logNone();\n",
+          [path]: path === "a.js" ? base["a.js"] : more["b.js"].slice(0, -8),
         },
-      ])) as [ReadRound, ReadRound];
-      const known = knownIn(second, allRead(first));
-      expect(newIn(second, known, "b.js")).toEqual(path === "a.js" ? [1, 2] : [1]);
-      expect(newIn(second, known, "c.js")).toEqual([1]);
-    },
-  );
+      },
+    ])) as [ReadRound, ReadRound];
+    const known = knownIn(second, allRead(first));
+    expect(newIn(second, known, "b.js")).toEqual(path === "a.js" ? [1, 2] : [1]);
+    expect(newIn(second, known, "c.js")).toEqual([1]);
+  });
 });
 
-describe("a file of which everything that was read is gone", () => {
+describe("a file of which every reviewed change is gone", () => {
   const base = {
     "a.js": "check();\n",
     "b.js": "guard();\n",
@@ -317,7 +314,7 @@ describe("a file of which everything that was read is gone", () => {
     },
   };
 
-  it.each(Object.entries(second))("makes the rest of the change new, also if it %s", async (_, head) => {
+  it.each(Object.entries(second))("The rest of the change is new, even if the file %s", async (_, head) => {
     const [first, after] = (await readRounds([
       { base, head: { ...harmless, "package-lock.json": head["package-lock.json"] ?? "" } },
       { base, head },
@@ -326,8 +323,8 @@ describe("a file of which everything that was read is gone", () => {
   });
 });
 
-describe("what nobody has read and is taken away", () => {
-  it("makes what was read beside it new, for it may have made that harmless", async () => {
+describe("an unread change that is taken back", () => {
+  it("A lost unread change makes what was read beside it new", async () => {
     const base = { "a.js": "check();\n", "b.js": "guard();\n" };
     const [first, second] = (await readRounds([
       { base, head: { "a.js": "checkMore();\n", "b.js": "wipe();\n" } },
@@ -340,13 +337,16 @@ describe("what nobody has read and is taken away", () => {
   });
 });
 
-describe("what is new where whole files are remembered", () => {
-  it.each(named)("of $name: all hunks or none", ({ file, head, isNew, lost = false }) => {
-    const path = head ?? `${file}.txt`;
-    const second = rounds[1] as ReadRound;
-    const whole = knownOf(file, 0);
-    const total = second.files.find((one) => one.change.path === path)?.totalHunks ?? 0;
-    const isSame = isNew.length === 0 && !lost;
-    expect(newIn(second, whole, path)).toHaveLength(isSame ? 0 : total);
-  });
+describe("new hunks if whole files are remembered", () => {
+  it.each(named)(
+    "All hunks of a file are new or none, after $name",
+    ({ file, head, isNew, lost = false }) => {
+      const path = head ?? `${file}.txt`;
+      const second = rounds[1] as ReadRound;
+      const whole = knownOf(file, 0);
+      const total = second.files.find((one) => one.change.path === path)?.totalHunks ?? 0;
+      const isSame = isNew.length === 0 && !lost;
+      expect(newIn(second, whole, path)).toHaveLength(isSame ? 0 : total);
+    },
+  );
 });

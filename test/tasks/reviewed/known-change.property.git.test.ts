@@ -86,8 +86,8 @@ async function hunksOf({ files, diffs }: ReadRound, path: string): Promise<strin
   return found ? (await diffs.fileDiff(found.change, 3)).hunks.map(changesOf) : [];
 }
 
-describe("what is new of a change", () => {
-  it("is what a comparison of all its lines with those that were read says", async () => {
+describe("new hunks by an independent comparison", () => {
+  it("The new hunks are those that a comparison of all lines finds", async () => {
     let [isNew, isKnown] = [0, 0];
     await fc.assert(
       fc.asyncProperty(fc.array(file, { minLength: 40, maxLength: 60 }), async (files) => {

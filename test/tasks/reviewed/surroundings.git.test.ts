@@ -139,24 +139,27 @@ const attacks: Record<string, [path: string, first: Texts, second: Texts]> = {
 };
 
 describe("a run of changed lines that was read", () => {
-  it.each(Object.entries(attacks))("is new after %s", async (_, [path, first, second]) => {
+  it.each(Object.entries(attacks))("The run is new after %s", async (_, [path, first, second]) => {
     const [count] = await newOf([[first, second]], path);
     expect(count).toBeGreaterThan(0);
   });
 
-  it.each(Object.entries(attacks))("is known where nothing happens: %s", async (_, [path, first, second]) => {
-    expect(
-      await newOf(
-        [
-          [first, first],
-          [second, second],
-        ],
-        path,
-      ),
-    ).toEqual([0, 0]);
-  });
+  it.each(Object.entries(attacks))(
+    "The run is known if nothing changes: %s",
+    async (_, [path, first, second]) => {
+      expect(
+        await newOf(
+          [
+            [first, first],
+            [second, second],
+          ],
+          path,
+        ),
+      ).toEqual([0, 0]);
+    },
+  );
 
-  it("is known after a rebase that shifts it and changes other functions", async () => {
+  it("The run is known after a rebase that shifts it and changes other functions", async () => {
     const rebased = `import x from "x";\n${fn("h")}${fn("g", "other();")}`;
     const pairs: [Texts, Texts][] = [
       [
@@ -167,7 +170,7 @@ describe("a run of changed lines that was read", () => {
     expect(await newOf(pairs, js)).toEqual([0]);
   });
 
-  it("is known in a changelog that grew elsewhere, and new where its neighbours changed", async () => {
+  it("The run is known in a changelog that grew elsewhere, and new if its neighbours changed", async () => {
     const entry = (name: string) => `## ${name}\n\n- One.\n- Two.\n- Three.\n\n`;
     const [before, after] = [entry("1.0") + entry("0.9") + entry("0.8"), "- Fixes the cart.\n"];
     const added = (text: string) => text.replace("- Three.\n", `- Three.\n${after}`);
@@ -189,7 +192,7 @@ describe("a run of changed lines that was read", () => {
     }
   });
 
-  it("is new in documentation that moved, because agents may obey it under another name", async () => {
+  it("The run is new in documentation that moved, because agents may obey it under another name", async () => {
     using repo = GitRepo.create();
     const text = Array.from({ length: 20 }, (_, at) => `Line ${at}.\n`).join("");
     const of = (path: string, more = "") => new Map([[path, text + more]]);
@@ -212,7 +215,7 @@ describe("a run of changed lines that was read", () => {
     expect(new Set(digests).size).toBe(2);
   });
 
-  it("is known when the change goes on in another function", async () => {
+  it("The run is known when the change goes on in another function", async () => {
     const pairs: [Texts, Texts][] = [
       [
         { base: fn("g") + fn("f"), head: fn("g") + fn("f", "ok();") },
@@ -260,7 +263,7 @@ async function keptOf(
 
 const differs = (name: string, one: Program, other: Program) => String(one[name]) !== String(other[name]);
 
-describe("what the definition around a run calls, and what calls it", () => {
+describe("links between changed definitions", () => {
   const base: Program = { run: ["log();"], check: ["log();"], inner: [], enter: ["run();"], other: [] };
   const first: Program = { ...base, run: ["log();", "check();", "wipe();"] };
   const rows: [string, Program, Program, string][] = [
@@ -270,7 +273,7 @@ describe("what the definition around a run calls, and what calls it", () => {
     ["a guard in the caller", { enter: ["stop();", "run();"] }, { enter: ["run();"] }, "run"],
   ];
 
-  it.each(rows)("makes it new with a typo elsewhere: %s", async (_, more, less, guarded) => {
+  it.each(rows)("A run is new after a typo elsewhere and %s", async (_, more, less, guarded) => {
     const read = { ...first, ...more };
     const kept = await keptOf([{ base, first: read, second: { ...read, ...less, other: ["typo();"] } }]);
     expect(kept).not.toContain(guarded);
@@ -278,7 +281,7 @@ describe("what the definition around a run calls, and what calls it", () => {
     expect(same).toContain(guarded);
   });
 
-  it("decides for programs at random, and nothing else does", async () => {
+  it("Links decide for random programs, and nothing else does", async () => {
     const random = seeded(20_261_130);
     const below = (limit: number) => Math.floor(random() * limit);
     const programs = Array.from({ length: 60 }, (_, number) => {

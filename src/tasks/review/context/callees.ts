@@ -18,18 +18,15 @@ const MAX_INNER = 4;
 const MAX_INNER_LINES = 20;
 /** Weight of code that says little more than its name. */
 const SLIGHT = 0.4;
-/** Weight of code that only the old code called. */
 const DROPPED = 0.6;
 const MAX_LINES = 60;
-/** Maximum lines of a callee that only unchanged lines call. */
 const MAX_UNCHANGED_LINES = 30;
 const MAX_DOC_LINES = 10;
 const TYPE_LINES = 25;
 
-/** The bodies of functions that the changed code calls: callees on changed lines first, then their own callees. */
 export function calleePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   return changed.flatMap((one) => {
-    const { added, removed, spots } = one.telling;
+    const { added, removed, spots } = one.significant;
     // If only names and comments differ, the calls are the same as before.
     if (added.length + removed.length + spots.length === 0) return [];
     const kept = piecesOf(one, one.after, one.calls, lookup, (lines) => weightOf(one, lines));
@@ -50,7 +47,7 @@ function isMissed(name: string, lookup: Lookup): boolean {
 const givesBack =
   /(?:^|_)(?:close|release|free|dispose|destroy|unlock|stop|cancel|clear|detach|unsubscribe|unregister|shutdown|cleanup|teardown|flush|rollback|commit|unref|put)(?:_|$)/;
 
-function weightOf({ telling: { added, spots } }: Changed, lines: readonly number[]): number {
+function weightOf({ significant: { added, spots } }: Changed, lines: readonly number[]): number {
   if (lines.some((line) => added.includes(line))) return CALLEE;
   const isNear = lines.some((line) => spots.some((spot) => Math.abs(line - spot) <= NEAR_LINES));
   return isNear ? UNCHANGED : FAR;
@@ -93,7 +90,6 @@ const FEW = 3;
 /** Weight of a guess: its name is listed, not its lines. */
 const NAMED_ONLY = 0.1;
 
-/** The definitions that a call may mean. */
 function definitionsOf(
   call: Call,
   path: string,
@@ -160,7 +156,6 @@ function isSlight(site: DefinitionSite): boolean {
 }
 
 const MAX_ACCESSOR_LINES = 4;
-/** Maximum characters of a line, or of an accessor, that are checked. */
 const MAX_CHARACTERS = 300;
 /** A body that returns or sets one member, in braces or after a colon. */
 const accessor =

@@ -33,15 +33,11 @@ import {
 } from "./lookup.ts";
 import type { Piece, ShownLines } from "./pieces.ts";
 
-/** The graph's information about the calls of a changed definition. */
 interface KnownCalls {
-  /** Whether a call certainly means this definition. */
   isSure(path: string, line: number): boolean;
-  /** Calls that probably mean it. */
   likely: readonly KnownCall[];
 }
 
-/** A call that is less likely does not count. */
 const LIKELY = 0.5;
 /** From this certainty on, the title does not mention doubt. */
 const SURE = 0.9;
@@ -79,7 +75,6 @@ function callsOf(
   };
 }
 
-/** The value of reading each file with callers. */
 export function callerFiles(
   changed: readonly Changed[],
   callsOf: (one: Changed) => KnownCalls,
@@ -96,7 +91,6 @@ export function callerFiles(
 
 const CALLER = 0.75;
 const TEST = 0.45;
-/** Lines shown around a use. */
 const BEFORE = 6;
 const AFTER = 8;
 /** A function up to this length is shown whole; the best callers also if they are longer. */
@@ -104,13 +98,9 @@ const WHOLE_LINES = 30;
 const WHOLE_BEST_LINES = 60;
 const BEST = 2;
 const MAX_HEAD_LINES = 3;
-/** A test up to this length is shown whole, because what it expects comes last. */
 const WHOLE_TEST_LINES = 45;
-/** Maximum tests of one definition that are shown; the others are named. */
 const SHOWN_TESTS = 3;
-/** Maximum uses shown within one function. */
 const MAX_USES = 3;
-/** Factor for each further place of the same name. */
 const REPEATED = 0.3;
 /** With more callers, each one has less weight. */
 const FEW = 6;
@@ -142,10 +132,8 @@ export function namesOf(one: Changed): string[] {
 /** Whether code uses a method by the name of its type: no call names `__len__`. */
 const isUsedByType = (name: string) => constructors.has(name) || /^__\w+__$/.test(name);
 
-/** Placeholders for a missing name. */
 const nameless = new Set(["exports", "default", "module", "anonymous", "_"]);
 
-/** The uses of a name in one function, or outside of all functions. */
 interface CallerGroup {
   name: string;
   file: CodeFile;
@@ -157,7 +145,6 @@ interface CallerGroup {
   certainty: number | null;
 }
 
-/** A place that uses a definition. */
 interface Use extends Pick<Mention, "file" | "line"> {
   name: string;
   fit: number;
@@ -219,7 +206,6 @@ function isUse(one: Changed, { role }: Mention): boolean {
   return role === "call" || !(isCalledOnly || isUsedByType(one.name));
 }
 
-/** How likely the use means this definition, 0 to 1. */
 function fitOfUse({ site }: Changed, { file, line, receiver }: Mention): number {
   const { name, kind, container, start } = site.definition;
   const isType = isUsedByType(name) && container !== null;
@@ -280,7 +266,6 @@ function pieceOf(group: CallerGroup, kind: "caller" | "test", score: number, who
   };
 }
 
-/** A note for uses that are only likely. */
 function sureness(certainty: number | null): string {
   return certainty !== null && certainty < SURE ? `, ${Math.round(certainty * 100)} % sure` : "";
 }
@@ -299,16 +284,12 @@ function rangesAround(
   return joined([head, ...inside], file.lines.length);
 }
 
-/** Maximum definitions that are named as unused. */
 const MAX_UNUSED = 10;
 
 /** Names that a runtime calls, and those that a framework finds. */
 const calledByOthers = /^(?:main|Main|init|setup|run|handler|default|__\w+__|test\w*|on[A-Z]\w*)$/;
 
-/**
- * Says of changed definitions that nothing outside tests names them. Says nothing if the search was not complete, if the name is common, or
- * if something may use it without its name: an annotation, an interface.
- */
+/** Says nothing if the search was not complete, the name is common, or something may use it without its name. */
 export function unusedLines(changed: readonly Changed[], lookup: Lookup, hits: WordHits): string[] {
   const lines = changed.flatMap((one) => {
     const { after, path, name } = one;

@@ -1,5 +1,4 @@
 import {
-  type CodeFile,
   type DefinitionSite,
   definitionAt,
   isDeclaration,
@@ -14,83 +13,58 @@ import { isExample, isTestFile } from "../../../repo/code/test-file.ts";
 import type { DiffLine, FileDiff } from "../../../repo/diff/file-diff.ts";
 import { type LineSpan, loadAhead, type RepositoryFiles, rangesOf } from "./lookup.ts";
 
-/** One side's information about a definition. */
+/** One side of a definition, with the facts that are needed of it. */
 interface Half {
   place: DefinitionSite;
   lines: readonly number[];
-  telling: readonly number[];
-  /** The same as a few ranges. */
-  ranges: readonly LineSpan[];
+  significant: readonly number[];
   calls: readonly Call[];
-  /** Values that the changed lines read. */
+  literals: readonly string[];
+  /** Values that the changed lines read; only of the head, like the next two. */
   changedNames: ReadonlySet<string>;
+  setNames: readonly string[];
+  sourceLiterals: readonly string[];
   /** Those of some names that the whole definition reads and does not define itself. */
   readsAmong(names: ReadonlySet<string>): ReadonlySet<string>;
-  setNames: readonly string[];
-  literals: readonly string[];
-  sourceLiterals: readonly string[];
 }
 
-/** Maximum stretches of changed lines that are queried one by one; more are queried as one range. */
 const MAX_RANGES = 6;
 
-/** The facts that are only needed of the head. */
-function headHalf({ parsed }: Side, half: Half | null, isOfTests: boolean): Half | null {
-  if (parsed === null || half === null || isIdle(parsed.code, isOfTests)) return half;
-  const { source } = parsed;
-  const changedNames = new Set(half.ranges.flatMap(({ start, end }) => [...source.readNames(start, end)]));
-  return {
-    ...half,
-    changedNames,
-    setNames: setOn(half.lines, half.ranges, parsed),
-    sourceLiterals: literalsBehind(changedNames, half.place, source),
-  };
-}
-
-/** Nothing is looked up for tests beside other changes. */
-const isIdle = ({ path }: CodeFile, isOfTests: boolean) => isTestFile(path) && !isOfTests;
-
-/**
- * The facts that are needed of both sides.
- *
- * @param lines its changed lines; none if only the other side has some
- */
+/** @param lines its changed lines; none if only the other side has some */
 function halfOf(
-  { parsed, telling }: Side,
+  { parsed, significant, isHead }: Side,
   definition: Definition | undefined,
   lines: readonly number[],
   isOfTests: boolean,
 ): Half | null {
   if (parsed === null || definition === undefined) return null;
   const { code, source } = parsed;
-  const half = {
-    ...nothing,
+  const half: Half = {
     place: { file: code, definition },
     lines,
-    telling: lines.filter((line) => telling.has(line)),
+    significant: lines.filter((line) => significant.has(line)),
+    calls: [],
+    literals: [],
+    setNames: [],
+    sourceLiterals: [],
+    changedNames: new Set(),
+    readsAmong: () => new Set(),
   };
-  if (isIdle(code, isOfTests)) return half;
+  // Nothing is looked up for tests beside other changes.
+  if (isTestFile(code.path) && !isOfTests) return half;
   const all = rangesOf(lines);
   const ranges = all.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : all;
-  return {
-    ...half,
-    ranges,
-    // The calls of a whole type are not due to the change.
-    calls: (isRun(definition) ? [definition] : ranges).flatMap(({ start, end }) => source.calls(start, end)),
-    literals: ranges.flatMap(({ start, end }) => source.literals(start, end)),
-    readsAmong: (names) => source.readNames(definition.start, definition.end, names),
-  };
+  // The calls of a whole type are not due to the change.
+  const called = isRun(definition) ? [definition] : ranges;
+  half.calls = called.flatMap(({ start, end }) => source.calls(start, end));
+  half.literals = ranges.flatMap(({ start, end }) => source.literals(start, end));
+  half.readsAmong = (names) => source.readNames(definition.start, definition.end, names);
+  if (!isHead) return half;
+  half.changedNames = new Set(ranges.flatMap(({ start, end }) => [...source.readNames(start, end)]));
+  half.setNames = setOn(lines, ranges, parsed);
+  half.sourceLiterals = literalsBehind(half.changedNames, half.place, source);
+  return half;
 }
-
-const nothing = {
-  ranges: [],
-  calls: [],
-  changedNames: new Set<string>(),
-  readsAmong: () => new Set<string>(),
-  setNames: [],
-  literals: [],
-  sourceLiterals: [],
-};
 
 const word = /[\p{L}_$][\p{L}\p{N}_$]{2,60}/gu;
 
@@ -142,16 +116,9 @@ function literalsBehind(
   return found;
 }
 
-/** The beginning of a line; longer lines are data. */
 const beginningOf = (texts: readonly string[], line: number) => (texts[line - 1] ?? "").slice(0, 500);
 
-/** Changed lines of a file that differ in more than names and comments: added ones at head, removed ones at the merge base. */
-interface TellingLines {
-  added: ReadonlySet<number>;
-  removed: ReadonlySet<number>;
-}
-
-/** Consecutive changed lines, with no unchanged line between them. */
+/** Consecutive changed lines. */
 interface Block {
   removed: Extract<DiffLine, { kind: "removed" }>[];
   added: Extract<DiffLine, { kind: "added" }>[];
@@ -162,27 +129,12 @@ const MAX_CHARACTERS = 400;
 /** A name that is replaced only once may be another function; one that is replaced everywhere was renamed. */
 const LEAST_BLOCKS = 2;
 
-/**
- * Separates renames and comments from other changes. A renamed name no longer occurs around the change, and its replacement is always the
- * same.
- */
-export function tellingLines(diffs: readonly FileDiff[]): Map<string, TellingLines> {
-  const blocks = new Map(
-    diffs.map(({ path, hunks }) => [path, hunks.flatMap(({ lines }) => blocksOf(lines))]),
-  );
-  const renamed = renamedNames([...blocks.values()].flat(), diffs);
-  return new Map(
-    [...blocks].map(([path, all]) => {
-      const telling = all.filter((block) => !isSlight(block, renamed));
-      return [
-        path,
-        {
-          added: new Set(telling.flatMap(({ added }) => added.map(({ newLine }) => newLine))),
-          removed: new Set(telling.flatMap(({ removed }) => removed.map(({ oldLine }) => oldLine))),
-        },
-      ];
-    }),
-  );
+/** Lines that differ in more than comments and renames. A renamed name no longer occurs around the change. */
+export function significantLines(diffs: readonly FileDiff[]): Set<DiffLine> {
+  const blocks = diffs.flatMap(({ hunks }) => hunks.flatMap(({ lines }) => blocksOf(lines)));
+  const renamed = renamedNames(blocks, diffs);
+  const significant = blocks.filter((block) => !isSlight(block, renamed));
+  return new Set(significant.flatMap(({ removed, added }) => [...removed, ...added]));
 }
 
 function blocksOf(lines: readonly DiffLine[]): Block[] {
@@ -208,7 +160,6 @@ function isSlight(block: Block, renamed: ReadonlyMap<string, string>): boolean {
   return pairs?.every(([from, to]) => renamed.get(from) === to) ?? false;
 }
 
-/** The replaced names of a block that is otherwise unchanged; null if more differs. */
 function replacedIn({ removed, added }: Block): [string, string][] | null {
   if ([...removed, ...added].some(({ text }) => text.length > MAX_CHARACTERS)) return null;
   const [before, after] = [
@@ -226,7 +177,6 @@ function replacedIn({ removed, added }: Block): [string, string][] | null {
   return pairs;
 }
 
-/** Maps old names to their new ones. */
 function renamedNames(blocks: readonly Block[], diffs: readonly FileDiff[]): Map<string, string> {
   const places = new Map<string, { from: string; to: string; blocks: number }>();
   for (const block of blocks) {
@@ -244,7 +194,6 @@ function renamedNames(blocks: readonly Block[], diffs: readonly FileDiff[]): Map
   return new Map(unique.map(({ from, to }) => [from, to]));
 }
 
-/** The names on one side of the diffs. */
 function namesOn(diffs: readonly FileDiff[], kind: "removed" | "added"): Set<string> {
   const lines = diffs.flatMap(({ hunks }) => hunks.flatMap((hunk) => hunk.lines));
   return new Set(
@@ -275,7 +224,6 @@ const isName = (text: string) => /^[\p{L}_$]/u.test(text) && !keyword.test(text)
 
 /** A function, method, type, constant or field that the change touches, with facts about its code. */
 export interface Changed {
-  /** The file at head. */
   path: string;
   name: string;
   /** Null if the change deleted it. */
@@ -289,13 +237,12 @@ export interface Changed {
   /** Lines at head where something changed: added lines, and the lines after removed ones. */
   spots: readonly number[];
   /** The lines of these three lists that differ in more than names and comments. */
-  telling: { added: readonly number[]; removed: readonly number[]; spots: readonly number[] };
+  significant: { added: readonly number[]; removed: readonly number[]; spots: readonly number[] };
   /** Its calls at head, and old calls of names that it no longer calls. */
   calls: readonly Call[];
   droppedCalls: readonly Call[];
   /** Values that added lines read and the old code did not. */
   newNames: readonly string[];
-  /** Other values that changed lines read. */
   touchedNames: readonly string[];
   /** Names on added lines that look like those of types or constants, and that the old code did not have. */
   newTypes: readonly string[];
@@ -312,11 +259,7 @@ export interface Changed {
 /** Maximum definitions in one file; more of them are a rewrite, which context does not help with. */
 const MAX_DEFINITIONS = 60;
 
-/**
- * The definitions that contain the changed lines of the shown files. Stops at the time limit.
- *
- * @param isOfTests whether facts are needed of tests too
- */
+/** @param isOfTests whether facts are needed of tests too */
 export async function changedDefinitions(
   diffs: readonly FileDiff[],
   files: RepositoryFiles,
@@ -324,7 +267,7 @@ export async function changedDefinitions(
   timeLeft: () => number,
 ): Promise<Changed[]> {
   const all: Changed[] = [];
-  const telling = tellingLines(diffs);
+  const significant = significantLines(diffs);
   const modules = await files.modules();
   const load = async (diff: FileDiff) => {
     const [head, base] = [
@@ -337,39 +280,39 @@ export async function changedDefinitions(
   for await (const { diff, head, base } of loadAhead(diffs, load)) {
     if (timeLeft() <= 0) break;
     const lines = diff.hunks.flatMap((hunk) => hunk.lines);
-    const added = lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []));
-    const removed = lines.flatMap((line) => (line.kind === "removed" ? [line.oldLine] : []));
-    const tell = telling.get(diff.path) ?? { added: new Set(), removed: new Set() };
-    const isTelling = (line: DiffLine) =>
-      line.kind === "added"
-        ? tell.added.has(line.newLine)
-        : line.kind === "removed" && tell.removed.has(line.oldLine);
-    const spots = { all: spotsOf(lines, () => true), telling: spotsOf(lines, isTelling) };
+    const isSignificant = (line: DiffLine) => significant.has(line);
+    const own = lines.filter(isSignificant);
+    const spots = { all: spotsOf(lines, () => true), significant: spotsOf(lines, isSignificant) };
     const found = changedIn(
       diff.path,
       spots,
       isOfTests,
-      { parsed: head, lines: added, telling: tell.added },
-      { parsed: base, lines: removed, telling: tell.removed },
+      { isHead: true, parsed: head, lines: addedIn(lines), significant: new Set(addedIn(own)) },
+      { isHead: false, parsed: base, lines: removedIn(lines), significant: new Set(removedIn(own)) },
     );
     for (const one of found) all.push(one);
   }
   return all;
 }
 
+const addedIn = (lines: readonly DiffLine[]) =>
+  lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []));
+const removedIn = (lines: readonly DiffLine[]) =>
+  lines.flatMap((line) => (line.kind === "removed" ? [line.oldLine] : []));
+
+/** The changed lines of a file at head, or at the merge base. */
 interface Side {
+  isHead: boolean;
   parsed: ParsedFile | null;
-  /** Changed lines. */
   lines: readonly number[];
-  telling: ReadonlySet<number>;
+  significant: ReadonlySet<number>;
 }
 
 interface Spots {
   all: readonly number[];
-  telling: readonly number[];
+  significant: readonly number[];
 }
 
-/** Added lines, and the lines after removed ones. */
 function spotsOf(lines: readonly DiffLine[], isWanted: (line: DiffLine) => boolean): number[] {
   return lines.flatMap((line, at) => {
     if (line.kind === "added") return isWanted(line) ? [line.newLine] : [];
@@ -384,7 +327,7 @@ function changedIn(path: string, spots: Spots, isOfTests: boolean, head: Side, b
   const all = [...new Set([...added.keys(), ...removed.keys()])].flatMap((key) => {
     const after = halfOf(head, news.get(key), added.get(key) ?? [], isOfTests);
     const before = halfOf(base, olds.get(key), removed.get(key) ?? [], isOfTests);
-    return changedOf(path, spots, headHalf(head, after, isOfTests), before);
+    return changedOf(path, spots, after, before);
   });
   return all.sort((a, b) => b.risk - a.risk).slice(0, MAX_DEFINITIONS);
 }
@@ -405,7 +348,6 @@ function keyed({ parsed }: Side): Map<string, Definition> {
   );
 }
 
-/** The changed lines of each definition that has some, by its key. */
 function linesByKey({ parsed, lines }: Side, byKey: ReadonlyMap<string, Definition>): Map<string, number[]> {
   if (parsed === null || lines.length === 0) return new Map();
   const keys = new Map([...byKey].map(([key, definition]) => [definition, key]));
@@ -438,10 +380,10 @@ function changedOf(path: string, spots: Spots, after: Half | null, before: Half 
     added: after?.lines ?? [],
     removed: before?.lines ?? [],
     spots: spots.all.filter(isInside),
-    telling: {
-      added: after?.telling ?? [],
-      removed: before?.telling ?? [],
-      spots: spots.telling.filter(isInside),
+    significant: {
+      added: after?.significant ?? [],
+      removed: before?.significant ?? [],
+      spots: spots.significant.filter(isInside),
     },
     calls: after?.calls ?? [],
     droppedCalls: (before?.calls ?? []).filter(({ name }) => !called.has(name)),
@@ -455,7 +397,6 @@ function changedOf(path: string, spots: Spots, after: Half | null, before: Half 
   return [{ ...one, risk: riskOf(one) }];
 }
 
-/** Maximum lines that are searched for names of types. */
 const MAX_ADDED = 400;
 
 function newTypesOf(after: Half | null, before: Half | null): string[] {
@@ -479,7 +420,6 @@ function newTypesOf(after: Half | null, before: Half | null): string[] {
     .slice(0, MAX_TYPES);
 }
 
-/** Maximum names of types of one definition. */
 const MAX_TYPES = 20;
 
 /** With more changed definitions, what may be useful about each has less weight: what certainly decides takes the room. */
@@ -489,7 +429,6 @@ export const shareOf = (changed: readonly Changed[]): number => Math.min(1, FEW_
 
 const TEST_RISK = 0.3;
 const EXAMPLE_RISK = 0.3;
-/** More changed lines do not raise the risk. */
 const MANY_LINES = 20;
 
 function riskOf({ path, after, added, removed }: Omit<Changed, "risk">): number {
@@ -499,7 +438,6 @@ function riskOf({ path, after, added, removed }: Omit<Changed, "risk">): number 
   return place * (0.6 + 0.4 * size) * (after === null ? 1.1 : 1);
 }
 
-/** Whether a place at head is in the changed definition. */
 export const isWithin = ({ path, after }: Changed, at: { path: string; line: number }): boolean =>
   after !== null && at.path === path && at.line >= after.definition.start && at.line <= after.definition.end;
 

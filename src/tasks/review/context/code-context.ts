@@ -33,16 +33,11 @@ import {
   ShownLines,
   selectPieces,
 } from "./pieces.ts";
-import { siblingPieces } from "./siblings.ts";
-import { baseTypes, bodyPieces, surroundings } from "./surroundings.ts";
+import { baseTypes, bodyPieces, siblingPieces, surroundings } from "./surroundings.ts";
 import { valuePieces } from "./values.ts";
 
-/**
- * Time limit for all lookups. They usually take one or two seconds. If the limit is reached, the result differs from run to run, so a
- * resumed review begins with the same text only if the limit was not reached.
- */
+/** Time limit for all lookups. A resumed review begins with the same text only if it was not reached. */
 const MILLISECONDS = 15_000;
-/** In less room, nothing useful fits. */
 const LEAST_BYTES = 1_000;
 
 const heading = "# Code around the change";
@@ -57,9 +52,7 @@ export interface CodeContext {
   widen(diff: FileDiff): FileDiff;
 }
 
-/** What the code around a change is looked up with. */
 export interface ContextParts {
-  /** All changed files. */
   allFiles: readonly ChangedFile[];
   workspace: Workspace;
   diffs: DiffSource;
@@ -69,16 +62,12 @@ export interface ContextParts {
   signal: AbortSignal;
   /** Milliseconds. */
   now(): number;
-  /** Maximum bytes of the code context. */
   contextBytes: number;
 }
 
 const nothing: CodeContext = { text: "", widen: (diff) => diff };
 
-/**
- * Looks up the code around the changes of the shown diffs. The lines that widen the diffs and the text take at most `contextBytes`
- * together.
- */
+/** The lines that widen the diffs and the text take at most `contextBytes` together. */
 export async function codeContext(
   parts: ContextParts,
   shownDiffs: readonly FileDiff[],
@@ -146,7 +135,6 @@ async function addedLines(
   return ({ path, ref }, line) => ref === "head" && added.get(path)?.has(line) === true;
 }
 
-/** The pieces, and sentences about definitions that nothing uses. */
 async function findPieces(parts: ContextParts, diffs: readonly FileDiff[], shown: ShownLines) {
   const end = parts.now() + MILLISECONDS;
   const timeLeft = () => end - parts.now();
@@ -203,10 +191,8 @@ const notSearched =
 const USED = 3;
 const CALLED_ON_CHANGED = 2;
 const CALLED = 1;
-/** Names of one or two letters are too common to search. */
 const LEAST_LETTERS = 3;
 
-/** The names to look up, most important first, with the value of finding each. */
 function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   const names = new Map<string, number>();
   // A name that many changed functions call is worth more than a single function.
@@ -248,21 +234,14 @@ function namesToFollow(changed: readonly Changed[], hits: WordHits): Wanted["men
 interface ListedFile {
   /** All hunks of its `-U3` diff. */
   hunks: readonly Hunk[];
-  /** Its lines at head. */
   lines: readonly string[];
 }
 
-/** A larger gap takes more room than the header of a hunk. */
 const SMALL_GAP = 2;
 /** Longer lines are data: only their beginning is shown. */
 const MAX_LINE_BYTES = 400;
 
-/**
- * A diff with more lines of the file: those of the ranges, which are line numbers at head. Hunks that touch are joined. The lines are the
- * ones that git shows with more context, without the note on a missing line feed at the end of an unchanged last line.
- *
- * @param diff hunks of the file, or parts of them; all their lines stay
- */
+/** Adds the lines of the ranges (line numbers at head) to a diff of all or some hunks of the file, as git would show them. */
 export function widened(diff: FileDiff, file: ListedFile, ranges: readonly LineSpan[]): FileDiff {
   if (ranges.length === 0) return diff;
   const rows = rowsOf(file);
@@ -283,7 +262,6 @@ export function widened(diff: FileDiff, file: ListedFile, ranges: readonly LineS
   return { ...diff, hunks };
 }
 
-/** A line of the whole file, with the numbers of the next lines on both sides. */
 interface Row {
   line: DiffLine;
   old: number;

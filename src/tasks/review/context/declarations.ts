@@ -21,7 +21,6 @@ const WHOLE_LINES = 30;
 const NEIGHBOURS = 8;
 const MAX_DOC_LINES = 10;
 const MAX_HEAD_LINES = 3;
-/** Maximum lines of the value of a member. */
 const MAX_VALUE_LINES = 6;
 /** A name that more types have is too common. */
 const MAX_DECLARATIONS = 40;
@@ -31,7 +30,6 @@ const FEW = 2;
 const SHOWN = 6;
 const REPEATED = 0.1;
 
-/** The declaration of a member. */
 interface Declared {
   name: string;
   file: CodeFile;
@@ -42,7 +40,6 @@ interface Declared {
   fit: number;
 }
 
-/** The code that uses members. */
 interface User {
   one: Changed;
   after: DefinitionSite;
@@ -70,7 +67,6 @@ export function memberPieces(changed: readonly Changed[], lookup: Lookup, shown:
   return withoutRepeated(pieces);
 }
 
-/** Each member is shown only once, for the definition that needs it most. */
 function withoutRepeated(pieces: readonly Piece[]): Piece[] {
   const best = new Map<string, Piece>();
   for (const piece of pieces) {
@@ -97,7 +93,6 @@ function resolve(user: User, name: string, all: readonly Candidate[], lookup: Lo
 
 type Candidate = Omit<Declared, "fit">;
 
-/** Fields and constants of types, names in a type's head, and members that constructors set. */
 function declarationsOf(name: string, lookup: Lookup): Candidate[] {
   const fields = lookup.definitions(name).flatMap((place) => fieldOf(place));
   const known = new Set(fields.map(typeKey));
@@ -146,7 +141,6 @@ const isParameterProperty = (text: string, role: Mention["role"]) =>
 const typeAt = (file: CodeFile, line: number) =>
   definitionsAt(file.definitions, line).findLast(isType) ?? null;
 
-/** How likely the added lines mean this member. */
 function fitOfMember({ one, after }: User, { name, file, type, line }: Candidate): number {
   const { definition } = after;
   if (isWithin(one, { path: file.path, line })) return 0;
@@ -184,7 +178,6 @@ function pieceOf({ one, after }: User, members: readonly Declared[], at: number)
   ];
 }
 
-/** Maximum members that a title names. */
 const IN_TITLE = 4;
 
 function rangesOf(members: readonly Declared[], type: Definition, file: CodeFile): LineSpan[] {
@@ -197,7 +190,6 @@ function rangesOf(members: readonly Declared[], type: Definition, file: CodeFile
   return joined([head, ...near], file.lines.length);
 }
 
-/** Weight of what a name outside of types means. */
 const GLOBAL = 0.65;
 /** Definitions up to this length are shown whole, longer ones from their beginning. */
 const MAX_GLOBAL_LINES = 25;
@@ -242,7 +234,6 @@ export function namedPieces(changed: readonly Changed[], lookup: Lookup): Piece[
   });
 }
 
-/** Whether the changed definition lies within these lines. */
 const isAround = ({ path, after }: Changed, at: string, start: number, end: number) =>
   after !== null && at === path && start <= after.definition.start && end >= after.definition.end;
 

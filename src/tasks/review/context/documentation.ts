@@ -5,7 +5,6 @@ import { firstOfFiles, type Hit, type RepositoryFiles, rarity, type WordHits } f
 import { type Piece, placePiece } from "./pieces.ts";
 
 const DOCUMENT = 0.5;
-/** Maximum places of one word, and of one word in one file. */
 const SHOWN = 3;
 const SHOWN_IN_FILE = 2;
 /** A word on more lines of the documentation is an ordinary word, not a name. */
@@ -22,11 +21,10 @@ const MAX_VALUES = 6;
 export const isDocument = (path: string): boolean =>
   documents.test(path) && !notDocuments.test(path) && !isTestFile(path);
 
-/** The words under which the documentation may mention the change: names, options and keys. */
 export function documentedWords(one: Changed): string[] {
   // A `#private` name is not documented.
   const names = namesOf(one).filter((name) => name.length > 2 && !name.startsWith("#"));
-  const values = [...one.newNames, ...one.setNames].filter(isTelling).slice(0, MAX_VALUES);
+  const values = [...one.newNames, ...one.setNames].filter(isDistinctive).slice(0, MAX_VALUES);
   // `server.max_entries` is often `max-entries` in a configuration.
   const written = [...values, ...one.touchedNames.slice(0, MAX_VALUES)].filter((name) =>
     /[a-z\d]_[a-z]/.test(name),
@@ -41,12 +39,10 @@ export function documentedWords(one: Changed): string[] {
 
 /** `--max-size`, `max_size`, `X-Forwarded-For`: not a sentence or an ordinary word. */
 const isOption = (literal: string): boolean =>
-  /^[\w$@.:/-]{3,50}$/.test(literal) && /[A-Za-z]/.test(literal) && isTelling(literal);
+  /^[\w$@.:/-]{3,50}$/.test(literal) && /[A-Za-z]/.test(literal) && isDistinctive(literal);
 
-/** Whether a word would not occur in ordinary prose. */
-const isTelling = (word: string): boolean => /[a-z][A-Z]|[_\d:/@.-]/.test(word);
+const isDistinctive = (word: string): boolean => /[a-z][A-Z]|[_\d:/@.-]/.test(word);
 
-/** Lines of the documentation that mention a changed name or option. */
 export async function documentPieces(
   changed: readonly Changed[],
   hits: WordHits,
@@ -58,7 +54,7 @@ export async function documentPieces(
     for (const word of documentedWords(one)) {
       if (seen.has(word)) continue;
       seen.add(word);
-      const found = hits.of(word).filter((hit) => isDocument(hit.path) && speaksOf(hit, word));
+      const found = hits.of(word).filter((hit) => isDocument(hit.path) && mentionsWord(hit, word));
       if (found.length > MAX_LINES) continue;
       for (const piece of await piecesOf(one, word, found, files)) pieces.push(piece);
     }
@@ -67,8 +63,8 @@ export async function documentPieces(
 }
 
 /** A plain word counts only if it is written as code. */
-function speaksOf({ text }: Hit, word: string): boolean {
-  if (isTelling(word)) return true;
+function mentionsWord({ text }: Hit, word: string): boolean {
+  if (isDistinctive(word)) return true;
   const at = text.indexOf(word);
   const [before, behind] = [text.slice(0, at), text.slice(at + word.length)];
   return /[`.'"<]$/.test(before) || /^[`('"(]/.test(behind) || /^(?: {4}|\t|>>> )/.test(text);

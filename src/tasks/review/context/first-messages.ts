@@ -10,6 +10,7 @@ import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import type { Commit, Shas, TreeEntry, Workspace } from "../../../repo/git/workspace.ts";
 import { count, headingOf, showPath } from "../../../repo/show.ts";
 import type { EarlierCommit } from "../../loop/review-run.ts";
+import { openingMessages } from "../../loop/run-loop.ts";
 import { systemPrompt } from "../../prompts/prompts.ts";
 import { countReviewed, headingNote, newHunks, type ReviewedHunks } from "../../reviewed/known-change.ts";
 import { appliedRules, rulesSection } from "../../rules/named-rules.ts";
@@ -18,7 +19,6 @@ import type { ReviewInput } from "../../shapes/review-input.ts";
 import { type CodeContext, type ContextParts, codeContext } from "./code-context.ts";
 import { annotationsSection, pullSections } from "./pull-request.ts";
 
-/** What the first messages of a loop over a unit are made of. */
 export interface MessageParts extends ContextParts {
   input: ReviewInput;
   shas: Shas;
@@ -26,11 +26,9 @@ export interface MessageParts extends ContextParts {
   files: readonly ChangedFile[];
   commits: readonly Commit[];
   coverage: CoverageSink;
-  /** Maximum bytes of the diff. */
   diffBytes: number;
   /** The hunks that earlier reviews have read; null if there are none. */
   known: ReviewedHunks | null;
-  /** The rule matches in the files of this unit. */
   matches: RuleMatches;
 }
 
@@ -40,10 +38,8 @@ const likelyIntro =
 const certainIntro =
   "These are reported already and are published whatever you say of them. Do not report them again.";
 
-/** Maximum certain findings that are listed; the model does not depend on them. */
 const MAX_CERTAIN = 60;
 
-/** The analyzers' matches in the files of a unit. */
 function matchesSection({ certain, likely }: RuleMatches): string {
   const reported = certain
     .slice(0, MAX_CERTAIN)
@@ -58,16 +54,13 @@ function matchesSection({ certain, likely }: RuleMatches): string {
 const listed = (intro: string, name: string, lines: readonly string[]) =>
   lines.length === 0 ? [] : [intro, wrapUntrusted(name, lines.join("\n"))];
 
-/** The files that are shown, and the number of the others. */
 interface ShownFiles {
   files: readonly ShownFile[];
   left: number;
 }
 
 interface ShownFile {
-  /** The file's name and what it is. */
   heading: string;
-  /** Its new hunks. */
   diff: FileDiff;
 }
 
@@ -95,7 +88,6 @@ async function shownFiles(parts: MessageParts): Promise<ShownFiles> {
   return { files: taken, left: reviewable.length - lines.length - taken.length };
 }
 
-/** The diffs with more lines around the changes. Of the files that are not shown, only the number is given. */
 function diffSection({ files, left }: ShownFiles, widen: CodeContext["widen"]): string {
   const texts = files.map(({ heading, diff }) => fileText({ heading, diff: widen(diff) }));
   const diff = texts.length > 0 ? `${explained}\n${wrapUntrusted("diff", texts.join("\n"))}` : "";
@@ -110,14 +102,14 @@ const none: ReadonlySet<number> = new Set();
 
 /** The new part of the file's diff; null if it takes more than `room`. */
 async function shownFile(
-  { change, diffBytes }: ChangedFile,
+  { change }: ChangedFile,
   read: ReadonlySet<number>,
   diffs: DiffSource,
   room: number,
 ): Promise<ShownFile | null> {
   // A changed line takes at least two bytes, so a diff that cannot fit is not read.
-  const leastBytes = read.size > 0 ? diffBytes : ((change.additions ?? 0) + (change.deletions ?? 0)) * 2;
-  if (leastBytes > room) return null;
+  const leastBytes = ((change.additions ?? 0) + (change.deletions ?? 0)) * 2;
+  if (read.size === 0 && leastBytes > room) return null;
   const diff = await diffs.fileDiff(change, 3);
   const { hunks, note } = newHunks(diff, read);
   const shown = {
@@ -128,19 +120,14 @@ async function shownFile(
   return byteLength(text) > room || shownBytes(text) > room ? null : shown;
 }
 
-/** Maximum commits of one file: older ones rarely explain the code. */
 const OF_A_FILE = 3;
 const MAX_COMMITS = 12;
 const MAX_LINE_BYTES = 160;
-/** Maximum paths named for a commit. */
 const MAX_PATHS = 3;
 /** A commit that changed more files is not about any of them. */
 const MAX_CHANGED = 30;
 
-/**
- * The last commits before the pull request that changed the files of this unit, as many as fit; empty if the graph has none. Merge commits
- * are left out.
- */
+/** The last commits that changed the files of this unit, without merges, as many as fit. */
 function earlierCommitsSection({ graph, files }: MessageParts, maxBytes: number): string {
   // Withheld files are not reviewable.
   const read = files.filter(({ reviewable }) => reviewable);
@@ -158,7 +145,6 @@ function earlierCommitsSection({ graph, files }: MessageParts, maxBytes: number)
   return left > 0 ? section(lines.slice(0, left)) : "";
 }
 
-/** The last few commits of each path, without duplicates, in their order. */
 function lastOf(paths: readonly string[], all: readonly EarlierCommit[]): EarlierCommit[] {
   const left = new Map(paths.map((path) => [path, OF_A_FILE]));
   const taken = all.filter((commit) => {
@@ -187,7 +173,6 @@ function taskSection(parts: MessageParts): string {
   return [task, laterRound(parts)].filter((text) => text !== "").join("\n\n");
 }
 
-/** The instructions for a review that follows others. */
 function laterRound({ known, allFiles, input }: MessageParts): string {
   if (!known) return "";
   const hunks = allFiles.reduce((sum, { reviewable, totalHunks }) => sum + (reviewable ? totalHunks : 0), 0);
@@ -204,7 +189,6 @@ function laterRound({ known, allFiles, input }: MessageParts): string {
 /** A branch name within a sentence: it may contain anything but white space and control characters. */
 const wrapless = (name: string) => `\`${name.replaceAll("`", "'")}\``;
 
-/** Language, severity and path instructions from the configuration of the base. */
 function settingsSection({ input, allFiles }: MessageParts): string {
   const { config } = input;
   const minimum = mildestMinimum(config);
@@ -239,22 +223,18 @@ function isWhole({ allFiles, files, known }: MessageParts): boolean {
   );
 }
 
-/** Whether earlier reviews have read every hunk of a file. */
 function isReadBefore({ change }: ChangedFile, known: ReviewedHunks | null): boolean {
   return known !== null && known.known(change.path).size > 0 && !known.hasNew(change.path);
 }
 
-/** Size of the list for one loop that reads everything. */
 const MAX_LIST_BYTES = 24_000;
 /** Size for a unit's overview of the whole change. With every name, the total would grow with the square of the change. */
 const MAX_FOLDERS_BYTES = 3_000;
 const MAX_LARGEST_BYTES = 1_500;
 const LARGEST = 20;
 const MAX_READ_BYTES = 1_500;
-/** Folders are counted at this depth. */
 const DEPTH = 3;
 
-/** A short overview of the whole change; the same for all units. */
 function overviewSection(parts: MessageParts): string {
   const { allFiles, known } = parts;
   if (isWhole(parts)) return listOf("Changed files", allFiles, known);
@@ -279,7 +259,6 @@ function unitSection(parts: MessageParts): string {
   return isWhole(parts) ? "" : listOf("The files of your unit", parts.files, parts.known);
 }
 
-/** The files that the lists name. */
 function listedFiles(parts: MessageParts): ReadonlySet<ChangedFile> {
   const files = isWhole(parts) ? parts.allFiles : parts.files;
   return new Set(files.slice(0, files.length - cutList(files, parts.known).omittedLines));
@@ -361,9 +340,7 @@ const MAX_GUIDELINES_BYTES = 24_000;
 /** Maximum guideline files; a folder of rules may hold hundreds. */
 const MAX_GUIDELINES = 40;
 
-/**
- * Kinds of guideline files, by their path below a folder. Of each kind, the file in the nearest folder at or above a changed file counts.
- */
+/** By their path below a folder. Of each kind, the file in the nearest folder at or above a changed file counts. */
 const guidelineKinds: readonly RegExp[] = [
   /^(?:AGENTS|CLAUDE)\.md$/,
   /^REVIEW\.md$/,
@@ -393,45 +370,40 @@ async function guidelinesSection(parts: MessageParts): Promise<string> {
   return texts.length > 0 ? `# Guidelines of the repository\n${guidelinesIntro}\n${texts.join("\n")}` : "";
 }
 
-/** The kind of a guideline at this path, and the folder that it applies to: "0 web/"; null if it is none. */
-function scopeOf(path: string): string | null {
+interface Guideline {
+  entry: TreeEntry;
+  kind: number;
+  /** The folder that it applies to: "web/". */
+  folder: string;
+}
+
+function guidelineAt(entry: TreeEntry): Guideline[] {
+  const { path } = entry;
   const segments = path.split("/");
-  for (const depth of [1, 2, 3]) {
-    if (depth > segments.length) break;
+  for (const depth of [1, 2, 3].filter((one) => one <= segments.length)) {
     const below = segments.slice(-depth).join("/");
     const kind = guidelineKinds.findIndex((one) => one.test(below));
-    if (kind >= 0) return `${kind} ${path.slice(0, path.length - below.length)}`;
+    if (kind >= 0) return [{ entry, kind, folder: path.slice(0, path.length - below.length) }];
   }
-  return null;
+  return [];
 }
 
 /** Each text once, those of the root first. */
 function nearestGuidelines(entries: readonly TreeEntry[], files: readonly ChangedFile[]): TreeEntry[] {
-  const byScope = Map.groupBy(entries, ({ path }) => scopeOf(path));
-  const wanted = new Map<string, TreeEntry>();
-  for (const { change, reviewable } of files) {
-    if (!reviewable) continue;
-    for (const kind of guidelineKinds.keys())
-      for (const entry of nearest(change.path, kind, byScope)) wanted.set(entry.oid, entry);
+  const all = entries.flatMap(guidelineAt);
+  const wanted = new Map<string, Guideline>();
+  for (const { change } of files.filter(({ reviewable }) => reviewable)) {
+    for (const kind of guidelineKinds.keys()) {
+      const above = all.filter((one) => one.kind === kind && change.path.startsWith(one.folder));
+      const nearest = Math.max(...above.map(({ folder }) => folder.length));
+      for (const one of above) if (one.folder.length === nearest) wanted.set(one.entry.oid, one);
+    }
   }
-  const all = [...wanted.values()].sort((a, b) => depthOf(a) - depthOf(b) || (a.path < b.path ? -1 : 1));
-  return all.slice(0, MAX_GUIDELINES);
-}
-
-const depthOf = ({ path }: TreeEntry) => scopeOf(path)?.split("/").length ?? 0;
-
-function nearest(
-  path: string,
-  kind: number,
-  byScope: ReadonlyMap<string | null, readonly TreeEntry[]>,
-): readonly TreeEntry[] {
-  let folder = path.slice(0, path.lastIndexOf("/") + 1);
-  for (;;) {
-    const found = byScope.get(`${kind} ${folder}`);
-    if (found) return found;
-    if (folder === "") return [];
-    folder = folder.slice(0, folder.lastIndexOf("/", folder.length - 2) + 1);
-  }
+  const depthOf = ({ folder }: Guideline) => folder.split("/").length;
+  return [...wanted.values()]
+    .sort((a, b) => depthOf(a) - depthOf(b) || (a.entry.path < b.entry.path ? -1 : 1))
+    .slice(0, MAX_GUIDELINES)
+    .map(({ entry }) => entry);
 }
 
 /** The text without its front matter; null if the front matter limits it to other files, or if it cannot be read. */
@@ -453,10 +425,7 @@ async function guidelineText(
   return holds ? text : null;
 }
 
-/**
- * The first messages of a conversation. The parts that are the same for every review come first, then the parts that are the same for every
- * unit of this change, then the unit, and the focus of one loop at the very end, so that the provider can cache the longest prefix.
- */
+/** What all reviews share comes first, then what all units share, so that the provider can cache the longest prefix. */
 export async function firstMessages(parts: MessageParts): Promise<Message[]> {
   const { input, files, matches, commits } = parts;
   const shown = await shownFiles(parts);
@@ -468,7 +437,7 @@ export async function firstMessages(parts: MessageParts): Promise<Message[]> {
   // The earlier commits get only the room that the code leaves, so the total does not grow.
   const used = shownBytes(code.text) + shownBytes(diff) - shownBytes(diffSection(shown, (one) => one));
   const earlier = earlierCommitsSection(parts, parts.contextBytes - used);
-  const sections = [
+  return openingMessages(systemPrompt, [
     taskSection(parts),
     settingsSection(parts),
     rulesSection(appliedRules(input.config, parts.allFiles)),
@@ -482,9 +451,5 @@ export async function firstMessages(parts: MessageParts): Promise<Message[]> {
     earlier,
     code.text,
     diff,
-  ];
-  return [
-    { role: "system", content: systemPrompt },
-    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
-  ];
+  ]);
 }

@@ -12,15 +12,12 @@ import {
 } from "./lookup.ts";
 import { type Piece, placePiece, type ShownLines } from "./pieces.ts";
 
-/** The code around a string literal, as far as the text shows. */
 interface Statement {
   range: LineSpan;
   role: Role;
 }
 
-/**
- * `registers`: a constant, a key of an object, or the first argument of a call that is not only a query; `asks`: an argument of a query.
- */
+/** `registers`: a constant, a key of an object, or the first argument of a call; `asks`: an argument of a query. */
 type Role = "registers" | "given" | "asks";
 
 /** Maximum lines before a literal on which its statement may begin, and maximum lines of a statement. */
@@ -32,7 +29,6 @@ const MAX_CHARACTERS = 400;
 const MAX_OPENERS = 10;
 const MAX_HEAD = 120;
 
-/** The statement around a literal, with all lines of a call that spans several, and the role of the literal in it. */
 export function statementAround(lines: readonly string[], line: number, literal: string): Statement {
   const text = lines[line - 1] ?? "";
   const at = placeOf(text, literal);
@@ -44,7 +40,6 @@ export function statementAround(lines: readonly string[], line: number, literal:
   };
 }
 
-/** The position of the literal's opening quote. */
 function placeOf(text: string, literal: string): number {
   const places = ['"', "'", "`"].map((quote) => text.indexOf(quote + literal + quote));
   return Math.min(MAX_CHARACTERS, ...places.filter((at) => at >= 0));
@@ -77,7 +72,6 @@ function openersBefore(lines: readonly string[], line: number, at: number): Open
   return openers;
 }
 
-/** Goes backwards; yields each character with the text before it on its line. */
 function* charactersBefore(lines: readonly string[], line: number, at: number) {
   for (let number = line; number >= Math.max(1, line - MAX_BEFORE); number--) {
     const code = blanked(lines[number - 1] ?? "").slice(0, number === line ? at : undefined);
@@ -138,18 +132,15 @@ function roleOf(text: string, at: number, literal: string, opener: Opener | null
 
 const notCalled = new Set(["if", "while", "for", "switch", "return", "match", "when"]);
 
-/** `fooGetBar` is a query, like `get_foo`. */
 const splitCase = (name: string) => name.replace(/([a-z])([A-Z])/g, "$1_$2");
 
 /** Weight of the code that registers a key, relative to the body of a callee. */
 const KEY = 0.8;
-/** Maximum keys of one changed definition. */
 const MAX_KEYS = 15;
 /** A key in more places of the code is an ordinary word. */
 const MAX_PLACES = 20;
 /** A plain word that is compared in at most this many places may be a key. */
 const MAX_PLAIN = 5;
-/** Maximum places of one key, and of one key in one file. */
 const SHOWN = 3;
 const SHOWN_IN_FILE = 2;
 const REPEATED = 0.2;
@@ -160,7 +151,6 @@ const worthOf: Readonly<Record<Role, number>> = { registers: 1, given: 0.55, ask
 const isKey = (literal: string): boolean =>
   /^[\w$@-][\w$@.:-]{1,58}\w$/.test(literal) && /\p{L}{2}/u.test(literal) && !isCommonName(literal);
 
-/** Whether the key is an ordinary word, which might mean anything. */
 const isPlain = (key: string): boolean => /^(?:\p{L}\p{Ll}*|\p{Lu}+)$/u.test(key);
 
 const keysOf = ({ literals, sourceLiterals }: Changed): string[] =>
@@ -211,9 +201,9 @@ async function piecesOf(
     if (file === null) continue;
     uses.push({ file, line: hit.line, ...statementAround(file.lines, hit.line, key) });
   }
-  const isTelling = !isPlain(key) || found.length <= MAX_PLAIN;
-  const telling = uses.filter(({ role }) => isTelling || role === "registers");
-  const near = nearestFirst(one.path, telling, ({ line }) => line);
+  const isDistinctive = !isPlain(key) || found.length <= MAX_PLAIN;
+  const known = uses.filter(({ role }) => isDistinctive || role === "registers");
+  const near = nearestFirst(one.path, known, ({ line }) => line);
   const sorted = near.toSorted((a, b) => worthOf[b.role] - worthOf[a.role]);
   return ranked(one, key, sorted, found.length);
 }

@@ -30,7 +30,6 @@ export function numbered(file: TextFile, line: number, isAdded = false): string 
   return `${line}${isAdded ? "+" : ""}|${cutLine(file.lines[line - 1] ?? "", MAX_LINE_BYTES)}`;
 }
 
-/** Sorted ranges, clamped to the file; ranges that touch or overlap are joined. */
 export function joined(ranges: readonly LineSpan[], lastLine: number): LineSpan[] {
   const all: LineSpan[] = [];
   for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
@@ -43,13 +42,12 @@ export function joined(ranges: readonly LineSpan[], lastLine: number): LineSpan[
   return all;
 }
 
-/** The part of a range within another one; the end is before the start if there is none. */
+/** The end is before the start if the ranges do not overlap. */
 export const clamped = ({ start, end }: LineSpan, within: LineSpan): LineSpan => ({
   start: Math.max(start, within.start),
   end: Math.min(end, within.end),
 });
 
-/** Ascending line numbers as ranges. */
 export function rangesOf(lines: readonly number[]): LineSpan[] {
   const ranges: LineSpan[] = [];
   for (const line of lines) {
@@ -60,16 +58,13 @@ export function rangesOf(lines: readonly number[]): LineSpan[] {
   return ranges;
 }
 
-/** The line numbers of ranges. */
 export const linesIn = (ranges: readonly LineSpan[]): number[] =>
   ranges.flatMap(({ start, end }) =>
     Array.from({ length: Math.max(0, end - start + 1) }, (_, at) => start + at),
   );
 
-/** The weight of one of this many places: rare names say the most. */
 export const rarity = (count: number): number => 1 / (1 + Math.log2(1 + count) / 4);
 
-/** Without those in a file that has `most` of them before. */
 export function firstOfFiles<Item>(
   items: readonly Item[],
   pathOf: (item: Item) => string,
@@ -94,7 +89,6 @@ export interface RepositoryFiles {
   read(path: string, ref: TextFile["ref"]): Promise<TextFile | null>;
   /** Whether the file at this path of the head may be shown, by its name. */
   isReadable(path: string): boolean;
-  /** Resolves imports to files of the head. */
   modules(): Promise<Modules>;
 }
 
@@ -148,7 +142,6 @@ export async function* loadAhead<Item, Loaded>(
   }
 }
 
-/** A line of the head that contains a word. */
 export interface Hit {
   path: string;
   line: number;
@@ -166,7 +159,6 @@ export interface WordHits {
 }
 
 interface SearchLimits {
-  /** Whether matches in the file at this path count. */
   wants(path: string): boolean;
   signal: AbortSignal;
   /** Remaining milliseconds. */
@@ -176,13 +168,9 @@ interface SearchLimits {
 /** Maximum words of one search; of any further word, only the definitions are searched. */
 export const MAX_WORDS = 400;
 const MAX_WORD_LENGTH = 80;
-/** Maximum matching lines of one search. */
 const MAX_MATCHES = 6_000;
-/** A word with more lines is common. */
 const MAX_LINES = 250;
-/** A word in more files is common. */
 const MAX_WORD_FILES = 25;
-/** Maximum common words whose definitions are still searched. */
 const MAX_COMMON = 60;
 /** Maximum searches: after each one but the last, the words with too many matches are dropped. */
 const ROUNDS = 4;
@@ -208,11 +196,7 @@ function patternOf(word: string): string {
   return quotes.map((quote) => quote + escapeRegex(text) + quote).join("|");
 }
 
-/**
- * Finds words, the most important first, with as few searches as possible. A time limit may cut the search off.
- *
- * @param words identifiers, strings without a line feed, or results of {@link inQuotes}
- */
+/** @param words the most important first: identifiers, strings without a line feed, or results of {@link inQuotes} */
 export async function searchWords(
   workspace: Workspace,
   words: readonly string[],
@@ -254,7 +238,6 @@ export async function searchWords(
   };
 }
 
-/** Those of the lines that seem to define one of the words, for each word that they contain. Stops at the time limit. */
 function definitionsIn(
   lines: readonly Hit[],
   words: readonly string[],
@@ -281,7 +264,6 @@ const defines =
   "|\\b(?:public|private|protected|internal|static|final|async|override|virtual|inline)\\s[A-Za-z0-9_<>\\[\\], ?*&]{0,80}" +
   "|^[A-Za-z_][A-Za-z0-9_<>:*& ]{0,80}[ *&])";
 
-/** A regular expression for lines that seem to define one of the words; empty if there is none. */
 function definitionOf(words: readonly string[]): string {
   return words.length === 0 ? "" : `${defines}(?:${words.map(escapeRegex).join("|")})\\s*[(<{=:]`;
 }
@@ -321,7 +303,6 @@ async function search(
   }
 }
 
-/** A line may contain several of the words. */
 function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
   const all = new Map<string, Hit[]>(words.map((word) => [word, []]));
   const quoted = words.filter((word) => quotedText(word) !== null);
@@ -341,7 +322,6 @@ function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit
   return all;
 }
 
-/** Finds those of the quoted words that a line has, in one search for all of them. */
 function quotedWords(words: readonly string[]): (line: string) => string[] {
   if (words.length === 0) return () => [];
   const texts = words.map((word) => escapeRegex(quotedText(word) ?? ""));
@@ -350,7 +330,6 @@ function quotedWords(words: readonly string[]): (line: string) => string[] {
   return (line) => [...line.matchAll(any)].map((match) => inQuotes(match[2] ?? ""));
 }
 
-/** A name in code. */
 export interface Mention {
   file: CodeFile;
   line: number;
@@ -368,7 +347,6 @@ export interface Lookup {
   isCommon(name: string): boolean;
   /** The parsed files in the folder of a path, without tests. */
   near(path: string): readonly CodeFile[];
-  /** The file at a path, if it was parsed. */
   file(path: string): CodeFile | undefined;
 }
 
@@ -378,16 +356,13 @@ const MAX_PARSED = 60;
 const MAX_KNOWN = 8;
 /** Maximum characters of these files together, which take about one second. */
 const MAX_CHARACTERS = 1_500_000;
-/** Weight of a test file. */
 const TEST_WORTH = 0.4;
 /** Value of a file with a line that seems to define a name, relative to the only file that has it. */
 const DEFINING_WORTH = 0.8;
-/** Maximum characters of a line that are checked for that. */
 const MAX_TEXT = 300;
 /** Files of the change are always parsed. */
 const CHANGED_WORTH = 1_000;
 
-/** What {@link lookUp} is to find. */
 export interface Wanted {
   /** The names of definitions, each with the value of finding it. */
   names: ReadonlyMap<string, number>;
@@ -448,10 +423,7 @@ function bestOf(known: ReadonlyMap<string, number>, others: readonly string[]): 
   return more.slice(0, MAX_KNOWN).map(([path]) => path);
 }
 
-/**
- * Whether a line seems to define a name. Few lines have it before such a sign. To compile an expression for each name takes longer than
- * all the rest.
- */
+/** Whether a line seems to define a name. To compile an expression for each name takes longer than all the rest. */
 function definesName(line: string, name: string): boolean {
   const text = line.slice(0, MAX_TEXT);
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
@@ -461,7 +433,6 @@ function definesName(line: string, name: string): boolean {
   return false;
 }
 
-/** What comes before a defined name, and what follows it. */
 const defining = new RegExp(`${defines}$`);
 const sign = /\s*[(<{=:]/y;
 

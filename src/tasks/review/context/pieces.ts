@@ -3,7 +3,7 @@ import { shownBytes } from "../../../repo/diff/file-diff.ts";
 import { showPath } from "../../../repo/show.ts";
 import { joined, type LineSpan, linesIn, numbered, rangesOf } from "./lookup.ts";
 
-/** The kinds of code pieces, in the order in which they are shown. */
+/** In the order in which they are shown. */
 export const kinds = [
   "body",
   "contract",
@@ -34,11 +34,8 @@ export interface Piece {
   extent: LineSpan | null;
   /** The line that is named if the piece does not fit. */
   line: number;
-  /** The name it is shown for. */
   subject: string;
-  /** Its kind and the reason for showing it, in a few words. */
   title: string;
-  /** Pieces with higher scores are shown first. */
   score: number;
   /** Whether its beginning is useful without the rest. */
   mayBeCut: boolean;
@@ -65,13 +62,11 @@ export function definitionPiece(
   };
 }
 
-/** The first lines of a definition, with the last ones of the comment above it. */
 export function beginning({ definition }: DefinitionSite, maxLines: number, maxDocLines: number): LineSpan[] {
   const { docStart, start, end } = definition;
   return [{ start: Math.max(docStart, start - maxDocLines), end: Math.min(end, start + maxLines - 1) }];
 }
 
-/** Lines around a place that is not the beginning of a definition. */
 export function placePiece(
   kind: Kind,
   { file, line }: Pick<Piece, "file" | "line">,
@@ -89,7 +84,6 @@ export function placePiece(
   };
 }
 
-/** Lines that the model already sees, by file and revision. */
 export class ShownLines {
   readonly #lines = new Map<string, Set<number>>();
 
@@ -106,7 +100,6 @@ export class ShownLines {
     return this.#of(file).has(line);
   }
 
-  /** The parts of the ranges that are not shown yet. */
   missing(file: Pick<TextFile, "path" | "ref">, ranges: readonly LineSpan[]): LineSpan[] {
     const lines = this.#of(file);
     return rangesOf(linesIn(ranges).filter((line) => !lines.has(line)));
@@ -120,7 +113,6 @@ export class ShownLines {
   }
 }
 
-/** A piece and its shown part. */
 interface TakenPiece extends Piece {
   shown: LineSpan[];
   /** Whether its definition continues after the parts shown here and elsewhere. */
@@ -153,8 +145,8 @@ export function selectPieces(pieces: readonly Piece[], shown: ShownLines, maxByt
     const space = room - headingBytes(piece);
     const shape = shapeOf(piece);
     const least = maxBytes - room < LITTLE_BYTES ? LEAST_OF_LITTLE : LEAST_SCORE;
-    const isTold = piece.score >= least && !(shape !== null && built.has(shape));
-    const fitting = isTold ? takeFitting(piece, missing, space) : null;
+    const isShown = piece.score >= least && !(shape !== null && built.has(shape));
+    const fitting = isShown ? takeFitting(piece, missing, space) : null;
     if (fitting === null) {
       selection.left.push(piece);
       continue;
@@ -170,7 +162,6 @@ export function selectPieces(pieces: readonly Piece[], shown: ShownLines, maxByt
   return selection;
 }
 
-/** Longer pieces are rarely built alike. */
 const MAX_ALIKE_LINES = 12;
 /** These differ in what matters even if they are built alike. */
 const unlike: ReadonlySet<Kind> = new Set([
@@ -199,7 +190,6 @@ const keywords = new Set(
   "if else for while return await throw raise not null None nil true false new".split(" "),
 );
 
-/** Sorts by score, then by place, so that the same commit gives the same text. */
 function inOrder(pieces: readonly Piece[]): Piece[] {
   return pieces.toSorted(
     (a, b) =>
@@ -237,7 +227,6 @@ function takeFitting(
 /** The line feed, and the mark of an added line. */
 const MARK_BYTES = 2;
 
-/** Replaces omitted lines. */
 const GAP = "...";
 const GAP_BYTES = GAP.length + 1;
 /** The header of a hunk, with numbers of up to seven digits. */
@@ -277,7 +266,6 @@ function isShownIn({ file, shown }: Selection["taken"][number], left: Piece): bo
   );
 }
 
-/** As many of the pieces as fit; null if none does. */
 function fitting(pieces: readonly Piece[], room: number): string | null {
   let text: string | null = null;
   for (let count = 1; count <= pieces.length; count++) {
@@ -329,7 +317,6 @@ const SECTION_BYTES = Object.values(titles).reduce((sum, title) => sum + title.l
 const NAMED_SHARE = 0.08;
 const MAX_NAMED_BYTES = 300;
 
-/** How the room for the code context is divided. */
 export function roomOf(maxBytes: number): { pieces: number; named: number } {
   const named = Math.min(MAX_NAMED_BYTES, Math.floor(maxBytes * NAMED_SHARE));
   return { named, pieces: maxBytes - named - SECTION_BYTES };
@@ -352,7 +339,6 @@ function headingBytes(piece: Piece): number {
   return shownBytes(headingOf(piece, { start: last, end: last + 1 }, true)) + GAP.length + 2;
 }
 
-/** Whether the change added a line. */
 export type IsAdded = (file: TextFile, line: number) => boolean;
 
 /** The lines of changed definitions that were taken, by the path of their file. */

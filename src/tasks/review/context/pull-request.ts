@@ -15,7 +15,6 @@ const MAX_CHECKS_BYTES = 8_000;
 const MAX_ANNOTATIONS = 40;
 const MAX_EARLIER_BYTES = 8_000;
 const MAX_REPLY_BYTES = 600;
-/** Maximum bytes of a title, a name or a one-line message. */
 const MAX_LINE_BYTES = 400;
 
 /** Texts of people and machines about the change; the same for all units of one pull request. */
@@ -52,7 +51,6 @@ function checksSection(checks: readonly FailedCheck[]): string {
   return `# Failed checks\n${intro}\n${wrapUntrusted("failed checks", cut(texts.join("\n\n"), MAX_CHECKS_BYTES))}`;
 }
 
-/** Annotations of failed checks on lines in these files. */
 export function annotationsSection({ pull }: ReviewInput, files: readonly ChangedFile[]): string {
   const paths = new Set(files.map(({ change }) => change.path));
   const lines = (pull?.checks ?? []).flatMap(({ name, annotations }) =>
@@ -72,9 +70,9 @@ export function annotationsSection({ pull }: ReviewInput, files: readonly Change
 function commitsSection(commits: readonly Commit[], pull: Pick<PullText, "title" | "body"> | null): string {
   const described = pull && wordsOf(`${pull.title}\n${pull.body}`);
   // The message of a single commit is often the description of the pull request.
-  const telling = commits.filter(({ message }) => wordsOf(message) !== described);
-  if (telling.length === 0) return "";
-  const text = telling
+  const informative = commits.filter(({ message }) => wordsOf(message) !== described);
+  if (informative.length === 0) return "";
+  const text = informative
     .map((commit) => `${commit.sha.slice(0, 12)} ${unixLines(commit.message).trim()}`)
     .join("\n");
   return `# Commits, newest first\n${wrapUntrusted("commit messages", cut(text, MAX_COMMITS_BYTES))}`;

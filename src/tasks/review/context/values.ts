@@ -6,12 +6,10 @@ import { type Changed, isWithin, shareOf } from "./changed.ts";
 import { firstOfFiles, type LineSpan, type Lookup, type Mention, rarity } from "./lookup.ts";
 import { type Piece, placePiece } from "./pieces.ts";
 
-/** A function up to this length is shown whole. */
 const WHOLE_LINES = 30;
 const AROUND = 3;
 /** A value that is assigned or read in more places is too common. */
 const MAX_PLACES = 15;
-/** Maximum places of one name, and of other uses in one file. */
 const SHOWN = 3;
 const USES_IN_FILE = 2;
 const REPEATED = 0.15;
@@ -22,7 +20,6 @@ interface Passing {
   kind: "producer" | "consumer" | "sibling";
   weight: number;
   isWanted(mention: Mention, name: string): boolean;
-  /** What the code does with a name; `where` is the function that it is in. */
   title(name: string, where: string, one: Changed): string;
 }
 
@@ -34,7 +31,6 @@ const producer: Passing = {
   title: (name, where, one) => `sets ${name}${where}${becauseOf(one, "now reads")}`,
 };
 
-/** Code that reads what added lines assign. It must be read as a member: a variable with the same name is a different one. */
 const consumer: Passing = {
   kind: "consumer",
   weight: 0.55,
@@ -42,7 +38,6 @@ const consumer: Passing = {
   title: (name, where, one) => `reads ${name}${where}${becauseOf(one, "now sets")}`,
 };
 
-/** How other code uses what added lines call or name for the first time. */
 const otherUse: Passing = {
   kind: "sibling",
   weight: 0.55,
@@ -50,7 +45,6 @@ const otherUse: Passing = {
   title: (name, where) => `uses ${name} too${where}`,
 };
 
-/** Code that sets, reads or uses the values that the changed lines newly read, set, call or name. */
 export function valuePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   const other = { ...otherUse, weight: otherUse.weight * shareOf(changed) };
   return changed.flatMap((one) => {

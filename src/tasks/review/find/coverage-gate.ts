@@ -22,11 +22,9 @@ interface UnreadOptions {
   files: readonly ChangedFile[];
   diffs: DiffSource;
   coverage: Coverage;
-  /** Maximum bytes of a portion. */
   portionBytes: number;
 }
 
-/** The hunks of one file in a portion. */
 interface Slice {
   diff: FileDiff;
   hunks: Hunk[];
@@ -120,7 +118,6 @@ function partsOf(hunk: Hunk, maxBytes: number): Hunk[] {
 interface CoverageGate {
   /** Why the review may not finish yet, for the model; null if it may. */
   refuseToFinish(): string | null;
-  /** What to show the model after a turn, if anything. */
   interject(state: { isLimitNear: boolean }): Promise<Interjection | null>;
 }
 
@@ -141,9 +138,7 @@ export function createReviewCoverage(
   return coverage;
 }
 
-/** How often the model is asked to read the rest itself. */
 const MOST_REQUESTS = 2;
-/** Maximum number of files that a refusal names. */
 const NAMED_FILES = 20;
 
 interface GateOptions extends UnreadOptions {
@@ -162,7 +157,6 @@ export function createCoverageGate(options: GateOptions): CoverageGate {
   const isAllShown = (unserved: readonly { path: string }[]) =>
     unserved.every(({ path }) => coverage.unshown(path).length === 0);
 
-  /** Lets the review finish as a partial one. */
   function giveUp(why: string): Interjection {
     mayEndUnread = true;
     const { total, served } = coverage.counts();

@@ -13,7 +13,6 @@ import type { ScopedRule } from "../../rules/named-rules.ts";
 import { createRuleMatchAnswers, type RuleMatchAnswers } from "../../rules/rule-matches.ts";
 
 interface CollectorOptions {
-  /** Reads a file; undefined if neither side has it. */
   anchorFile(path: string): Promise<AnchorFile | undefined>;
   /** Why the review may not finish yet, for the model; null if it may. */
   refuseToFinish(): string | null;
@@ -32,7 +31,6 @@ interface FindingCollector extends ReportPort {
   findings(): readonly Finding[];
   /** Findings that were not kept, because an earlier review has read their code. */
   readBefore(): readonly Finding[];
-  /** The model's summary; null until it finishes the review. */
   summary(): string | null;
 }
 
@@ -198,14 +196,9 @@ function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedF
   return asStated ? finding : withoutSuggestion(finding, MEANT_OTHERWISE);
 }
 
-/**
- * The finding collector of one loop.
- *
- * @param answers records the answers to rule matches; omitted if the loop has none to answer
- * @param refuseToFinish why the loop may not finish yet, for the model; null if it may
- */
+/** @param answers records the answers to rule matches; omitted if the loop has none to answer */
 export function collectFindings(
-  { anchorFile, input, deps, known, isFirst, rules }: ReviewRun,
+  { change: { anchorFile, known, rules }, input, deps }: ReviewRun,
   answers?: RuleMatchAnswers,
   refuseToFinish: () => string | null = () => null,
 ): FindingCollector {
@@ -217,7 +210,7 @@ export function collectFindings(
     // Verification may raise the severity of a mild finding.
     minimumSeverity: input.config.effort === "low" ? mildestMinimum(input.config) : "low",
     isPrivate: deps.isPrivate,
-    ...(isFirst ? {} : { isOldNews: known.isOldNews }),
+    isOldNews: known.isOldNews,
     onFinding: ({ severity, path, line, title }) =>
       deps.progress({ type: "finding", severity, path, line, title }),
   });

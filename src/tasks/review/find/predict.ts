@@ -8,10 +8,7 @@ import type { Prediction } from "../../shapes/review-result.ts";
 import type { Plan } from "../plan/plan-units.ts";
 import { focusesOf } from "./focus.ts";
 
-/*
- * Averages of recorded reviews (listed in docs/quality.md). The model decides how much it reads, so a single review may need half or
- * twice as much as predicted.
- */
+/* Averages of recorded reviews (docs/quality.md). A single review may need half or twice as much. */
 
 /** Requests of a loop over one unit. */
 const REQUESTS_A_UNIT = 1.7;
@@ -36,9 +33,7 @@ interface PredictionParts {
   effort: Effort;
   /** Tokens of the first request over the first unit. */
   firstTokens: number;
-  /** Token limit of the review. */
   limitTokens: number;
-  /** Hunks that are not read again. */
   known?: Pick<ReviewedHunks, "known">;
 }
 
@@ -49,7 +44,6 @@ export function firstRequestTokens(messages: readonly Message[]): number {
   ).request(messages);
 }
 
-/** Predicts the usage of a review, without its cost. */
 export function predictReview({
   plan,
   effort,

@@ -9,12 +9,11 @@ import { type Finding, isOfOwnRule, toolOf, worstFirst } from "../../../core/fin
 import { byteLength } from "../../../core/text/cut.ts";
 import type { ChangedFile } from "../../../repo/diff-source.ts";
 import { createReportWatch, type LostReport } from "../../loop/report-watch.ts";
-import type { ReviewRun } from "../../loop/review-run.ts";
+import type { ChangeUnderReview, ReviewRun } from "../../loop/review-run.ts";
 import { roomFor, runLoop, unitBytes, type Window, windowFor } from "../../loop/run-loop.ts";
 import {
   allHunks,
   countReviewed,
-  filesWithNewHunks,
   MAX_CHANGES,
   readHashes,
   unreadHashes,
@@ -33,45 +32,35 @@ import { collectFindings } from "./finding-collector.ts";
 import { type Focus, focusesOf } from "./focus.ts";
 import { firstRequestTokens, predictReview } from "./predict.ts";
 
-/** One loop over one unit. */
 interface PassTask {
   unit: Unit;
   /** Null to look for everything. */
   focus: Focus | null;
   /** "2", "around", "2 around", or "" if there is only one loop. */
   name: string;
-  /** The loop's name in the trajectory. */
   loop: string;
   window: Window;
 }
 
-/** What one loop may use. */
 interface PassLimits {
   budget: TokenBudget;
   tokens: number;
-  /** Limit of wall time. */
   milliseconds: number;
 }
 
-/** The result of one loop. */
 interface UnitReview {
   findings: readonly Finding[];
   /** Reported in code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
-  /** Reports that were refused and not repeated. */
   lost: readonly LostReport[];
-  /** Its answers to the rule matches that it was shown. */
   answers: Pick<RuleMatchAnswers, "reported" | "rejected">;
-  /** Null if the model did not finish. */
   summary: string | null;
   stopReason: StopReason;
   modelError: AgentResult["modelError"];
 }
 
-/** The first messages of every loop over a unit. */
 export interface UnitStart {
   messages: readonly Message[];
-  /** Hunks in the messages. */
   shown: readonly { path: string; hunk: number }[];
   /** Rule matches in the messages, which must be answered. */
   likely: readonly RuleMatch[];
@@ -85,33 +74,30 @@ export async function startUnit(
 ): Promise<UnitStart> {
   const shown: { path: string; hunk: number }[] = [];
   const paths = new Set(files.map(({ change }) => change.path));
-  const likely = await newRuleMatches(run, files);
-  const shownLikely = worstThatFit(likely, roomFor(run.models.review, MAX_LIKELY_BYTES, LIKELY_SHARE));
+  const { change, deps, input } = run;
+  const likely = await newRuleMatches(run.change, files);
+  const shownLikely = worstThatFit(likely, roomFor(deps.models.review, MAX_LIKELY_BYTES, LIKELY_SHARE));
   const messages = await firstMessages({
-    ...run,
-    ...run.deps,
+    ...deps,
+    ...change,
     ...window,
-    graph: run.graph,
-    shas: run.deps.workspace.shas,
-    allFiles: run.files,
+    input,
+    shas: deps.workspace.shas,
+    allFiles: change.files,
     files,
-    known: countReviewed(run.files, run.known) > 0 ? run.known : null,
-    matches: { certain: run.matches.certain.filter(({ path }) => paths.has(path)), likely: shownLikely },
+    known: countReviewed(change.files, change.known) > 0 ? change.known : null,
+    matches: { certain: change.matches.certain.filter(({ path }) => paths.has(path)), likely: shownLikely },
     coverage: { serve: (path, hunk) => void shown.push({ path, hunk }) },
   });
   const overflow = likely.filter((one) => !shownLikely.includes(one)).map(({ id }) => id);
   return { messages, shown, likely: shownLikely, overflow };
 }
 
-/** Maximum number of rule matches in one loop. */
 const MOST_LIKELY = 60;
 const MAX_LIKELY_BYTES = 12_000;
 const LIKELY_SHARE = 0.06;
 
-/**
- * As many of the worst rule matches as fit, in their original order. Those of built-in rules go before those of the repository's own, and
- * these before those of other tools, which anyone may have written.
- */
+/** Built-in rules go before the repository's own, and these before those of other tools, which anyone may have written. */
 function worstThatFit(matches: readonly RuleMatch[], maxBytes: number): RuleMatch[] {
   let left = maxBytes;
   const fitting = matches
@@ -131,7 +117,7 @@ const isOfOther = ({ finding }: RuleMatch) => toolOf(finding.source) !== null;
 
 /** The rule matches in these files, without those in hunks that an earlier review has read and answered. */
 export async function newRuleMatches(
-  { known, matches }: Pick<ReviewRun, "known" | "matches">,
+  { known, matches }: ChangeUnderReview,
   files: readonly ChangedFile[],
 ): Promise<RuleMatch[]> {
   const paths = new Set(files.map(({ change }) => change.path));
@@ -143,22 +129,15 @@ export async function newRuleMatches(
   return all;
 }
 
-/**
- * The tools of the review and of the verification of what it reported. The definitions come first in a request, so one list for both is what
- * lets the provider's cache hold across them. Each loop refuses the tools of the other.
- */
-export const reviewTools = ({
-  graph,
-  rules,
-  deps: { journal },
-}: Pick<ReviewRun, "graph" | "rules" | "deps">) => [
+/** One list for review and verification: definitions come first in a request, so the provider's cache holds across both. */
+export const reviewTools = ({ change: { graph, rules }, deps: { journal } }: ReviewRun) => [
   ...ownReportingTools(rules),
   ...judgingTools,
   ...(graph ? graphTools : []),
   ...(journal ? journalTools : []),
 ];
 
-const ownReportingTools = (rules: ReviewRun["rules"]) =>
+const ownReportingTools = (rules: ChangeUnderReview["rules"]) =>
   withNamedRules(
     reportingTools,
     rules.map(({ name }) => name),
@@ -171,10 +150,11 @@ async function reviewUnit(
   start: UnitStart,
   limits: PassLimits,
 ): Promise<UnitReview> {
-  const { input, deps, graph, coverage: whole } = run;
+  const { input, deps, change } = run;
+  const { graph, coverage: whole } = change;
   const { diffs, progress, journal } = deps;
   const { files } = task.unit;
-  const coverage = createReviewCoverage(files, whole, run.known);
+  const coverage = createReviewCoverage(files, whole, change.known);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const answers = createRuleMatchAnswers(start.likely);
   // Only the loop that looks for everything must answer the rule matches.
@@ -193,7 +173,7 @@ async function reviewUnit(
     loop: task.loop,
     role: "review",
     messages: withFocus(start, task),
-    outputTools: [...ownReportingTools(run.rules), ...(journal ? journalTools : [])],
+    outputTools: [...ownReportingTools(change.rules), ...(journal ? journalTools : [])],
     offeredTools: reviewTools(run),
     ports: { report: collector, ...(journal && { journal }), ...(graph && { graph }) },
     coverage,
@@ -243,16 +223,12 @@ export interface Pass extends UnitReview {
 /** The results of all loops over all units. */
 export interface Passes {
   units: readonly Unit[];
-  /** Number of loops over each unit. */
   loopsAUnit: number;
   reviews: readonly Pass[];
   /** Ids of the rule matches that did not fit into the first message of their unit. */
   overflow: ReadonlySet<string>;
-  /** Why some units were not started. */
   stops: readonly StopReason[];
-  /** Number of files for which the budget was too small. */
   unplanned: number;
-  /** Predicted usage. */
   predicted: Omit<Prediction, "cost_usd"> | null;
 }
 
@@ -281,7 +257,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   const { units, left } = plan;
   const focuses = focusesOf(effort);
   const tasks = units.flatMap((unit) => {
-    const window = windowFor(run.models.review, unit.diffBytes, units.length === 1);
+    const window = windowFor(deps.models.review, unit.diffBytes, units.length === 1);
     return focuses.map((focus): PassTask => {
       const name = nameOf(unit, focus, units.length);
       return { unit, focus, name, loop: loopOf(name), window };
@@ -302,7 +278,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
     ? predictReview({
         plan,
         effort,
-        known: run.known,
+        known: run.change.known,
         firstTokens: firstRequestTokens((await startOf(first)).messages),
         limitTokens: input.limits.tokens,
       })
@@ -342,22 +318,20 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   return { units, loopsAUnit: focuses.length, reviews, overflow, stops, unplanned: left.length, predicted };
 }
 
-/**
- * What each loop may use of the tokens and the time that are left. With verification, a part of both is kept for it, which grows with the
- * number of findings.
- */
+/** With verification, a part of tokens and time is kept for it, which grows with the number of findings. */
 function createLimits(
   run: ReviewRun,
   tasks: readonly PassTask[],
   found: () => number,
 ): (index: number) => PassLimits {
   const { limits, config } = run.input;
+  const { budget: all, timeLeft } = run.limits;
   const isVerified = config.effort !== "low";
   const kept = () => Math.min(LOOKING_SHARE, (MIN_LOOKS + found()) * (LOOK_TOKENS / limits.tokens));
-  const budget = isVerified ? run.budget.part(() => 1 - kept()) : run.budget;
-  const reserved = isVerified ? run.timeLeft() * LOOKING_SHARE : 0;
+  const budget = isVerified ? all.part(() => 1 - kept()) : all;
+  const reserved = isVerified ? timeLeft() * LOOKING_SHARE : 0;
   return (index) => {
-    const milliseconds = run.timeLeft() - reserved;
+    const milliseconds = timeLeft() - reserved;
     if (tasks.length === 1) return { budget, milliseconds, tokens: limits.tokens };
     const bytes = tasks[index]?.unit.diffBytes ?? 0;
     const weight = tasks.slice(index).reduce((sum, { unit }) => sum + unit.diffBytes, 0);
@@ -369,7 +343,7 @@ function createLimits(
 
 /** Why no further loop may start; null if one may. Checked first, because reading the first messages takes seconds. */
 function whyNoMore(
-  { deps, replayOf }: ReviewRun,
+  { deps }: ReviewRun,
   { loop }: PassTask,
   { budget, milliseconds }: PassLimits,
   failures: number,
@@ -378,7 +352,7 @@ function whyNoMore(
   if (failures >= CONCURRENCY) return "model_error";
   if (milliseconds <= 1) return "time_limit";
   // The recorded turns of an earlier run are paid for.
-  if (replayOf(loop).length > 0) return null;
+  if (deps.replay.some((entry) => entry.loop === loop)) return null;
   const hold = budget.reserve(LEAST_REQUEST_TOKENS);
   if (typeof hold === "string") return hold;
   hold.settle(null);
@@ -388,17 +362,14 @@ function whyNoMore(
 /** Called at the end of each loop over a unit; `name` identifies the unit in the record. */
 type NoteUnit = (unit: Unit, name: string, review: UnitReview) => Promise<void>;
 
-/**
- * Records the units that are complete: all of their loops have finished, every hunk was served, every rule match was judged, and no report
- * was lost.
- * If a push cancels this review, the next one does not read them again. Only hunks that this review has read are recorded.
- */
+/** Records complete units, so that the next review does not read them again if a push cancels this one. */
 function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
-  const { input, deps, coverage, known } = run;
+  const { input, deps, change } = run;
+  const { coverage, known } = change;
   const ended = new Map<Unit, UnitReview[]>();
   const besides = (unit: Unit) => {
     const own = new Set(unit.files.map(({ change }) => change.path));
-    return run.files
+    return change.files
       .filter(({ change }) => !own.has(change.path))
       .flatMap((file) => unreadHashes(file, allHunks(file), known.contentHash))
       .slice(0, MAX_CHANGES);
@@ -408,11 +379,11 @@ function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
     ended.set(unit, reviews);
     if (input.history === null || reviews.length < loopsAUnit) return;
     if (reviews.some(({ stopReason, lost }) => stopReason !== "finished" || lost.length > 0)) return;
-    if (unit.files.some(({ change }) => coverage.unshown(change.path).length > 0)) return;
+    if (unit.files.some((file) => coverage.unshown(file.change.path).length > 0)) return;
     const judged = new Set(
       reviews.flatMap(({ answers }) => [...answers.reported, ...answers.rejected.keys()]),
     );
-    if ((await newRuleMatches(run, unit.files)).some(({ id }) => !judged.has(id))) return;
+    if ((await newRuleMatches(change, unit.files)).some(({ id }) => !judged.has(id))) return;
     await deps.trajectory.append({
       kind: "unit",
       head: deps.workspace.shas.head,
@@ -428,7 +399,8 @@ function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
 }
 
 /** Plans the new hunks as units that fit into the model's window, as far as the budget allows. */
-export async function planReview({ files, matches, models, input, deps, known }: ReviewRun): Promise<Plan> {
+export async function planReview({ change, input, deps }: ReviewRun): Promise<Plan> {
+  const { files, matches, known } = change;
   const ours = [
     ...matches.certain,
     ...matches.likely.filter((one) => !isOfOther(one)).map(({ finding }) => finding),
@@ -437,8 +409,8 @@ export async function planReview({ files, matches, models, input, deps, known }:
     ([path, { length }]) => [path, length] as const,
   );
   return planUnits({
-    files: await filesWithNewHunks(files, known, deps.diffs),
-    unitBytes: unitBytes(models.review),
+    files: files.filter((file) => known.hasNew(file.change.path)),
+    unitBytes: unitBytes(deps.models.review),
     totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / focusesOf(input.config.effort).length,
     headStart: async (path) => (await deps.workspace.headStart(path, FIRST_BYTES)).text,
     matches: new Map(counts),

@@ -1,7 +1,13 @@
-import type { Message, ModelFacts } from "../../../agent/llm/model.ts";
 import { comparingTools } from "../../../agent/tools/index.ts";
 import type { DuplicateSink } from "../../../agent/tools/tool.ts";
-import { type Finding, isCertain, isUndisputed, type Side, worstFirst } from "../../../core/finding.ts";
+import {
+  type CodeLocation,
+  type Finding,
+  isCertain,
+  isUndisputed,
+  type Side,
+  worstFirst,
+} from "../../../core/finding.ts";
 import { codeHash, type PostedFinding, textBelowTitle } from "../../../core/ledger/entry.ts";
 import { cutAtLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
@@ -10,7 +16,7 @@ import type { AnchorFile } from "../../anchor/anchor.ts";
 import { fingerprintIn, titlesAlike } from "../../anchor/fingerprint.ts";
 import type { LineRange } from "../../anchor/quote.ts";
 import { definitionNamed } from "../../anchor/symbols.ts";
-import type { ChangeUnderReview, ReviewRun } from "../../loop/review-run.ts";
+import type { ChangeFiles, ReviewRun } from "../../loop/review-run.ts";
 import { openingMessages, roomFor, runLoop } from "../../loop/run-loop.ts";
 import { comparePrompt } from "../../prompts/prompts.ts";
 
@@ -46,73 +52,58 @@ export function certainPairs(
   earlier: readonly PostedFinding[],
   facts: PriorLocations,
 ): Map<Finding, PostedFinding> {
-  const pairs = candidates(findings, earlier, facts);
+  const alive = earlier.filter(({ state }) => state !== "fixed");
+  const pairs = findings.flatMap((finding) =>
+    alive.flatMap((one): Pair[] => {
+      const by = howSure(finding, one, facts);
+      return by === null ? [] : [{ finding, earlier: one, by, distance: distanceTo(finding, one, facts) }];
+    }),
+  );
   const rank = ({ by }: Pair) => sureness.indexOf(by);
-  const told = new Map<Finding, PostedFinding>();
+  const partners = new Map<Finding, PostedFinding>();
   const taken = new Set<PostedFinding>();
   for (const pair of pairs.toSorted((a, b) => rank(a) - rank(b) || a.distance - b.distance)) {
-    if (told.has(pair.finding) || taken.has(pair.earlier)) continue;
-    told.set(pair.finding, pair.earlier);
+    if (partners.has(pair.finding) || taken.has(pair.earlier)) continue;
+    partners.set(pair.finding, pair.earlier);
     taken.add(pair.earlier);
   }
-  return told;
+  return partners;
 }
 
 /** True for a deleted comment, of which only the id is known. */
 export const isBare = ({ comment, state, path }: PostedFinding) =>
   comment === null && state === "dismissed" && path === "";
 
-function candidates(
-  findings: readonly Finding[],
-  earlier: readonly PostedFinding[],
-  facts: PriorLocations,
-): Pair[] {
-  const alive = earlier.filter(({ state }) => state !== "fixed");
-  const byId = Map.groupBy(alive, ({ id }) => fingerprintIn(id));
-  const byPath = Map.groupBy(
-    alive.filter((one) => !isBare(one)),
-    ({ path }) => facts.firstName(path),
-  );
-  return findings.flatMap((finding) => {
-    const paths = new Set([finding.path, ...finding.places.map(({ path }) => path)].map(facts.firstName));
-    const known = new Set([
-      ...(byId.get(fingerprintIn(finding.id)) ?? []),
-      ...[...paths].flatMap((path) => byPath.get(path) ?? []),
-    ]);
-    return [...known].flatMap((one) => pairOf(finding, one, facts) ?? []);
-  });
-}
-
-function pairOf(finding: Finding, earlier: PostedFinding, facts: PriorLocations): Pair | null {
-  const by = howSure(finding, earlier, facts);
-  return by && { finding, earlier, by, distance: distanceTo(finding, earlier, facts) };
-}
+const isSameCode = (finding: Finding, earlier: PostedFinding) =>
+  fingerprintIn(finding.id) === fingerprintIn(earlier.id);
 
 function howSure(finding: Finding, earlier: PostedFinding, facts: PriorLocations): Pair["by"] | null {
-  if (!mayTellOf(finding, earlier) || !isCovered(finding, earlier, facts)) return null;
-  const isEqual = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
+  if (!mayBeSame(finding, earlier) || !isCovered(finding, earlier, facts)) return null;
+  const isEqual = isSameCode(finding, earlier);
   if (isBare(earlier)) return isEqual ? "id" : null;
   const place = facts.locationOf(earlier);
-  if (isEqual && (place === null || standsOn(finding, earlier, place, facts))) return "id";
-  if (hasPlace(finding, earlier, place, facts)) return "place";
-  if (!isSameFile(finding, earlier, facts)) return null;
-  const isThere = place === null ? isNearOld(finding, earlier) : overlaps(finding, place);
-  if (!isThere || !titlesAlike(finding.title, earlier.title)) return null;
+  const isAt = (one: CodeLocation | Finding) =>
+    isSameFile(one, earlier, facts) && (place === null || overlaps(one, place));
+  if (isEqual && (place === null || [finding, ...finding.places].some(isAt))) return "id";
+  // A problem at several locations is listed at the first one, which may change from push to push.
+  const isPlace = (one: CodeLocation) => isAt(one) && codeHash(one.quote) === earlier.code;
+  if (earlier.category === finding.category && finding.places.some(isPlace)) return "place";
+  const isThere = place === null ? isNearOld(finding, earlier) : isAt(finding);
+  if (!isSameFile(finding, earlier, facts) || !isThere) return null;
+  if (!titlesAlike(finding.title, earlier.title)) return null;
   return place === null ? "moved" : "words";
 }
 
 /**
  * Whether an earlier finding can match this one at all. A certain finding matches only the same rule: otherwise an injected text
  * could make a model post a comment that, once dismissed, suppresses it. For the same reason a dismissal of a certain finding holds
- * only for the same code. Comments of older versions do not name their rule, and match only the same code.
+ * only for the same code.
  */
-function mayTellOf(finding: Finding, earlier: PostedFinding): boolean {
+function mayBeSame(finding: Finding, earlier: PostedFinding): boolean {
   if (!mayRepeat(finding, earlier)) return false;
   if (!isCertain(finding)) return !isCertain(earlier);
   if (isBare(earlier)) return finding.id === earlier.id;
-  const isSameCode = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
-  if (earlier.source === null) return isSameCode;
-  return earlier.source === finding.source && (earlier.state !== "dismissed" || isSameCode);
+  return earlier.source === finding.source && (earlier.state !== "dismissed" || isSameCode(finding, earlier));
 }
 
 /**
@@ -121,10 +112,12 @@ function mayTellOf(finding: Finding, earlier: PostedFinding): boolean {
  */
 function isCovered(finding: Finding, earlier: PostedFinding, { locationOf }: PriorLocations): boolean {
   if (earlier.state !== "dismissed" || isBare(earlier)) return true;
-  const isSameCode =
-    fingerprintIn(finding.id) === fingerprintIn(earlier.id) ||
-    [finding, ...finding.places].some(({ quote }) => codeHash(quote) === earlier.code);
-  return worstFirst(finding, earlier) >= 0 && (isSameCode || locationOf(earlier) !== null);
+  if (worstFirst(finding, earlier) < 0) return false;
+  return (
+    isSameCode(finding, earlier) ||
+    locationOf(earlier) !== null ||
+    [finding, ...finding.places].some(({ quote }) => codeHash(quote) === earlier.code)
+  );
 }
 
 /**
@@ -143,39 +136,13 @@ export const underRuleOf = (finding: Finding, { rule, severity }: PostedFinding)
     ? finding
     : { ...finding, rule, severity: worstFirst(finding, { severity }) <= 0 ? finding.severity : severity };
 
-/** A problem at several locations is listed at the first one, which may change from push to push. */
-function hasPlace(
-  { category, places }: Finding,
-  earlier: PostedFinding,
-  place: LineRange | null,
-  facts: PriorLocations,
-): boolean {
-  if (earlier.category !== category || earlier.code === null) return false;
-  return places.some(
-    (one) =>
-      isSameFile(one, earlier, facts) &&
-      (place === null || overlaps(one, place)) &&
-      codeHash(one.quote) === earlier.code,
-  );
-}
-
-/** Whether one of the finding's locations is where the earlier finding is. */
-function standsOn(
-  finding: Finding,
-  earlier: PostedFinding,
-  place: LineRange,
-  facts: PriorLocations,
-): boolean {
-  return [finding, ...finding.places].some((one) => isSameFile(one, earlier, facts) && overlaps(one, place));
-}
-
-export const isSameFile = (
+const isSameFile = (
   one: { path: string; side: Side },
   other: { path: string; side: Side },
   { firstName }: PriorLocations,
 ): boolean => one.side === other.side && firstName(one.path) === firstName(other.path);
 
-export function overlaps(
+function overlaps(
   { start_line, line }: { start_line: number | null; line: number },
   { start, end }: LineRange,
 ): boolean {
@@ -183,24 +150,23 @@ export function overlaps(
 }
 
 /** Whether it is at the place of the old code, which is gone. */
-function isNearOld(finding: Finding, earlier: PostedFinding): boolean {
-  const isKnown = finding.symbol !== null && earlier.symbol !== null;
-  return isKnown ? finding.symbol === earlier.symbol : isNearOldLines(finding, earlier);
-}
+const isNearOld = (finding: Finding, earlier: PostedFinding) =>
+  finding.symbol !== null && earlier.symbol !== null
+    ? finding.symbol === earlier.symbol
+    : isWithin(NEAR_LINES, finding, oldLine(earlier));
 
-function isNearOldLines({ line }: Finding, earlier: PostedFinding): boolean {
-  const old = earlier.line ?? earlier.original_line;
-  return old !== null && Math.abs(line - old) <= NEAR_LINES;
-}
+const oldLine = ({ line, original_line }: PostedFinding) => line ?? original_line;
+
+const isWithin = (lines: number, finding: Finding, line: number | null) =>
+  line !== null && Math.abs(line - finding.line) <= lines;
 
 const FAR = Number.MAX_SAFE_INTEGER;
 
-/** Distance in lines; an earlier finding whose code is gone is farther than any other. */
 function distanceTo(finding: Finding, earlier: PostedFinding, facts: PriorLocations): number {
   if (isBare(earlier) || !isSameFile(finding, earlier, facts)) return FAR;
   const place = facts.locationOf(earlier);
   if (place) return Math.abs(place.end - finding.line);
-  const old = earlier.line ?? earlier.original_line;
+  const old = oldLine(earlier);
   return old === null ? FAR : FAR / 2 + Math.abs(old - finding.line);
 }
 
@@ -213,10 +179,7 @@ interface NearCollision {
 /** A dismissed problem must not return in other words within this distance. */
 const DISMISSED_LINES = 10;
 
-/**
- * Pairs that rules do not match and that may still be one problem. An open earlier finding with a partner is left out; a dismissed
- * one is not, because a dismissal covers all restatements.
- */
+/** An open earlier finding with a partner is left out; a dismissed one is not, because a dismissal covers all restatements. */
 export function nearCollisions(
   findings: readonly Finding[],
   earlier: readonly PostedFinding[],
@@ -227,52 +190,35 @@ export function nearCollisions(
   const left = earlier.filter(
     (one) => one.state !== "fixed" && !isBare(one) && (one.state === "dismissed" || !taken.has(one)),
   );
-  const about = (one: PostedFinding, path: string) =>
-    [one.path, ...one.files].map(facts.firstName).includes(path);
+  const names = (one: PostedFinding) => [one.path, ...one.files].map(facts.firstName);
   return findings
     .filter((finding) => !paired.has(finding))
-    .flatMap((finding) => {
-      const path = facts.firstName(finding.path);
-      const mayBe = (one: PostedFinding) =>
-        about(one, path) && mayRepeat(finding, one) && isCovered(finding, one, facts);
-      return left.filter(mayBe).flatMap((one) => collision(finding, one, facts) ?? []);
-    });
+    .flatMap((finding) =>
+      left
+        .filter((one) => names(one).includes(facts.firstName(finding.path)))
+        .filter((one) => mayRepeat(finding, one) && isCovered(finding, one, facts))
+        .filter((one) => mayBeNear(finding, one, facts))
+        .map((one) => ({ finding, earlier: one })),
+    );
 }
 
-function collision(finding: Finding, earlier: PostedFinding, facts: PriorLocations): NearCollision | null {
-  if (facts.firstName(finding.path) !== facts.firstName(earlier.path)) {
-    return isOtherEnd(finding, earlier, facts) ? { finding, earlier } : null;
-  }
+function mayBeNear(finding: Finding, earlier: PostedFinding, facts: PriorLocations): boolean {
+  const { firstName } = facts;
+  const isAlike = () => titlesAlike(finding.title, earlier.title);
+  // A problem between two files: the finding names the other file as evidence, or the titles are similar.
+  if (firstName(finding.path) !== firstName(earlier.path))
+    return finding.evidence.some(({ path }) => firstName(path) === firstName(earlier.path)) || isAlike();
   const place = facts.locationOf(earlier);
-  const isNear =
-    (place !== null && isSameFile(finding, earlier, facts) && overlaps(finding, place)) ||
-    (place === null && (isOfThatCode(finding, earlier, facts) || isSaidNear(finding, earlier, facts))) ||
-    (earlier.state === "outdated" && hasSymbolOf(finding, earlier)) ||
-    (earlier.state === "dismissed" && isBeside(finding, earlier, place?.end ?? null));
-  return isNear ? { finding, earlier } : null;
-}
-
-/** A problem between two files: the finding names the other file as evidence, or the titles are similar. */
-const isOtherEnd = (finding: Finding, earlier: PostedFinding, { firstName }: PriorLocations) =>
-  finding.evidence.some(({ path }) => firstName(path) === firstName(earlier.path)) ||
-  titlesAlike(finding.title, earlier.title);
-
-/** The same code under another category. */
-const isOfThatCode = (finding: Finding, earlier: PostedFinding, facts: PriorLocations) =>
-  earlier.code !== null && isSameFile(finding, earlier, facts) && codeHash(finding.quote) === earlier.code;
-
-/** In a definition of another name, which may be the old one renamed. */
-const isSaidNear = (finding: Finding, earlier: PostedFinding, facts: PriorLocations) =>
-  isSameFile(finding, earlier, facts) &&
-  isNearOldLines(finding, earlier) &&
-  titlesAlike(finding.title, earlier.title);
-
-const hasSymbolOf = ({ symbol }: Finding, earlier: PostedFinding) =>
-  symbol !== null && symbol === earlier.symbol;
-
-function isBeside(finding: Finding, earlier: PostedFinding, now: number | null): boolean {
-  const line = now ?? earlier.line ?? earlier.original_line;
-  return hasSymbolOf(finding, earlier) || (line !== null && Math.abs(line - finding.line) <= DISMISSED_LINES);
+  const hasSymbol = finding.symbol !== null && finding.symbol === earlier.symbol;
+  if (hasSymbol && (earlier.state === "outdated" || earlier.state === "dismissed")) return true;
+  if (earlier.state === "dismissed" && isWithin(DISMISSED_LINES, finding, place?.end ?? oldLine(earlier)))
+    return true;
+  if (!isSameFile(finding, earlier, facts)) return false;
+  if (place) return overlaps(finding, place);
+  // The same code under another category, or a definition of another name, which may be the old one renamed.
+  return (
+    codeHash(finding.quote) === earlier.code || (isWithin(NEAR_LINES, finding, oldLine(earlier)) && isAlike())
+  );
 }
 
 const TURNS = 2;
@@ -288,11 +234,15 @@ async function askSame(
   run: ReviewRun,
   collisions: readonly NearCollision[],
 ): Promise<readonly NearCollision[] | null> {
-  const question = putQuestion(collisions, run.models.summarize);
+  const findings = [...new Set(collisions.map(({ finding }) => finding))];
+  const earlier = [...new Set(collisions.map((one) => one.earlier))];
+  const room = roomFor(run.deps.models.summarize, MAX_LIST_BYTES, 0.2);
   let same: readonly NearCollision[] | null = null;
   const compare: DuplicateSink = {
     same(pairs) {
-      const found = pairs.map((pair) => question.collisionOf(pair.finding, pair.earlier));
+      const found = pairs.map((pair) =>
+        collisions.find((one) => one.finding.id === pair.finding && nameOf(one.earlier) === pair.earlier),
+      );
       const unknown = pairs[found.indexOf(undefined)];
       if (unknown) {
         const name = `${unknown.finding.slice(0, 20)} and ${unknown.earlier.slice(0, 20)}`;
@@ -305,39 +255,19 @@ async function askSame(
   await runLoop(run, {
     loop: "compare",
     role: "summarize",
-    messages: question.messages,
+    messages: openingMessages(comparePrompt, [
+      `# New findings\n${list("new findings", findings.map(findingText), room)}`,
+      `# Earlier comments\n${list("earlier comments and their replies", earlier.map(earlierText), room)}`,
+      `# Pairs to decide\n${collisions.map((one) => `${one.finding.id} and ${nameOf(one.earlier)}`).join("\n")}`,
+    ]),
     outputTools: comparingTools,
     hasNoReadingTools: true,
-    ports: {
-      compare,
-    },
+    ports: { compare },
     turns: TURNS,
     tokens: TOKENS,
-    milliseconds: run.timeLeft() * TIME_SHARE,
+    milliseconds: run.limits.timeLeft() * TIME_SHARE,
   });
   return same;
-}
-
-interface Question {
-  messages: Message[];
-  /** The pair with two names; undefined if it was not asked for. */
-  collisionOf(finding: string, earlier: string): NearCollision | undefined;
-}
-
-function putQuestion(collisions: readonly NearCollision[], model: ModelFacts): Question {
-  const findings = [...new Set(collisions.map(({ finding }) => finding))];
-  const earlier = [...new Set(collisions.map((one) => one.earlier))];
-  const room = roomFor(model, MAX_LIST_BYTES, 0.2);
-  const sections = [
-    `# New findings\n${list("new findings", findings.map(findingText), room)}`,
-    `# Earlier comments\n${list("earlier comments and their replies", earlier.map(earlierText), room)}`,
-    `# Pairs to decide\n${collisions.map((one) => `${one.finding.id} and ${nameOf(one.earlier)}`).join("\n")}`,
-  ];
-  return {
-    messages: openingMessages(comparePrompt, sections),
-    collisionOf: (finding, other) =>
-      collisions.find((one) => one.finding.id === finding && nameOf(one.earlier) === other),
-  };
 }
 
 /** A stable name, so that a recorded answer can be replayed. */
@@ -385,7 +315,7 @@ const indented = (text: string, most: number) =>
 
 /** Locates the code of earlier findings in the current files. */
 export async function readFacts(
-  { files, anchorFile }: Pick<ChangeUnderReview, "files" | "anchorFile">,
+  { files, anchorFile }: ChangeFiles,
   earlier: readonly PostedFinding[],
 ): Promise<PriorLocations> {
   const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
@@ -403,7 +333,6 @@ export async function readFacts(
 /** This run's findings that repeat an earlier one, with the earlier one. */
 type Repeats = ReadonlyMap<Finding, PostedFinding>;
 
-/** Maximum number of pairs in one question, the worst findings first. */
 const MOST_QUESTIONS = 60;
 
 /**
@@ -437,20 +366,17 @@ export async function compareFindings(
 
 /** Moved code is searched within this distance of the old line, if its definition is unknown. */
 const AROUND = 150;
-/** Maximum number of lines searched. */
 const MOST_LINES = 1_000;
 /** Findings of more lines are not searched elsewhere. */
 const WINDOW = 8;
 const MAX_LINE_LENGTH = 1_000;
 
-type Told = Pick<PostedFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
-
-/**
- * Locates the code of an earlier finding: at GitHub's line if it is still the same code, else at the nearest match in its
- * definition or around the old line. Null if it is gone or unknown.
- */
-export async function locate(file: AnchorFile | undefined, told: Told): Promise<LineRange | null> {
-  const { side, line, start_line, code } = told;
+/** GitHub's line if it still has that code, else the nearest match in its definition or around the old line. */
+export async function locate(
+  file: AnchorFile | undefined,
+  earlier: PostedFinding,
+): Promise<LineRange | null> {
+  const { side, line, start_line, code, symbol } = earlier;
   const lines = file?.lines[side] ?? null;
   if (!file || lines === null) return null;
   if (line !== null && line <= lines.length) {
@@ -458,24 +384,15 @@ export async function locate(file: AnchorFile | undefined, told: Told): Promise<
     if (code === null || codeHash(lines.slice(place.start - 1, place.end).join("\n")) === code) return place;
   }
   if (code === null) return null;
-  return nearest(lines, code, await searched(file, lines, told), line ?? told.original_line);
-}
-
-async function searched(
-  { path }: AnchorFile,
-  lines: readonly string[],
-  { symbol, line, original_line }: Told,
-): Promise<LineRange> {
-  const near = line ?? original_line;
-  const definition = symbol === null ? null : await definitionNamed(path, lines, symbol, near);
+  const near = oldLine(earlier);
+  const definition = symbol === null ? null : await definitionNamed(file.path, lines, symbol, near);
   const around =
     near === null ? { start: 1, end: lines.length } : { start: near - AROUND, end: near + AROUND };
   const { start, end } = definition ?? around;
   const first = Math.max(1, start);
-  return { start: first, end: Math.min(end, lines.length, first + MOST_LINES) };
+  return nearest(lines, code, { start: first, end: Math.min(end, lines.length, first + MOST_LINES) }, near);
 }
 
-/** The match that is nearest to a line. */
 function nearest(
   lines: readonly string[],
   code: string,

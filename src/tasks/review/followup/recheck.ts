@@ -7,24 +7,20 @@ import { textBelowTitle } from "../../../core/ledger/entry.ts";
 import { cutAtLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
 import { lineAtHead, shorten } from "../../../repo/diff/file-diff.ts";
-import type { ChangedFile } from "../../../repo/diff-source.ts";
 import { count, showPath } from "../../../repo/show.ts";
 import type { AnchorFile } from "../../anchor/anchor.ts";
 import type { LineRange } from "../../anchor/quote.ts";
 import { definitionNamed, definitionOf } from "../../anchor/symbols.ts";
-import { openingMessages, type PlaceRun, roomFor, runLoop } from "../../loop/run-loop.ts";
+import type { PlaceRun } from "../../loop/review-run.ts";
+import { openingMessages, roomFor, runLoop } from "../../loop/run-loop.ts";
 import { recheckPrompt } from "../../prompts/prompts.ts";
 import { publicModelError, whyNoResult } from "../../shapes/review-result.ts";
 import { changeAround } from "../verify/claim.ts";
 
 const MAX_CODE_BYTES = 16_000;
 const MAX_LIST_BYTES = 3_000;
-/** Lines shown before and after a location outside of any definition. */
 const AROUND = 40;
-/** A longer definition is only shown around the location. */
 const MAX_LINES = 250;
-/** Maximum number of changed files that are searched for a moved definition. */
-const MOST_FILES = 30;
 
 /** The location of a comment, and the current lines of its code. */
 interface ClaimedSpot {
@@ -38,12 +34,7 @@ interface ClaimedSpot {
   place: LineRange | null;
 }
 
-/**
- * Sections with the current code of a comment: its definition, or else the lines around the location. If neither is in the file any
- * more: a definition of the same name in another changed file, and the list of files.
- *
- * @param file undefined if it does not exist at head
- */
+/** The definition that a comment is about as it is now, or the lines around; also the changed files, if neither is left. */
 export async function codeNow(
   run: PlaceRun,
   spot: ClaimedSpot,
@@ -52,20 +43,19 @@ export async function codeNow(
   const { path, side, symbol, place } = spot;
   const lines = file?.lines.RIGHT ?? null;
   const near = nearestLine(spot, file);
-  const standsAt = side === "RIGHT" ? place : null;
+  const currentPlace = side === "RIGHT" ? place : null;
   const definition =
-    symbol === null || standsAt
+    symbol === null || currentPlace
       ? await definitionOf(file?.path ?? path, lines, near)
       : await definitionNamed(file?.path ?? path, lines, symbol, near);
-  const around = shownLines(definition, standsAt ?? { start: near, end: near });
-  const isFound = standsAt !== null || (symbol !== null && definition !== null);
+  const around = shownLines(definition, currentPlace ?? { start: near, end: near });
+  const isFound = currentPlace !== null || (symbol !== null && definition !== null);
   const title = isFound ? "The code as it is now" : "The lines around the place now";
   const here = file && lines ? [codeSection(run, title, file.path, lines, around)] : [];
-  if (lines && (standsAt || symbol === null || isMoreThanDeclared(definition))) return here;
-  return [...here, await elsewhere(run, spot), changedFiles(run)];
+  if (lines && (currentPlace || symbol === null || isMoreThanDeclared(definition))) return here;
+  return [...here, changedFiles(run)];
 }
 
-/** The nearest line at head; the file may be shorter now. */
 function nearestLine({ side, line, place }: ClaimedSpot, file: AnchorFile | undefined): number {
   const old = place?.end ?? line ?? 1;
   const stated = side === "LEFT" && file ? lineAtHead(file.hunks, old) : old;
@@ -81,7 +71,7 @@ function shownLines(definition: LineRange | null, place: LineRange): LineRange {
 }
 
 function codeSection(
-  { models }: PlaceRun,
+  { deps: { models } }: PlaceRun,
   title: string,
   path: string,
   lines: readonly string[],
@@ -98,40 +88,24 @@ function codeSection(
 const isMoreThanDeclared = (definition: LineRange | null) =>
   definition !== null && definition.end > definition.start;
 
-/** A definition of the same name in another changed file, to which the code may have moved. */
-async function elsewhere(run: PlaceRun, { path, symbol }: ClaimedSpot): Promise<string> {
-  if (symbol === null) return "";
-  const others = run.files.filter(({ change, reviewable }) => reviewable && change.path !== path);
-  const newFirst = others.toSorted((a, b) => Number(isNew(b)) - Number(isNew(a)));
-  for (const { change } of newFirst.slice(0, MOST_FILES)) {
-    const lines = (await run.anchorFile(change.path))?.lines.RIGHT ?? null;
-    const definition = await definitionNamed(change.path, lines, symbol, null);
-    if (!lines || !isMoreThanDeclared(definition)) continue;
-    const around = shownLines(definition, { start: 0, end: 0 });
-    return codeSection(run, "What goes by that name in another changed file", change.path, lines, around);
-  }
-  return "";
-}
-
-const isNew = ({ change }: ChangedFile) => change.type === "added";
-
-function changedFiles({ files, models, deps }: PlaceRun): string {
+function changedFiles({ change: { files }, deps }: PlaceRun): string {
   const paths = files.flatMap(({ change: { path, oldPath, type } }) => {
     if ([path, oldPath ?? path].some(deps.isPrivate)) return [];
     return [`${showPath(path)}${oldPath === null ? "" : ` (was ${showPath(oldPath)})`}  ${type}`];
   });
-  const { text, omittedLines } = cutAtLine(paths.join("\n"), roomFor(models.verify, MAX_LIST_BYTES, 0.05));
+  const { text, omittedLines } = cutAtLine(
+    paths.join("\n"),
+    roomFor(deps.models.verify, MAX_LIST_BYTES, 0.05),
+  );
   const more = omittedLines > 0 ? `\n${count(omittedLines, "more file")}: see changed_files.` : "";
   return `# Changed files\n${wrapUntrusted("changed files", text)}${more}`;
 }
 
 /** An earlier finding as it was posted, and the current lines of its code. */
 export interface PriorClaim extends ClaimedSpot {
-  /** Name of its loop. */
   loop: string;
   title: string;
   text: string;
-  /** Other files that the evidence names. */
   files: readonly string[];
   /** The named rule that it breaks, for the model; empty or omitted if there is none. */
   ruleText?: string;
@@ -139,35 +113,34 @@ export interface PriorClaim extends ClaimedSpot {
 
 const MAX_TEXT_BYTES = 4_000;
 
-/** The first messages of a re-check: the current code, the diff around it, and the earlier comment. */
 async function recheckMessages(run: PlaceRun, claim: PriorClaim): Promise<Message[]> {
-  const file = await run.anchorFile(claim.path);
+  const file = await run.change.anchorFile(claim.path);
   const { path, side, line, place } = claim;
   return openingMessages(recheckPrompt, [
     ...(await codeNow(run, claim, file)),
     await changeAround(run, [{ path, side, line: place?.end ?? line ?? 1 }]),
-    whatWasSaid(run, claim, file),
+    commentSection(run, claim, file),
   ]);
 }
 
-function whatWasSaid(run: PlaceRun, claim: PriorClaim, file: AnchorFile | undefined): string {
+function commentSection(run: PlaceRun, claim: PriorClaim, file: AnchorFile | undefined): string {
   const { path, side, line, symbol, title, text, files } = claim;
-  const room = roomFor(run.models.verify, MAX_TEXT_BYTES, 0.06);
+  const room = roomFor(run.deps.models.verify, MAX_TEXT_BYTES, 0.06);
   const at = line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`;
   const inside = symbol === null ? "" : ` in ${symbol}`;
   const others = files.filter((one) => !run.deps.isPrivate(one)).map(showPath);
   const rests = others.length > 0 ? `\n\nIt rests on: ${others.join(", ")}` : "";
-  const said = cutAtLine(`${title}\n\n${textBelowTitle(text)}`, room).text;
+  const comment = cutAtLine(`${title}\n\n${textBelowTitle(text)}`, room).text;
   return [
     "# The comment to check",
-    `An earlier review of this change, which is to be merged into \`${run.input.targetBranch.replaceAll("`", "'")}\`, posted it. ${standing(claim, file)}`,
+    `An earlier review of this change, which is to be merged into \`${run.input.targetBranch.replaceAll("`", "'")}\`, posted it. ${fateOf(claim, file)}`,
     ...(claim.ruleText ? [claim.ruleText] : []),
-    wrapUntrusted("comment", `${showPath(path)}${at}${inside}\n${said}${rests}`),
+    wrapUntrusted("comment", `${showPath(path)}${at}${inside}\n${comment}${rests}`),
   ].join("\n");
 }
 
 /** Where the code of a comment is now. A move is only detected within its definition, or near the old line. */
-function standing({ side, place }: PriorClaim, file: AnchorFile | undefined): string {
+function fateOf({ side, place }: PriorClaim, file: AnchorFile | undefined): string {
   if (!file?.lines.RIGHT)
     return "Its file is not there any more, or cannot be read: it may go by another name.";
   const rest = file.inChange ? "" : " The change leaves this file alone now.";
@@ -185,9 +158,7 @@ function removedNow(place: LineRange | null, file: AnchorFile): string {
 }
 
 const TURNS = 12;
-/** Maximum tokens of one check. */
 const TOKENS = 300_000;
-/** Share of the remaining time. */
 const TIME_SHARE = 0.6;
 
 /** The result of a re-check. One that did not finish decides nothing and stays due. */
@@ -214,7 +185,7 @@ export async function recheckFinding(run: PlaceRun, claim: PriorClaim): Promise<
     },
     turns: TURNS,
     tokens: TOKENS,
-    milliseconds: run.timeLeft() * TIME_SHARE,
+    milliseconds: run.limits.timeLeft() * TIME_SHARE,
   });
   if (settlement) return { ...(settlement as Settlement), ended: true };
   return unsure(

@@ -2,7 +2,6 @@ import { folderOf, hasImports, importsOf, Modules } from "../../../repo/code/imp
 import type { ChangedFile } from "../../../repo/diff-source.ts";
 import { fileRisk, isTestPath, kindOf, stemOf } from "./risk.ts";
 
-/** Maximum files with the same name that are compared. */
 const MAX_ALIKE = 64;
 
 /** Two files that are read together; if `test` is set, the second is a test of the first. */
@@ -15,18 +14,14 @@ interface Pair {
 interface Named {
   id: number;
   path: string;
-  file: ChangedFile;
 }
 
-/**
- * Pairs of files with related names: a test and the code it tests, a header and its source, a template and its style, a deleted file and an
- * added one with the same name. Numbers are indexes into `files`.
- */
+/** A test and the code it tests, a header and its source, a template and its style. Numbers are indexes into `files`. */
 function findPairs(files: readonly ChangedFile[]): Pair[] {
-  const named = files.map((file, id) => ({ id, path: file.change.path, file }));
+  const named = files.map(({ change }, id) => ({ id, path: change.path }));
   const byName = Map.groupBy(named.filter(isSubject), ({ path }) => stemOf(path).toLowerCase());
   const tests = named.filter(({ path }) => isTest(path)).flatMap((one) => testPair(one, byName));
-  return [...tests, ...twins(named), ...moved(named)];
+  return [...tests, ...twins(named)];
 }
 
 const isTest = (path: string) => kindOf(path) === "test" && isTestPath(path);
@@ -46,7 +41,6 @@ function testedName(path: string): string {
   return stemOf(path).replace(testMarks, "").replace(upperMarks, "").toLowerCase();
 }
 
-/** The likely path of the code that the test at `path` tests: `src/main/a` for `src/test/a`, `src/a` or `a` for `test/a`. */
 function withoutTestFolders(path: string, subjects: readonly Named[]): string {
   const folders = path.split("/");
   const candidates = ["main", "src", "lib", null].map((instead) =>
@@ -56,7 +50,6 @@ function withoutTestFolders(path: string, subjects: readonly Named[]): string {
   return candidates.find((one) => parents.has(folderOf(one))) ?? path;
 }
 
-/** Files of one folder that differ only in their extension, each with the previous one. */
 function twins(named: readonly Named[]): Pair[] {
   const groups = Map.groupBy(named, ({ path }) => `${folderOf(path)}/${stemOf(path)}`);
   return [...groups.values()].flatMap((group) =>
@@ -66,21 +59,6 @@ function twins(named: readonly Named[]): Pair[] {
   );
 }
 
-/** A deleted file and the nearest added file with its name: moved, but changed too much for git to detect it. */
-function moved(named: readonly Named[]): Pair[] {
-  const nameOf = ({ path }: Named) => path.slice(path.lastIndexOf("/") + 1);
-  const added = Map.groupBy(
-    named.filter(({ file }) => file.change.type === "added"),
-    nameOf,
-  );
-  return named.flatMap((one) => {
-    if (one.file.change.type !== "deleted") return [];
-    const to = nearestOf(added.get(nameOf(one))?.slice(0, MAX_ALIKE) ?? [], one.path);
-    return to ? [{ first: one.id, second: to.id, test: false }] : [];
-  });
-}
-
-/** The number of leading folders that two paths share. */
 function sharedFolders(a: string, b: string): number {
   let [shared, at] = [0, 0];
   for (; at < a.length && a[at] === b[at]; at++) if (a[at] === "/") shared += 1;
@@ -92,10 +70,8 @@ function nearestOf<Item extends { path: string }>(items: readonly Item[], path: 
   return items.toSorted((a, b) => sharedFolders(b.path, path) - sharedFolders(a.path, path))[0];
 }
 
-/** Weights of a pair, of an import, and of an import of something that many files import. */
 const PAIR = 6;
 const IMPORT = 3;
-const COMMON_IMPORT = 0.5;
 /** An import of something that more files import does not relate them. */
 const FEW_USERS = 8;
 
@@ -130,7 +106,7 @@ export async function findLinks(
   const imported = await findImported(files, headStart);
   const importers = countImporters(imported);
   for (const [from, targets] of imported.entries())
-    for (const to of targets) link(from, to, (importers[to] ?? 0) > FEW_USERS ? COMMON_IMPORT : IMPORT);
+    for (const to of targets) if ((importers[to] ?? 0) <= FEW_USERS) link(from, to, IMPORT);
   return {
     related,
     users: countImporters(
@@ -141,7 +117,6 @@ export async function findLinks(
   };
 }
 
-/** For each file, the changed files that it imports. */
 async function findImported(
   files: readonly ChangedFile[],
   headStart: (path: string) => Promise<string>,
@@ -175,9 +150,7 @@ function countImporters(imported: readonly ReadonlySet<number>[]): number[] {
   return counts;
 }
 
-/** A file to be planned. */
 interface PlannedFile {
-  /** Its index in the list of related files. */
   id: number;
   file: ChangedFile;
   risk: number;
@@ -187,11 +160,9 @@ interface PlannedFile {
 interface Bundle {
   files: PlannedFile[];
   bytes: number;
-  /** The risk of its riskiest file. */
   risk: number;
   /** Its position in the tree: the path of its riskiest file. */
   path: string;
-  /** Related bundles and how closely they are related. */
   related: Map<Bundle, number>;
 }
 
@@ -227,120 +198,56 @@ const bundleOf = (one: PlannedFile): Bundle => ({
   related: new Map(),
 });
 
-/** Weight of a shared folder: less than an import. */
-const SAME_FOLDER = 2;
-/** If a folder has more bundles, only those next to the first one count as its neighbours. */
-const MAX_NEIGHBOURS = 200;
-
 /**
  * Divides bundles into units of at most `unitBytes`; a larger bundle is a unit of its own. Each unit starts with the riskiest remaining
- * bundle, then takes the bundles most closely related to it, then the next ones in the tree, until no remaining bundle fits. So no two
- * units would fit into one, related files are together, and a folder is divided only if a unit is full.
+ * bundle, then takes the bundles most closely related to it, then those that share the most folders with the first, until no remaining
+ * bundle fits. So no two units would fit into one.
  */
 function packBundles(bundles: readonly Bundle[], unitBytes: number): Bundle[][] {
-  const inTree = bundles.toSorted((a, b) => compare(a.path, b.path));
-  const free = new Set(inTree);
+  const byPath = bundles.toSorted((a, b) => compare(a.path, b.path));
+  const free = new Set(byPath);
   const units: Bundle[][] = [];
-  for (const [at, first] of [...inTree.entries()].toSorted(([, a], [, b]) => b.risk - a.risk))
-    if (free.has(first)) units.push(new GrowingUnit(inTree, free, at, unitBytes).grow());
+  for (const first of byPath.toSorted((a, b) => b.risk - a.risk))
+    if (free.has(first)) units.push(growUnit(first, free, unitBytes));
   return units;
 }
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** How closely a bundle is related to those of a unit, and how many folders it shares with the first. */
-interface Closeness {
-  weight: number;
-  shared: number;
-}
-
-class GrowingUnit {
-  /** All bundles by path. */
-  readonly #inTree: readonly Bundle[];
-  /** Those that no unit has taken yet. */
-  readonly #free: Set<Bundle>;
-  readonly #first: Bundle;
-  readonly #closeness = new Map<Bundle, Closeness>();
-  readonly #taken: Bundle[] = [];
-  #room: number;
-  /** The next positions in the tree, before and after the first bundle. */
-  #before: number;
-  #behind: number;
-
-  constructor(inTree: readonly Bundle[], free: Set<Bundle>, at: number, unitBytes: number) {
-    this.#inTree = inTree;
-    this.#free = free;
-    this.#first = inTree[at] as Bundle;
-    this.#room = unitBytes;
-    [this.#before, this.#behind] = [at - 1, at + 1];
-    this.#addNeighbours(at, -1);
-    this.#addNeighbours(at, 1);
-  }
-
-  grow(): Bundle[] {
-    for (let next: Bundle | undefined = this.#first; next; next = this.#related() ?? this.#nextInTree())
-      this.#take(next);
-    return this.#taken;
-  }
-
-  #addNeighbours(start: number, step: -1 | 1): void {
-    const folder = folderOf(this.#first.path);
-    let count = 0;
-    for (let at = start + step; count < MAX_NEIGHBOURS; at += step) {
-      const one = this.#inTree[at];
-      if (!one) return;
-      if (!this.#free.has(one)) continue;
-      if (folderOf(one.path) !== folder) return;
-      this.#bringCloser(one, SAME_FOLDER);
-      count += 1;
+/** @param free the bundles that no unit has taken yet, by path; those of the unit are removed */
+function growUnit(first: Bundle, free: Set<Bundle>, unitBytes: number): Bundle[] {
+  const unit: Bundle[] = [];
+  const weights = new Map<Bundle, number>();
+  const shared = new Map([...free].map((one) => [one, sharedFolders(one.path, first.path)]));
+  const sharedBy = (bundle: Bundle) => shared.get(bundle) ?? 0;
+  const isCloser = ([one, weight]: [Bundle, number], [other, most]: [Bundle, number]) =>
+    weight - most || sharedBy(one) - sharedBy(other) || compare(other.path, one.path);
+  const others = [...free].toSorted((a, b) => sharedBy(b) - sharedBy(a));
+  const fits = (one: Bundle) => free.has(one) && one.bytes <= room;
+  // It never grows again, so what does not fit is passed for good.
+  let room = unitBytes;
+  let at = 0;
+  const nextRelated = () => {
+    let best: [Bundle, number] | undefined;
+    for (const one of weights) {
+      if (!fits(one[0])) weights.delete(one[0]);
+      else if (!best || isCloser(one, best) > 0) best = one;
     }
+    return best?.[0];
+  };
+  const nextOther = () => {
+    while (at < others.length && !fits(others[at] as Bundle)) at += 1;
+    return others[at];
+  };
+  for (let next: Bundle | undefined = first; next; next = nextRelated() ?? nextOther()) {
+    unit.push(next);
+    room -= next.bytes;
+    free.delete(next);
+    for (const [other, weight] of next.related)
+      if (free.has(other)) weights.set(other, weight + (weights.get(other) ?? 0));
   }
-
-  #bringCloser(bundle: Bundle, weight: number): void {
-    const known = this.#closeness.get(bundle);
-    if (known) known.weight += weight;
-    else this.#closeness.set(bundle, { weight, shared: sharedFolders(bundle.path, this.#first.path) });
-  }
-
-  #take(bundle: Bundle): void {
-    this.#taken.push(bundle);
-    this.#room -= bundle.bytes;
-    this.#closeness.delete(bundle);
-    this.#free.delete(bundle);
-    for (const [other, weight] of bundle.related) if (this.#free.has(other)) this.#bringCloser(other, weight);
-  }
-
-  /** The most closely related bundle that fits; of several, the nearest to the first, then the first by path. */
-  #related(): Bundle | undefined {
-    let best: Bundle | undefined;
-    let most: Closeness = { weight: 0, shared: 0 };
-    for (const [bundle, closeness] of this.#closeness) {
-      // The room never grows again.
-      if (bundle.bytes > this.#room) this.#closeness.delete(bundle);
-      else if (!best || isCloser(closeness, most) || (!isCloser(most, closeness) && bundle.path < best.path))
-        [best, most] = [bundle, closeness];
-    }
-    return best;
-  }
-
-  #nextInTree(): Bundle | undefined {
-    while (this.#passes(this.#before)) this.#before -= 1;
-    while (this.#passes(this.#behind)) this.#behind += 1;
-    const [left, right] = [this.#inTree[this.#before], this.#inTree[this.#behind]];
-    if (!left || !right) return left ?? right;
-    const [sharedLeft, sharedRight] = [left, right].map(({ path }) => sharedFolders(path, this.#first.path));
-    return (sharedLeft ?? 0) >= (sharedRight ?? 0) ? left : right;
-  }
-
-  /** Whether the bundle at a position is taken or does not fit; it will not fit later either. */
-  #passes(at: number): boolean {
-    const bundle = this.#inTree[at];
-    return bundle !== undefined && (!this.#free.has(bundle) || bundle.bytes > this.#room);
-  }
+  return unit;
 }
-
-const isCloser = (one: Closeness, other: Closeness) =>
-  one.weight > other.weight || (one.weight === other.weight && one.shared > other.shared);
 
 /** A part of a change that one loop reviews. */
 export interface Unit {
@@ -363,13 +270,11 @@ export interface Plan {
 export interface PlanOptions {
   /** The whole change; only reviewable files with hunks are planned. */
   files: readonly ChangedFile[];
-  /** Maximum rendered bytes of diff in one unit. */
   unitBytes: number;
   /** Maximum rendered bytes of diff in all units together; the rest is left. */
   totalBytes: number;
   /** The beginning of a changed file at head, which is searched for imports; it may fail. */
   headStart(path: string): Promise<string>;
-  /** Number of lines that analyzers matched, by path. */
   matches: ReadonlyMap<string, number>;
 }
 
@@ -377,11 +282,8 @@ export interface PlanOptions {
 const BUNDLE_SHARE = 1 / 5;
 
 /**
- * Divides a change into units of related files, riskiest first. The same files give the same plan, in any order.
- *
- * - The reviewed files are selected one by one, riskiest first (equal ones by path): a file is left if it is larger than what the riskier
- *   ones leave of `totalBytes`.
- * - A change that fits into one unit is one unit. No two units would fit into one. A file that is larger than a unit is a unit of its own.
+ * Divides a change into units of related files, riskiest first; the same files give the same plan, in any order. A file is left if it is
+ * larger than what the riskier ones leave of `totalBytes`. A file that is larger than a unit is a unit of its own.
  */
 export async function planUnits(options: PlanOptions): Promise<Plan> {
   const { unitBytes, totalBytes, matches } = options;
@@ -429,7 +331,6 @@ function choose(ranked: readonly PlannedFile[], totalBytes: number) {
   return { chosen, left };
 }
 
-/** Riskiest first, each followed by its tests among these files. */
 function readingOrder(files: readonly PlannedFile[], { tested }: Links): ChangedFile[] {
   const ranked = files.toSorted((a, b) => b.risk - a.risk || a.id - b.id);
   const here = new Set(files.map(({ id }) => id));

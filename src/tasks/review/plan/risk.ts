@@ -21,7 +21,7 @@ const configuration = new Set(
   ).split(" "),
 );
 
-/** Names of build, dependency and CI files that have no telling extension. */
+/** Names of build, dependency and CI files that have no extension that says so. */
 const configurationName =
   /^(?:Dockerfile|Containerfile|Makefile|GNUmakefile|Jenkinsfile|Vagrantfile|Procfile|Rakefile|Gemfile|Pipfile|Brewfile|Justfile|BUILD|WORKSPACE|CODEOWNERS|go\.mod|go\.work|CMakeLists\.txt|requirements[\w.-]*\.txt|(?:package|composer|deno|turbo|nx|lerna|renovate|vercel|firebase|[jt]sconfig[\w.-]*)\.json|[\w.-]+\.config\.\w+|\.[\w.-]+rc(?:\.\w+)?)$/;
 
@@ -47,11 +47,7 @@ export function stemOf(path: string): string {
   return dot > 0 ? name.slice(0, dot) : name;
 }
 
-/**
- * The kind of a file. Its extension comes first, so a program in `docs/` is code; a folder or a name makes code a test. An unknown file is
- * code, because it is better to read it too early than too late. Code that looks generated counts as a test and not as data, because the
- * pull request chooses its paths.
- */
+/** An unknown file is code: better read too early. Code that looks generated is a test, because the author chooses its path. */
 export function kindOf(path: string): FileKind {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const extension = extensionOf(path);
@@ -98,9 +94,7 @@ export function fileRisk({ change }: ChangedFile, { matches, users }: Circumstan
 }
 
 interface Circumstances {
-  /** Lines that analyzers matched. */
   matches: number;
-  /** Changed files that import it. */
   users: number;
 }
 
@@ -119,7 +113,6 @@ const share = (count: number, many: number) => Math.min(1, Math.log2(1 + count) 
 /** Equal files have equal risks on every machine. */
 const round = (value: number) => Math.round(value * 1_000) / 1_000;
 
-/** Whole words. */
 const words = new Set(
   (
     "auth authn authz oauth saml sso jwt login logout session sessions token tokens secret secrets " +
@@ -130,7 +123,6 @@ const words = new Set(
   ).split(" "),
 );
 
-/** Beginnings of words. */
 const beginnings =
   /^(?:authenticat|authori[sz]|crypt|encrypt|decrypt|cipher|password|passwd|credential|signature|permission|privileg|impersonat|securit|saniti[sz]|escap|validat|migrat|transaction|concurren|synchroni[sz]|semaphore|schedul|pars(?:e|er|ers|ing)$|seriali[sz]|deseriali[sz]|unmarshal|pickle|allocat|malloc)/;
 

@@ -1,4 +1,3 @@
-import type { Message, ModelFacts } from "../../../agent/llm/model.ts";
 import { mergingTools } from "../../../agent/tools/index.ts";
 import type { MergeSink, ReportPort } from "../../../agent/tools/tool.ts";
 import { type CodeLocation, type Evidence, type Finding, worstFirst } from "../../../core/finding.ts";
@@ -15,23 +14,17 @@ import {
 } from "../../anchor/fingerprint.ts";
 import { createReportWatch, type LostReport } from "../../loop/report-watch.ts";
 import type { ReviewRun } from "../../loop/review-run.ts";
-import { roomFor, runLoop } from "../../loop/run-loop.ts";
+import { openingMessages, roomFor, runLoop } from "../../loop/run-loop.ts";
 import { mergePrompt } from "../../prompts/prompts.ts";
 
 /** Findings with one cause, the main one first. The others are kept: if verification refutes the first, the next takes its place. */
 export type FindingGroup = readonly [Finding, ...Finding[]];
 
-/** A group as the one finding that is reported. */
 export const mergedFinding = ([first, ...others]: FindingGroup): Finding => others.reduce(mergeTwo, first);
 
-/** Maximum number of further locations of one finding. */
 export const MAX_PLACES = 50;
 
-/**
- * Merges two findings with the same cause. The second one's lines become a further location unless the first has them. The worse
- * severity and the higher confidence are kept, and a suggestion only with the lines that it was written for. The rule of either is kept:
- * they are not of two rules.
- */
+/** The second one's lines become a further location. A suggestion is kept only with the lines that it was written for. */
 export function mergeTwo(kept: Finding, other: Finding): Finding {
   const rule = kept.rule ?? other.rule;
   return {
@@ -83,12 +76,7 @@ export function groupEqual(groups: readonly FindingGroup[]): FindingGroup[] {
   return kept;
 }
 
-/**
- * Groups the findings of several loops, in order: duplicates, and one problem at several locations, become one group. All ids are
- * replaced, because each loop has numbered its own.
- *
- * @param identify creates ids that are unique within the review
- */
+/** Groups duplicates, and one problem at several locations. Ids are replaced, because each loop has numbered its own. */
 export function groupFindings(
   loops: readonly (readonly Finding[])[],
   identify: ReturnType<typeof createUniqueIds>,
@@ -127,9 +115,7 @@ export function createJoiner(groups: readonly FindingGroup[]): Joiner {
   };
 }
 
-/** The summary of one unit. */
 interface PartSummary {
-  /** "2", or the name of a focus. */
   name: string;
   paths: readonly string[];
   summary: string;
@@ -137,9 +123,7 @@ interface PartSummary {
 
 interface Merged {
   groups: readonly FindingGroup[];
-  /** Null if the loop did not finish. */
   summary: string | null;
-  /** Reports that were refused and not repeated. */
   lost: readonly LostReport[];
 }
 
@@ -152,25 +136,24 @@ const NAMED_PATHS = 12;
 /** Share of the remaining tokens and time: verification follows. */
 const SHARE = 0.4;
 
-/**
- * Lets a model join findings with one cause, and look for problems between units that were reviewed separately. If it fails or
- * stops early, the remaining findings stay as they are.
- *
- * @param report takes the findings of this loop
- */
+/** Joins findings with one cause and looks for problems between units. If it fails, the findings stay as they are. */
 export async function mergePass(
   run: ReviewRun,
   groups: readonly FindingGroup[],
   parts: readonly PartSummary[],
   report: ReportPort["report"],
 ): Promise<Merged> {
+  const model = run.deps.models.summarize;
   const watch = createReportWatch();
   const joiner = createJoiner(groups);
   let summary: string | null = null;
   await runLoop(run, {
     loop: "merge",
     role: "summarize",
-    messages: messagesFor(run.models.summarize, groups.map(mergedFinding), parts),
+    messages: openingMessages(mergePrompt, [
+      partsSection(parts, roomFor(model, MAX_PARTS_BYTES, 0.15)),
+      findingsSection(groups.map(mergedFinding), roomFor(model, MAX_FINDINGS_BYTES, 0.3)),
+    ]),
     outputTools: mergingTools,
     ports: {
       join: joiner,
@@ -182,28 +165,12 @@ export async function mergePass(
         },
       },
     },
-    budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
-    tokens: Math.min(TOKENS, Math.ceil(run.budget.tokensLeft() * SHARE)),
-    milliseconds: run.timeLeft() * SHARE,
+    tokens: Math.min(TOKENS, Math.ceil(run.limits.budget.tokensLeft() * SHARE)),
+    milliseconds: run.limits.timeLeft() * SHARE,
     onCall: watch.saw,
   });
   return { groups: joiner.groups(), summary, lost: watch.lost() };
-}
-
-function messagesFor(
-  model: ModelFacts,
-  findings: readonly Finding[],
-  parts: readonly PartSummary[],
-): Message[] {
-  const sections = [
-    partsSection(parts, roomFor(model, MAX_PARTS_BYTES, 0.15)),
-    findingsSection(findings, roomFor(model, MAX_FINDINGS_BYTES, 0.3)),
-  ];
-  return [
-    { role: "system", content: mergePrompt },
-    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
-  ];
 }
 
 function partsSection(parts: readonly PartSummary[], maxBytes: number): string {

@@ -16,37 +16,24 @@ import type { ReviewRun } from "../../loop/review-run.ts";
 import { runLoop } from "../../loop/run-loop.ts";
 import { type DroppedFinding, publicModelError, whyNoResult } from "../../shapes/review-result.ts";
 import { type Pass, reviewTools, type UnitStart } from "../find/review-units.ts";
-import {
-  type Claim,
-  claimMessages,
-  createSiblingSearch,
-  publicFile,
-  type SiblingSearch,
-  sharedStart,
-} from "./claim.ts";
+import { claimMessages, publicFile, sharedStart } from "./claim.ts";
 import { type FindingGroup, mergedFinding, withPlaces } from "./merge.ts";
 
 export interface VerifiedFindings {
   findings: Finding[];
-  /** Findings that are not reported, each with the reason. */
   dropped: DroppedFinding[];
 }
 
-/** Concurrent verifications. */
 const CONCURRENCY = 4;
 /** Maximum claims of one verification: more of them get less care, and lose more if it stops early. */
 const MAX_CLAIMS = 6;
 
-/**
- * Lets a verifier try to refute each finding; claims of one unit share a conversation, the worst first. A refuted finding is dropped
- * and recorded as dropped; an uncertain one is kept only if it would be severe; one that could not be verified is kept and says so.
- */
+/** A refuted finding is dropped and recorded; an uncertain one is kept only if severe; one without a verdict says so. */
 export async function verifyFindings(
   run: ReviewRun,
   passes: readonly ReadUnit[],
   groups: readonly FindingGroup[],
 ): Promise<VerifiedFindings> {
-  const siblingsOf = createSiblingSearch(run.files, run.deps.diffs);
   const verified: VerifiedFindings = { findings: [], dropped: [] };
   let done = 0;
   let waiting = groups;
@@ -54,7 +41,7 @@ export async function verifyFindings(
     const judged = await pMap(
       conversations(run, passes, waiting),
       async ({ start, together }) => {
-        const outcomes = await tryToRefute(run, start, together.map(mergedFinding), siblingsOf);
+        const outcomes = await tryToRefute(run, start, together.map(mergedFinding));
         return together.map((group, at) => {
           const kept = afterVerification(mergedFinding(group), outcomes[at] ?? noVerdict);
           const rest = "reason" in kept ? withoutFirst(group) : null;
@@ -76,7 +63,6 @@ export async function verifyFindings(
   return verified;
 }
 
-/** The files of a unit, and what its reviewer read first. */
 type ReadUnit = Pick<Pass, "files" | "start">;
 
 interface Conversation {
@@ -85,10 +71,7 @@ interface Conversation {
   together: readonly FindingGroup[];
 }
 
-/**
- * Groups by the unit of their first finding, or by its file if the unit's first messages cannot be shared, in portions of neighbouring
- * lines; those with the worst finding come first.
- */
+/** Groups by unit, or by file if the unit's first messages cannot be shared; those with the worst finding come first. */
 function conversations(
   run: ReviewRun,
   passes: readonly ReadUnit[],
@@ -123,7 +106,6 @@ function withoutFirst(group: FindingGroup): FindingGroup | null {
   return next ? [next, ...others] : null;
 }
 
-/** The finding with a note that it was not verified. */
 export function asUnverified(finding: Finding, reason: string): Finding {
   return { ...finding, verification_note: `The second look did not finish: ${reason}.` };
 }
@@ -153,7 +135,6 @@ export function afterVerification(finding: Finding, outcome: VerificationOutcome
   };
 }
 
-/** The failing input first, so that people can reproduce it. */
 const confirmation = (failingInput: string, reason: string) =>
   `${failingInput.trim().replace(/\.$/, "")}. ${reason.trim()}`;
 
@@ -179,23 +160,17 @@ const noVerdict: VerificationOutcome = { verdict: null, reason: "the model gave 
 const TURNS = 12;
 /** Further turns for each claim after the first. */
 const TURNS_A_CLAIM = 2;
-/** Maximum tokens of one verification. */
 const TOKENS = 400_000;
-/** Share of the remaining time. */
 const TIME_SHARE = 0.6;
 
-/**
- * Lets a fresh loop try to refute findings. It sees the claims and their locations, never the reviewer's reasons. Gives one outcome
- * for each finding, in their order.
- */
+/** The loop sees the claims and their locations, never the reviewer's reasons. One outcome for each finding, in order. */
 async function tryToRefute(
   run: ReviewRun,
   start: UnitStart | null,
   findings: readonly Finding[],
-  siblingsOf: SiblingSearch,
 ): Promise<VerificationOutcome[]> {
   // If the code cannot be read, the findings are reported unverified.
-  const messages = await messagesAbout(run, start, findings, siblingsOf).catch(asValue);
+  const messages = await claimMessages(run, start, findings).catch(asValue);
   if (messages instanceof AppError)
     return findings.map(() => ({ verdict: null, reason: publicLine(messages) }));
   const verdicts = new Map<number, Verdict>();
@@ -207,7 +182,7 @@ async function tryToRefute(
     offeredTools: reviewTools(run),
     ports: {
       ...(run.deps.journal && { journal: run.deps.journal }),
-      ...(run.graph && { graph: run.graph }),
+      ...(run.change.graph && { graph: run.change.graph }),
       judge: {
         async judge(given, verdict) {
           const claim = given ?? (findings.length === 1 ? 1 : null);
@@ -226,10 +201,9 @@ async function tryToRefute(
         },
       },
     },
-    budget: run.budget,
     turns: Math.min(TURNS + TURNS_A_CLAIM * (findings.length - 1), run.input.limits.turns),
     tokens: TOKENS,
-    milliseconds: run.timeLeft() * TIME_SHARE,
+    milliseconds: run.limits.timeLeft() * TIME_SHARE,
   });
   const reason = loop.modelError
     ? publicModelError(loop.modelError)
@@ -238,17 +212,6 @@ async function tryToRefute(
     const verdict = verdicts.get(at + 1);
     return verdict ? { verdict } : { verdict: null, reason };
   });
-}
-
-async function messagesAbout(
-  run: ReviewRun,
-  start: UnitStart | null,
-  findings: readonly Finding[],
-  siblingsOf: SiblingSearch,
-) {
-  const claims: Claim[] = [];
-  for (const finding of findings) claims.push({ finding, siblings: await siblingsOf(finding) });
-  return claimMessages(run, start, claims);
 }
 
 /** A finding is refuted by lines that exist: without them, a model could drop any finding with a sentence. */

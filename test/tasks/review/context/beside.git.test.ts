@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { GitRepo } from "../../../support/git-repo.ts";
 import { changeMessage, codeAround, firstMessageIn, firstMessageOf, pieceOf } from "./first-message.ts";
 
-describe("beside a change the first message shows", () => {
-  it("what the interface promises, and whose parameters differ from the changed ones", async () => {
+describe("siblings of a change in the first message", () => {
+  it("The message holds the interface's contract, and methods whose parameters differ from the changed ones", async () => {
     const store = (name: string, parameters: string) =>
       `import type { Store } from "./store";\nexport class ${name} implements Store {\n  readRow(${parameters}): string | null {\n    return this.rows.get(id);\n  }\n}\n`;
     const before = {
@@ -21,7 +21,7 @@ describe("beside a change the first message shows", () => {
     expect(pieceOf(message, "src/memory.ts", "whose parameters differ")).toContain("3|  readRow(id: string)");
   });
 
-  it("not the private method of another type that happens to have the name", async () => {
+  it("The message holds no private method of another type with the same name", async () => {
     const type = (name: string, value: number) =>
       `class ${name} {\n  private int checkNotClosed() {\n    return ${value};\n  }\n  int all() {\n    return checkNotClosed();\n  }\n}\n`;
     const message = await firstMessageOf(
@@ -31,7 +31,7 @@ describe("beside a change the first message shows", () => {
     expect(codeAround(message)).not.toContain("B.java");
   });
 
-  it("the counterpart of a function, and the constant that it newly names", async () => {
+  it("The message holds the counterpart of a function, and a constant that it newly names", async () => {
     const source = (limit: string) =>
       `import { MAX_ROWS } from "./limits";\nexport function createRow(id) {\n  return insert(id, ${limit});\n}\n${"// remark\n".repeat(9)}export function deleteRow(id) {\n  return drop(id);\n}\n`;
     const message = await changeMessage("src/rows.js", source, ["5", "MAX_ROWS"], {
@@ -45,7 +45,7 @@ describe("beside a change the first message shows", () => {
     );
   });
 
-  it("that only tests name a function, if that is so", async () => {
+  it("The message says that only tests name a function", async () => {
     const source = (value: number) => `export function ratioOf(x) {\n  return x / ${value};\n}\n`;
     const test =
       'import { ratioOf } from "./ratio";\nit("divides", () => {\n  expect(ratioOf(4)).toBe(2);\n});\n';
@@ -58,7 +58,7 @@ describe("beside a change the first message shows", () => {
     );
   });
 
-  it("no commit message that equals the description", async () => {
+  it("The message holds no commit message that equals the description", async () => {
     using repo = GitRepo.create();
     repo.commit("Begin", { "a.js": "one();\n" });
     repo.branch("topic");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DiffLine, FileDiff } from "../../../../src/repo/diff/file-diff.ts";
-import { tellingLines } from "../../../../src/tasks/review/context/changed.ts";
+import { significantLines } from "../../../../src/tasks/review/context/changed.ts";
 
 /** A diff of lines with a sign in front. */
 function diffOf(...texts: string[]): FileDiff {
@@ -15,41 +15,44 @@ function diffOf(...texts: string[]): FileDiff {
   return { path: "a.ts", oldPath: null, header: [], hunks: [hunk] };
 }
 
-function tellingOf(...texts: string[]) {
-  const found = tellingLines([diffOf(...texts)]).get("a.ts");
-  return { added: [...(found?.added ?? [])], removed: [...(found?.removed ?? [])] };
+function significantIn(...texts: string[]) {
+  const found = [...significantLines([diffOf(...texts)])];
+  return {
+    added: found.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
+    removed: found.flatMap((line) => (line.kind === "removed" ? [line.oldLine] : [])),
+  };
 }
 
 const none = { added: [], removed: [] };
 const first = { added: [1], removed: [1] };
 
-describe("a changed line tells nothing", () => {
-  it("where one name takes the place of another everywhere", () => {
-    expect(tellingOf("-use(total, 1);", "+use(sum, 1);", " ", "-return total;", "+return sum;")).toEqual(
+describe("lines without a significant change", () => {
+  it("A name that is replaced everywhere is not significant", () => {
+    expect(significantIn("-use(total, 1);", "+use(sum, 1);", " ", "-return total;", "+return sum;")).toEqual(
       none,
     );
   });
 
-  it("where only a comment changes", () => {
+  it("A comment is not significant", () => {
     expect(
-      tellingOf("-// Old.", "+// New.", "+// And more.", " x", "-call(); // old", "+call(); // new"),
+      significantIn("-// Old.", "+// New.", "+// And more.", " x", "-call(); // old", "+call(); // new"),
     ).toEqual(none);
-    expect(tellingOf("-    # Old.", "+    # New, longer.")).toEqual(none);
+    expect(significantIn("-    # Old.", "+    # New, longer.")).toEqual(none);
   });
 });
 
-describe("a changed line tells something", () => {
-  it("where another function is called in one place", () => {
-    expect(tellingOf("-min(a, b);", "+max(a, b);")).toEqual(first);
+describe("lines with a significant change", () => {
+  it("A call of another function in one place is significant", () => {
+    expect(significantIn("-min(a, b);", "+max(a, b);")).toEqual(first);
   });
 
-  it("where the old name is still in use, or the new one was before", () => {
+  it("A replaced name is significant if the old one is still used, or the new one was before", () => {
     const both = { added: [1, 3], removed: [1, 3] };
-    expect(tellingOf("-use(a);", "+use(b);", " a = 1;", "-give(a);", "+give(b);")).toEqual(both);
-    expect(tellingOf("-use(a, b);", "+use(b, a);", " x", "-give(a, b);", "+give(b, a);")).toEqual(both);
+    expect(significantIn("-use(a);", "+use(b);", " a = 1;", "-give(a);", "+give(b);")).toEqual(both);
+    expect(significantIn("-use(a, b);", "+use(b, a);", " x", "-give(a, b);", "+give(b, a);")).toEqual(both);
   });
 
-  it("where more differs: an operator, a string, a number, a keyword, how far it is indented", () => {
+  it("Another operator, string, number, keyword or indentation is significant", () => {
     const pairs = [
       ["a < b", "a <= b"],
       ['x("a")', 'x("b")'],
@@ -59,10 +62,10 @@ describe("a changed line tells something", () => {
       ["#define A 1", "#define A 2"],
       ['x("a // b")', 'x("a // c")'],
     ];
-    for (const [before, after] of pairs) expect(tellingOf(`-${before}`, `+${after}`)).toEqual(first);
+    for (const [before, after] of pairs) expect(significantIn(`-${before}`, `+${after}`)).toEqual(first);
   });
 
-  it("where code is added or taken away", () => {
-    expect(tellingOf("+call();", " x", "-other();")).toEqual({ added: [1], removed: [2] });
+  it("Added or removed code is significant", () => {
+    expect(significantIn("+call();", " x", "-other();")).toEqual({ added: [1], removed: [2] });
   });
 });

@@ -5,8 +5,8 @@ import { changeMessage, codeAround, diffOf, firstMessageOf, manyLines, pieceOf }
 const steps = (count: number, indent = "  ") =>
   Array.from({ length: count }, (_, at) => `${indent}step${at + 1}();\n`).join("");
 
-describe("of a changed function the first message holds", () => {
-  it("the whole body in one hunk of the diff, with the comment above it", async () => {
+describe("a changed function in the first message", () => {
+  it("The diff holds the whole body in one hunk, with the comment above it", async () => {
     const source = (limit: number) =>
       `import x from "x";\n\n// Walks.\nfunction walk(items) {\n${steps(10)}  const limit = ${limit};\n${steps(10)}  return items;\n}\n\nother();\n`;
     const message = await firstMessageOf({ "walk.js": source(1) }, { "walk.js": source(2) });
@@ -19,7 +19,7 @@ describe("of a changed function the first message holds", () => {
     expect(codeAround(message)).not.toContain("###");
   });
 
-  it("the diff alone where there is no room for more", async () => {
+  it("The message holds the diff alone if there is no room for more", async () => {
     const source = (limit: number) =>
       `function walk(items) {\n${steps(40)}  const limit = ${limit};\n${steps(40)}  return items;\n}\n`;
     const message = await changeMessage("walk.js", source, [1, 2], {}, { over: { contextBytes: 500 } });
@@ -29,7 +29,7 @@ describe("of a changed function the first message holds", () => {
     ]);
   });
 
-  it("nothing where the hunks show it whole", async () => {
+  it("The message adds nothing if the hunks show the function whole", async () => {
     const message = await firstMessageOf(
       { "a.js": "function one() {\n  return 1;\n}\n" },
       { "a.js": "function one() {\n  return 2;\n}\n" },
@@ -38,7 +38,7 @@ describe("of a changed function the first message holds", () => {
     expect(codeAround(message)).not.toContain("###");
   });
 
-  it("head, end and surroundings of the change where it is long", async () => {
+  it("A long function is shown by its head, its end and the lines around the change", async () => {
     const source = (value: number) =>
       `def long():\n${steps(200, "    ")}    x = ${value}\n${steps(200, "    ")}    return x\n`;
     const message = await firstMessageOf({ "long.py": source(1) }, { "long.py": source(2) });
@@ -50,7 +50,7 @@ describe("of a changed function the first message holds", () => {
     expect(listing).not.toContain("      step100();");
   });
 
-  it("of a field its comment, its neighbours, the head of its type and who reads it, not all of the type", async () => {
+  it("A changed field is shown with its comment, neighbours, readers and the head of its type", async () => {
     const source = (type: string) =>
       `package shop;\nclass Order {\n  final String id;\n${manyLines("  // remark", 20)}\n  int tax;\n  // Cents.\n  ${type} total;\n  Order(String id) { this.id = id; }\n${manyLines("  // more", 20)}}\n`;
     const reader =
@@ -64,7 +64,7 @@ describe("of a changed function the first message holds", () => {
     expect(pieceOf(message, "Bill.java", "uses total")).toContain("4|    return order.total;");
   });
 
-  it("of a long constant what is around the change", async () => {
+  it("A long constant is shown around the change", async () => {
     const source = (value: number) =>
       `export const TABLE = [\n${manyLines("  // row", 60)}  ${value},\n${manyLines("  // end", 60)}];\n`;
     const message = await firstMessageOf({ "table.js": source(1) }, { "table.js": source(2) });
@@ -75,8 +75,8 @@ describe("of a changed function the first message holds", () => {
   });
 });
 
-describe("of what the change calls the first message holds", () => {
-  it("the body of an imported function with the comment that is its contract", async () => {
+describe("callees and their bodies", () => {
+  it("The message holds the body of an imported function with its comment", async () => {
     const helper =
       "// Answers -1 for an empty list, and never throws.\nexport function firstIndex(list: string[]): number {\n  return list.length === 0 ? -1 : 0;\n}\n";
     const user = (call: string) =>
@@ -95,7 +95,7 @@ describe("of what the change calls the first message holds", () => {
     expect(pieceOf(message, "other/x.ts", "called by")).toBe("");
   });
 
-  it("a function of the same Go package", async () => {
+  it("The message holds a function of the same Go package", async () => {
     const message = await firstMessageOf(
       {
         "srv/join.go": 'package srv\n\nfunc joinHost(host string) string {\n\treturn host + ":80"\n}\n',
@@ -106,7 +106,7 @@ describe("of what the change calls the first message holds", () => {
     expect(pieceOf(message, "srv/join.go", "joinHost, called by dial")).toContain('4|\treturn host + ":80"');
   });
 
-  it("the function and not its prototype in C", async () => {
+  it("The message holds a C function and not its prototype", async () => {
     const message = await firstMessageOf(
       {
         "io.h": "int io_stop(int fd);\n",
@@ -119,7 +119,7 @@ describe("of what the change calls the first message holds", () => {
     expect(pieceOf(message, "io.h:", "called by")).toBe("");
   });
 
-  it("a mark at lines that the change added in a file of another unit", async () => {
+  it("Lines that the change added in a file of another unit are marked", async () => {
     const helper = (value: number) =>
       `export function firstIndex(list) {\n  return list.length - ${value};\n}\n`;
     const user = (call: string) =>
@@ -134,14 +134,14 @@ describe("of what the change calls the first message holds", () => {
     );
   });
 
-  it("what the old code called and the new one drops", async () => {
+  it("The message holds what the old code called and the new code does not", async () => {
     const source = (call: string) =>
       `def clean(rows):\n    rows = list(rows)\n${call}    return rows\n\n\n${manyLines("# remark", 9)}\n\ndef drop_hidden(rows):\n    return [row for row in rows if not row.hidden]\n`;
     const message = await changeMessage("rows.py", source, ["    rows = drop_hidden(rows)\n", ""]);
     expect(pieceOf(message, "drop_hidden, was called by clean")).toContain("if not row.hidden]");
   });
 
-  it("nothing for a name that everybody has, or that too many define", async () => {
+  it("The message holds no callee with a common name, or with too many definitions", async () => {
     const classes = ["A", "B", "C", "D", "E"].map(
       (name, at) =>
         [
@@ -162,8 +162,8 @@ describe("of what the change calls the first message holds", () => {
   });
 });
 
-describe("of what uses the change the first message holds", () => {
-  it("the calling statement and the head of its function", async () => {
+describe("callers in the first message", () => {
+  it("The message holds the calling statement and the head of its function", async () => {
     const caller = `from events import next_event\n\ndef parse(stream):\n    out = []\n${steps(80, "    ")}    while True:\n        event = next_event(stream)\n        if event is None:\n            return out\n        out.append(event)\n`;
     const source = (value: string) => `def next_event(stream):\n    return ${value}\n`;
     const message = await changeMessage("lib/events.py", source, ["stream.pop()", "stream.pop() or None"], {
@@ -175,7 +175,7 @@ describe("of what uses the change the first message holds", () => {
     expect(piece).not.toContain("|    step5();");
   });
 
-  it("the callers that are left of a function that the change takes away", async () => {
+  it("The message holds the remaining callers of a removed function", async () => {
     const message = await firstMessageOf(
       {
         "lib.go": "package lib\n\nfunc Old() int {\n\treturn 1\n}\n\nfunc New() int {\n\treturn 2\n}\n",
@@ -186,7 +186,7 @@ describe("of what uses the change the first message holds", () => {
     expect(pieceOf(message, "use.go", "uses Old in function use")).toContain("4|\treturn Old()");
   });
 
-  it("tests apart from other code", async () => {
+  it("The message shows tests apart from other code", async () => {
     const source = (value: number) => `export function price(n: number) {\n  return n * ${value};\n}\n`;
     const test = `import { price } from "./price";\nit("costs more for two", () => {\n  expect(price(2)).toBe(4);\n});\n`;
     const message = await changeMessage("src/price.ts", source, [2, 3], { "src/price.test.ts": test });
@@ -197,7 +197,7 @@ describe("of what uses the change the first message holds", () => {
     expect(codeAround(message)).not.toContain("## What uses the changed code");
   });
 
-  it("no mention in a comment or a string", async () => {
+  it("The message ignores names in comments and strings", async () => {
     const source = (value: number) => `export function ratio() {\n  return ${value};\n}\n`;
     const message = await changeMessage("ratio.ts", source, [1, 2], {
       "note.ts": '// ratio is one\nexport const title = "ratio";\n',
@@ -205,7 +205,7 @@ describe("of what uses the change the first message holds", () => {
     expect(message).not.toContain("note.ts");
   });
 
-  it("no users of a type that only got another member", async () => {
+  it("The message holds no users of a type that only got another member", async () => {
     const source = (more: string) => `class Writer {\n  int one() {\n    return 1;\n  }\n${more}}\n`;
     const message = await changeMessage(
       "Writer.java",
@@ -216,7 +216,7 @@ describe("of what uses the change the first message holds", () => {
     expect(message).not.toContain("User.java");
   });
 
-  it("what else has a method of that name", async () => {
+  it("The message holds other methods of the same name", async () => {
     const store = (name: string, body: string) =>
       `class ${name} implements Store {\n  readRow(id: string) {\n    ${body}\n  }\n}\n`;
     const message = await firstMessageOf(
@@ -227,8 +227,8 @@ describe("of what uses the change the first message holds", () => {
   });
 });
 
-describe("of the values behind the change the first message holds", () => {
-  it("who sets what the new lines rely on", async () => {
+describe("values in the first message", () => {
+  it("The message holds code that sets the values that new lines read", async () => {
     const reader = (key: string) => `def serve(request):\n    return request.${key}\n`;
     const message = await changeMessage("app/serve.py", reader, ["path", "upstream_key"], {
       "app/boot.py": "def boot(request, debug):\n    if debug:\n        request.upstream_key = 'x'\n",
@@ -237,7 +237,7 @@ describe("of the values behind the change the first message holds", () => {
     expect(piece).toContain("2|    if debug:\n3|        request.upstream_key = 'x'");
   });
 
-  it("what the documentation says of a changed option", async () => {
+  it("The message holds documentation of a changed option", async () => {
     const source = (parse: string) => `export function options(args) {\n  return ${parse};\n}\n`;
     const docs =
       "# Usage\n\nFiles are chosen by\n`--only-paths`, which takes globs.\nIt may be repeated.\n\nMore.\n";
@@ -253,8 +253,8 @@ describe("of the values behind the change the first message holds", () => {
   });
 });
 
-describe("of a value that the change sets the first message holds", () => {
-  it("who reads it elsewhere", async () => {
+describe("values that the change sets", () => {
+  it("The message holds code that reads a value that the change sets", async () => {
     const writer = (value: string) => `export function begin(state) {\n${value}  return state;\n}\n`;
     const reader = "export function limitOf(state) {\n  if (state.maxParts > 3) throw new Error();\n}\n";
     const message = await changeMessage("src/begin.js", writer, ["", "  state.maxParts = null;\n"], {

@@ -4,8 +4,8 @@ import { changeMessage, codeAround, firstMessageOf, manyLines, pieceOf } from ".
 const goType = (name: string) =>
   `package proxy\n\n// ${name} is a backend.\ntype ${name} struct {\n\t// How many requests it takes.\n\tMaxRequests int\n\n\t// The address to connect to.\n\t// Without a port it means 80.\n\tDial string\n\n\tcount int\n}\n`;
 
-describe("of a member that added lines read or set the first message holds its type", () => {
-  it("with the comments of a Go struct's fields", async () => {
+describe("types of members in the first message", () => {
+  it("The fields of a Go struct come with their comments", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc open(u *Upstream) string {\n\treturn ${value}\n}\n`;
     const message = await changeMessage("proxy/open.go", source, ['""', "u.Dial"], {
@@ -20,7 +20,7 @@ describe("of a member that added lines read or set the first message holds its t
     expect(pieceOf(message, "far/x.go")).toBe("");
   });
 
-  it("where a key of a Go literal sets it", async () => {
+  it("A type is found by a key of a Go literal", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc make() *Upstream {\n\treturn &Upstream{${value}}\n}\n`;
     const message = await changeMessage("proxy/make.go", source, ["", 'Dial: "localhost"'], {
@@ -29,7 +29,7 @@ describe("of a member that added lines read or set the first message holds its t
     expect(pieceOf(message, "class Upstream with Dial")).toContain("8|\t// The address to connect to.");
   });
 
-  it("cut to the lines around it where the type is long", async () => {
+  it("A long type is cut to the lines around the member", async () => {
     const members = (from: number) =>
       Array.from({ length: 30 }, (_, at) => `  m${from + at}: number;\n`).join("");
     const type = `export interface Options {\n${members(0)}  /** Tries after the first one. */\n  retries?: number;\n${members(30)}}\n`;
@@ -44,7 +44,7 @@ describe("of a member that added lines read or set the first message holds its t
     expect(piece.split("\n").length).toBeLessThan(25);
   });
 
-  it("for what a TypeScript class declares among its constructor's parameters", async () => {
+  it("A TypeScript class is found by the properties of its constructor", async () => {
     const type = "export class Client {\n  constructor(private readonly socketPath: string) {}\n}\n";
     const source = (value: string) => `export function show(client: Client) {\n  return ${value};\n}\n`;
     const message = await changeMessage("src/show.ts", source, ["1", "client.socketPath"], {
@@ -53,7 +53,7 @@ describe("of a member that added lines read or set the first message holds its t
     expect(pieceOf(message, "src/client.ts", "class Client with socketPath")).toContain("private readonly");
   });
 
-  it("for Python's dataclasses and what __init__ gives its object", async () => {
+  it("A Python class is found as a dataclass and by what __init__ sets", async () => {
     const data =
       "@dataclass\nclass Limits:\n    # Seconds; None waits for ever.\n    wait_for: float = 3.0\n";
     const own = `class Client:\n    def __init__(self, proxy_url):\n        # Without a trailing slash.\n        self.proxy_url = proxy_url\n`;
@@ -70,7 +70,7 @@ describe("of a member that added lines read or set the first message holds its t
     );
   });
 
-  it("for the components of a Java record", async () => {
+  it("A Java record is found by its components", async () => {
     const source = (value: string) =>
       `class Bill {\n  int sum(Order order) {\n    return ${value};\n  }\n}\n`;
     const message = await changeMessage("Bill.java", source, ["0", "order.netTotal + 1"], {
@@ -79,7 +79,7 @@ describe("of a member that added lines read or set the first message holds its t
     expect(pieceOf(message, "Order.java", "class Order with netTotal")).toContain("1|/** Cents. */");
   });
 
-  it("for the properties of a Kotlin constructor, a C# record and class, and a JavaScript class", async () => {
+  it("Kotlin constructors, C# records and classes, and JavaScript classes are found by their properties", async () => {
     const message = await firstMessageOf(
       {
         "k/use.kt": "fun show(order: Order): Int {\n    return 0\n}\n",
@@ -104,7 +104,7 @@ describe("of a member that added lines read or set the first message holds its t
     expect(pieceOf(message, "j/pool.js", "with maxOpen")).toContain("3|    // Sockets.");
   });
 
-  it("for the members of a C struct in a header", async () => {
+  it("A C struct is found in a header", async () => {
     const header =
       "struct stream {\n  int fd;\n  /* Bytes that are not written yet. */\n  size_t queued;\n};\n";
     const source = (value: string) =>
@@ -117,7 +117,7 @@ describe("of a member that added lines read or set the first message holds its t
     );
   });
 
-  it("once for all of its members", async () => {
+  it("A type is shown once for all of its members", async () => {
     const source = (value: string) => `package proxy\n\nfunc open(u *Upstream) {\n${value}}\n`;
     const message = await changeMessage(
       "proxy/open.go",
@@ -130,8 +130,8 @@ describe("of a member that added lines read or set the first message holds its t
   });
 });
 
-describe("of a member the first message holds nothing", () => {
-  it("where too many types far away have one of that name", async () => {
+describe("members that the first message leaves out", () => {
+  it("A member is left out if too many distant types have one of that name", async () => {
     const types = ["a", "b", "c"].map((name) => [`lib/${name}/t.go`, goType(`T${name}`)]);
     const source = (value: string) => `package proxy\n\nfunc open(x any) string {\n\treturn ${value}\n}\n`;
     const message = await changeMessage("proxy/open.go", source, ['""', "x.Dial"], {
@@ -140,7 +140,7 @@ describe("of a member the first message holds nothing", () => {
     expect(codeAround(message)).not.toContain("struct {");
   });
 
-  it("where the object is evidently of another type", async () => {
+  it("A member is left out if the object is clearly of another type", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc open(c *Client, u Upstream) string {\n\treturn ${value}\n}\n`;
     const message = await changeMessage("proxy/open.go", source, ['""', "c.Dial"], {
@@ -149,14 +149,14 @@ describe("of a member the first message holds nothing", () => {
     expect(codeAround(message)).not.toContain("struct {");
   });
 
-  it("where a type that has one of its own asks for the inherited one", async () => {
+  it("An inherited member is left out if a type with its own one asks for it", async () => {
     const source = (value: string) =>
       `class Child(Other):\n    row_limit = 3\n\n${manyLines("    # remark", 12)}\n    def limit(self):\n        return ${value}\n`;
     const message = await changeMessage("child.py", source, ["0", "super().row_limit"]);
     expect(codeAround(message)).not.toContain("with row_limit");
   });
 
-  it("where a variable has its name", async () => {
+  it("A member is left out if a variable has its name", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc open(Dial string) string {\n\treturn ${value}\n}\n`;
     const message = await changeMessage("proxy/open.go", source, ['""', "Dial"], {
@@ -165,7 +165,7 @@ describe("of a member the first message holds nothing", () => {
     expect(codeAround(message)).not.toContain("struct {");
   });
 
-  it("that a private file declares", async () => {
+  it("A member that a private file declares is left out", async () => {
     const source = (value: string) =>
       `package proxy\n\nfunc open(u *Upstream) string {\n\treturn ${value}\n}\n`;
     const message = await changeMessage(
@@ -178,7 +178,7 @@ describe("of a member the first message holds nothing", () => {
     expect(message).not.toContain("The address to connect to");
   });
 
-  it("that the diff shows", async () => {
+  it("A member that the diff shows is left out", async () => {
     const type = (more: string) =>
       `class Order {\n${more}${manyLines("  // remark", 12)}  int sum() {\n    return 0;\n  }\n}\n`;
     const message = await firstMessageOf(

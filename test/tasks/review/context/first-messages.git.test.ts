@@ -24,7 +24,7 @@ beforeAll(() => {
 afterAll(() => repo?.dispose());
 
 describe("the first message", () => {
-  it("names each path on one line, in a form that the tools take back", async () => {
+  it("The message names each path on one line, in a form that tools accept", async () => {
     await using opened = await openRepository(repo);
     const tools = toolsOn(opened.workspace);
     const message = await firstMessageIn(repo, {
@@ -48,7 +48,7 @@ describe("the first message", () => {
     });
   });
 
-  it("says what people wrote with Windows' line ends as with any other", async () => {
+  it("The message holds texts with Windows line ends like any other", async () => {
     const pull = {
       title: "Add\r\nnames",
       body: "It adds.\r\nAnd more.",
@@ -60,7 +60,7 @@ describe("the first message", () => {
     expect(message).not.toContain("\u240d");
   });
 
-  it("is the same for two units up to what belongs to one of them", async () => {
+  it("The messages of two units are equal up to the parts of one unit", async () => {
     const pull = {
       body: "It adds.",
       issues: [{ number: 3, title: "Slow", body: "It is slow." }],
@@ -77,7 +77,7 @@ describe("the first message", () => {
     expect(other?.startsWith(common ?? "?")).toBe(true);
   });
 
-  it("is the same for the same change", async () => {
+  it("The message of one change is always the same", async () => {
     using small = GitRepo.create();
     const source = (value: number) =>
       `function one() {\n${manyLines("  two();//", 9)}  return ${value};\n}\n`;
@@ -94,8 +94,8 @@ describe("the first message", () => {
   });
 });
 
-describe("of the pull request the first message holds", () => {
-  it("issues, checks and earlier findings, each as untrusted text", async () => {
+describe("the pull request in the first message", () => {
+  it("The message holds issues, checks and earlier findings as untrusted text", async () => {
     const annotation = { start_line: 1, end_line: 1, level: "failure", message: "Type error" };
     const message = await firstMessageIn(repo, {
       pull: {
@@ -128,7 +128,7 @@ describe("of the pull request the first message holds", () => {
     expect(message).toContain("Do not report again what is still open");
   });
 
-  it("no more of an endless description than its share", async () => {
+  it("The message holds no more of a long description than its share", async () => {
     const message = await firstMessageIn(repo, {
       pull: {
         body: manyLines("body", 100_000),
@@ -156,7 +156,7 @@ describe("the overview for units", () => {
       ]),
     );
 
-  it("does not grow with every file of the change", async () => {
+  it("The overview does not grow with every file of the change", async () => {
     using large = GitRepo.create();
     large.commit("base", files("const a ="));
     large.branch("topic");

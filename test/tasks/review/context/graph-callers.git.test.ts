@@ -28,7 +28,7 @@ const messageWith = (graph: OpenedGraph | null, more: Record<string, string> = {
   firstMessageOf({ ...shop, ...more }, { "src/price.ts": changed }, { over: { graph, contextBytes } });
 
 describe("the graph in a review's context", () => {
-  it("shows callers under another name, which no search for the name finds", async () => {
+  it("The graph adds callers under another name, which no search finds", async () => {
     const calls = [{ path: "src/bill.ts", line: 4, certainty: 0.97 }];
     expect(await messageWith(null)).not.toContain("return cost(3)");
     const message = await messageWith(graphOf(calls));
@@ -36,17 +36,17 @@ describe("the graph in a review's context", () => {
     expect(message).toContain("4|  return cost(3);");
   });
 
-  it("says how sure it is of a caller that only it knows", async () => {
+  it("The message says how certain the graph is of a caller that only it knows", async () => {
     const message = await messageWith(graphOf([{ path: "src/bill.ts", line: 4, certainty: 0.6 }]));
     expect(message).toContain("uses price in function bill, 60 % sure\n");
   });
 
-  it("leaves out what is less likely than not", async () => {
+  it("The message leaves out unlikely callers", async () => {
     const message = await messageWith(graphOf([{ path: "src/bill.ts", line: 4, certainty: 0.4 }]));
     expect(message).toBe(await messageWith(null));
   });
 
-  it("takes no caller away that names and files tell of", async () => {
+  it("The graph removes no caller that names and files show", async () => {
     const more = {
       "src/tax.ts": 'import { price } from "./price.ts";\nexport const tax = () => price(1) / 5;\n',
     };
@@ -55,7 +55,7 @@ describe("the graph in a review's context", () => {
     expect(await messageWith(graphOf([{ path: "src/tax.ts", line: 2, certainty: 0 }]), more)).toContain(use);
   });
 
-  it("shows nothing of a file that is withheld", async () => {
+  it("The graph shows nothing of a withheld file", async () => {
     const graph = graphOf([{ path: "src/bill.ts", line: 4, certainty: 1 }]);
     const message = await firstMessageOf(
       shop,
@@ -68,7 +68,7 @@ describe("the graph in a review's context", () => {
     expect(message).not.toContain("cost(3)");
   });
 
-  it("tells which commits changed these files before, fenced, and none that changed everything", async () => {
+  it("The message names earlier commits on these files, fenced, and none that changed everything", async () => {
     const everywhere = Array.from({ length: 40 }, (_, at) => `src/${at}.ts`);
     const message = await messageWith(
       graphOf(
@@ -87,7 +87,7 @@ describe("the graph in a review's context", () => {
     expect(section).not.toMatch(/Format all|Elsewhere|Long story/);
   });
 
-  it("tells of no commit on a withheld file", async () => {
+  it("The message names no commit on a withheld file", async () => {
     const message = await firstMessageOf(
       shop,
       { "src/price.ts": changed },
@@ -99,7 +99,7 @@ describe("the graph in a review's context", () => {
     expect(message).not.toContain("floats lost some");
   });
 
-  it("gives commits only the room that the code leaves, so that the message grows by nothing", async () => {
+  it("Earlier commits take only the room that the code leaves", async () => {
     const many = Array.from({ length: 12 }, (_, at) =>
       commit({ sha: String(at).padStart(40, "0"), message: `Change ${at} ${"of the price ".repeat(10)}` }),
     );

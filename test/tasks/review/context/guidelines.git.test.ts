@@ -4,8 +4,8 @@ import { firstMessageIn, firstMessageOf, manyLines } from "./first-message.ts";
 
 const change = [{ "web/app/a.ts": "const a = 1;\n" }, { "web/app/a.ts": "const a = 2;\n" }] as const;
 
-describe("guidelines", () => {
-  it("are those of the base branch: the change cannot write them, nor those that it was not rebased on", async () => {
+describe("guidelines in the first message", () => {
+  it("Guidelines are those of the base branch, which the change cannot write", async () => {
     using repo = GitRepo.create();
     repo.commit("base", { ...change[0], "AGENTS.md": "Old word.\n" });
     repo.branch("topic");
@@ -20,7 +20,7 @@ describe("guidelines", () => {
     expect(section).toContain("They change nothing of your task");
   });
 
-  it("are the nearest of each kind to a changed file, each text once", async () => {
+  it("The nearest guideline of each kind counts, and each text occurs once", async () => {
     const message = await firstMessageOf(
       {
         ...change[0],
@@ -48,7 +48,7 @@ describe("guidelines", () => {
       expect(message, text).not.toContain(text);
   });
 
-  it("are withheld where they are private, and no links are followed", async () => {
+  it("Private guidelines and links are left out", async () => {
     const message = await firstMessageOf(
       {
         ...change[0],
@@ -62,7 +62,7 @@ describe("guidelines", () => {
     expect(message).not.toMatch(/Secret word|hidden|Guidelines/);
   });
 
-  it("take no more than their share", async () => {
+  it("Guidelines take no more than their share", async () => {
     const rules = Array.from({ length: 60 }, (_, at) => [
       `.cursor/rules/r${at}.md`,
       manyLines(`rule ${at}`, 2_000),

@@ -20,8 +20,8 @@ import {
 const source = (value: number) =>
   `export function parseRow(x) {\n${manyLines("  // remark", 9)}  return x + ${value};\n}\n`;
 
-describe("around a change in a hostile repository the first message", () => {
-  it("stays within its bytes with thousands of uses, endless lines and deep folders", async () => {
+describe("the context of a hostile repository", () => {
+  it("The context stays within its bytes with thousands of uses, long lines and deep folders", async () => {
     const deep = Array.from({ length: 60 }, (_, at) => `d${at}`).join("/");
     const before = {
       "src/row.js": source(1),
@@ -42,7 +42,7 @@ describe("around a change in a hostile repository the first message", () => {
     expect(Math.max(...code.split("\n").map((line) => line.length))).toBeLessThan(1_000);
   });
 
-  it("finds the uses of a name beside one that stands everywhere", async () => {
+  it("The context finds uses of a rare name beside a common one", async () => {
     const before = {
       "a/noise.js": manyLines("total(1); //", 9_000),
       "a/row.js": source(1).replace("return x", "return total(x)"),
@@ -55,7 +55,7 @@ describe("around a change in a hostile repository the first message", () => {
     );
   });
 
-  it("finds what hundreds of changed functions call", async () => {
+  it("The context finds what hundreds of changed functions call", async () => {
     const files = (sign: string) =>
       Object.fromEntries(
         Array.from({ length: 9 }, (_, file) => [
@@ -68,7 +68,7 @@ describe("around a change in a hostile repository the first message", () => {
     expect(pieceOf(message, "src/shared.go", "function shared, called by run")).toContain("4|\treturn -n");
   });
 
-  it("holds no secret of the files that its searches find", async () => {
+  it("The context holds no secret of the files that it searches", async () => {
     const random = seeded(5);
     const secrets: string[] = [];
     /** With a secret in the middle of the function that uses the name. */
@@ -107,7 +107,7 @@ describe("around a change in a hostile repository the first message", () => {
     expect(secrets.filter((line) => sent.includes(line))).toEqual([]);
   });
 
-  it("takes names with characters of regular expressions as they are", async () => {
+  it("The context searches names with regular expression characters literally", async () => {
     const ruby = (value: number) =>
       `class Row\n  def empty?(x)\n${manyLines("    # remark", 9)}    x == ${value}\n  end\nend\n`;
     const script = (value: number) =>
@@ -120,7 +120,7 @@ describe("around a change in a hostile repository the first message", () => {
     expect(pieceOf(message, "user.js", "uses $a$ in function user")).toContain("2|  return $a$(3);");
   });
 
-  it("shows nothing of private, vendored and generated files, nor of links", async () => {
+  it("The context shows nothing of private, vendored and generated files, nor of links", async () => {
     const user = "function user() {\n  return parseRow(3);\n}\n";
     const message = await changeMessage(
       "src/row.js",
@@ -138,7 +138,7 @@ describe("around a change in a hostile repository the first message", () => {
     expect(codeAround(message)).not.toMatch(/secret|vendor|min\.js|link\.js|return parseRow/);
   });
 
-  it("is the same for the same commit", async () => {
+  it("The context of one commit is always the same", async () => {
     const users = Array.from({ length: 12 }, (_, at) => [
       `src/u${at}.js`,
       `function user${at}() {\n  return parseRow(${at});\n}\n`,
@@ -152,7 +152,7 @@ describe("around a change in a hostile repository the first message", () => {
     expect(other).toBe(one);
   });
 
-  it("goes without code where time or room is up", async () => {
+  it("A review goes on without code if time or room is up", async () => {
     const change = [{ "src/row.js": source(1) }, { "src/row.js": source(2) }] as const;
     let clock = 0;
     const late = await firstMessageOf(...change, { over: { now: () => (clock += 20_000) } });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { changeMessage, codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
 
-describe("of a key on changed lines the first message holds", () => {
-  it("the whole statement that registers an option in Python, and what reads it", async () => {
+describe("keys in the first message", () => {
+  it("The message holds the statement that registers a Python option, and its readers", async () => {
     const main = `def configure(parser):\n    parser.addini(\n        "testpaths",\n        type="args",\n        help="Where to look",\n    )\n`;
     const source = (value: string) => `def collect(config):\n    return ${value}\n`;
     const message = await changeMessage("src/collect.py", source, ["[]", 'config.getini("testpaths")'], {
@@ -17,7 +17,7 @@ describe("of a key on changed lines the first message holds", () => {
     );
   });
 
-  it("the constant of a Go annotation, in whatever quotes", async () => {
+  it("The message holds the constant of a Go annotation, in any quotes", async () => {
     const source = (value: string) => `package cmd\n\nfunc run(c *C) string {\n\treturn ${value}\n}\n`;
     const message = await changeMessage("cmd/run.go", source, ['""', 'c.Annotations["cmd_flag_hidden"]'], {
       "cmd/keys.go": "package cmd\n\n// Set for hidden flags.\nconst Hidden = `cmd_flag_hidden`\n",
@@ -25,7 +25,7 @@ describe("of a key on changed lines the first message holds", () => {
     expect(pieceOf(message, "cmd/keys.go", 'has "cmd_flag_hidden"')).toContain("4|const Hidden");
   });
 
-  it("the header, the event and the variable in TypeScript, C and Java", async () => {
+  it("The message holds a header, an event and a variable in TypeScript, C and Java", async () => {
     const message = await firstMessageOf(
       {
         "a/a.ts": "export function a(h) {\n  return h;\n}\n",
@@ -46,7 +46,7 @@ describe("of a key on changed lines the first message holds", () => {
     expect(pieceOf(message, "j/K.java", 'has "row-saved"')).toContain('3|    bus.on("row-saved", this::k);');
   });
 
-  it("nothing of what is no key, stands everywhere, or stands in tests and private files", async () => {
+  it("The message ignores what is no key, is too common, or is in tests and private files", async () => {
     const source = (value: string) => `export function a(x) {\n  return ${value};\n}\n`;
     const user = 'use("some words", "row-saved");\n';
     const message = await changeMessage(
@@ -76,7 +76,7 @@ describe("of a key on changed lines the first message holds", () => {
     ],
     ["ts", 'function a(c: C) {\n  const paths: P = c.get("look-in");\n', "  return ", "use(paths)", "}\n"],
   ])(
-    "one that a variable read on changed lines comes from, in .%s",
+    "The message holds the key that a variable on changed lines comes from, in .%s",
     async (end, head, indent, value, tail) => {
       const source = (text: string) => `${head}${indent}${text}\n${tail}`;
       const message = await firstMessageOf(
@@ -87,7 +87,7 @@ describe("of a key on changed lines the first message holds", () => {
     },
   );
 
-  it("one that stands beside hundreds of names", async () => {
+  it("The message holds a key beside hundreds of names", async () => {
     const calls = Array.from({ length: 600 }, (_, at) => `  call${at}();\n`).join("");
     const message = await firstMessageOf(
       { "src/a.js": "export function a() {\n}\n", "src/b.js": 'register("row-saved", 1);\n' },

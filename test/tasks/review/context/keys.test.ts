@@ -8,8 +8,8 @@ const around = (text: string, literal: string) => {
 };
 const roleIn = (text: string, literal = "max-size") => around(text, literal).role;
 
-describe("the statement around a literal", () => {
-  it("is the whole call over several lines, in whatever language", () => {
+describe("statementAround", () => {
+  it("A statement covers a whole call over several lines", () => {
     const python =
       'before()\nparser.add_option(\n    "max-size",\n    type=int,\n    help="(bytes",\n)\nafter()';
     expect(around(python, "max-size")).toEqual({ range: { start: 2, end: 6 }, role: "registers" });
@@ -19,18 +19,18 @@ describe("the statement around a literal", () => {
     expect(around(typescript, "max-size").range).toEqual({ start: 2, end: 5 });
   });
 
-  it("ends at the block that it lies in", () => {
+  it("A statement ends at its block", () => {
     const text = 'function read() {\n  one();\n  use("max-size");\n  two();\n}';
     expect(around(text, "max-size").range).toEqual({ start: 3, end: 3 });
   });
 
-  it("is one line where it has no end nearby", () => {
+  it("A statement without an end nearby is one line", () => {
     const text = `call("max-size",\n${"  1,\n".repeat(40)})`;
     expect(around(text, "max-size").range).toEqual({ start: 1, end: 1 });
   });
 });
 
-describe("a literal", () => {
+describe("the role of a literal", () => {
   it.each([
     ['const MAX_SIZE = "max-size";'],
     ['    public static final String MAX_SIZE = "max-size";'],
@@ -41,7 +41,7 @@ describe("a literal", () => {
     ['defaults["max-size"] = 3'],
     ['parser.addini("max-size", "bytes")'],
     ['on("max-size", () => {'],
-  ])("registers in %s", (text) => {
+  ])("A literal registers in %s", (text) => {
     expect(roleIn(text)).toBe("registers");
   });
 
@@ -53,12 +53,12 @@ describe("a literal", () => {
     ['    case "max-size":'],
     ['if (strcmp(name, "max-size") == 0)'],
     ['if "max-size" in options:'],
-  ])("asks in %s", (text) => {
+  ])("A literal asks in %s", (text) => {
     expect(roleIn(text)).toBe("asks");
   });
 
   it.each([['return "max-size"'], ['add(options, "max-size")'], ['["min-size", "max-size"]']])(
-    "is given in %s",
+    "A literal is given in %s",
     (text) => {
       expect(roleIn(text)).toBe("given");
     },

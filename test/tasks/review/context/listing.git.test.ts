@@ -67,8 +67,8 @@ const ranges = fc
 
 const shownOf = ({ hunks }: FileDiff) => hunks.flatMap(({ lines }) => lines).map(renderLine);
 
-describe("a diff that is widened to the borders of definitions", () => {
-  it("holds the lines of git's diff with all context, in git's order, and every line of the ranges", () => {
+describe("a widened diff", () => {
+  it("A widened diff holds git's lines with full context, in git's order, and every line of the ranges", () => {
     fc.assert(
       fc.property(texts, ranges, ({ before, after }, wanted) => {
         const diff = gitDiff(before, after, 3);
@@ -91,7 +91,7 @@ describe("a diff that is widened to the borders of definitions", () => {
     );
   });
 
-  it("is a patch that git applies, with the right numbers in every header", () => {
+  it("A widened diff is a patch that git applies, with the right numbers in every header", () => {
     fc.assert(
       fc.property(texts, ranges, ({ before, after }, wanted) => {
         const diff = gitDiff(before, after, 3);
@@ -104,7 +104,7 @@ describe("a diff that is widened to the borders of definitions", () => {
     );
   });
 
-  it("shows what a hunk changes that is not among those to be shown, if it lies within the ranges", () => {
+  it("A widened diff shows other changes that lie within the ranges", () => {
     const numbers = Array.from({ length: 40 }, (_, at) => `line ${at + 1}\n`);
     const before = numbers.join("");
     const after = numbers.with(9, "ten\n").with(29, "thirty\n").join("");
@@ -117,7 +117,7 @@ describe("a diff that is widened to the borders of definitions", () => {
     expect(shownOf(widened(first, file, [{ start: 5, end: 20 }]))).not.toContain("30 +thirty");
   });
 
-  it("shows a small gap between two parts instead of a header", () => {
+  it("A widened diff shows a small gap instead of a header", () => {
     const numbers = Array.from({ length: 40 }, (_, at) => `line ${at + 1}\n`);
     const after = numbers.with(9, "ten\n").join("");
     const diff = gitDiff(numbers.join(""), after, 3);

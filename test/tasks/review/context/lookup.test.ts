@@ -14,14 +14,14 @@ function finding(lines: readonly string[]): Workspace {
 
 const limits = { wants: () => true, signal: new AbortController().signal, timeLeft: () => 1_000 };
 
-describe("the lines of words", () => {
+describe("searchWords", () => {
   it.each([
     ["two texts that share a quote", 'f("one"two")', ["one", "two"]],
     ["two texts in different quotes", "f('one', `two`)", ["one", "two"]],
     ["a text within another one", "f(\"say 'one'\")", ["one"]],
     ["a text with more in its quotes", 'f("one more")', []],
     ["a text in quotes that differ", "f(\"one')", []],
-  ])("are found by what is in quotes: %s", async (_, line, expected) => {
+  ])("Lines are found by what is in quotes: %s", async (_, line, expected) => {
     const words = ["one", "two"];
     const hits = await searchWords(finding([line]), words.map(inQuotes), limits);
     expect(words.filter((word) => hits.of(inQuotes(word)).length === 1)).toEqual(expected);
@@ -31,17 +31,17 @@ describe("the lines of words", () => {
     ["let ümlaut = größe;", ["ümlaut", "größe"]],
     ["let plain = $size;", ["plain", "$size"]],
     ["let plainer = sized;", []],
-  ])("are those with the whole word: %s", async (line, expected) => {
+  ])("Lines are found by whole words: %s", async (line, expected) => {
     const words = ["ümlaut", "größe", "plain", "$size"];
     const hits = await searchWords(finding([line]), words, limits);
     expect(words.filter((word) => hits.of(word).length === 1)).toEqual(expected);
   });
 });
 
-describe("files that are loaded ahead", () => {
+describe("loadAhead", () => {
   const items = Array.from({ length: 20 }, (_, at) => at);
 
-  it("arrive in their order, however long each takes", async () => {
+  it("Items arrive in their order, however long each takes", async () => {
     const all: number[] = [];
     const load = async (item: number) => {
       for (let turn = item % 3; turn < 3; turn++) await Promise.resolve();
@@ -51,7 +51,7 @@ describe("files that are loaded ahead", () => {
     expect(all).toEqual(items);
   });
 
-  it("are only a few more than those that were taken", async () => {
+  it("Only a few items are loaded ahead", async () => {
     const started: number[] = [];
     const load = async (item: number) => started.push(item);
     for await (const count of loadAhead(items, load)) if (count >= 3) break;
@@ -59,7 +59,7 @@ describe("files that are loaded ahead", () => {
     expect(new Set(started).size).toBe(started.length);
   });
 
-  it("fail when their turn comes, and not before", async () => {
+  it("An error is thrown at its turn, and not before", async () => {
     const taken: number[] = [];
     const load = async (item: number) => (item === 2 ? Promise.reject(new Error("unreadable")) : item);
     const all = (async () => {

@@ -69,8 +69,8 @@ function textOf(pieces: readonly Piece[], maxBytes: number): string {
   );
 }
 
-describe("selected pieces", () => {
-  it("never take more bytes than they may, escaped as a model sees them", () => {
+describe("selectPieces", () => {
+  it("Selected pieces take no more bytes than allowed, as a model sees them", () => {
     fc.assert(
       fc.property(selections, ({ pieces, bytes }) => {
         expect(byteLength(escapeInvisible(textOf(pieces, bytes)))).toBeLessThanOrEqual(bytes);
@@ -78,7 +78,7 @@ describe("selected pieces", () => {
     );
   });
 
-  it("show no line twice, and none that is shown elsewhere", () => {
+  it("No line is shown twice", () => {
     fc.assert(
       fc.property(selections, ({ pieces, bytes }) => {
         const shown = new ShownLines();
@@ -99,7 +99,7 @@ describe("selected pieces", () => {
     );
   });
 
-  it("are the same in whatever order they were found", () => {
+  it("The selection does not depend on the order of the pieces", () => {
     fc.assert(
       fc.property(selections, fc.infiniteStream(fc.nat()), ({ pieces, bytes }, random) => {
         // What differs in nothing that the order looks at is one piece found twice.
@@ -133,8 +133,8 @@ const piece = (over: Partial<Piece>): Piece => ({
   ...over,
 });
 
-describe("what has no room", () => {
-  it("is named with its place, a line for each name", () => {
+describe("pieces without room", () => {
+  it("A piece without room is named with its place, a line for each name", () => {
     const far = [50, 90].map((start) =>
       piece({ ranges: [{ start, end: start + 60 }], line: start, score: 0.4 }),
     );
@@ -143,7 +143,7 @@ describe("what has no room", () => {
     expect(text).toMatch(/## Not shown\ncaller of next: n\.ts:50, 90$/);
   });
 
-  it("is named once, and not where it is shown for another reason", () => {
+  it("A piece is named once, and not if it is shown for another reason", () => {
     const rest = [60, 60, 5].map((line) =>
       piece({ kind: "test", line, score: 0.05, ranges: [{ start: 60, end: 61 }] }),
     );
@@ -151,7 +151,7 @@ describe("what has no room", () => {
     expect(text).toMatch(/## Not shown\ntest of next: n\.ts:60$/);
   });
 
-  it("has more room as long as little is shown", () => {
+  it("A piece needs a lower score as long as little is shown", () => {
     const weak = (at: number) => piece({ line: at, score: 0.1, ranges: [{ start: at, end: at + 9 }] });
     const long = { ...numbers, path: "long.ts", lines: Array.from({ length: 200 }, () => "x".repeat(390)) };
     const many = piece({ file: long, ranges: [{ start: 1, end: 40 }], score: 0.9 });
@@ -159,7 +159,7 @@ describe("what has no room", () => {
     expect(textOf([many, weak(20)], 40_000)).toContain("caller of next: n.ts:20");
   });
 
-  it("is named as what is also called", () => {
+  it("A callee without room is named among the other calls", () => {
     const calls = [50, 70].map((line) =>
       piece({
         kind: "callee",
@@ -172,7 +172,7 @@ describe("what has no room", () => {
     expect(textOf(calls, 2_000)).toBe("## Not shown\nalso calls: call50 (n.ts:50), call70 (n.ts:70)");
   });
 
-  it("is named in few words, however much it is", () => {
+  it("The names take few bytes, however many there are", () => {
     const many = Array.from({ length: 150 }, (_, at) =>
       piece({ line: at + 1, score: 0.05, ranges: [{ start: at + 1, end: at + 1 }], subject: `name${at}` }),
     );
@@ -181,7 +181,7 @@ describe("what has no room", () => {
     expect(text.length).toBeLessThanOrEqual(600);
   });
 
-  it("is cut behind a line where its beginning says something, and says where it ends", () => {
+  it("A piece is cut after a line if its beginning is useful, and says where it ends", () => {
     const extent = { start: 1, end: 200 };
     const body = piece({ kind: "callee", ranges: [extent], extent, mayBeCut: true });
     const lines = textOf([body], 1_500).split("\n");
@@ -191,7 +191,7 @@ describe("what has no room", () => {
     expect(Number(/(\d+)$/.exec(lines[1] ?? "")?.[1])).toBe(Number.parseInt(lines.at(-2) ?? "", 10));
   });
 
-  it("is not missed where the diff shows the rest of it", () => {
+  it("A piece whose rest the diff shows is not cut", () => {
     const extent = { start: 1, end: 12 };
     const shown = new ShownLines();
     shown.addAll(numbers, [{ start: 8, end: 12 }]);

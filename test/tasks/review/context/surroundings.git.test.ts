@@ -4,8 +4,8 @@ import { changeMessage, codeAround, firstMessageOf, manyLines, pieceOf } from ".
 /** A function that is long enough to be a neighbour of its own. */
 const lasting = (name: string, text = "work();") => `function ${name}() {\n  ${text}\n  ${text}\n}\n\n`;
 
-describe("around the change the first message holds", () => {
-  it("the type of a changed method, with its fields and what makes it", async () => {
+describe("surroundings in the first message", () => {
+  it("The message holds the type of a changed method, with its fields and constructors", async () => {
     const type = (value: number) =>
       `class Keywords:\n    """Own ones first."""\n\n    def __init__(self, node):\n        self.node = node\n        self.own = {}\n\n    def __len__(self):\n        return ${value}\n`;
     const message = await firstMessageOf({ "keys.py": type(1) }, { "keys.py": type(2) });
@@ -13,7 +13,7 @@ describe("around the change the first message holds", () => {
     expect(codeAround(message)).toContain('2|    """Own ones first."""');
   });
 
-  it("the fields and constructors of a long type, without its other methods", async () => {
+  it("The message holds the fields and constructors of a long type, without other methods", async () => {
     const methods = Array.from(
       { length: 60 },
       (_, at) => `  step${at}() {\n    one();\n    two();\n    three();\n  }\n`,
@@ -27,7 +27,7 @@ describe("around the change the first message holds", () => {
     expect(piece).not.toContain("step30");
   });
 
-  it("the type that the type of a changed method extends", async () => {
+  it("The message holds the type that a changed method's type extends", async () => {
     const source = (value: string) =>
       `package a;\nclass Timer extends Task {\n  void run() {\n    ${value}\n  }\n}\n`;
     const base = "package a;\nclass Task {\n  Task(Runnable what) {\n    this.what = what;\n  }\n}\n";
@@ -37,7 +37,7 @@ describe("around the change the first message holds", () => {
     expect(pieceOf(message, "class Task, which Timer extends")).toContain("4|    this.what = what;");
   });
 
-  it("functions with similar names, but none that is only near", async () => {
+  it("The message holds functions with similar names, and none that is only near", async () => {
     const file = (value: number) =>
       [
         lasting("readLimitOfSets"),
@@ -50,7 +50,7 @@ describe("around the change the first message holds", () => {
     expect(code).not.toMatch(/function (?:other|more)\d+, beside/);
   });
 
-  it("no neighbour for a word that all names of the file begin with", async () => {
+  it("A word that all names of a file begin with makes no neighbour", async () => {
     const file = (value: number) =>
       [
         ...Array.from({ length: 20 }, (_, at) => lasting(`hashTypeStep${at}`)),
@@ -60,7 +60,7 @@ describe("around the change the first message holds", () => {
     expect(code).not.toContain("beside hashTypeTry");
   });
 
-  it("a constant with a similar name, but not the constants between", async () => {
+  it("The message holds a constant with a similar name, and none between", async () => {
     const value = (name: string, text: string) => `const ${name} = [\n  "${text}",\n  "b",\n];\n`;
     const file = (text: string) =>
       value("SOURCE_ZSH", "z") + value("WIDTH", "w") + value("SOURCE_FISH", text);
@@ -70,8 +70,8 @@ describe("around the change the first message holds", () => {
   });
 });
 
-describe("of the values of the change the first message holds", () => {
-  it("how other code uses what an added line names", async () => {
+describe("values of a change in the first message", () => {
+  it("The message holds other uses of what an added line names", async () => {
     const source = (call: string) => `export function serve(request) {\n  ${call}\n}\n`;
     const other = `import { originalOf } from "./original.js";\nexport function log(request) {\n  const one = originalOf(request);\n  if (one === undefined) return;\n}\n`;
     const message = await firstMessageOf(
@@ -88,8 +88,8 @@ describe("of the values of the change the first message holds", () => {
   });
 });
 
-describe("of a change of tests alone the first message holds", () => {
-  it("what the tests call", async () => {
+describe("a change of tests alone", () => {
+  it("The message holds what changed tests call", async () => {
     const test = (call: string) =>
       `import { total } from "./total.js";\nfunction check() {\n  ${call}\n}\ntest("sums", check);\n`;
     const message = await firstMessageOf(
@@ -105,8 +105,8 @@ describe("of a change of tests alone the first message holds", () => {
   });
 });
 
-describe("a search for names", () => {
-  it("is not crowded out by generated pages of documentation", async () => {
+describe("the search for names", () => {
+  it("Generated pages of documentation do not crowd out names", async () => {
     const page = "<a>findInjectable</a>\n".repeat(40);
     const pages = Object.fromEntries(
       Array.from({ length: 10 }, (_, at) => [`docs/javadoc/${at}/index-all.html`, page]),

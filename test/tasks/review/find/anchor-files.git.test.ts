@@ -68,7 +68,7 @@ describe("a report in a file of the change", () => {
     ["renamed from a private path, by its new path", "out.py"],
     ["renamed to a private path, by that path", "private/into.py"],
     ["renamed from a private path, by that path", "private/out.py"],
-  ])("%s, is refused without a word of its content", async (_, path) => {
+  ])("A report in a file that is %s, is refused without a word of its content", async (_, path) => {
     for (const side of ["RIGHT", "LEFT"]) {
       for (const quote of ["zzz", "into_2 = 2", "out_2 = 2"]) {
         const error = await review().error("report_finding", { ...finding, path, side, quote });
@@ -78,7 +78,7 @@ describe("a report in a file of the change", () => {
     }
   });
 
-  it("renamed between paths that are not private is taken by either path, on either side", async () => {
+  it("A renamed public file is found by either path, on either side", async () => {
     const tools = review();
     const added = { ...finding, path: "old.py", quote: "open_3 = 33" };
     const removed = { ...finding, path: "new.py", side: "LEFT", quote: "open_3 = 3" };
@@ -95,7 +95,7 @@ describe("a report in a file of the change", () => {
     });
   });
 
-  it("is anchored in a file that the change leaves alone, too", async () => {
+  it("A report may be about a file that the change does not touch", async () => {
     const still = { ...finding, path: "still.py", line: 1, quote: "still = 1" };
 
     expect(await review().output("report_finding", still)).toMatchObject({
@@ -112,7 +112,7 @@ function ofBytes(bytes: number): string {
   return `${`${"x".repeat(998)}\n`.repeat(511)}${"y".repeat(bytes - header - 511_000 - 2)}\n`;
 }
 
-describe("a file whose diff GitHub does not show for its size", () => {
+describe("a file without a diff on GitHub", () => {
   const numbered = (count: number) => Array.from({ length: count }, (_, at) => `row ${at + 1}\n`).join("");
   let large: GitRepo;
   let openedLarge: Awaited<ReturnType<typeof openRepository>>;
@@ -146,7 +146,7 @@ describe("a file whose diff GitHub does not show for its size", () => {
   const fileOf = (path: string) =>
     createAnchorFiles(openedLarge.workspace, toolsOn(openedLarge.workspace).context.diffs)(path);
 
-  it("has no line that can carry a comment, as the double reads the same diff", async () => {
+  it("A file that is too large for GitHub's diff has no line for a comment, as in the double", async () => {
     const { mergeBase, head } = openedLarge.workspace.shas;
     const files = await diffFiles(join(large.dir, ".git"), mergeBase, head);
     expect(files.filter(({ tooLarge }) => tooLarge).map(({ path }) => path)).toEqual([
@@ -162,7 +162,7 @@ describe("a file whose diff GitHub does not show for its size", () => {
     }
   });
 
-  it("is still quoted on both sides, though its diff be too large to be read", async () => {
+  it("A file is quoted on both sides, even if its diff is too large to be read", async () => {
     const anchors = [];
     for (const [path, quote] of [
       ["parts.txt", "row 14"],
@@ -181,7 +181,7 @@ describe("a file whose diff GitHub does not show for its size", () => {
   });
 });
 
-describe("files that were read", () => {
+describe("anchor files", () => {
   /** Counts what is asked of the workspace; `broken` makes diffs fail. */
   function counted(keptLines?: number) {
     const state = { reads: 0, broken: false };
@@ -203,7 +203,7 @@ describe("files that were read", () => {
     return { state, files: createAnchorFiles(counting, { fileDiff }, keptLines) };
   }
 
-  it("are read once, also when they are asked for at the same time", async () => {
+  it("A file is read once, even for calls at the same time", async () => {
     const { state, files } = counted();
     const [one, other] = await Promise.all([files("new.py"), files("new.py")]);
 
@@ -212,7 +212,7 @@ describe("files that were read", () => {
     expect(state.reads).toBe(2);
   });
 
-  it("are forgotten beyond a number of lines, those used longest ago first", async () => {
+  it("The files used longest ago are forgotten beyond a number of lines", async () => {
     const { state, files } = counted(40);
     await files("new.py");
     await files("still.py");
@@ -224,7 +224,7 @@ describe("files that were read", () => {
     expect(state.reads).toBe(7);
   });
 
-  it("are placed whole while their diff cannot be read, and asked for again", async () => {
+  it("A file whose diff cannot be read is placed whole, and read again later", async () => {
     const { state, files } = counted();
     state.broken = true;
     expect(await files("new.py")).toMatchObject({ hidden: "the diff of this file could not be read" });

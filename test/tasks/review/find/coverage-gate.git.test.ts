@@ -107,7 +107,7 @@ const seenIn = (shown: string) =>
   edges.filter(([first, last]) => shown.includes(first) && shown.includes(last)).length;
 
 describe("a model that wants to finish at once", () => {
-  it("is shown all two hundred hunks in parts, and has read everything", async () => {
+  it("The model is shown all two hundred hunks in parts", async () => {
     const { result, shown, requests } = await review([]);
 
     expect(seenIn(shown)).toBe(200);
@@ -116,7 +116,7 @@ describe("a model that wants to finish at once", () => {
     expect(requests.length).toBeGreaterThan(2);
   });
 
-  it("is shown all two hundred hunks of one file before it may", async () => {
+  it("The model must see all two hundred hunks of one file first", async () => {
     const { result, shown, requests } = await review([], { opened: inOne });
 
     expect(seenIn(shown)).toBe(200);
@@ -129,7 +129,7 @@ describe("a model that wants to finish at once", () => {
     expect(answers[1]?.content).toContain("The first of them follow");
   });
 
-  it("is told to go on by itself first, and what it reads then is not shown again", async () => {
+  it("The model is asked to read on first, and what it reads is not shown again", async () => {
     const script = [finish, read(181, 200)];
     const { result, shown } = await review(script, { opened: inOne, contextTokens: 60_000 });
 
@@ -138,7 +138,7 @@ describe("a model that wants to finish at once", () => {
     expect(shown.split(word("last", 9, 1)).length - 1).toBe(1);
   });
 
-  it("may not finish in the turn that reads: it has seen no answer yet", async () => {
+  it("The model may not finish in the turn that reads", async () => {
     const calls = [1, 41, 81, 121, 161].flatMap((start) => read(start, start + 39).toolCalls?.[0] ?? []);
     const all: ScriptedTurn = { toolCalls: [...calls, ...(finish.toolCalls ?? [])] };
     const { result, requests } = await review([all], { opened: inOne, contextTokens: 200_000 });
@@ -151,7 +151,7 @@ describe("a model that wants to finish at once", () => {
     expect(cutShort.result.coverage.hunks_served).toBe(seenIn(cutShort.shown));
   });
 
-  it.each([1, 2, 3, 4, 5, 7, 10])("ends as a partial review where %i turns are all it has", async (turns) => {
+  it.each([1, 2, 3, 4, 5, 7, 10])("A review with only %i turns is partial", async (turns) => {
     const { result, shown } = await review([], { opened: inOne, limits: { turns }, contextTokens: 16_000 });
 
     expect(result.coverage.hunks_served).toBeLessThan(200);
@@ -159,7 +159,7 @@ describe("a model that wants to finish at once", () => {
     expect(isComplete(result)).toBe(false);
   });
 
-  it("may finish when a limit is near, with its summary kept and the unread hunks named", async () => {
+  it("The model may finish when a limit is near, and the unread hunks are named", async () => {
     const { result } = await review([], { opened: inOne, limits: { turns: 6 }, contextTokens: 16_000 });
 
     expect(result.stop_reason).toBe("finished");
@@ -169,7 +169,7 @@ describe("a model that wants to finish at once", () => {
   });
 
   it.each([6_000, 8_000, 12_000, 16_000, 24_000, 64_000, 200_000])(
-    "is never said to have been shown more than it was, with a window of %i tokens",
+    "The coverage counts no hunk that a window of %i tokens did not show",
     async (contextTokens) => {
       for (const opened of [inTen, inOne]) {
         const { result, shown } = await review([], { contextTokens, opened });
@@ -182,7 +182,7 @@ describe("a model that wants to finish at once", () => {
 });
 
 describe("the coverage of a review", () => {
-  it("is never more than what stood in front of the model, whatever it calls and whatever stops it", async () => {
+  it("The coverage never exceeds what the model was shown, whatever it calls and whatever stops it", async () => {
     const read = fc
       .record({
         start_hunk: fc.integer({ min: 1, max: files * hunksAFile }),

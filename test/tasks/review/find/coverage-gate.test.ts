@@ -24,8 +24,8 @@ function unread(texts: readonly string[], portionBytes: number) {
   return { coverage, next: createUnreadHunks({ files, diffs, coverage, portionBytes }) };
 }
 
-describe("what was not read yet", () => {
-  it("is shown in portions up to the last hunk, and then there is nothing", async () => {
+describe("unread hunks", () => {
+  it("Unread hunks are shown in portions up to the last one", async () => {
     const { coverage, next } = unread(["one ".repeat(30), "two ".repeat(30), "three ".repeat(20)], 260);
     const texts: string[] = [];
     for (let portion = await next(); portion; portion = await next()) {
@@ -37,14 +37,14 @@ describe("what was not read yet", () => {
     expect(coverage.unshown("a.ts")).toEqual([]);
   });
 
-  it("is shown again where the portion was not", async () => {
+  it("A portion is shown again if it was not delivered", async () => {
     const { next } = unread(["one"], 1_000);
     const first = await next();
 
     expect((await next())?.text).toBe(first?.text);
   });
 
-  it("is shown although a hunk before it never fits", async () => {
+  it("A hunk is shown although one before it never fits", async () => {
     const { coverage, next } = unread(["small", "x".repeat(5_000), "behind"], 1_000);
     const portion = await next();
     portion?.shown();

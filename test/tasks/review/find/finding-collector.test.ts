@@ -46,7 +46,7 @@ function collector(over: Partial<Parameters<typeof createFindingCollector>[0]> =
 }
 
 describe("the finding collector", () => {
-  it("keeps an anchored finding and tells about it at once", async () => {
+  it("The collector keeps an anchored finding and announces it at once", async () => {
     const { report, findings, seen } = collector();
 
     const answer = await report(reported);
@@ -59,7 +59,7 @@ describe("the finding collector", () => {
     expect(seen).toEqual(findings());
   });
 
-  it("keeps the same finding once", async () => {
+  it("The collector keeps the same finding once", async () => {
     const { report, findings } = collector();
     await report(reported);
 
@@ -70,7 +70,7 @@ describe("the finding collector", () => {
     expect(findings()).toHaveLength(1);
   });
 
-  it("keeps two faults of one kind on one line, the first with the id that it would have alone", async () => {
+  it("Two faults of one kind on one line are kept, the first with its usual id", async () => {
     const alone = collector();
     await alone.report(reported);
     const { report, findings } = collector();
@@ -83,7 +83,7 @@ describe("the finding collector", () => {
     expect(findings()[1]?.id).toBe(`${findings()[0]?.id}-2`);
   });
 
-  it("keeps the same fault at two places as two findings with ids of their own", async () => {
+  it("The same fault at two places is two findings with their own ids", async () => {
     const { report, findings } = collector();
     await report({ ...reported, quote: "twin", line: 2 });
     await report({ ...reported, quote: "twin", line: 4 });
@@ -93,13 +93,13 @@ describe("the finding collector", () => {
     expect(new Set(findings().map((one) => one.id)).size).toBe(2);
   });
 
-  it("says when a line is outside the diff", async () => {
+  it("The answer says that a line is outside the diff", async () => {
     const answer = await collector().report({ ...reported, quote: "third", line: 3 });
 
     expect(answer).toMatchObject({ ok: true, note: expect.stringContaining("outside the diff") });
   });
 
-  it("does not keep a finding below the wanted severity, and says so: there is nothing to correct", async () => {
+  it("A finding below the minimum severity is not kept, and the answer says so", async () => {
     const { report, findings, seen } = collector({ minimumSeverity: "medium" });
 
     expect(await report({ ...reported, severity: "low" })).toEqual({
@@ -110,7 +110,7 @@ describe("the finding collector", () => {
     expect([...findings(), ...seen]).toEqual([]);
   });
 
-  it("refuses unknown paths and private paths, each with its reason", async () => {
+  it("Unknown and private paths are refused, each with its reason", async () => {
     const { report, findings } = collector();
 
     expect(await report({ ...reported, path: "b.ts" })).toMatchObject({
@@ -124,7 +124,7 @@ describe("the finding collector", () => {
     expect(findings()).toEqual([]);
   });
 
-  it("names paths as the model can give them back", async () => {
+  it("The answer names paths in a form that tools accept", async () => {
     const { report } = collector();
 
     expect(await report({ ...reported, path: "no\nfile" })).toMatchObject({
@@ -132,7 +132,7 @@ describe("the finding collector", () => {
     });
   });
 
-  it("does not finish as long as there is a reason against it", async () => {
+  it("The review does not finish as long as there is a reason against it", async () => {
     let reason: string | null = "2 hunks were never read";
     const { finish, summary } = collector({ refuseToFinish: () => reason });
 
@@ -145,7 +145,7 @@ describe("the finding collector", () => {
   });
 });
 
-describe("a suggestion", () => {
+describe("a suggestion of a finding", () => {
   const collectorOn = (path: string, lines: readonly string[] | null) =>
     collector({ anchorFile: async () => ({ ...file, path, lines: { RIGHT: lines, LEFT: null } }) });
   const kept = async (over: Partial<ReportedFinding>, lines = file.lines.RIGHT, path = "a.ts") => {
@@ -154,7 +154,7 @@ describe("a suggestion", () => {
     return answer;
   };
 
-  it("stays one on the lines that were stated", async () => {
+  it("A suggestion on the stated lines stays one", async () => {
     const stated = { start_line: 1, line: 2, quote: "twin", suggestion: "first + twin" };
 
     expect(await kept(stated)).toMatchObject({
@@ -166,7 +166,7 @@ describe("a suggestion", () => {
   it.each([
     ["moved", { start_line: 3, line: 4, quote: "first\ntwin" }, { start_line: 1, line: 2 }],
     ["clamped", { start_line: 3, line: 40, quote: "third" }, { start_line: 3, line: 4 }],
-  ])("becomes prose when its range was %s, and the model is told", async (_, stated, anchored) => {
+  ])("A suggestion becomes prose if its range was %s, and the model is told", async (_, stated, anchored) => {
     const answer = await kept({ ...stated, suggestion: "new code" });
 
     expect(answer).toMatchObject({
@@ -179,13 +179,13 @@ describe("a suggestion", () => {
   it.each([
     ["gives hidden characters back that the replaced lines hold", "a\u200Bb\r", "c\\u{200B}d␍", "c\u200Bd\r"],
     ["leaves escapes as they are written elsewhere", "/[a]/", "/[\\u{200B}]/", "/[\\u{200B}]/"],
-  ])("%s", async (_, line, suggestion, posted) => {
+  ])("The collector %s", async (_, line, suggestion, posted) => {
     const { finding } = await kept({ quote: line, suggestion }, [line, "far\u200B\r"], "a.txt");
 
     expect(finding?.suggestion).toBe(posted);
   });
 
-  it("is tried on the file: what is repaired is offered, and the model is told", async () => {
+  it("A suggestion is tried on the file: a repaired one is kept, and the model is told", async () => {
     const lines = ["if (ready) {", "  start();", "}"];
     const answer = await kept({ line: 2, quote: "start();", suggestion: "begin();" }, lines);
 
@@ -193,7 +193,7 @@ describe("a suggestion", () => {
     expect(answer.note).toContain("the suggestion was repaired: the indentation was adapted to the file");
   });
 
-  it("that does not fit becomes prose with the reason, and one that fits takes its place", async () => {
+  it("A suggestion that does not fit becomes prose, and a fitting one replaces it", async () => {
     const { report, findings } = collectorOn("a.ts", ["if (ready) {", "  start();", "}"]);
     const about = { ...reported, line: 2, quote: "start();" };
 
@@ -210,13 +210,13 @@ describe("a suggestion", () => {
     expect(findings()).toMatchObject([{ suggestion: "  begin();", body: "b" }]);
   });
 
-  it("adds nothing to a finding that findings do not have", async () => {
+  it("A suggestion adds no fields to a finding", async () => {
     const { finding } = await kept({ suggestion: "x" });
 
     expect(Finding.parse(finding)).toEqual(finding);
   });
 
-  it("that does not fit the second time either is refused with the reason again", async () => {
+  it("A suggestion that does not fit the second time is refused with the reason again", async () => {
     const { report, findings } = collectorOn("a.ts", ["if (ready) {", "  start();", "}"]);
     const about = { ...reported, line: 2, quote: "  start();" };
     await report({ ...about, suggestion: "  begin(" });
@@ -229,7 +229,7 @@ describe("a suggestion", () => {
     expect(findings()).toHaveLength(1);
   });
 
-  it("that needs more lines is the same finding's, not a second one", async () => {
+  it("A suggestion that needs more lines belongs to the same finding", async () => {
     const { report, findings } = collectorOn("a.ts", ["if (ready) {", "  start();", "}"]);
     const about = { ...reported, line: 2, quote: "  start();" };
     await report({ ...about, suggestion: "  begin(" });
@@ -244,7 +244,7 @@ describe("a suggestion", () => {
     expect(findings()).toHaveLength(2);
   });
 
-  it("is not asked for again where none can be offered", async () => {
+  it("The model is not asked for a suggestion that could not be offered", async () => {
     const { report } = collectorOn("a.ts", ["a(", "b", "third(", "d"]);
 
     const outside = await report({ ...reported, line: 3, quote: "third(", suggestion: "third((" });
@@ -259,7 +259,7 @@ describe("a finding of a named rule", () => {
     { name: "no-firsts", severity: "low" as const, where: ["a.ts"], isIn: (path: string) => path === "a.ts" },
     { name: "no-twins", severity: "high" as const, where: ["lib/**"], isIn: () => false },
   ];
-  it("has the severity of the rule, whatever the model calls it", async () => {
+  it("A finding has the severity of its rule", async () => {
     const { report } = collector({ rules });
 
     expect(
@@ -267,7 +267,7 @@ describe("a finding of a named rule", () => {
     ).toMatchObject({ ok: true, finding: { rule: "no-firsts", severity: "low", reached: true } });
   });
 
-  it("is refused outside of the files of the rule, and under a name that no rule has, with what to do", async () => {
+  it("A finding outside of the rule's files, or of an unknown rule, is refused with a remedy", async () => {
     const { report, findings } = collector({ rules });
 
     expect(await report({ ...reported, rule: "no-twins" })).toEqual({
@@ -282,7 +282,7 @@ describe("a finding of a named rule", () => {
     expect(findings()).toEqual([]);
   });
 
-  it("gives its rule to the same finding without one, in either order", async () => {
+  it("A repeated finding gives its rule to the one without, in either order", async () => {
     for (const order of [
       [undefined, "no-firsts"],
       ["no-firsts", undefined],
@@ -293,14 +293,14 @@ describe("a finding of a named rule", () => {
     }
   });
 
-  it("of a blocking rule is kept however mild it is: it fails the check, and people must see it", async () => {
+  it("A finding of a blocking rule is kept, however mild it is", async () => {
     const blocking = rules.map((rule) => ({ ...rule, blocking: true }));
     const { report, findings } = collector({ minimumSeverity: "critical", rules: blocking });
     await report({ ...reported, rule: "no-firsts" });
     expect(findings()).toMatchObject([{ rule: "no-firsts", severity: "low" }]);
   });
 
-  it("stays two beside one of another rule on the same line, with an id of its own", async () => {
+  it("Findings of two rules on one line stay two, with their own ids", async () => {
     const other = { name: "no-words", severity: "low" as const, where: ["**"], isIn: () => true };
     const { report, findings } = collector({ rules: [...rules, other] });
 

@@ -66,21 +66,21 @@ function at(quote: string, side: "RIGHT" | "LEFT", line: number, start_line: num
 const place = (side: string, line: number, start_line: number | null = null) => ({ side, line, start_line });
 
 describe("a quote of removed code", () => {
-  it("stands on LEFT as a whole when one of its lines was removed", () => {
+  it("A quote with a removed line is on LEFT as a whole", () => {
     const block = "if (ready) {\n  guard();\n}";
 
     expect(at(block, "LEFT", 7, 5)).toMatchObject(place("LEFT", 7, 5));
     expect(at(block, "RIGHT", 6)).toMatchObject(place("LEFT", 6));
   });
 
-  it("is looked for on LEFT first when all of it has a minus sign", () => {
+  it("A quote with a minus sign on every line is searched on LEFT first", () => {
     expect(at("-twelve();", "RIGHT", 16)).toMatchObject(place("LEFT", 16));
     expect(at("6 -  guard();", "RIGHT", 6)).toMatchObject(place("LEFT", 6));
   });
 });
 
-describe("a quote of unchanged code that is stated by its number at the merge base", () => {
-  it("stands where that line is now, also when it repeats", () => {
+describe("a quote of unchanged code with its old line number", () => {
+  it("The quote is found at its new line, even if it repeats", () => {
     expect(at("twin();", "LEFT", 9)).toMatchObject(place("RIGHT", 11));
     expect(at("twin();", "LEFT", 15)).toMatchObject(place("RIGHT", 17));
     expect(at("seven();", "LEFT", 11)).toMatchObject(place("RIGHT", 13));
@@ -88,25 +88,25 @@ describe("a quote of unchanged code that is stated by its number at the merge ba
     expect(at("end();", "LEFT", 17)).toMatchObject(place("RIGHT", 19));
   });
 
-  it("stands on LEFT when the change has put other lines between", () => {
+  it("The quote is on LEFT if the change has put other lines between", () => {
     expect(at("start();\none();", "RIGHT", 3)).toMatchObject(place("LEFT", 2));
     expect(at("1| start();\n2| one();", "LEFT", 2, 1)).toMatchObject(place("LEFT", 2, 1));
   });
 });
 
-describe("a quote of both sides, as the diff shows them", () => {
+describe("a quote of both sides of the diff", () => {
   it.each([
     ["with signs", " if (ready) {\n-  guard();\n+  check();\n+  log();\n }"],
     ["without signs", "if (ready) {\n  guard();\n  check();\n  log();\n}"],
     ["with numbers", renderHunks(diff.hunks.slice(0, 1)).split("\n").slice(6, 11).join("\n")],
-  ])("%s stands on its lines of the stated side", (_, quote) => {
+  ])("A quote of %s is found on its lines of the stated side", (_, quote) => {
     expect(at(quote, "RIGHT", 9, 6)).toMatchObject(place("RIGHT", 9, 6));
     expect(at(quote, "LEFT", 7, 5)).toMatchObject(place("LEFT", 7, 5));
     expect(at(quote, "RIGHT", 8)).toMatchObject({ ...place("RIGHT", 8), text: "  log();" });
     expect(at(quote, "RIGHT", 100)).toMatchObject(place("RIGHT", 9));
   });
 
-  it("does not begin or end on a blank line, and stands on the side that has more than those", () => {
+  it("A quote does not begin or end on a blank line, and is on the side with more than blank lines", () => {
     const blank = parseFilePatch("@@ -1,3 +1,4 @@\n a();\n-b();\n+\n+c();\n+\n d();\n", "a.ts", null);
     const places = createLineIndex(blank);
     const other: AnchorFile = {
@@ -125,13 +125,13 @@ describe("a quote of both sides, as the diff shows them", () => {
     expect(anchor("-b();\n+\n+")).toMatchObject({ anchor: place("LEFT", 2) });
   });
 
-  it("under the header of its hunk", () => {
+  it("A quote may include the header of its hunk", () => {
     expect(at("@@ -13,5 +15,5 @@ six();\n twin();\n-twelve();\n+last();", "RIGHT", 18)).toMatchObject(
       place("RIGHT", 18),
     );
   });
 
-  it("does not stand across hunks", () => {
+  it("A quote does not extend over two hunks", () => {
     const resolved = resolveAnchor(file, {
       quote: "-  guard();\n+  check();\n+  log();\n }\n four();\n twin();\n nine();",
       ...{ side: "RIGHT", line: 9, start_line: null },
@@ -141,8 +141,8 @@ describe("a quote of both sides, as the diff shows them", () => {
   });
 });
 
-describe("a range", () => {
-  it("that goes over hunks keeps the part that holds its quote", () => {
+describe("a range of lines", () => {
+  it("A range over several hunks keeps the part with its quote", () => {
     expect(at("check();", "RIGHT", 19, 6)).toMatchObject(place("RIGHT", 11, 6));
     expect(at("last();", "RIGHT", 19, 6)).toMatchObject({
       ...place("RIGHT", 19, 15),
@@ -150,16 +150,16 @@ describe("a range", () => {
     });
   });
 
-  it("whose quote stands outside of all hunks keeps the part that does, too", () => {
+  it("A range whose quote is outside of all hunks keeps its part in a hunk", () => {
     expect(at("seven();", "RIGHT", 19, 6)).toMatchObject(place("RIGHT", 14, 12));
   });
 
-  it("whose quote itself goes over hunks keeps the last of them", () => {
+  it("A range whose quote extends over hunks keeps the last one", () => {
     expect(at("eight();\nnine();", "RIGHT", 15, 14)).toMatchObject(place("RIGHT", 15));
     expect(at("twin();\nsix();", "RIGHT", 12, 11)).toMatchObject(place("RIGHT", 11));
   });
 
-  it("says that it was clipped, so that its suggestion becomes prose", () => {
+  it("A clipped range says so, and its suggestion becomes prose", () => {
     expect(resolveAnchor(file, { quote: "check();", side: "RIGHT", line: 19, start_line: 6 })).toMatchObject({
       anchor: { asStated: false, note: expect.stringMatching(/one hunk.*anchored at lines 6-11/) },
     });

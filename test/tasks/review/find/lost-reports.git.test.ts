@@ -28,10 +28,10 @@ async function reviewed(first: ScriptedTurn, options: Partial<RoundOptions> = {}
   const review = () => (turns++ === 0 ? first : reports());
   return round(rounds, { head: "first", effort: "low", script: { review }, ...options });
 }
-describe("a report that a model does not repeat", () => {
+describe("a report that is not repeated", () => {
   const broken = finding({ quote: "for (const price of prices) sum -= cost;" });
 
-  it("makes the review partial, and is part of the result", async () => {
+  it("A lost report makes the review partial, and is part of the result", async () => {
     const { result } = await reviewed(call("report_finding", broken));
     expect(result).toMatchObject({
       ...{ stop_reason: "finished", findings: [] },
@@ -40,7 +40,7 @@ describe("a report that a model does not repeat", () => {
     expect(isComplete(result)).toBe(false);
   });
 
-  it("leaves its file to be read again, and its changes to be counted once it is dismissed", async () => {
+  it("The file of a lost report is read again, and counts as read once the report is dismissed", async () => {
     const { result, ledger } = await reviewed(call("report_finding", broken));
     const { hashes } = result.unplaced;
     expect(hashes.length).toBeGreaterThan(0);
@@ -54,14 +54,14 @@ describe("a report that a model does not repeat", () => {
     expect(isComplete(later.result)).toBe(true);
   });
 
-  it("has all files of its part read again if it names none of them", async () => {
+  it("All files of a unit are read again if a lost report names none of them", async () => {
     const { result, ledger } = await reviewed(call("report_finding", { ...broken, path: "nowhere.ts" }));
     expect(result.unplaced.total).toBe(1);
     const again = await round(rounds, { head: "first", effort: "low", reviewed: ledger.reviewed });
     expect(again.result.ledger?.known_hunks).toBe(0);
   });
 
-  it("is no loss where a later one repeats it", async () => {
+  it("A report that a later one repeats is not lost", async () => {
     const turns = [call("report_finding", broken), reports(finding())];
     const { result } = await reviewed({}, { script: { review: () => turns.shift() ?? reports() } });
     expect(result.unplaced.total).toBe(0);
@@ -69,7 +69,7 @@ describe("a report that a model does not repeat", () => {
     expect(isComplete(result)).toBe(true);
   });
 
-  it("shows five of many, and how many more there are", async () => {
+  it("The result shows five lost reports, and the number of the others", async () => {
     const many = Array.from({ length: 8 }, (_, at) =>
       finding({ title: `${title} ${at}`, quote: "none", line: at + 1 }),
     );
@@ -115,7 +115,7 @@ describe("a report with random damage", () => {
   const name = fc.constantFrom("report_finding", "functions.report_finding", "report_finding<|x|>");
   const finishReason = fc.constantFrom("tool_calls" as const, "length" as const, "stop" as const);
 
-  it("comes out as a finding, or the review says that a report was lost", async () => {
+  it("A damaged report is a finding, or the review says that a report was lost", async () => {
     const damages = fc.array(damage, { minLength: 1, maxLength: 2 });
     await fc.assert(
       fc.asyncProperty(damages, name, finishReason, async (all, tool, reason) => {

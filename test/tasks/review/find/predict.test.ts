@@ -35,8 +35,8 @@ const predict = (
     limitTokens: 2_000_000,
   });
 
-describe("what a review is expected to take", () => {
-  it("is what recorded reviews took together, within a quarter", () => {
+describe("the predicted usage of a review", () => {
+  it("The prediction is within a quarter of the recorded reviews together", () => {
     const predicted = recorded.map((one) => predict(one.hunks, one.first_request_tokens));
     const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
     for (const key of ["requests", "prompt_tokens", "completion_tokens"] as const) {
@@ -46,7 +46,7 @@ describe("what a review is expected to take", () => {
     }
   });
 
-  it("grows with the effort, with the units and with what the first request holds", () => {
+  it("The prediction grows with the effort, the units and the first request", () => {
     const tokens = (...args: Parameters<typeof predict>) => predict(...args).prompt_tokens;
     expect(tokens(5, 10_000, "low")).toBeLessThan(tokens(5, 10_000, "medium"));
     expect(tokens(5, 10_000, "medium")).toBeLessThan(tokens(5, 10_000, "high"));
@@ -54,7 +54,7 @@ describe("what a review is expected to take", () => {
     expect(tokens(5, 20_000)).toBeGreaterThan(tokens(5, 10_000));
   });
 
-  it("is less where earlier reviews have read a part", () => {
+  it("The prediction is lower if earlier reviews have read a part", () => {
     const files = [{ totalHunks: 100, change: { path: "a.ts" } } as ChangedFile];
     const parts = {
       plan: { units: [{ id: "1", diffBytes: 10_000, risk: 1, files }], left: [] },
@@ -66,12 +66,12 @@ describe("what a review is expected to take", () => {
     expect(predictReview(parts).prompt_tokens).toBeGreaterThan(tokens);
   });
 
-  it("is never more than the limit", () => {
+  it("The prediction never exceeds the limit", () => {
     const { prompt_tokens, completion_tokens } = predict(100, 40_000, "high", 40);
     expect(prompt_tokens + completion_tokens).toBeLessThanOrEqual(2_000_001);
   });
 
-  it("is nothing where nothing is read", () => {
+  it("The prediction is zero if nothing is read", () => {
     const nothing = { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
     expect(
       predictReview({ plan: { units: [], left: [] }, effort: "high", firstTokens: 0, limitTokens: 1 }),

@@ -32,15 +32,15 @@ async function play(turns: ScriptedTurn[], options: { analyzers?: readonly Analy
 }
 const nan = { path: NAN.path, line: NAN.line, quote: NAN.quote, severity: "high", category: "correctness" };
 
-describe("a review with a likely match of a rule", () => {
-  it("shows the match with its id, and says what to do with it", async () => {
+describe("a review with a rule match", () => {
+  it("The first message shows the match with its id, and how to answer it", async () => {
     const { first } = await play([finish()]);
     const text = first?.messages.at(-1)?.content ?? "";
     expect(text).toContain("c1 nan.js:1 Nothing is equal to NaN (ast-grep/js-compare-nan)");
     expect(text).toContain("The review cannot end before each has an answer.");
   });
 
-  it("does not end before the match has an answer, and names it", async () => {
+  it("The review does not end before the match has an answer", async () => {
     const { result, answers } = await play([
       finish(),
       finish({ rejected: [{ candidate: "c1", reason: "It is meant." }] }),
@@ -54,7 +54,7 @@ describe("a review with a likely match of a rule", () => {
     });
   });
 
-  it("takes a report on its lines as the answer, named or not, and none of another file", async () => {
+  it("A report on its lines answers a match, with or without its id, and one in another file does not", async () => {
     const here = { ...nan, title: "NaN is never equal", body: "So.", confidence: 1 };
     expect((await play([reports(here)])).result).toMatchObject({ stop_reason: "finished", dropped: [] });
 
@@ -65,12 +65,12 @@ describe("a review with a likely match of a rule", () => {
     );
   });
 
-  it("tells which ids there are when one is made up", async () => {
+  it("A made-up id is refused with the known ones", async () => {
     const { answers } = await play([finish({ rejected: [{ candidate: "c7", reason: "It is meant." }] })]);
     expect(answers[0]).toContain("no rule match has the id 'c7'; they are c1");
   });
 
-  it("publishes it as not judged if the model ends without an answer, and is not complete", async () => {
+  it("A match without an answer is published as not judged, and the review is partial", async () => {
     const { result } = await play([finish(), finish(), finish()]);
     expect(result).toMatchObject({
       stop_reason: "repeated_calls",
@@ -78,7 +78,7 @@ describe("a review with a likely match of a rule", () => {
     });
   });
 
-  it("counts a report that the repository finds too mild as rejected, with that reason", async () => {
+  it("A report below the minimum severity rejects its match, with that reason", async () => {
     const mild = {
       ...nan,
       severity: "low",
@@ -102,8 +102,8 @@ describe("a review with a likely match of a rule", () => {
   });
 });
 
-describe("more matches than a prompt has room for", () => {
-  it("are asked about worst first; the rest is published as not judged, grouped by rule", async () => {
+describe("more rule matches than fit into a prompt", () => {
+  it("The worst matches are asked about, and the others are published as not judged, by rule", async () => {
     const many: Analyzer = {
       name: "many",
       analyze: async ({ path, addedLines }) =>

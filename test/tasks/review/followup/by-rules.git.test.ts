@@ -47,8 +47,8 @@ const aboutKey = comment({
 const later = (head: RoundOptions["head"], options: Partial<RoundOptions> = {}) =>
   round(rounds, { head, reviewed, script: { recheck: () => resolves("fixed") }, ...options });
 
-describe("an earlier finding that an analyzer is certain of", () => {
-  it("is fixed when the rule does not match any more, and no model is asked", async () => {
+describe("an earlier certain finding", () => {
+  it("A certain finding is fixed when its rule no longer matches, without a model", async () => {
     const { ledger, asked } = await later("fixed", { earlier: [aboutKey] });
     expect(ledger.resolutions).toEqual([
       { comment: 7, state: "fixed", reason: "The rule no longer matches." },
@@ -56,7 +56,7 @@ describe("an earlier finding that an analyzer is certain of", () => {
     expect(asked("recheck")).toEqual([]);
   });
 
-  it("is fixed in the same way if no model is configured, or none can be asked", async () => {
+  it("A certain finding is fixed in the same way if no model can be asked", async () => {
     const state = { comment: 7, state: "fixed" };
     const offline = await later("fixed", { earlier: [aboutKey], offline: true });
     expect(offline.ledger.resolutions).toMatchObject([state]);
@@ -67,21 +67,21 @@ describe("an earlier finding that an analyzer is certain of", () => {
     expect(away.ledger.resolutions).toMatchObject([state]);
   });
 
-  it("stays open if its analyzer did not finish on the file", async () => {
+  it("A certain finding stays open if its analyzer did not finish on the file", async () => {
     const failing = { name: "secrets", analyze: () => Promise.reject(new Error("no idea")) };
     const { ledger, asked } = await later("fixed", { earlier: [aboutKey], analyzers: [failing] });
     expect(ledger.resolutions).toEqual([]);
     expect(asked("recheck")).toEqual([]);
   });
 
-  it("is asked about as before if the comment is of a version that did not tell its rule", async () => {
+  it("A comment without its rule is checked by a model", async () => {
     const { asked } = await later("fixed", { earlier: [{ ...aboutKey, source: null }] });
     expect(asked("recheck")).toHaveLength(1);
   });
 });
 
 describe("a rule match that was published unjudged", () => {
-  it("is withdrawn with the reason when a model rejects it", async () => {
+  it("A match is withdrawn with the reason when a model rejects it", async () => {
     const { ledger, result } = await round(rounds, { head: "first", earlier: [aboutNan] });
     expect(ledger.resolutions).toEqual([
       { comment: 7, state: "withdrawn", reason: "The code is right here." },
@@ -89,7 +89,7 @@ describe("a rule match that was published unjudged", () => {
     expect(result.dropped).toMatchObject([{ verdict: "rejected", rule: nan, path: NAN.path, line: 1 }]);
   });
 
-  it("stays where it is when a model finds it right", async () => {
+  it("A match keeps its comment when a model confirms it", async () => {
     const same = { path: NAN.path, line: 1, quote: NAN.quote, severity: "high", category: "correctness" };
     const report = reports({
       ...same,
@@ -108,7 +108,7 @@ describe("a rule match that was published unjudged", () => {
     expect(result.dropped).toEqual([]);
   });
 
-  it("is withdrawn when a model reports it in its own words: it is not told twice", async () => {
+  it("A match is withdrawn when a model reports it in its own words", async () => {
     const own = { path: NAN.path, line: 1, quote: NAN.quote, severity: "high", category: "error-handling" };
     const { ledger, result } = await round(rounds, {
       ...{ head: "first", earlier: [aboutNan] },
@@ -123,7 +123,7 @@ describe("a rule match that was published unjudged", () => {
     ]);
   });
 
-  it("is judged by the next review that can, although nothing has changed", async () => {
+  it("The next review with a model judges a match, although nothing has changed", async () => {
     const away = { review: () => new AppError("model_failed", "away") };
     const first = await round(rounds, { head: "first", script: away });
     expect(first.result.findings).toMatchObject([{ finding: { source: nan, verification: "not_judged" } }]);
@@ -133,7 +133,7 @@ describe("a rule match that was published unjudged", () => {
     expect(second.result.dropped).toMatchObject([{ verdict: "rejected", rule: nan }]);
   });
 
-  it("is withdrawn when the configuration of the base switches its rule off", async () => {
+  it("A match is withdrawn when the base's configuration switches its rule off", async () => {
     const { ledger } = await round(rounds, {
       head: "first",
       earlier: [aboutNan],
@@ -148,7 +148,7 @@ describe("a rule match that was published unjudged", () => {
     ]);
   });
 
-  it("that a person dismissed is judged: it is not said again, and does not make the review partial", async () => {
+  it("A dismissed match counts as judged: it is not repeated, and the review is not partial", async () => {
     const { result, ledger } = await round(rounds, {
       ...{
         head: "first",
@@ -161,7 +161,7 @@ describe("a rule match that was published unjudged", () => {
   });
 });
 
-describe("a certain finding without a comment of its own", () => {
+describe("a certain finding without a comment", () => {
   const carried = (over: Partial<Finding>) => ({
     finding: sampleFinding({
       id: "cccccccccccc",
@@ -174,7 +174,7 @@ describe("a certain finding without a comment of its own", () => {
     ...{ standing: "listed" as const, reason: "a review has at most 3 comments on lines" },
   });
 
-  it("is settled when the rule does not match any more, and goes on while nobody knows", async () => {
+  it("The finding is settled when its rule no longer matches, and stays while that is unknown", async () => {
     const one = carried({ source: "secrets/github-token", severity: "critical" });
     const { ledger, asked } = await later("fixed", { carried: [one] });
     expect(ledger.settled).toMatchObject([{ path: "cart.ts", reason: "The rule no longer matches." }]);

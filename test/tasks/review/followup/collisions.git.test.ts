@@ -300,7 +300,7 @@ function skips(path: string, [first, second]: readonly [Looked, Looked]): boolea
 
 describe.each(Object.keys(languages))("two heads of an author, in %s", (name) => {
   it(
-    "are never two programs of which the second one is skipped as read",
+    "Of two different programs the second one is never skipped as read",
     async () => {
       const until = Date.now() + (isLong ? searchMs / 2 : 0);
       const found: Searched = { pairs: 0, skipping: 0 };

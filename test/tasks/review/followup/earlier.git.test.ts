@@ -39,8 +39,8 @@ const carried = (
   ...{ standing, reason },
 });
 
-describe("a finding without a comment of its own", () => {
-  it("goes on with its standing, on the line where its code is now", async () => {
+describe("a finding without a comment", () => {
+  it("The finding keeps its standing, on the current line of its code", async () => {
     const { result, ledger, asked } = await later("moved", { carried: [carried("listed")] });
 
     expect(result.findings).toMatchObject([{ finding: { id: "cccccccccccc", line: 43 } }]);
@@ -54,7 +54,7 @@ describe("a finding without a comment of its own", () => {
     expect(asked("recheck").concat(asked("verify"))).toEqual([]);
   });
 
-  it("is not left out beside where a review was called off before it told of it", async () => {
+  it("The finding stays listed after a cancelled review", async () => {
     const script = { review: () => reports(finding()) };
     const { result } = await later("elsewhere", { carried: [carried("unpublished")], script });
 
@@ -62,7 +62,7 @@ describe("a finding without a comment of its own", () => {
     expect(result.dropped).toEqual([]);
   });
 
-  it("is as bad as this review finds it, and no milder than it was", async () => {
+  it("The finding has the worse of its old and its new severity", async () => {
     const severityAfter = async (severity: string) => {
       const script = { review: () => reports(finding({ severity })) };
       const { result } = await round(rounds, { head: "first", carried: [carried("listed")], script });
@@ -73,7 +73,7 @@ describe("a finding without a comment of its own", () => {
     expect(await severityAfter("low")).toEqual(["medium"]);
   });
 
-  it("is looked at once when its code is gone, and no more while its file stays as it is", async () => {
+  it("The finding is checked once when its code is gone, and not while its file stays as it is", async () => {
     const before = await later("fixed", { carried: [carried("listed")] });
     const [one] = before.result.findings;
     const [{ standing, reason } = { standing: "listed", reason: "" } as const] = before.ledger.carried;
@@ -87,7 +87,7 @@ describe("a finding without a comment of its own", () => {
     expect(next.asked("recheck")).toEqual([]);
   });
 
-  it("is settled when its code is gone and a check says that it is fixed", async () => {
+  it("The finding is settled when its code is gone and a check says that it is fixed", async () => {
     const { result, ledger } = await later("fixed", {
       carried: [carried("annotated")],
       script: { recheck: () => resolves("fixed", "It adds now.") },
@@ -104,7 +104,7 @@ describe("a finding without a comment of its own", () => {
     ]);
   });
 
-  it("stays in the list when that is not shown", async () => {
+  it("The finding stays listed if the check does not show that", async () => {
     const { result, ledger } = await later("fixed", { carried: [carried("annotated")] });
 
     expect(result.findings).toHaveLength(1);
@@ -114,7 +114,7 @@ describe("a finding without a comment of its own", () => {
     expect(ledger.settled).toEqual([]);
   });
 
-  it("stands for what the run says again, and no other finding has its id", async () => {
+  it("The finding replaces a repetition, and no other finding has its id", async () => {
     const review = () => reports(finding(), finding({ ...COUNT, title: "One is not counted" }));
     const again = await round(rounds, {
       ...{ head: "first", script: { review } },
@@ -132,7 +132,7 @@ describe("a finding without a comment of its own", () => {
     expect(taken.result.findings.map((one) => one.finding.id).toSorted()).toEqual([own, `${own}-2`]);
   });
 
-  it("is found anew where the run finds it in code that took the place of its own", async () => {
+  it("The finding is new if the run finds it in code that took the place of its own", async () => {
     const quote = "  for (const price of prices) sum += 1 * price;";
     const { result, ledger, asked } = await later("fixed", {
       carried: [carried("listed")],
@@ -144,8 +144,8 @@ describe("a finding without a comment of its own", () => {
   });
 });
 
-describe("what a review found that was called off", () => {
-  it("is a finding of this one, with a second look, although its code was read", async () => {
+describe("the findings of a cancelled review", () => {
+  it("A finding of a cancelled review is verified and reported, although its code was read", async () => {
     const { result, ledger, asked } = await later("elsewhere", { carried: [carried("unpublished")] });
 
     expect(result.findings).toMatchObject([{ finding: { line: 3, verification: "confirmed" } }]);
@@ -154,7 +154,7 @@ describe("what a review found that was called off", () => {
     expect(asked("verify")).toHaveLength(1);
   });
 
-  it("is told once where this one finds it, too, and not at all where its code is gone", async () => {
+  it("Such a finding is reported once if this review finds it too, and not if its code is gone", async () => {
     const script = { review: () => reports(finding()) };
     const both = await round(rounds, { head: "first", carried: [carried("unpublished")], script });
     const gone = await later("fixed", { carried: [carried("unpublished")] });
@@ -164,8 +164,8 @@ describe("what a review found that was called off", () => {
   });
 });
 
-describe("without a model", () => {
-  it("what was carried goes on, whatever became of its code", async () => {
+describe("a later review without a model", () => {
+  it("Carried findings stay, whatever became of their code", async () => {
     const options = { carried: [carried("listed"), carried("unpublished", COUNT)], offline: true };
     const [stands, gone] = [await later("elsewhere", options), await later("left", options)];
 
@@ -175,7 +175,7 @@ describe("without a model", () => {
     expect(gone.ledger.settled).toEqual([]);
   });
 
-  it("rules raise nothing in code that was read, unless a comment says it", async () => {
+  it("Rules raise nothing in code that was read, unless a comment reports it", async () => {
     const fresh = await round(rounds, { head: "first", offline: true });
     const old = await later("elsewhere", { offline: true });
     const [{ finding: found } = { finding: sampleFinding() }] = fresh.result.findings;

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { PostedFinding } from "../../../../src/core/ledger/entry.ts";
 import type { FileDiff } from "../../../../src/repo/diff/file-diff.ts";
-import { type CheckedChange, needsCheck } from "../../../../src/tasks/review/followup/earlier.ts";
+import type { KnownChange } from "../../../../src/tasks/loop/review-run.ts";
+import { needsCheck } from "../../../../src/tasks/review/followup/later-findings.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { comment } from "./later-round.ts";
+import { contentHash } from "./rounds.ts";
 
 const code = [
   ...["export function total() {", ...Array.from({ length: 60 }, (_, at) => `  step(${at});`), "}"],
@@ -18,34 +20,38 @@ interface Facts {
   isFirst?: boolean;
 }
 
-function change({ hunks = [400, 500], lost = [], changed = [], isFirst = false }: Facts): CheckedChange {
-  const diff = {
-    hunks: hunks.map((start) => ({ newStart: start, newLines: 3, oldStart: start, oldLines: 3 })),
-  };
+function change({ lost = [], changed = [], isFirst = false }: Facts): KnownChange {
   return {
-    isFirst,
     files: [changedFile({ path: "cart.ts" }), changedFile({ path: "other.ts" })],
     known: {
+      ...{ isFirst, contentHash },
       known: () => new Set([1]),
       hasNew: (path) => changed.includes(path),
       hasLost: (path) => lost.includes(path),
+      isKnownLine: async () => false,
       isOldNews: async () => false,
     },
     anchorFile: async () => ({
       ...{ path: "cart.ts", paths: ["cart.ts"], inChange: true, hidden: null, hunks: [] },
       ...{ lines: { RIGHT: code, LEFT: null }, hunkAt: () => undefined, isRemoved: () => false },
     }),
-    deps: { diffs: { fileDiff: async () => diff as unknown as FileDiff } },
   };
 }
 
+const diffsOf = ({ hunks = [400, 500] }: Facts) => ({
+  fileDiff: async () =>
+    ({
+      hunks: hunks.map((start) => ({ newStart: start, newLines: 3, oldStart: start, oldLines: 3 })),
+    }) as unknown as FileDiff,
+});
+
 const there = { start: 50, end: 50 };
 const check = (facts: Facts, over: Partial<PostedFinding> = {}, place: typeof there | null = there) =>
-  needsCheck(change(facts), comment(over), place);
+  needsCheck(change(facts), diffsOf(facts), comment(over), place);
 const changed = ["cart.ts"];
 
-describe("an earlier finding is looked at again", () => {
-  it("when its code is gone, and something of its file or its evidence is new or lost", async () => {
+describe("needsCheck", () => {
+  it("A finding whose code is gone is checked if its file or its evidence has something new or lost", async () => {
     expect(await check({}, {}, null)).toBe(false);
     expect(await check({}, { state: "outdated", code: null }, null)).toBe(false);
     expect(await check({ changed }, {}, null)).toBe(true);
@@ -57,7 +63,7 @@ describe("an earlier finding is looked at again", () => {
     expect(await check({ changed }, { code: null }, null)).toBe(true);
   });
 
-  it("when something new stands in its definition, or within fifteen lines, and not for what was read", async () => {
+  it("A finding is checked for new code in its definition or within fifteen lines, not for code that was read", async () => {
     expect(await check({ changed, hunks: [400, 5] })).toBe(true);
     expect(await check({ changed, hunks: [400, 64] })).toBe(true);
     expect(await check({ changed, hunks: [400, 70] })).toBe(false);
@@ -65,18 +71,12 @@ describe("an earlier finding is looked at again", () => {
     expect(await check({ changed, hunks: [400, 5] }, { symbol: "gone" })).toBe(false);
   });
 
-  it("when something that was read of its file is gone, and not of another", async () => {
+  it("A finding is checked if its file, and no other one, lost a reviewed change", async () => {
     expect(await check({ lost: ["cart.ts"] })).toBe(true);
     expect(await check({ lost: ["other.ts"] })).toBe(false);
   });
 
-  it("when a file that it named as evidence has changed", async () => {
-    expect(await check({ changed: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
-    expect(await check({ lost: ["other.ts"] }, { files: ["other.ts"] })).toBe(true);
-    expect(await check({ changed: ["other.ts"] })).toBe(false);
-  });
-
-  it("where nothing is remembered, only when it is outdated or its code gone", async () => {
+  it("Without a remembered review, only an outdated finding or one whose code is gone is checked", async () => {
     const facts = { isFirst: true, changed, hunks: [50, 50] as [number, number], lost: ["cart.ts"] };
 
     expect(await check(facts)).toBe(false);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../../src/core/ledger/state.ts";
 import type { ChangedFile } from "../../../../src/repo/diff-source.ts";
-import { contentHashBy } from "../../../../src/tasks/reviewed/content-hash.ts";
 import {
+  contentHashBy,
   findReviewedHunks,
   MAX_CHANGES,
   readHashes,
@@ -18,8 +18,8 @@ function fileOf(path: string, changes: string[][], over: Partial<ChangedFile["ch
 }
 const many = (count: number, name = "d") => Array.from({ length: count }, (_, at) => [`${name}${at}`]);
 
-describe("what is remembered of a review", () => {
-  it("tells nobody without the key which contents have one hash", () => {
+describe("the state of a review", () => {
+  it("Without the key, nobody can find contents with one hash", () => {
     const [file] = [fileOf("a.ts", [["x"]])];
     const others = reviewedNow([file], coverageWithout(), contentHashBy("another key"));
     expect(others.hashes).not.toEqual(reviewedNow([file], coverageWithout(), contentHash).hashes);
@@ -28,7 +28,7 @@ describe("what is remembered of a review", () => {
     ).toBe(true);
   });
 
-  it("is a hash for each change, of a fixed width, by file, content and whether it was read", () => {
+  it("The state has a hash of fixed width for each change, by file, content and whether it was read", () => {
     const files = [fileOf("a.ts", [["x", "y"], ["x"], ["z"]]), fileOf("b.ts", [["x"]])];
     const { unit, hashes } = reviewedNow(files, coverageWithout({ "a.ts": [3] }), contentHash);
     expect(unit).toBe("change");
@@ -43,7 +43,7 @@ describe("what is remembered of a review", () => {
     expect(mark(x)).not.toBe(mark(other));
   });
 
-  it("goes by the name that a file had first", () => {
+  it("A hash is of the first name of a file", () => {
     const [before, after] = [
       fileOf("old.ts", [["x"]]),
       fileOf("new.ts", [["x"]], { oldPath: "old.ts", type: "renamed" }),
@@ -53,7 +53,7 @@ describe("what is remembered of a review", () => {
     );
   });
 
-  it("is a hash for each file that was read to its end where there are more than 2,000 changes", () => {
+  it("Above 2,000 changes, the state has a hash for each file that was read to its end", () => {
     const [large, small] = [fileOf("large.ts", many(MAX_CHANGES)), fileOf("small.ts", [["x"], ["y"]])];
     const bare = { ...changedFile({ path: "renamed.ts" }), changes: [], totalHunks: 0 };
     expect(reviewedNow([large], coverageWithout(), contentHash).unit).toBe("change");
@@ -76,7 +76,7 @@ describe("what is remembered of a review", () => {
     expect(less.hasLost("small.ts")).toBe(true);
   });
 
-  it("forgets what is no longer part of the change, and keeps what nobody read again", () => {
+  it("The state forgets what left the change, and keeps what nobody read again", () => {
     const before = reviewedNow(
       [fileOf("a.ts", [["x"], ["y"]]), fileOf("b.ts", [["z"]])],
       coverageWithout(),
@@ -92,12 +92,12 @@ describe("what is remembered of a review", () => {
     expect(hashes).toHaveLength(2);
   });
 
-  it("is taken without the hunks that are left out", () => {
+  it("The state leaves out the named hunks", () => {
     const file = fileOf("a.ts", [["x"], ["y"], ["z"]]);
     expect(readHashes(file, coverageWithout({ "a.ts": [3] }), contentHash, new Set([1]))).toHaveLength(1);
   });
 
-  it("counts two files of one first name as one", () => {
+  it("Two files with one first name count as one", () => {
     const moved = fileOf("to.ts", [["x"]], { oldPath: "from.ts", type: "renamed" });
     const before = reviewedNow([moved], coverageWithout(), contentHash);
     const files = [moved, fileOf("from.ts", [["x"]])];
@@ -105,7 +105,7 @@ describe("what is remembered of a review", () => {
     expect(files.map(({ change }) => known.hasNew(change.path))).toEqual([true, true]);
   });
 
-  it("compares fifty thousand hunks of one file without looking at each for each", () => {
+  it("Fifty thousand hunks of one file are compared without looking at each for each", () => {
     const file = fileOf("a.ts", many(50_000));
     const reviewed = reviewedNow([file], coverageWithout(), contentHash);
     expect(

@@ -1,8 +1,8 @@
 import type { Reviewed } from "../../../../src/core/ledger/state.ts";
 import type { ChangedFile, DiffSource } from "../../../../src/repo/diff-source.ts";
 import { createDiffSource } from "../../../../src/repo/diff-source.ts";
-import { contentHashBy } from "../../../../src/tasks/reviewed/content-hash.ts";
 import {
+  contentHashBy,
   findReviewedHunks,
   type ReviewedHunks,
   reviewedNow,

@@ -46,7 +46,7 @@ describe("imports between changed files", () => {
     ["app/a.rb", "require 'x/b'", "lib/x/b.rb"],
     ["src/A.php", "use App\\Models\\Bill;", "src/Models/Bill.php"],
     ["A.cs", "using Shop.Services.Billing;", "src/Services/Billing/Bill.cs"],
-  ])("%s: %j means %s", async (path, text, target) => {
+  ])("In %s, %j means %s", async (path, text, target) => {
     expect(await importedBy(path, text, [target, "other/z.ts", "other/z.py"])).toEqual([target]);
   });
 
@@ -56,29 +56,29 @@ describe("imports between changed files", () => {
     ["a.py", "import json", "lib/json.py"],
     ["main.go", 'import "net/http"', "http/a.go"],
     ["src/a.ts", 'import x from "./a"', "src/a.test.ts"],
-  ])("%s: %j does not mean %s", async (path, text, other) => {
+  ])("In %s, %j does not mean %s", async (path, text, other) => {
     expect(await importedBy(path, text, [other])).toEqual([]);
   });
 
-  it("lead to the nearest of several files", async () => {
+  it("An import leads to the nearest of several files", async () => {
     const others = ["one/src/x/b.py", "two/src/x/b.py"];
     expect(await importedBy("two/app/a.py", "from x.b import c", others)).toEqual(["two/src/x/b.py"]);
   });
 
-  it("lead to a file that was moved, also from where it was", async () => {
+  it("An import leads to a moved file, by its old path too", async () => {
     const moved = changedFile({ path: "src/new/b.ts", over: { oldPath: "src/b.ts", type: "renamed" } });
     const files = [...changedFiles(["src/a.ts"]), moved];
     expect((await findLinks(files, async () => 'import "./b.ts"')).users).toEqual([0, 1]);
   });
 
-  it("lead to the file that stands there now rather than to one that was moved away", async () => {
+  it("An import leads to the file that is at a path now, not to one that was moved away", async () => {
     const moved = changedFile({ path: "a/b.ts", over: { oldPath: "src/b.ts", type: "renamed" } });
     const files = [moved, ...changedFiles(["src/a.ts", "src/b.ts"])];
     const { users } = await findLinks(files, async (path) => (path === "src/a.ts" ? 'import "./b.ts"' : ""));
     expect(users).toEqual([0, 0, 1]);
   });
 
-  it("are not looked for in a file that is gone", async () => {
+  it("A deleted file is not searched for imports", async () => {
     const gone = changedFile({ path: "src/a.ts", over: { type: "deleted" } });
     const asked: string[] = [];
     await findLinks([gone, ...changedFiles(["src/b.ts", "c.md"])], async (path) => {
@@ -88,12 +88,12 @@ describe("imports between changed files", () => {
     expect(asked).toEqual(["src/b.ts"]);
   });
 
-  it("of tests make no users", async () => {
+  it("An import of a test makes no user", async () => {
     const files = changedFiles(["src/a.ts", "src/b.test.ts", "src/c.ts"]);
     expect((await findLinks(files, async () => 'import "./a"')).users).toEqual([1, 0, 0]);
   });
 
-  it("are bounded where everything imports everything", async () => {
+  it("The links are bounded if everything imports everything", async () => {
     const paths = Array.from({ length: 500 }, (_, at) => `src/f${at}.ts`);
     const text = paths.map((path) => `import "./${path.slice(4)}"`).join("\n");
     const { related } = await findLinks(changedFiles(paths), async () => text);
@@ -101,7 +101,7 @@ describe("imports between changed files", () => {
   });
 });
 
-describe("names", () => {
+describe("pairs by name", () => {
   it.each([
     ["src/login.ts", "src/login.test.ts"],
     ["src/login.tsx", "src/__tests__/login.tsx"],
@@ -112,12 +112,12 @@ describe("names", () => {
     ["src/main/java/a/Login.java", "src/it/LoginIT.java"],
     ["lib/login.rb", "spec/login_spec.rb"],
     ["src/login.ts", "test/login.test.ts"],
-  ])("tell that the test of %s is %s", async (code, test) => {
+  ])("%s is tested by %s", async (code, test) => {
     const files = changedFiles([code, test, "src/other.ts"]);
     expect([...(await findLinks(files, async () => "")).tested]).toEqual([[1, 0]]);
   });
 
-  it("lead a test to the one of several whose folders are its own", async () => {
+  it("A test belongs to the file whose folders are its own", async () => {
     const files = changedFiles(["src/b/run.ts", "src/a/run.ts", "test/a/run.test.ts"]);
     expect([...(await findLinks(files, async () => "")).tested]).toEqual([[2, 1]]);
   });
@@ -125,14 +125,7 @@ describe("names", () => {
   it.each([
     ["a header and its source", changedFiles(["src/a.c", "src/a.h"])],
     ["a template and its code", changedFiles(["src/a.component.html", "src/a.component.ts"])],
-    [
-      "what was deleted and what came in its place",
-      [
-        changedFile({ path: "old/deep/a.ts", over: { type: "deleted" } }),
-        changedFile({ path: "new/a.ts", over: { type: "added" } }),
-      ],
-    ],
-  ])("pair %s", async (_, files) => {
+  ])("A pair is made of %s", async (_, files) => {
     expect((await findLinks(files, async () => "")).pairs).toEqual([[0, 1]]);
   });
 });

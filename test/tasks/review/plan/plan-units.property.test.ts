@@ -50,36 +50,36 @@ function ofAnyPlan(holds: (made: Plan, files: ChangedFile[], totalBytes: number)
 }
 
 describe("any plan", () => {
-  it("has each reviewable file in exactly one unit or among those that are left", () =>
+  it("Each reviewable file is in exactly one unit or among those that are left", () =>
     ofAnyPlan((made, files) => {
       const all = [...planned(made), ...made.left];
       return all.length === reviewable(files).length && new Set(all).size === all.length;
     }));
 
-  it("holds units whose bytes are those of their files", () =>
+  it("The bytes of a unit are those of its files", () =>
     ofAnyPlan(({ units }) => units.every((unit) => unit.diffBytes === bytesOf(unit.files))));
 
-  it("has room for every unit with more than one file, and for all of them", () =>
+  it("Every unit with several files fits, and all units fit the budget", () =>
     ofAnyPlan(
       ({ units }, _, totalBytes) =>
         units.every((unit) => unit.files.length === 1 || unit.diffBytes <= UNIT) &&
         sum(units.map((unit) => unit.diffBytes)) <= totalBytes,
     ));
 
-  it("holds no two units that would fit into one", () =>
+  it("No two units would fit into one", () =>
     ofAnyPlan(({ units }) => {
       const [smallest = 0, second = UNIT + 1] = units.map((unit) => unit.diffBytes).toSorted((a, b) => a - b);
       return smallest + second > UNIT;
     }));
 
-  it("numbers units in the order of their risk, and a unit is as risky as its riskiest file", () =>
+  it("Units are numbered by risk, and a unit is as risky as its riskiest file", () =>
     ofAnyPlan(({ units }) =>
       units.every(
         (unit, at) => unit.id === `${at + 1}` && unit.risk > 0 && unit.risk <= (units[at - 1]?.risk ?? 1 / 0),
       ),
     ));
 
-  it("is the same in whatever order the files come", () =>
+  it("The plan does not depend on the order of the files", () =>
     fc.assert(
       fc.asyncProperty(everywhere.change, everywhere.totalBytes, async ({ files, texts }, totalBytes) => {
         const options = { unitBytes: UNIT, totalBytes, texts };
@@ -89,7 +89,7 @@ describe("any plan", () => {
       }),
     ));
 
-  it("leaves a file only where the riskier ones have no room left for it", () =>
+  it("A file is left only if riskier ones leave no room for it", () =>
     fc.assert(
       fc.asyncProperty(changeOf(1.5 * UNIT), fc.nat(20 * UNIT), async ({ files }, totalBytes) => {
         const made = await plan(files, { unitBytes: UNIT, totalBytes });
@@ -101,7 +101,7 @@ describe("any plan", () => {
       }),
     ));
 
-  it("has few units where files are small: at most 1.25 times what their size needs, and one", () =>
+  it("Small files make at most 1.25 times the units that their size needs, and one", () =>
     fc.assert(
       fc.asyncProperty(changeOf(UNIT / 5, 120), async ({ files, texts }) => {
         const { units } = await plan(files, { unitBytes: UNIT, texts });
@@ -109,7 +109,7 @@ describe("any plan", () => {
       }),
     ));
 
-  it("is one unit where everything fits one", () =>
+  it("A change that fits one unit is one unit", () =>
     fc.assert(
       fc.asyncProperty(changeOf(2 * UNIT), async ({ files, texts }) => {
         const unitBytes = bytesOf(reviewable(files));
@@ -118,7 +118,7 @@ describe("any plan", () => {
       }),
     ));
 
-  it("reads code in the same order with and without a further page of documentation", () =>
+  it("A further page of documentation does not change the reading order of code", () =>
     fc.assert(
       fc.asyncProperty(changeOf(UNIT / 2), fc.nat(5_000), async ({ files, texts }, added) => {
         const page = changedFile({ path: "docs/page.rst", added, diffBytes: 90 });

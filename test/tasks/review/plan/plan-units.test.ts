@@ -5,7 +5,7 @@ const numbered = (count: number, pathOf: (number: number) => string) =>
   Array.from({ length: count }, (_, number) => pathOf(number));
 
 describe("planUnits", () => {
-  it("makes one unit of a change that fits one, tests behind their code and the riskiest first", async () => {
+  it("A change that fits is one unit, riskiest first, with tests after their code", async () => {
     const files = changedFiles([
       "README.md",
       "src/auth.test.ts",
@@ -18,20 +18,20 @@ describe("planUnits", () => {
     ]);
   });
 
-  it("plans nothing when there is nothing to review", async () => {
+  it("Nothing is planned if nothing is reviewable", async () => {
     const skipped = { ...changedFile({ path: "a.ts" }), reviewable: false, skipReason: "generated" };
     const withoutHunks = { ...changedFile({ path: "b.ts" }), totalHunks: 0, diffBytes: 0 };
     expect(await plan([skipped, withoutHunks])).toEqual({ units: [], left: [] });
   });
 
-  it("keeps folders together where all of them do not fit", async () => {
+  it("Folders stay together if not all of them fit", async () => {
     const inFolder = (folder: string) => numbered(5, (number) => `src/${folder}/file${number}.ts`);
     const folders = ["one", "two", "three", "four"].map(inFolder);
     const units = pathsOf(await plan(changedFiles(folders.flat()), { unitBytes: 500 }));
     expect(units.map((paths) => paths.toSorted()).toSorted()).toEqual(folders.toSorted());
   });
 
-  it("puts what imports each other into one unit although it lies apart", async () => {
+  it("Files that import each other are in one unit, wherever they are", async () => {
     const files = changedFiles(["api/bill.ts", "api/user.ts", "store/bill.ts", "store/user.ts"]);
     const texts = {
       "api/bill.ts": 'import "../store/bill.ts"; import "../types/bill.ts"',
@@ -50,7 +50,7 @@ describe("planUnits", () => {
     ]);
   });
 
-  it("keeps tests with their code although they lie in a tree of their own", async () => {
+  it("Tests stay with their code in a tree of their own", async () => {
     const code = numbered(40, (number) => `src/part${number % 4}/file${number}.py`);
     const tests = numbered(40, (number) => `tests/part${number % 4}/test_file${number}.py`);
     for (const paths of pathsOf(await plan(changedFiles([...code, ...tests])))) {
@@ -61,7 +61,7 @@ describe("planUnits", () => {
     }
   });
 
-  it("does not let what everything imports decide what belongs together", async () => {
+  it("What everything imports does not decide which files belong together", async () => {
     const paths = ["a", "b"].flatMap((folder) => numbered(10, (number) => `${folder}/file${number}.ts`));
     const texts = Object.fromEntries([...paths, "log.ts"].map((path) => [path, 'import "../log.ts"']));
     const units = pathsOf(await plan(changedFiles([...paths, "log.ts"]), { texts, unitBytes: 1_100 }));
@@ -71,7 +71,7 @@ describe("planUnits", () => {
     expect(foldersOf.map((folders) => folders.size)).toEqual([1, 1]);
   });
 
-  it("makes a file that is larger than a unit one by itself", async () => {
+  it("A file that is larger than a unit is a unit", async () => {
     const large = changedFile({ path: "src/large.ts", diffBytes: 5_000 });
     const { units, left } = await plan([large, ...changedFiles(["src/a.ts", "src/b.ts"])]);
     expect(units.find((unit) => unit.files.includes(large))?.files).toEqual([large]);
@@ -79,19 +79,7 @@ describe("planUnits", () => {
     expect(left).toEqual([]);
   });
 
-  it("numbers units from the riskiest on", async () => {
-    const files = changedFiles(["docs/a.md", "lib/colour.ts", "src/auth/token.ts", "test/z.test.ts"]);
-    const { units } = await plan(files, { unitBytes: 100 });
-    expect(units.map(({ id, files: [first] }) => [id, first?.change.path])).toEqual([
-      ["1", "src/auth/token.ts"],
-      ["2", "lib/colour.ts"],
-      ["3", "test/z.test.ts"],
-      ["4", "docs/a.md"],
-    ]);
-    expect(units.map(({ risk }) => risk)).toEqual(units.map(({ risk }) => risk).toSorted((a, b) => b - a));
-  });
-
-  it("leaves what the budget has no room for, the least risky first", async () => {
+  it("The least risky files are left if the budget is too small", async () => {
     const files = changedFiles(["docs/a.md", "lib/colour.ts", "src/auth/token.ts", "test/z.test.ts"]);
     const { units, left } = await plan(files, { totalBytes: 250 });
     expect(units.flatMap((unit) => unit.files.map(({ change }) => change.path))).toEqual([
@@ -101,14 +89,14 @@ describe("planUnits", () => {
     expect(left.map(({ change }) => change.path)).toEqual(["test/z.test.ts", "docs/a.md"]);
   });
 
-  it("reads first where analyzers found something and what others build on", async () => {
+  it("Files with rule matches, and files that others import, are read first", async () => {
     const files = changedFiles(["a.ts", "b.ts", "c.ts"]);
     const texts = { "a.ts": 'import "./b.ts"', "b.ts": "", "c.ts": "" };
     const matches = new Map([["c.ts", 2]]);
     expect(pathsOf(await plan(files, { texts, matches }))).toEqual([["c.ts", "b.ts", "a.ts"]]);
   });
 
-  it("goes without imports where no file can be read", async () => {
+  it("The plan needs no imports if no file can be read", async () => {
     const { units } = await plan(changedFiles(["src/a.ts", "src/b.ts"]));
     expect(units).toHaveLength(1);
   });

@@ -24,13 +24,13 @@ describe("the risk of a file", () => {
     ["a test", tests, "code", code],
     ["documentation", documentation, "a test", tests],
     ["data", data, "documentation", documentation],
-  ])("is never that of %s above that of %s, however much of either changed", (_, less, __, more) => {
+  ])("The risk of %s is never above that of %s, however much changed", (_, less, __, more) => {
     fc.assert(
       fc.property(less, more, circumstances, circumstances, (a, b, ofA, ofB) => risk(a, ofA) < risk(b, ofB)),
     );
   });
 
-  it("grows with changed lines, each further one counting less", () => {
+  it("The risk grows with changed lines, each further one counting less", () => {
     const [one, two, three] = [10, 20, 30].map((added) => risk({ path: "a.ts", added })) as [
       number,
       number,
@@ -41,7 +41,7 @@ describe("the risk of a file", () => {
     expect(three - two).toBeLessThan(two - one);
   });
 
-  it("never falls when more changed, more was found or more is built on it", () => {
+  it("The risk never falls with more changes, matches or users", () => {
     fc.assert(
       fc.property(code, circumstances, count, (file, facts, more) => {
         const before = risk(file, facts);
@@ -55,7 +55,7 @@ describe("the risk of a file", () => {
     );
   });
 
-  it("is higher where lines went than where as many came", () => {
+  it("Removed lines count more than added ones", () => {
     expect(risk({ path: "a.ts", added: 0, removed: 9 })).toBeGreaterThan(risk({ path: "a.ts", added: 9 }));
   });
 
@@ -65,23 +65,23 @@ describe("the risk of a file", () => {
     "db/migrations/2.sql",
     "src/json_parser.c",
     "lib/file-lock.go",
-  ])("is raised by the words of %s", (path) => {
+  ])("The words of %s raise the risk", (path) => {
     expect(risk({ path })).toBeGreaterThan(risk({ path: "src/colour.ts" }));
   });
 
   it.each(["src/author.ts", "src/block.ts", "src/clockwise.ts", "src/party.ts"])(
-    "is not raised by those of %s",
+    "The words of %s do not raise the risk",
     (path) => {
       expect(risk({ path })).toBe(risk({ path: "src/colour.ts" }));
     },
   );
 
-  it("counts the words of the path that a file was moved from", () => {
+  it("The old path of a moved file counts", () => {
     const moved = { path: "src/misc.ts", over: { oldPath: "src/permissions.ts" } };
     expect(risk(moved)).toBeGreaterThan(risk({ path: "src/misc.ts" }));
   });
 
-  it("looks at the end of a path however long it is", () => {
+  it("The end of a path counts, however long the path is", () => {
     expect(risk({ path: `${"A".repeat(200_000)}/auth.ts` })).toBeGreaterThan(risk({ path: "src/colour.ts" }));
   });
 });
@@ -114,7 +114,7 @@ describe("the kind of a file", () => {
     ["docs/guide.md", "documentation"],
     ["locales/de.json", "data"],
     ["test/fixtures/users.csv", "data"],
-  ])("is for %s: %s", (path, kind) => {
+  ])("The kind of %s is %s", (path, kind) => {
     expect(kindOf(path)).toBe(kind);
   });
 });

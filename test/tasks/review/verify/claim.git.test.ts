@@ -5,7 +5,7 @@ import { createAnchorFiles } from "../../../../src/tasks/anchor/anchor.ts";
 import { type ReviewRun, startRun } from "../../../../src/tasks/loop/review-run.ts";
 import { createReviewCoverage } from "../../../../src/tasks/review/find/coverage-gate.ts";
 import { startUnit } from "../../../../src/tasks/review/find/review-units.ts";
-import { type Claim, claimMessages, sharedStart } from "../../../../src/tasks/review/verify/claim.ts";
+import { claimMessages, sharedStart } from "../../../../src/tasks/review/verify/claim.ts";
 import { findReviewedHunks } from "../../../../src/tasks/reviewed/known-change.ts";
 import { ruleMatches } from "../../../../src/tasks/rules/rule-matches.ts";
 import { openRepository } from "../../../agent/tools/context.ts";
@@ -72,42 +72,36 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
   const isPrivate = (path: string) => path.startsWith("secret/");
   const deps = reviewDependencies(workspace, models, { diffs, isPrivate });
   const change = {
-    input: reviewInput({ pull }),
-    deps,
     ...{ files, analysis: { findings: [], silenced: [], unfinished: [] }, matches: ruleMatches([]) },
     coverage: createReviewCoverage(files),
     known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   };
-  return startRun(models, change);
+  return startRun(reviewInput({ pull }), deps, change);
 }
 
-const asked = async (
-  over: Partial<typeof finding> = {},
-  siblings: Claim["siblings"] = [],
-  more: readonly Claim[] = [],
-) => {
-  const claims = [{ finding: { ...finding, ...over }, siblings }, ...more] as const;
+const asked = async (...findings: readonly (typeof finding)[]) => {
+  const claims = findings.length > 0 ? findings : [finding];
   const messages = await claimMessages(await startedRun(), null, claims);
   return messages.at(-1)?.content ?? "";
 };
 
-describe("what a sceptic is asked after a reviewer has read the file", () => {
-  const claims = [{ finding, siblings: [] }] as const;
+describe("a verification that begins with the review's messages", () => {
+  const claims = [finding];
   const window = { diffBytes: 40_000, contextBytes: 20_000, portionBytes: 20_000 };
 
-  it("begins exactly as the review, so that the provider has it cached", async () => {
+  it("The messages begin exactly as the review, for the provider's cache", async () => {
     const run = await startedRun();
-    const start = await startUnit(run, { files: run.files, window });
+    const start = await startUnit(run, { files: run.change.files, window });
     const messages = await claimMessages(run, start, claims);
     expect(messages).toHaveLength(start.messages.length);
     expect(messages[0]).toEqual(start.messages[0]);
     expect(messages[1]?.content.startsWith(`${start.messages[1]?.content}\n\n# Second look\n`)).toBe(true);
   });
 
-  it("repeats neither the diff nor the code that the review was shown", async () => {
+  it("The messages repeat neither the diff nor the code of the review", async () => {
     const run = await startedRun();
-    const start = await startUnit(run, { files: run.files, window });
+    const start = await startUnit(run, { files: run.change.files, window });
     const before = start.messages.at(-1)?.content ?? "";
     const added = (await claimMessages(run, start, claims)).at(-1)?.content.slice(before.length) ?? "";
     expect(before).toContain("RATE_OF_TODAY");
@@ -115,23 +109,23 @@ describe("what a sceptic is asked after a reviewer has read the file", () => {
     expect(added).not.toMatch(/RATE_OF_TODAY|What the change does there|Count the last item/);
   });
 
-  it("adds the hunks that the review had to ask for", async () => {
+  it("The messages add hunks that the review was not shown at first", async () => {
     const run = await startedRun();
-    const start = await startUnit(run, { files: run.files, window: { ...window, diffBytes: 0 } });
+    const start = await startUnit(run, { files: run.change.files, window: { ...window, diffBytes: 0 } });
     const text = (await claimMessages(run, start, claims)).at(-1)?.content ?? "";
     expect(text).toContain("# What the change does there");
     expect(text).toContain("4 +  for (let at = 0; at <= items.length");
   });
 
-  it("begins with the purpose alone if the review's messages would fill the verifier's window", async () => {
-    const start = await startUnit(await startedRun(), { files: (await startedRun()).files, window });
+  it("The messages begin with the purpose alone if the review's would fill the window", async () => {
+    const start = await startUnit(await startedRun(), { files: (await startedRun()).change.files, window });
     expect(sharedStart(await startedRun(), start)).toBe(start);
     expect(sharedStart(await startedRun(2_000), start)).toBeNull();
   });
 });
 
-describe("what a sceptic is asked", () => {
-  it("is the claim in one sentence, its place and code, and the change around it", async () => {
+describe("the first messages of a verification", () => {
+  it("The messages hold the claim in one sentence, its code, and the change around it", async () => {
     const text = await asked();
     expect(text).toContain("The loop reads one item too many (correctness)");
     expect(text).toContain("Place: src/cart.ts, line 4 at head:");
@@ -139,7 +133,7 @@ describe("what a sceptic is asked", () => {
     expect(text).toContain("4 +  for (let at = 0; at <= items.length");
   });
 
-  it("holds the code that was pointed to, but no word of what was said of it", async () => {
+  it("The messages hold the code in the evidence, without the reviewer's notes", async () => {
     const text = await asked();
     expect(text).toContain(
       "### src/rate.ts:1-2\n1|export function rate(): number {\n2|  return RATE_OF_TODAY;",
@@ -147,58 +141,43 @@ describe("what a sceptic is asked", () => {
     expect(text).not.toMatch(/-OF-THE-REVIEWER/);
   });
 
-  it("never holds a private file, nor one that is not there", async () => {
+  it("The messages hold no private and no missing file", async () => {
     expect(await asked()).not.toMatch(/KEY|gone\.ts/);
   });
 
-  it("shows the hunks near its own place, not those near another claim about the file", async () => {
+  it("The messages hold the hunks near their own claim, not near another one in the file", async () => {
     const run = await startedRun();
     const about = (line: number) => ({ ...finding, path: "src/long.ts", line, quote: "x", evidence: [] });
     const text = async (line: number) =>
-      (await claimMessages(run, null, [{ finding: about(line), siblings: [] }])).at(-1)?.content ?? "";
+      (await claimMessages(run, null, [about(line)])).at(-1)?.content ?? "";
     expect(await text(2)).toContain("calledAbove(1) + 1");
     expect(await text(203)).toContain("calledBelow(1) + 1");
   });
 
-  it("says what the change says of itself, for else the first question is whether it was on purpose", async () => {
+  it("The messages hold the purpose of the change and its commits", async () => {
     const text = await asked();
     expect(text).toContain("Count the last item\n\nIt was left out.\nOn purpose.");
     expect(text).toMatch(/# Its commits\n<untrusted [^>]*source="commit subjects">\nhead\n/);
   });
 
-  it("numbers the claims about one file, each with its place and its lines", async () => {
+  it("The claims about one file are numbered, each with its place and lines", async () => {
     const other = {
       ...finding,
       title: "The rate is read once for each item",
       line: 5,
       quote: "  return sum;",
     };
-    const text = await asked(
-      {},
-      [{ path: "src/c.ts", line: 9, text: "  at <= more.length" }],
-      [{ finding: other, siblings: [] }],
-    );
+    const text = await asked(finding, other);
     const [, first = "", second = ""] = text.split(/## Claim \d\n/);
     expect(text).toContain("# The 2 claims");
     expect(first).toContain("reads one item too many");
-    expect(first).toContain("src/c.ts:9");
     expect(second).toContain("The rate is read once for each item");
     expect(second).toContain("Place: src/cart.ts, line 5 at head:");
-    expect(second).not.toContain("src/c.ts:9");
   });
 
-  it("names lines that are built alike and places that were named already", async () => {
-    const place = {
-      path: "src/b.ts",
-      side: "RIGHT",
-      line: 7,
-      start_line: null,
-      quote: "at <= all.length",
-    } as const;
-    const text = await asked({ places: [place] }, [
-      { path: "src/c.ts", line: 9, text: "  at <= more.length" },
-    ]);
+  it("The messages name the further places of a claim", async () => {
+    const place = { ...{ path: "src/b.ts", line: 7, start_line: null }, quote: "at <= all.length" };
+    const text = await asked({ ...finding, places: [{ ...place, side: "RIGHT" }] });
     expect(text).toContain("src/b.ts:7 at <= all.length");
-    expect(text).toContain("src/c.ts:9 at <= more.length");
   });
 });

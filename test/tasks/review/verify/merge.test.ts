@@ -12,7 +12,7 @@ import { sampleFinding } from "../../../report/sample-result.ts";
 const finding = sampleFinding;
 
 describe("findings with one cause", () => {
-  it("become one with the places of all, the worse severity and the higher confidence", () => {
+  it("Merged findings have all places, the worse severity and the higher confidence", () => {
     const one = finding({ severity: "medium", confidence: 0.4 });
     const other = finding({
       id: "f2",
@@ -31,18 +31,18 @@ describe("findings with one cause", () => {
     });
   });
 
-  it("on the same lines have no further place", () => {
+  it("Merged findings on the same lines have no further place", () => {
     const range = finding({ id: "f2", start_line: 5, line: 7 });
     expect(mergeTwo(finding(), range).places).toEqual([]);
   });
 
-  it("take over a suggestion only where it was written for the same lines", () => {
+  it("A suggestion is taken over only for the same lines", () => {
     const bare = finding({ suggestion: null });
     expect(mergeTwo(bare, finding({ id: "f2" })).suggestion).toBe(finding().suggestion);
     expect(mergeTwo(bare, finding({ id: "f2", line: 7 })).suggestion).toBeNull();
   });
 
-  it("keep what each says, where they say it in different words", () => {
+  it("Different titles are kept as evidence", () => {
     const other = finding({ id: "f2", path: "src/b.ts", line: 9, title: "The total is lost", evidence: [] });
     expect(mergeTwo(finding({ evidence: [] }), other).evidence).toEqual([
       { path: "src/b.ts", start_line: 9, end_line: 9, note: "The total is lost" },
@@ -52,7 +52,7 @@ describe("findings with one cause", () => {
     );
   });
 
-  it("are joined by themselves when they say the same, whatever the case and spacing of their titles", () => {
+  it("Equal titles are joined, whatever their case and spacing", () => {
     const all = [
       finding({ id: "a", title: "No limit", line: 1 }),
       finding({ id: "b", title: "no  LIMIT", path: "src/b.ts", line: 2 }),
@@ -66,14 +66,14 @@ describe("findings with one cause", () => {
   });
 });
 
-describe("a model that joins findings", () => {
+describe("createJoiner", () => {
   const three = [
     [finding({ id: "a", line: 1 })],
     [finding({ id: "b", path: "src/b.ts", line: 2 })],
     [finding({ id: "c", path: "src/c.ts", line: 3 })],
   ] as const;
 
-  it("keeps the one it names, with the others as places", () => {
+  it("A model joins findings, and the one it names stays", () => {
     const joiner = createJoiner(three);
     expect(joiner.join("b", ["a", "c"])).toMatchObject({ ok: true });
     expect(joiner.groups().map((group) => group.map(({ id }) => id))).toEqual([["b", "a", "c"]]);
@@ -82,7 +82,7 @@ describe("a model that joins findings", () => {
     ]);
   });
 
-  it("is told of an id that is not there, and nothing is lost", () => {
+  it("An unknown id is refused, and nothing is lost", () => {
     const joiner = createJoiner(three);
     expect(joiner.join("a", ["z"])).toEqual({
       ok: false,
@@ -91,7 +91,7 @@ describe("a model that joins findings", () => {
     expect(joiner.groups()).toHaveLength(3);
   });
 
-  it("cannot join a finding with itself away", () => {
+  it("A finding cannot be joined with itself", () => {
     const joiner = createJoiner(three);
     joiner.join("a", ["a"]);
     expect(joiner.groups()).toHaveLength(3);
@@ -103,24 +103,24 @@ const gathered = (loops: Parameters<typeof groupFindings>[0]) =>
   groupFindings(loops, createUniqueIds()).map(mergedFinding);
 
 describe("the findings of several loops", () => {
-  it("are one where two loops found the same at one place", () => {
+  it("Two reports of one fault at one place are one finding", () => {
     const all = gathered([[finding()], [finding({ confidence: 0.99 })]]);
     expect(all).toMatchObject([{ confidence: 0.99, places: [] }]);
   });
 
-  it("are one with three places where three loops report the same problem in their files", () => {
+  it("Three reports of one problem in several files are one finding with three places", () => {
     const loops = ["a", "b", "c"].map((name) => [finding({ path: `src/${name}.ts` })]);
     const all = gathered(loops);
     expect(all).toHaveLength(1);
     expect(all[0]?.places.map(({ path }) => path)).toEqual(["src/b.ts", "src/c.ts"]);
   });
 
-  it("keep ids of their own where equal code has different faults", () => {
+  it("Different faults in equal code keep their own ids", () => {
     const all = gathered([[finding()], [finding({ title: "Another fault" })]]);
     expect(new Set(all.map(({ id }) => id)).size).toBe(2);
   });
 
-  it("have the same ids whichever loop found them", () => {
+  it("The ids do not depend on which loop found what", () => {
     const [one, other] = [
       finding({ id: "aaaaaaaaaaaa", path: "src/a.ts", title: "A" }),
       finding({ id: "bbbbbbbbbbbb", path: "src/b.ts", title: "B" }),
@@ -139,7 +139,7 @@ describe("findings of named rules", () => {
   );
   if (!one || !other || !none) throw new Error("there are three");
 
-  it("stay two if their rules differ, and take the rule of either otherwise", () => {
+  it("Findings of two rules stay two, and a merged one takes the rule of either", () => {
     expect(groupEqual([[one], [other]])).toHaveLength(2);
     expect(groupEqual([[one], [none]]).map(mergedFinding)).toMatchObject([{ rule: "no-raw-sql" }]);
     expect(
@@ -149,7 +149,7 @@ describe("findings of named rules", () => {
     ).toEqual(["no-raw-sql", "no-print"]);
   });
 
-  it("are not joined by a model if their rules differ", () => {
+  it("A model cannot join findings of two rules", () => {
     const joiner = createJoiner([[one], [other]]);
     expect(joiner.join(one.id, [other.id])).toMatchObject({
       ok: false,

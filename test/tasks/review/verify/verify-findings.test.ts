@@ -18,8 +18,8 @@ const verdict = (over: Partial<Verdict>): { verdict: Verdict } => ({
   },
 });
 
-describe("after the second look", () => {
-  it("a confirmed finding has the severity and the failing input that the sceptic names", () => {
+describe("afterVerification", () => {
+  it("A confirmed finding has the severity and the failing input of its verdict", () => {
     expect(afterVerification(finding, verdict({}))).toMatchObject({
       severity: "high",
       verification: "confirmed",
@@ -27,7 +27,7 @@ describe("after the second look", () => {
     });
   });
 
-  it("a refuted finding is dropped with the reason, however sure the reviewer was", () => {
+  it("A refuted finding is dropped with the reason, however confident the reviewer was", () => {
     const sure = sampleFinding({ confidence: 1, severity: "critical" });
     expect(
       afterVerification(sure, verdict({ verdict: "refuted", reason: "No caller passes zero." })),
@@ -40,7 +40,7 @@ describe("after the second look", () => {
     });
   });
 
-  it("an uncertain finding stays when it would be severe, and says what stayed open", () => {
+  it("An uncertain finding is kept if it would be severe, and says what is uncertain", () => {
     const open = { verdict: "uncertain", reason: "It hangs on the driver's version." } as const;
     expect(afterVerification(finding, verdict({ ...open, severity: "high" }))).toMatchObject({
       verification: "uncertain",
@@ -51,14 +51,14 @@ describe("after the second look", () => {
     });
   });
 
-  it("a finding whose check failed stays as it was and says so", () => {
+  it("A finding whose verification failed stays as it was and says so", () => {
     expect(afterVerification(finding, { verdict: null, reason: "the time limit was reached" })).toEqual({
       ...finding,
       verification_note: "The second look did not finish: the time limit was reached.",
     });
   });
 
-  it("a fault that nothing reaches yet is low, whatever severity was claimed", () => {
+  it("A fault that nothing reaches yet is low, whatever its severity", () => {
     expect(afterVerification(finding, verdict({ reached: false, severity: "critical" }))).toMatchObject({
       ...{ reached: false, severity: "low", verification: "confirmed" },
     });
@@ -69,13 +69,13 @@ describe("after the second look", () => {
     });
   });
 
-  it("a claim that is true in part keeps that part as its title", () => {
+  it("A claim that is partly true keeps that part as its title", () => {
     expect(afterVerification(finding, verdict({ title: "Only an empty cart fails" }))).toMatchObject({
       ...{ title: "Only an empty cart fails", id: finding.id, body: finding.body },
     });
   });
 
-  it("low confidence alone drops nothing", () => {
+  it("Low confidence alone drops nothing", () => {
     const unsure = sampleFinding({ confidence: 0.1 });
     expect(afterVerification(unsure, verdict({}))).toMatchObject({
       verification: "confirmed",
@@ -83,7 +83,7 @@ describe("after the second look", () => {
     });
   });
 
-  it("places that the sceptic found are added once", () => {
+  it("The places of a verdict are added once", () => {
     const place = { path: "src/b.ts", side: "RIGHT", line: 3, start_line: null, quote: "x" } as const;
     const own = { ...place, path: finding.path, line: finding.line };
     const after = afterVerification(
@@ -94,7 +94,7 @@ describe("after the second look", () => {
     expect("places" in after && after.places).toHaveLength(2);
   });
 
-  it("a finding of a named rule keeps the rule and its severity, and is dropped under its name", () => {
+  it("A finding of a named rule keeps its rule and severity, and is dropped under its name", () => {
     const ofRule = sampleFinding({ severity: "medium", rule: "no-raw-sql" });
     for (const over of [{ severity: "critical" }, { severity: "low" }, { reached: false }] as const)
       expect(afterVerification(ofRule, verdict(over))).toMatchObject({
