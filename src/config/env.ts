@@ -32,12 +32,9 @@ export interface ModelEnv {
   apiKey: string | null;
   /** Null for OpenAI's own. */
   baseUrl: string | null;
-  /** Azure's classic API at `baseUrl`, which names the deployment in its paths; null for any other. */
-  azure: { deployment: string; apiVersion: string } | null;
-  /** Names of the models by role; with Azure's classic API, all but the first are deployments. */
   name: string;
+  /** Of the model that verifies findings. */
   verifyName: string;
-  summarizeName: string;
   contextTokens: number;
   /** False if `contextTokens` is assumed; the endpoint's value is then better. */
   contextIsConfigured: boolean;
@@ -60,7 +57,6 @@ function readModel(given: Variables): ModelEnv | null {
   const model: ModelEnv = {
     ...endpoint,
     verifyName: given.HUNKWISE_VERIFY_MODEL ?? endpoint.name,
-    summarizeName: given.HUNKWISE_SUMMARIZE_MODEL ?? endpoint.name,
     contextTokens: given.HUNKWISE_CONTEXT_TOKENS ?? defaultContextTokens,
     contextIsConfigured: given.HUNKWISE_CONTEXT_TOKENS !== undefined,
     protocol: given.HUNKWISE_PROTOCOL,
@@ -92,18 +88,16 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
       throw missing("HUNKWISE_FALLBACK_MODEL", "Set it to the model that answers if the others fail");
     return null;
   }
-  const { azure } = model;
   const other = otherProvider(given, model, name);
   // The key of one provider must not go to another.
   const place = baseUrl
-    ? { api: apiAt(baseUrl), apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null }
-    : { ...other, apiKey: apiKey ?? (other ?? model).apiKey, azure: azure && { ...azure, deployment: name } };
+    ? { api: apiAt(baseUrl), apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl) }
+    : { ...other, apiKey: apiKey ?? (other ?? model).apiKey };
   return {
     ...model,
     ...place,
     name,
     verifyName: name,
-    summarizeName: name,
     // The configuration describes the other models.
     contextTokens: Math.min(model.contextTokens, defaultContextTokens),
     contextIsConfigured: false,
@@ -111,7 +105,7 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
   };
 }
 
-type Endpoint = Pick<ModelEnv, "api" | "apiKey" | "baseUrl" | "azure" | "name">;
+type Endpoint = Pick<ModelEnv, "api" | "apiKey" | "baseUrl" | "name">;
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
 const isClaude = (name: string | undefined) => name?.startsWith("claude-") ?? false;
@@ -129,26 +123,15 @@ function wantsAnthropic(given: Variables): boolean {
   return !OPENAI_API_KEY || isClaude(name);
 }
 
-function atAnthropic({
-  ANTHROPIC_API_KEY,
-  ANTHROPIC_BASE_URL: baseUrl,
-  HUNKWISE_MODEL: name,
-}: Variables): Endpoint {
-  return {
-    api: "anthropic",
-    apiKey: ANTHROPIC_API_KEY ?? null,
-    azure: null,
-    baseUrl: withoutSlash(baseUrl ?? ANTHROPIC_URL),
-    name: name ?? defaultClaude,
-  };
-}
+const atAnthropic = (given: Variables): Endpoint => ({
+  api: "anthropic",
+  apiKey: given.ANTHROPIC_API_KEY ?? null,
+  baseUrl: withoutSlash(given.ANTHROPIC_BASE_URL ?? ANTHROPIC_URL),
+  name: given.HUNKWISE_MODEL ?? defaultClaude,
+});
 
 /** Where a fallback is that the service of the other models cannot have, if there is a key for it; null: at the same endpoint. */
-function otherProvider(
-  given: Variables,
-  model: ModelEnv,
-  name: string,
-): Omit<Endpoint, "name" | "azure"> | null {
+function otherProvider(given: Variables, model: ModelEnv, name: string): Omit<Endpoint, "name"> | null {
   const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL } = given;
   const own = given.HUNKWISE_FALLBACK_API_KEY;
   if (model.api === "openai" && model.baseUrl === null && (ANTHROPIC_API_KEY || own) && isClaude(name)) {
@@ -171,7 +154,6 @@ function atOpenAi(given: Variables): Endpoint | null {
     api: "openai",
     apiKey: apiKey ?? null,
     baseUrl: baseUrl ? withoutSlash(baseUrl) : null,
-    azure: null,
     name: name ?? defaultModel,
   };
 }
@@ -186,19 +168,11 @@ function atAzure(given: Variables, address: string): Endpoint {
   const apiKey = given.AZURE_OPENAI_API_KEY;
   if (!apiKey)
     throw missing("AZURE_OPENAI_API_KEY", "Set it to a key of the resource at AZURE_OPENAI_ENDPOINT");
-  const deployment = given.AZURE_OPENAI_DEPLOYMENT ?? given.HUNKWISE_MODEL;
-  if (!deployment) throw missing("AZURE_OPENAI_DEPLOYMENT", "Set it to the deployment to use");
-  const baseUrl = withoutSlash(address);
-  // The newer API needs no version: there a deployment is named like a model.
-  if (/\/openai\/v1$/.test(baseUrl)) return { api: "openai", apiKey, baseUrl, azure: null, name: deployment };
-  const apiVersion = given.OPENAI_API_VERSION;
-  if (!apiVersion)
-    throw missing(
-      "OPENAI_API_VERSION",
-      "Set the API version, or use an AZURE_OPENAI_ENDPOINT that ends with /openai/v1",
-    );
-  const name = given.HUNKWISE_MODEL ?? deployment;
-  return { api: "openai", apiKey, baseUrl, azure: { deployment, apiVersion }, name };
+  const name = given.HUNKWISE_MODEL;
+  if (!name) throw missing("HUNKWISE_MODEL", "Set it to the deployment to use");
+  // The portal shows the address without the path.
+  const root = withoutSlash(address).replace(/\/openai(?:\/v1)?$/, "");
+  return { api: "openai", apiKey, baseUrl: `${root}/openai/v1`, name };
 }
 
 const withoutSlash = (address: string) => address.replace(/\/+$/, "");
@@ -210,16 +184,11 @@ export interface EmbeddingEnv {
   apiKey: string | null;
   /** Null for OpenAI's own. */
   baseUrl: string | null;
-  azure: ModelEnv["azure"];
 }
 
 /** Null if no such model is named. It uses the endpoint of the review model, unless it has its own; Anthropic's has no such models. */
 function readEmbedding(given: Variables, reviewing: ModelEnv | null): EmbeddingEnv | null {
-  const openAi = {
-    apiKey: given.OPENAI_API_KEY ?? null,
-    baseUrl: given.OPENAI_BASE_URL ?? null,
-    azure: null,
-  };
+  const openAi = { apiKey: given.OPENAI_API_KEY ?? null, baseUrl: given.OPENAI_BASE_URL ?? null };
   const ofOpenAi = given.OPENAI_API_KEY || given.OPENAI_BASE_URL ? openAi : null;
   const model = reviewing?.api === "anthropic" ? ofOpenAi : reviewing;
   const {
@@ -232,14 +201,13 @@ function readEmbedding(given: Variables, reviewing: ModelEnv | null): EmbeddingE
     return null;
   }
   // The key of one provider must not go to another.
-  if (baseUrl) return { name, apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null };
+  if (baseUrl) return { name, apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl) };
   if (!model && !apiKey)
     throw missing(
       "HUNKWISE_EMBEDDING_API_KEY",
       "Set it, or set HUNKWISE_EMBEDDING_BASE_URL to a server that needs no key",
     );
-  const azure = model?.azure ? { ...model.azure, deployment: name } : null;
-  return { name, apiKey: apiKey ?? model?.apiKey ?? null, baseUrl: model?.baseUrl ?? null, azure };
+  return { name, apiKey: apiKey ?? model?.apiKey ?? null, baseUrl: model?.baseUrl ?? null };
 }
 
 const remedy = "Download a private key from the App's settings page and pass its PEM file unchanged.";
@@ -255,9 +223,7 @@ function readPrivateKey(text: string, source: string): string {
     throw new AppError(
       "config_invalid",
       `${source} contains a key of type ${key.asymmetricKeyType}, but GitHub uses RSA`,
-      {
-        remedy,
-      },
+      { remedy },
     );
   }
   return key.export({ type: "pkcs8", format: "pem" }).toString();
@@ -583,24 +549,17 @@ const localNames = namesWith("local");
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const isOurs = (name: string) => localNames.has(name) || (/^HUNKWISE_/.test(name) && isRetired(name));
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => isOurs(name.toUpperCase())));
-  const { env: whole, faults } = inspectEnv(own);
+  const { env, faults } = inspectEnv(own);
   requireNone(faults, raw);
-  const { dataDir, ...env } = whole;
   // The user may not be allowed to write to the server's own folder.
-  const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
-  const runsFolder = modelFolder && join(modelFolder, "runs");
-  const { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox } = env;
+  const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? env.dataDir : cacheFolder();
   const notices = [...new Set([...env.notices, ...unknownOf(raw)])];
-  const read = { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices };
-  return { ...read, modelFolder, runsFolder };
+  return { ...env, notices, modelFolder, runsFolder: modelFolder && join(modelFolder, "runs") };
 }
 
 /** The environment with another model for reviews. A model that a variable names for another role stays. */
-export function withModel(raw: RawEnv, name: string | undefined): RawEnv {
-  if (name === undefined) return raw;
-  const deployment = raw.AZURE_OPENAI_ENDPOINT?.trim() ? { AZURE_OPENAI_DEPLOYMENT: name } : {};
-  return { ...raw, HUNKWISE_MODEL: name, ...deployment };
-}
+export const withModel = (raw: RawEnv, name: string | undefined): RawEnv =>
+  name === undefined ? raw : { ...raw, HUNKWISE_MODEL: name };
 
 /** A branch name that git accepts (git check-ref-format), and cannot read as anything else. */
 const BranchName = z
@@ -608,32 +567,26 @@ const BranchName = z
   .max(255)
   .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{))[^\s\p{C}~^:?*[\\]+(?<![/.])$/u);
 
-/** A variable with which a CI system names the target branch of a pull request. */
-interface CiTarget {
-  variable: string;
-  /** Whether the job is one of a pull request; for variables that are set in other jobs, too. */
-  isPull?(raw: RawEnv): boolean;
-}
-
-const isPullOf = (variable: string) => (raw: RawEnv) => !/^(?:false|0|)$/.test(raw[variable]?.trim() ?? "");
-
-/** Named as in the documentation of these systems. CircleCI has no such variable. */
-const ciTargets: readonly CiTarget[] = [
+/**
+ * The variables in which CI systems document the target branch of a pull request; and the one that is set, and not to 0 or false, if the
+ * job is that of a pull request, where the first is set in other jobs too. CircleCI has none.
+ */
+const ciTargets: readonly (readonly [target: string, pull?: string])[] = [
   // GitHub Actions, Gitea and Forgejo
-  { variable: "GITHUB_BASE_REF" },
+  ["GITHUB_BASE_REF"],
   // GitLab CI
-  { variable: "CI_MERGE_REQUEST_TARGET_BRANCH_NAME" },
-  { variable: "BITBUCKET_PR_DESTINATION_BRANCH" },
+  ["CI_MERGE_REQUEST_TARGET_BRANCH_NAME"],
+  ["BITBUCKET_PR_DESTINATION_BRANCH"],
   // Azure Pipelines: the whole name of the ref for its own repositories, the branch for GitHub's
-  { variable: "SYSTEM_PULLREQUEST_TARGETBRANCH" },
+  ["SYSTEM_PULLREQUEST_TARGETBRANCH"],
   // Jenkins, in a multibranch job
-  { variable: "CHANGE_TARGET", isPull: isPullOf("CHANGE_ID") },
-  { variable: "BUILDKITE_PULL_REQUEST_BASE_BRANCH" },
-  { variable: "DRONE_TARGET_BRANCH", isPull: isPullOf("DRONE_PULL_REQUEST") },
+  ["CHANGE_TARGET", "CHANGE_ID"],
+  ["BUILDKITE_PULL_REQUEST_BASE_BRANCH"],
+  ["DRONE_TARGET_BRANCH", "DRONE_PULL_REQUEST"],
   // Woodpecker
-  { variable: "CI_COMMIT_TARGET_BRANCH", isPull: isPullOf("CI_COMMIT_PULL_REQUEST") },
-  { variable: "TRAVIS_BRANCH", isPull: isPullOf("TRAVIS_PULL_REQUEST") },
-  { variable: "APPVEYOR_REPO_BRANCH", isPull: isPullOf("APPVEYOR_PULL_REQUEST_NUMBER") },
+  ["CI_COMMIT_TARGET_BRANCH", "CI_COMMIT_PULL_REQUEST"],
+  ["TRAVIS_BRANCH", "TRAVIS_PULL_REQUEST"],
+  ["APPVEYOR_REPO_BRANCH", "APPVEYOR_PULL_REQUEST_NUMBER"],
 ];
 
 /**
@@ -641,17 +594,16 @@ const ciTargets: readonly CiTarget[] = [
  * @throws AppError `config_invalid` if the value is not a branch name.
  */
 export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; branch: string } | null {
-  for (const { variable, isPull = () => true } of ciTargets) {
+  for (const [variable, pull] of ciTargets) {
     const value = raw[variable]?.trim() ?? "";
-    if (value === "" || !isPull(raw)) continue;
+    const isPull = pull === undefined || !/^(?:false|0|)$/.test(raw[pull]?.trim() ?? "");
+    if (value === "" || !isPull) continue;
     const branch = variable.startsWith("SYSTEM_") ? value.replace(/^refs\/heads\//, "") : value;
     if (BranchName.safeParse(branch).success) return { variable, branch };
     throw new AppError(
       "config_invalid",
       `${variable} is '${value.slice(0, 100)}', which is not a valid branch name`,
-      {
-        remedy: "Unset it, or name the target branch with --base.",
-      },
+      { remedy: "Unset it, or name the target branch with --base." },
     );
   }
   return null;

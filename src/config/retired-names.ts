@@ -4,6 +4,9 @@
  */
 export const retiredNames: Readonly<Record<string, string>> = {
   GH_ORG: "the setup page asks for the organisation that will own the App",
+  AZURE_OPENAI_DEPLOYMENT: "HUNKWISE_MODEL names the deployment",
+  OPENAI_API_VERSION: "Azure is asked through its v1 API, which has no versions",
+  HUNKWISE_SUMMARIZE_MODEL: "HUNKWISE_MODEL merges findings and writes the summary",
   HUNKWISE_EMBEDDING_TOKENS:
     "one update of an index embeds at most 5,000,000 tokens, and the next one does the rest",
   HUNKWISE_PERSON_COMMANDS_PER_HOUR: "one person may give 60 commands in an hour",

@@ -244,7 +244,7 @@ const Variables = z.object({
   }),
   AZURE_OPENAI_ENDPOINT: model(plainUrl.optional(), {
     description:
-      "Endpoint of an Azure OpenAI resource, instead of `OPENAI_BASE_URL`. If it ends with `/openai/v1`, no API version is needed.",
+      "Endpoint of an Azure OpenAI resource, instead of `OPENAI_BASE_URL`. `HUNKWISE_MODEL` names the deployment.",
     secret: true,
     local: true,
   }),
@@ -253,14 +253,6 @@ const Variables = z.object({
     secret: true,
     local: true,
   }),
-  AZURE_OPENAI_DEPLOYMENT: model(matching(/^[\w.-]+$/, "the name of a deployment").optional(), {
-    description: "Azure deployment to use. Unset: the one that `HUNKWISE_MODEL` names.",
-    local: true,
-  }),
-  OPENAI_API_VERSION: model(
-    matching(/^\d{4}-\d\d-\d\d(-preview)?$/, "a version like 2024-10-21").optional(),
-    { description: "API version of Azure's classic API, such as `2024-10-21`.", local: true },
-  ),
   ANTHROPIC_API_KEY: model(bareKey.optional(), {
     description:
       "API key for Claude through Anthropic's Messages API. Used if neither `OPENAI_API_KEY` nor `OPENAI_BASE_URL` is set, or if `HUNKWISE_MODEL` begins with `claude-` and `OPENAI_BASE_URL` is unset.",
@@ -274,17 +266,12 @@ const Variables = z.object({
     local: true,
   }),
   HUNKWISE_MODEL: model(text(), {
-    description: `Model that reviews. Required with \`OPENAI_BASE_URL\` and with \`ANTHROPIC_BASE_URL\`; \`${defaultClaude}\` at Anthropic if unset.`,
+    description: `Model that reviews. Required with \`OPENAI_BASE_URL\`, \`AZURE_OPENAI_ENDPOINT\` and \`ANTHROPIC_BASE_URL\`; \`${defaultClaude}\` at Anthropic if unset.`,
     fallback: defaultModel,
     local: true,
   }),
   HUNKWISE_VERIFY_MODEL: model(text(), {
     description: "Model at the same endpoint that verifies findings. Unset: `HUNKWISE_MODEL`.",
-    local: true,
-  }),
-  HUNKWISE_SUMMARIZE_MODEL: model(text(), {
-    description:
-      "Model at the same endpoint that merges findings and writes the summary. Unset: `HUNKWISE_MODEL`.",
     local: true,
   }),
   HUNKWISE_FALLBACK_MODEL: model(text(), {

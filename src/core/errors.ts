@@ -38,9 +38,9 @@ interface AppErrorOptions {
   /** Whether the same call may succeed later without any change by a person. Default false. */
   retryable?: boolean;
   /** What a person can do about it, as one imperative sentence. */
-  remedy?: string;
+  remedy?: string | undefined;
   /** When the other side said to come back, in milliseconds from now. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
   cause?: unknown;
 }
 
@@ -114,5 +114,5 @@ const saidInPublic: Partial<Record<ErrorCode, string>> = {
 export function publicLine(error: unknown): string {
   if (!(error instanceof AppError)) return "an error in Hunkwise itself; see its log";
   const { code, remedy } = error;
-  return new AppError(code, saidInPublic[code] ?? error.message, remedy ? { remedy } : {}).line;
+  return new AppError(code, saidInPublic[code] ?? error.message, { remedy }).line;
 }

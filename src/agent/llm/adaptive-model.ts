@@ -261,8 +261,8 @@ function toReport(error: AppError, second: unknown, name: string): unknown {
   const { code, retryable, remedy, retryAfterMs } = second.retryable && isSooner ? second : error;
   return new AppError(code, `${error.message}; the fallback ${name} failed too: ${second.message}`, {
     retryable,
-    ...(remedy === undefined ? {} : { remedy }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    remedy,
+    retryAfterMs,
   });
 }
 

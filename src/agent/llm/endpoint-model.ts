@@ -36,7 +36,6 @@ import { idsOf, withoutServerSecrets } from "./request.ts";
 export type Effort = "minimal" | "low" | "medium" | "high";
 
 export interface ModelOptions extends EndpointOptions, RetryOptions {
-  /** For Azure the deployment's name, unless `azure` names it. */
   model: string;
   /** Size of the model's context window in tokens. */
   contextTokens: number;
@@ -137,8 +136,8 @@ export function createApiModel(api: Api, options: ModelOptions) {
     const hasTools = sent.request.tools.length > 0;
     const answer = Math.min(sent.request.maxOutputTokens, sent.mostTokens);
     const sizes = { answer, prompt: Math.ceil(body.length / CHARACTERS_A_TOKEN) };
-    const kind = kindOf(refusal, sizes);
-    const error = statusError(refusal, endpoint, sizes);
+    const kind = kindOf(refusal);
+    const error = statusError(refusal, endpoint);
     if (kind === "too_long") return { next: withShorterAnswer(sent, start, refusal, sizes), error };
     if (hasTools && refusesTools(refusal)) return { next: null, error: toolsRefused(refusal, endpoint) };
     if (!isOfForm(kind, refusal)) {

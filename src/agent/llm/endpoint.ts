@@ -6,7 +6,7 @@ import { failedProxy } from "../../core/proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-secrets.ts";
 import { NoBody, readBeginning } from "./answer-body.ts";
 import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
-import { kindOf, type Refusal, Refused, refusalIn, refusalOf, type Sizes } from "./refusal.ts";
+import { kindOf, type Refusal, Refused, refusalIn, refusalOf } from "./refusal.ts";
 
 /** The errors that the packages `openai` and `@anthropic-ai/sdk` have in common. */
 interface ClientErrors {
@@ -182,11 +182,7 @@ export function withoutKey(error: AppError, hideKey: HideKey): AppError {
   if (message === error.message) return error;
   const { code, retryable, remedy, retryAfterMs } = error;
   const SameKind = error.constructor as typeof AppError;
-  return new SameKind(code, message, {
-    retryable,
-    ...(remedy === undefined ? {} : { remedy }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  });
+  return new SameKind(code, message, { retryable, remedy, retryAfterMs });
 }
 
 /** The time-out came in the middle of an answer. */
@@ -203,21 +199,9 @@ function connectionError(error: Error, { address, provider }: Endpoint): AppErro
     const remedy = `Check it, or list ${url.hostname} in NO_PROXY.`;
     return new Fault("model_failed", message, { retryable: true, remedy });
   }
-  if (isBlockedPort(error)) {
-    return new EndpointUnreachable(
-      "model_failed",
-      `Node refuses to connect to port ${url.port} (${address})`,
-      {
-        remedy: `Run the model's server on another port, and set ${provider.baseUrl} to its new address.`,
-      },
-    );
-  }
   const message = `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`;
   return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal, provider) });
 }
-
-/** Ports of other protocols, which `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
-const isBlockedPort = (error: unknown) => causesOf(error).some(({ message }) => message === "bad port");
 
 function remedyFor({ hostname }: URL, isLocal: boolean, { host, baseUrl }: Provider): string {
   if (hostname === host) return "Check the network or set HTTPS_PROXY.";
@@ -238,12 +222,8 @@ function systemCode(error: unknown): string | null {
 const causesOf = (error: unknown, depth = 0): Error[] =>
   error instanceof Error && depth <= 4 ? [error, ...causesOf(error.cause, depth + 1)] : [];
 
-/**
- * The error for a refusal, in words of ours and the beginning of the endpoint's.
- *
- * @param sizes of the request, by which an unknown wording for "too long" is recognised
- */
-export function statusError(refusal: Refusal, endpoint: Endpoint, sizes?: Sizes): AppError {
+/** The error for a refusal, in words of ours and the beginning of the endpoint's. */
+export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
   const { status, message, headers } = refusal;
   const { model, address, provider, hideKey } = endpoint;
   const said = message === "" ? "" : `: ${excerpt(message, hideKey)}`;
@@ -280,18 +260,24 @@ export function statusError(refusal: Refusal, endpoint: Endpoint, sizes?: Sizes)
     rate: [`${address} limits the rate (429)${said}`, "Wait, or raise the account's limit."],
     passing: [`${address} failed (${status})${said}`, "Try again later."],
   };
-  const kind = kindOf(refusal, sizes);
+  const kind = kindOf(refusal);
   const [what, remedy] = texts[kind];
   const Kind = kind === "absent" ? ModelAbsent : AppError;
   if (kind !== "rate" && kind !== "passing") return new Kind(codes[kind], what, { remedy });
   const retryable = headers?.get("x-should-retry") !== "false";
-  return new AppError(codes[kind], what, { remedy, retryable, ...pauseAsked(headers) });
+  return new AppError(codes[kind], what, { remedy, retryable, retryAfterMs: pauseAsked(headers) });
 }
 
 const codes = {
-  ...({ quota: "model_rate_limited", rate: "model_rate_limited", passing: "model_failed" } as const),
-  ...({ key: "model_unauthorized", access: "model_unauthorized", content: "content_refused" } as const),
-  ...({ absent: "model_refused", unsupported: "model_refused", unexplained: "model_refused" } as const),
+  quota: "model_rate_limited",
+  rate: "model_rate_limited",
+  passing: "model_failed",
+  key: "model_unauthorized",
+  access: "model_unauthorized",
+  content: "content_refused",
+  absent: "model_refused",
+  unsupported: "model_refused",
+  unexplained: "model_refused",
   too_long: "too_large",
 } as const;
 
@@ -319,13 +305,13 @@ export const toolsRefused = ({ status, message }: Refusal, { address, hideKey }:
 /** After an hour one request checks whether the pause still applies: no endpoint may delay a job for a year. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date; an hour at most. */
-function pauseAsked(headers: Headers | undefined): { retryAfterMs?: number } {
+/** `retry-after-ms`, or `retry-after` in seconds or as a date, in milliseconds; an hour at most. */
+function pauseAsked(headers: Headers | undefined): number | undefined {
   const milliseconds = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  if (milliseconds >= 0) return { retryAfterMs: Math.min(milliseconds, LONGEST_PAUSE_MS) };
+  if (milliseconds >= 0) return Math.min(milliseconds, LONGEST_PAUSE_MS);
   const after = headers?.get("retry-after") ?? "";
   const asked = /^[\d.]+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now();
-  return Number.isFinite(asked) ? { retryAfterMs: Math.min(Math.max(0, asked), LONGEST_PAUSE_MS) } : {};
+  return Number.isFinite(asked) ? Math.min(Math.max(0, asked), LONGEST_PAUSE_MS) : undefined;
 }
 
 /** Before the first retry; doubles with each further one. In milliseconds, like all of these. */

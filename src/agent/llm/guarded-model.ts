@@ -43,24 +43,23 @@ interface CircuitOptions {
   warn(text: string): void;
 }
 
-type State =
-  | { kind: "closed"; outages: number }
-  | { kind: "open"; until: number }
-  /** A trial request is running and decides. From `until` on, one more may start. */
-  | { kind: "half_open"; until: number };
-
 /**
  * Keeps requests away from a model or endpoint that does not answer. Closed, it lets all requests through and counts outages in a row.
- * Open, it lets none through, for a time that grows. Half open, it lets one trial through, and another one while that hangs: the first
- * success closes the circuit, the first failure opens it again. Requests that began before a change of state have no effect after it.
+ * Open, it lets none through, for a time that grows; then it lets one trial through, and another one while that hangs. The first success
+ * closes it, the first failure opens it again.
  *
  * Why not a library: in cockatiel 4.0.0 an aborted trial closes the circuit, all other callers wait for a trial without a limit and even if
  * they are aborted, and a pause that a provider requests cannot open it. opossum 10.0.0 has one fixed pause.
  */
 export class CircuitBreaker {
   readonly #options: CircuitOptions;
-  #state: State = { kind: "closed", outages: 0 };
-  /** Openings in a row without an answer in between. */
+  /** Until when it is open, or its trial is waited for; null while it is closed. */
+  #until: number | null = null;
+  /** Counts openings and closings: requests that began before one have no effect after it. */
+  #epoch = 0;
+  /** In a row, while it is closed. */
+  #outages = 0;
+  /** In a row, without an answer in between. */
   #openings = 0;
 
   constructor(options: CircuitOptions) {
@@ -72,64 +71,61 @@ export class CircuitBreaker {
    * opens because of this request.
    */
   async run<T>(send: () => Promise<T>): Promise<T> {
-    const admitted = this.#admit();
+    const epoch = this.#admit();
     try {
       const answer = await send();
-      this.#settle(admitted, "there");
+      this.#settle(epoch, "there");
       return answer;
     } catch (error) {
       const verdict = this.#options.judge(error);
-      this.#settle(admitted, verdict, error instanceof AppError ? error : undefined);
-      if (verdict !== "down" || this.#state.kind === "closed" || !(error instanceof AppError)) throw error;
-      throw new ModelUnavailable(error.message, this.#leftMs(this.#state), error);
+      const known = error instanceof AppError ? error : undefined;
+      this.#settle(epoch, verdict, known);
+      if (verdict !== "down" || this.#until === null || !known) throw error;
+      throw new ModelUnavailable(known.message, this.#leftMs(), known);
     }
   }
 
-  #admit(): State {
-    const state = this.#state;
-    if (state.kind === "closed") return state;
-    const leftMs = this.#leftMs(state);
-    if (leftMs > 0)
-      throw new ModelUnavailable(`${this.#options.name} is paused after repeated failures`, leftMs);
-    const until = this.#options.now() + TRIAL_MS;
-    if (state.kind === "half_open") state.until = until;
-    else this.#state = { kind: "half_open", until };
-    return this.#state;
+  #admit(): number {
+    if (this.#until !== null) {
+      const leftMs = this.#leftMs();
+      if (leftMs > 0)
+        throw new ModelUnavailable(`${this.#options.name} is paused after repeated failures`, leftMs);
+      this.#until = this.#options.now() + TRIAL_MS;
+    }
+    return this.#epoch;
   }
 
-  #leftMs({ until }: Exclude<State, { kind: "closed" }>): number {
-    return Math.max(0, until - this.#options.now());
+  #leftMs(): number {
+    return Math.max(0, (this.#until ?? 0) - this.#options.now());
   }
 
-  #settle(admitted: State, verdict: Verdict, error?: AppError): void {
-    if (this.#state !== admitted || admitted.kind === "open") return;
-    if (verdict === "there") this.#close(admitted);
-    else if (verdict === "down") this.#count(admitted, error);
-    // No result: the next request is the trial.
-    else if (admitted.kind === "half_open") this.#state = { kind: "open", until: this.#options.now() };
+  #settle(epoch: number, verdict: Verdict, error?: AppError): void {
+    if (epoch !== this.#epoch) return;
+    if (verdict === "there") this.#close();
+    else if (verdict === "down") this.#count(error);
+    // A trial without a result: the next request is one.
+    else if (this.#until !== null) this.#until = this.#options.now();
   }
 
-  #close(admitted: Exclude<State, { kind: "open" }>): void {
+  #close(): void {
+    this.#outages = 0;
     this.#openings = 0;
-    if (admitted.kind === "closed") {
-      admitted.outages = 0;
-      return;
-    }
+    if (this.#until === null) return;
+    this.#until = null;
+    this.#epoch += 1;
     this.#options.warn(`${this.#options.name} answers again`);
-    this.#state = { kind: "closed", outages: 0 };
   }
 
-  #count(admitted: State, error: AppError | undefined): void {
+  #count(error: AppError | undefined): void {
+    const { now, warn, name } = this.#options;
     const asked = (error?.retryAfterMs ?? 0) >= LEAST_ASKED_MS ? error?.retryAfterMs : undefined;
-    if (admitted.kind === "closed") {
-      admitted.outages += 1;
-      if (admitted.outages < OUTAGES && asked === undefined) return;
-    }
+    this.#outages += 1;
+    if (this.#until === null && this.#outages < OUTAGES && asked === undefined) return;
     const openMs = asked === undefined ? this.#grownMs() : Math.min(asked, MAX_ASKED_MS);
     this.#openings += 1;
-    this.#state = { kind: "open", until: this.#options.now() + openMs };
-    const seconds = Math.ceil(openMs / 1_000);
-    this.#options.warn(`${this.#options.name} is paused for ${seconds} s: ${error?.line ?? "it failed"}`);
+    this.#until = now() + openMs;
+    this.#epoch += 1;
+    warn(`${name} is paused for ${Math.ceil(openMs / 1_000)} s: ${error?.line ?? "it failed"}`);
   }
 
   /** Jitter of a quarter, so that several processes do not return at the same moment. */

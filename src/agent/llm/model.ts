@@ -96,7 +96,7 @@ export interface Model extends ModelFacts {
 export const lasting = ["rich_schemas", "user_after_tool", "long_ids", "text_beside_calls"] as const;
 /** Everything that the most careful form of a request does without. */
 export const careful = [...lasting, "parallel_calls", "effort", "extras"] as const;
-export type Avoidable = (typeof careful)[number] | "calls_of_others" | "token_parameter" | "thinking_form";
+export type Avoidable = (typeof careful)[number] | "calls_of_others" | "token_parameter";
 
 /** A model behind an API, and further requests to that API. */
 export interface EndpointModel extends Model {

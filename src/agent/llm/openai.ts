@@ -30,10 +30,8 @@ import { findContextTokens } from "./probe.ts";
 import { hasFilterMark, isFiltered, type Refusal } from "./refusal.ts";
 import { formed, nameOnWire } from "./request.ts";
 
-export type OpenAiOptions = ModelOptions & OpenAiEndpoint;
-
 /** A model behind any endpoint that supports OpenAI's Chat Completions. Throws `config_invalid` for a bad address. */
-export function createOpenAiModel(options: OpenAiOptions): Required<EndpointModel> {
+export function createOpenAiModel(options: ModelOptions): Required<EndpointModel> {
   const url = endpointUrl(options);
   const { model, reasoningEffort = null } = options;
   const { look: _, ...shared } = createApiModel(
@@ -181,28 +179,11 @@ function asText(messages: readonly Message[]): string {
   return ["# What was done until here", ...parts, "# From here on it is up to you"].join("\n\n");
 }
 
-/** A deployment of Azure's classic API, which requires its name in the path and a version. */
-interface AzureDeployment {
-  deployment: string;
-  apiVersion: string;
-}
-
-export interface OpenAiEndpoint extends EndpointOptions {
-  /** Any address that supports Chat Completions; null for OpenAI's own. For Azure's classic API, the resource's endpoint. */
-  baseUrl: string | null;
-  azure?: AzureDeployment | null;
-}
-
 const OPENAI_URL = "https://api.openai.com/v1";
 
 /** The root of `/chat/completions`. Throws `config_invalid` for a bad address. */
-export function endpointUrl({ baseUrl, azure }: Pick<OpenAiEndpoint, "baseUrl" | "azure">): URL {
-  const url = parseUrl(baseUrl ?? OPENAI_URL, openAi);
-  if (!azure) return url;
-  // The URL from the Azure portal, or with the /openai that some people add.
-  const root = url.href.replace(/\/+$/, "").replace(/\/openai$/, "");
-  return new URL(`${root}/openai/deployments/${encodeURIComponent(azure.deployment)}`);
-}
+export const endpointUrl = ({ baseUrl }: Pick<EndpointOptions, "baseUrl">): URL =>
+  parseUrl(baseUrl ?? OPENAI_URL, openAi);
 
 /**
  * The headers for authentication; an `authorization` of null keeps the client from sending one. Azure accepts keys as `api-key` and tokens
@@ -214,12 +195,11 @@ export function accessHeaders(apiKey: string | null, url: URL): Record<string, s
   return { authorization: `Bearer ${apiKey}` };
 }
 
-export function createClient(options: OpenAiEndpoint, url: URL, answer: Limits): OpenAI {
+export function createClient(options: EndpointOptions, url: URL, answer: Limits): OpenAI {
   return new OpenAI({
     // The client requires a key; the key that is sent is in the headers.
     apiKey: options.apiKey || "none",
     defaultHeaders: accessHeaders(options.apiKey, url),
-    ...(options.azure ? { defaultQuery: { "api-version": options.azure.apiVersion } } : {}),
     baseURL: url.href,
     timeout: options.timeoutMs,
     // `withRetries` does the retries and explains why.

@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAnthropicModel } from "../../../src/agent/llm/anthropic.ts";
+import type { ModelOptions } from "../../../src/agent/llm/endpoint-model.ts";
 import type { Message, ModelTurn } from "../../../src/agent/llm/model.ts";
 import { ToolsRefused } from "../../../src/agent/llm/model.ts";
-import { createOpenAiModel, type OpenAiOptions } from "../../../src/agent/llm/openai.ts";
+import { createOpenAiModel } from "../../../src/agent/llm/openai.ts";
 
 interface Exchange {
   request: {
@@ -25,7 +26,7 @@ interface ProviderFile {
   page: string;
   /** Default: Chat Completions. */
   api?: "anthropic";
-  options: Pick<OpenAiOptions, "apiKey" | "baseUrl" | "model"> & Partial<OpenAiOptions>;
+  options: Pick<ModelOptions, "apiKey" | "baseUrl" | "model"> & Partial<ModelOptions>;
   exchanges: Exchange[];
   lists?: Record<string, unknown>;
   contextTokens?: number;
