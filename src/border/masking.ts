@@ -29,10 +29,7 @@ interface LearnBlob {
 /** Files that are read ahead. They are learned in their order, because it decides about the numbers of masks. */
 const AHEAD = 8;
 
-/**
- * A workspace whose files the masks learn as a whole before any part is returned: a part of a diff, or a line that a search finds, does not
- * show that it belongs to a key.
- */
+/** A workspace whose files the masks learn as a whole before any part is returned: a part does not show that it belongs to a key. */
 export function learningWorkspace(below: Workspace, masks: Masks): Workspace {
   return learning(below, masks, blobLearner(below, masks));
 }
@@ -53,7 +50,6 @@ export function learningEdits(below: EditableWorkspace, masks: Masks): EditableW
   };
 }
 
-/** Commands whose output the masks learn. */
 export function learningCommands(commands: FixCommands, masks: Masks): FixCommands {
   if ("why" in commands) return commands;
   return {
@@ -169,7 +165,6 @@ function linesByFile(hits: SearchHits): Map<string, string[]> {
   return files;
 }
 
-/** Learns each blob once. */
 function blobLearner(below: Workspace, masks: Masks): LearnBlob {
   const learned = new Map<string, Promise<boolean>>();
   const reading = new Map<string, Promise<FileText | null>>();

@@ -40,7 +40,6 @@ const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: 
 export const CommandSandbox = z.strictObject({ sandbox: Sandbox, memoryMb: z.int().min(1) });
 export type CommandSandbox = z.infer<typeof CommandSandbox>;
 
-/** Where the tests of proofs run. */
 export const TestPlace = z.strictObject({
   sandbox: CommandSandbox,
   /** Absolute path of the prepared environment; null if the configuration prepares none. */
@@ -48,7 +47,6 @@ export const TestPlace = z.strictObject({
 });
 export type TestPlace = z.infer<typeof TestPlace>;
 
-/** From the parent to the review process. */
 export const ToChild = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("start"),
@@ -77,7 +75,6 @@ export const ToChild = z.discriminatedUnion("type", [
 ]);
 export type ToChild = z.infer<typeof ToChild>;
 
-/** From the review process to the parent. */
 export const FromChild = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ready") }),
   z.strictObject({ type: z.literal("progress"), event: ProgressEvent }),

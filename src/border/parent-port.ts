@@ -11,7 +11,6 @@ import type { FromChild, ToChild } from "./messages.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;
 
-/** Records the numbers of new masks. */
 export type RecordMasks = (numbers: MaskNumbers) => Promise<void>;
 
 /** The review process's side of the channel to its parent: model turns, records, notes and progress. */
@@ -22,7 +21,6 @@ export interface ParentPort {
   /** Notes for people; only if `takesNotes` is set. */
   journal: JournalPort;
   progress(event: ProgressEvent): void;
-  /** Handles an answer of the parent. */
   receive(message: Answer): void;
 }
 
@@ -118,10 +116,7 @@ try { process.kill(-process.pid, "SIGKILL"); } catch {}
 process.kill(process.pid, "SIGKILL");
 `;
 
-/**
- * Kills this process's group soon after the parent has died, even if the main thread is blocked by hostile text. The thread takes 50 ms
- * to start, so it only starts in a process that has lived for a while.
- */
+/** Kills this process's group soon after the parent has died, even if hostile text blocks the main thread. The thread takes 50 ms to start. */
 export function watchParent(afterMs = 2_000, everyMs = 1_000): void {
   const parent = process.ppid;
   const start = () => new Worker(thread, { eval: true, env: {}, workerData: { parent, everyMs } }).unref();
@@ -129,10 +124,9 @@ export function watchParent(afterMs = 2_000, everyMs = 1_000): void {
 }
 
 /**
- * Ties this process to its parent. The parent kills its process group, so git and ripgrep always end with it.
- *
+ * Ties this process to its parent, which kills its process group.
  * @param fail receives uncaught errors
- * @param watchAfterMs when to start to watch the parent: at once in a process that native code may block
+ * @param watchAfterMs at once in a process that native code may block
  */
 export function liveForParent(fail: (error: unknown) => void, watchAfterMs?: number): void {
   keepProgramsInThisGroup();

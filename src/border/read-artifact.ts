@@ -9,13 +9,11 @@ export interface ResultsTask {
   bytes: Uint8Array<ArrayBuffer>;
   /** For errors. */
   name: string;
-  /** Number of the artifact among those of a review. */
   file: number;
   /** Absolute paths that the work tree may have had on the machine of the job. */
   roots: readonly string[];
   /** Paths of changed files: only their results count. */
   changed: readonly string[];
-  /** Most results. */
   most: number;
 }
 
@@ -30,11 +28,10 @@ const script = join(import.meta.dirname, `results-thread${extname(import.meta.fi
 const [MOST_MILLISECONDS, MOST_MEGABYTES] = [30_000, 512];
 
 /**
- * The results in an artifact, worst first, without secrets. A job that ran the code of a pull request may have made it: a thread of its own
- * unpacks and parses it, with limits on memory and time, so that the server answers meanwhile.
- *
+ * The results in an artifact, worst first, without secrets. A job of the pull request may have made it, so a thread with limits on memory and
+ * time reads it.
  * @param task its bytes are gone afterwards
- * @throws AppError `usage` for what has no results, or exceeds a limit; no message quotes the artifact
+ * @throws AppError `usage` for what has no results or exceeds a limit; no message quotes the artifact
  */
 export async function readArtifact(task: ResultsTask, signal: AbortSignal): Promise<ToolResult[]> {
   const worker = new Worker(script, {

@@ -6,18 +6,13 @@ import { type StartedProcess, startIndexProcess } from "./start-process.ts";
 
 interface IndexProcessOptions {
   signal: AbortSignal;
-  /** Injected by tests. */
   start?: (folder: string) => StartedProcess;
 }
 
 /** What was indexed until then is kept. */
 const MILLISECONDS = 600_000;
 
-/**
- * Updates an index in a child process, which has no secret and may only write to the index's folder.
- *
- * @throws AppError `child_died` if it fails or takes too long, `aborted`
- */
+/** Updates an index in a child process without secrets, which writes only to the index's folder. Throws `child_died` or `aborted`. */
 export async function runIndexProcess(
   task: IndexTask,
   { signal, start = startIndexProcess }: IndexProcessOptions,

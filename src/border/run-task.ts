@@ -25,7 +25,6 @@ export interface TaskOptions {
   masks?: readonly MasksEntry[];
   /** Takes notes for people. Without it the model gets no tool for notes. */
   journal?: JournalPort | undefined;
-  /** Absolute path of the index of the repository's graph, read-only; null or undefined if there is none. */
   graphIndex?: string | null | undefined;
   onProgress: (event: ProgressEvent) => void;
   signal: AbortSignal;
@@ -40,9 +39,7 @@ export interface TaskOptions {
 }
 
 /**
- * Does a task in a child process without secrets, and answers its model turns. The process cannot write to the repository. Its result has
- * no secrets, neither those that this process knows nor those that show by their form: a model wrote it.
- *
+ * Does a task in a child process without secrets, and answers its model turns. A model wrote the result, so it is redacted.
  * @throws AppError `child_died` (retryable) if the process ends without a result, `aborted`
  */
 export async function runTask<Input extends TaskInput, Result>(
@@ -164,10 +161,7 @@ function send(child: ChildProcess, message: ToChild): void {
 
 type Failure = Extract<FromChild, { type: "failed" }>["error"];
 
-/**
- * The error of a review process without secrets, for people and logs. Only git errors may be temporary: any other must not make a job
- * repeat.
- */
+/** The error of a review process without secrets. Only git errors may be temporary: no other may make a job repeat. */
 export function fromFailure({ code, message, remedy, retryable }: Failure): AppError {
   return new AppError(code as ErrorCode, withoutSecrets(message), {
     retryable: retryable && (code === "git_failed" || code === "git_timeout"),

@@ -24,7 +24,6 @@ interface TestPortOptions {
   workspace: Pick<Workspace, "tree" | "readBytes">;
   isPrivate(path: string): boolean;
   masks: { learn(text: string): Promise<unknown> };
-  /** Runs that an earlier attempt recorded. */
   tested: readonly RecordedTest[];
   record(entry: TestedEntry): Promise<void>;
 }
@@ -106,10 +105,7 @@ export function createTestPort({
 const ofRunners =
   /(?:^|\/)(?:conftest\.py|pytest\.ini|__mocks__\/.+|(?:vitest?|jest|mocha|ava|karma)\.[\w.-]+|\.mocharc[\w.]*)$/;
 
-/**
- * The files of `after` with the tests, their helpers and the settings of runners as they are in `before`: whoever changes those could decide
- * how a test ends, whatever it says.
- */
+/** `after` with tests, their helpers and settings of runners as in `before`: whoever changes those could decide how a test ends. */
 function withTestsOf<Entry>(
   before: ReadonlyMap<string, Entry>,
   after: ReadonlyMap<string, Entry>,

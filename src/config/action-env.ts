@@ -54,7 +54,6 @@ const Inputs = z.object({
   ),
   minimumSeverity: optional(oneOf(Severity.options)),
   failOn: given(oneOf([...severities, "never"]).default("never")),
-  /** gitignore-style patterns; empty: all files. */
   paths: given(
     z
       .string()
@@ -122,10 +121,7 @@ export interface ActionEnv {
   env: Env;
 }
 
-/**
- * The environment of a step that runs the Action.
- * @throws AppError `config_invalid` with all faults in one line; `usage` outside of GitHub Actions.
- */
+/** The environment of a step that runs the Action. Throws `config_invalid` with all faults in one line, `usage` outside of GitHub Actions. */
 export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
   const runner = Runner.safeParse(raw);
   if (!runner.success) {

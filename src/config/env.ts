@@ -39,7 +39,6 @@ export interface ModelEnv {
   /** False if `contextTokens` is assumed; the endpoint's value is then better. */
   contextIsConfigured: boolean;
   protocol: (typeof protocolNames)[number];
-  /** Null if the model decides. */
   reasoningEffort: (typeof effortNames)[number] | null;
   /** The fallback while the others are unavailable; it is probed separately. Null for none. */
   fallback: ModelEnv | null;
@@ -177,12 +176,9 @@ function atAzure(given: Variables, address: string): Endpoint {
 
 const withoutSlash = (address: string) => address.replace(/\/+$/, "");
 
-/** The embedding model and its endpoint. */
 export interface EmbeddingEnv {
   name: string;
-  /** Null for a local server that needs none. */
   apiKey: string | null;
-  /** Null for OpenAI's own. */
   baseUrl: string | null;
 }
 
@@ -213,9 +209,9 @@ function readEmbedding(given: Variables, reviewing: ModelEnv | null): EmbeddingE
 const remedy = "Download a private key from the App's settings page and pass its PEM file unchanged.";
 
 /**
- * The App's private key as PKCS #8 PEM. Accepts PEM with real or written-out line breaks, in quotes or not, and the base64 of a PEM file,
- * because these are the forms that `.env` files and secret stores produce.
- * @throws AppError `config_invalid`; the message never quotes the value.
+ * The App's private key as PKCS #8 PEM. Accepts what `.env` files and secret stores make of a PEM file: quotes, written-out line breaks,
+ * base64.
+ * @throws AppError `config_invalid`; the message never quotes the value
  */
 function readPrivateKey(text: string, source: string): string {
   const key = parseKey(asPem(text), source);
@@ -263,7 +259,6 @@ function parseKey(pem: string, source: string): KeyObject {
   }
 }
 
-/** The credentials of the App. */
 export interface AppCredentials {
   id: number;
   /** PKCS #8 PEM. */
@@ -271,7 +266,6 @@ export interface AppCredentials {
   webhookSecret: string;
 }
 
-/** The credentials of the App as an OAuth client. */
 export interface LoginCredentials {
   clientId: string;
   clientSecret: string;
@@ -292,7 +286,6 @@ export interface GitHubPlace {
   webUrl: string;
 }
 
-/** The environment, checked and typed. */
 export interface Env {
   /** Null if `serve` should show the setup page. */
   app: AppCredentials | null;
@@ -307,7 +300,6 @@ export interface Env {
   webhookPath: string;
   webhookProxyUrl: string | null;
   logLevel: (typeof logLevels)[number];
-  /** Null if only the analyzers review. */
   model: ModelEnv | null;
   /** Null if the knowledge graph is searched only by words. */
   embedding: EmbeddingEnv | null;
@@ -316,7 +308,6 @@ export interface Env {
   requiresPolicy: boolean;
   /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
   dailyBudget: { tokens: number | null; costUsd: number | null };
-  /** Limits for requests; 0 for no limit. */
   usageLimits: {
     /** Of one person. */
     commandsAnHour: number;
@@ -343,7 +334,6 @@ export interface Env {
   logseqDir: string | null;
   /** Of all mirrors and checkouts together. */
   diskLimitBytes: number;
-  /** Null for no metrics. */
   metricsPort: number | null;
   /** Address that serves the metrics; by default only this machine. */
   metricsHost: string;
@@ -364,10 +354,9 @@ export interface Env {
 }
 
 /**
- * Reads the environment; without an argument, that of the process, on top of the `.env` file next to Hunkwise's own `package.json`. A
- * `.env` of the working directory is never read: `hunkwise review` runs inside other people's repositories, and such a file could send the
- * key to their address.
- * @throws AppError `config_invalid`: one line with cause and remedy for all faults.
+ * Reads the environment, by default that of the process on top of the `.env` next to Hunkwise's own `package.json`. One in the working
+ * directory, often a foreign repository, could send the key elsewhere and is never read.
+ * @throws AppError `config_invalid`: one line with cause and remedy for all faults
  */
 export function readEnv(raw: RawEnv = rawEnv()): Env {
   const { env, faults } = inspectEnv(raw);
@@ -378,7 +367,6 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
 /** The result of `read`; null if it throws, which becomes a fault of the variable. */
 type Attempt = <T>(variable: string, read: () => T) => T | null;
 
-/** The environment without its invalid values. */
 export interface InspectedEnv {
   env: Env;
   /** At most one for each variable. */
@@ -541,11 +529,7 @@ export interface LocalEnv
 
 const localNames = namesWith("local");
 
-/**
- * The environment of such a command. Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other
- * programs.
- * @throws AppError `config_invalid`.
- */
+/** Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other programs. Throws `config_invalid`. */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const isOurs = (name: string) => localNames.has(name) || (/^HUNKWISE_/.test(name) && isRetired(name));
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => isOurs(name.toUpperCase())));
@@ -567,10 +551,7 @@ const BranchName = z
   .max(255)
   .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{))[^\s\p{C}~^:?*[\\]+(?<![/.])$/u);
 
-/**
- * The variables in which CI systems document the target branch of a pull request; and the one that is set, and not to 0 or false, if the
- * job is that of a pull request, where the first is set in other jobs too. CircleCI has none.
- */
+/** How CI systems name the target branch of a pull request, and what says in other jobs that they are none (unset, 0 or false). CircleCI has none. */
 const ciTargets: readonly (readonly [target: string, pull?: string])[] = [
   // GitHub Actions, Gitea and Forgejo
   ["GITHUB_BASE_REF"],
@@ -589,10 +570,7 @@ const ciTargets: readonly (readonly [target: string, pull?: string])[] = [
   ["APPVEYOR_REPO_BRANCH", "APPVEYOR_PULL_REQUEST_NUMBER"],
 ];
 
-/**
- * The target branch of this change according to a CI system, and the variable that names it; null outside of a pull request.
- * @throws AppError `config_invalid` if the value is not a branch name.
- */
+/** The target branch according to a CI system; null outside of a pull request. Throws `config_invalid` for a value that is no branch name. */
 export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; branch: string } | null {
   for (const [variable, pull] of ciTargets) {
     const value = raw[variable]?.trim() ?? "";
@@ -609,7 +587,6 @@ export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; b
   return null;
 }
 
-/** Values that must never appear in a log, a comment or a file. */
 export function secretsOf(env: Env): string[] {
   const passwords = [env.databaseUrl, env.proxy.https, env.proxy.http].flatMap(passwordOf);
   const keys = [
@@ -634,10 +611,7 @@ function passwordOf(address: string | null): string[] {
   }
 }
 
-/**
- * The given environment on top of a folder's `.env`, by default the one next to `package.json`. Paths in that file are relative to its
- * folder; those of the environment itself are relative to the current one, as for every program.
- */
+/** The environment on top of a folder's `.env`. Paths in that file are relative to its folder, those of the environment to the current one. */
 export function rawEnv(folder = ownFolder): RawEnv {
   try {
     const file = parseEnv(readFileSync(join(folder, ".env"), "utf8"));
@@ -699,7 +673,6 @@ function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string
 const githubAt = ({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHubPlace =>
   githubOf(host ?? "github.com", protocol);
 
-/** The addresses of the GitHub at a host. */
 export function githubOf(host: string, protocol: GitHubPlace["protocol"]): GitHubPlace {
   if (host === "" || host === "github.com") {
     const [apiUrl, webUrl] = ["https://api.github.com", "https://github.com"];

@@ -1,7 +1,4 @@
-/**
- * Removed variables and keys, each with the value that replaced it, as a sentence. If one is still set, the process does not start, or the file
- * is refused, and the error contains that sentence.
- */
+/** Removed variables and keys, and what holds instead. If one is still set, the start or the file is refused with that sentence. */
 export const retiredNames: Readonly<Record<string, string>> = {
   GH_ORG: "the setup page asks for the organisation that will own the App",
   AZURE_OPENAI_DEPLOYMENT: "HUNKWISE_MODEL names the deployment",

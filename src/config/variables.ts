@@ -47,7 +47,6 @@ const folder = z
     must("an existing folder"),
   );
 
-/** Absolute paths, separated by colons. */
 const folders = z
   .string()
   .transform((value) => value.split(":").filter((path) => path !== ""))
@@ -127,11 +126,9 @@ export const leastContextTokens = 16_000;
 /** Data folder without `HUNKWISE_DATA_DIR`. */
 export const defaultDataFolder = ".hunkwise";
 
-/** Information about a variable besides its type. */
 interface About {
   /** For `docs/configuration.md` and `.env.example`. */
   description: string;
-  /** Text for the default if the type has none. */
   fallback?: string;
   /** Value that `.env.example` shows if there is no default. */
   example?: string;
@@ -462,7 +459,6 @@ const Variables = z.object({
 });
 export type Variables = z.infer<typeof Variables>;
 
-/** One variable, as in the documents. */
 interface EnvironmentVariable extends Omit<About, "fallback"> {
   name: string;
   /** Null if unset. */
@@ -471,7 +467,6 @@ interface EnvironmentVariable extends Omit<About, "fallback"> {
   section: string;
 }
 
-/** Every variable, in the order of the documents. */
 export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Variables.shape).flatMap(
   ([name, type]) => {
     const meta = type.meta() as (About & { section: keyof typeof sections }) | undefined;
@@ -483,7 +478,6 @@ export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Va
   },
 );
 
-/** The names of the variables with this property. */
 export const namesWith = (what: "secret" | "local" | "path"): ReadonlySet<string> =>
   new Set(environmentDocs.filter((one) => one[what]).map(({ name }) => name));
 
@@ -491,7 +485,6 @@ const secretNames = namesWith("secret");
 
 export type RawEnv = Readonly<Record<string, string | undefined>>;
 
-/** A fault of one environment variable. */
 export class VariableFault extends AppError {
   readonly variable: string;
 
@@ -518,16 +511,12 @@ export function requireNone(faults: readonly VariableFault[], raw: RawEnv = {}):
   throw new AppError("config_invalid", [...lines, ...hints].join(" "));
 }
 
-/** The valid variables, and the faults of the others. */
 interface ParsedVariables {
   given: Variables;
   faults: VariableFault[];
 }
 
-/**
- * Checks each variable separately and leaves out invalid ones. Blank values count as unset, because compose files pass unset variables on
- * as empty ones; surrounding white space is removed.
- */
+/** Checks each variable separately and leaves out invalid ones. A blank value counts as unset, because compose files pass unset variables on so. */
 export function parseVariables(raw: RawEnv): ParsedVariables {
   const entries = Object.keys(Variables.shape).flatMap((name) => {
     // Both spellings of proxies are common, and many tools set the lower-case one.

@@ -1,8 +1,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 /**
- * Rejects as soon as the signal fires. The work itself goes on, because others may wait for it too.
- *
- * @param reason the error to reject with; the signal's own reason by default
+ * Rejects as soon as the signal fires. The work goes on, because others may wait for it too.
+ * @param reason the error to reject with; the signal's own by default
  */
 export async function unlessAborted<T>(
   work: Promise<T>,

@@ -9,7 +9,6 @@ import { isKnownProcessor } from "./seccomp.ts";
 type SandboxFound = { sandbox: Sandbox } | { sandbox: null; why: string; remedy: string };
 
 export interface FindOptions extends VisiblePaths {
-  /** PATH, to find bubblewrap. */
   searchPath: string;
   signal: AbortSignal;
   /** Whether remedies are those of a container; found out by default. */
@@ -51,10 +50,7 @@ const faults: readonly Fault[] = [
   { says: /Permission denied|No such file/, onHost: READABLE, inContainer: READABLE },
 ];
 
-/**
- * Whether this process runs in a container. Docker and Podman leave a file; other engines have a root folder in layers. An overlay that is
- * no container (a live system) is told the options of one too.
- */
+/** Docker and Podman leave a file; other engines have a root folder in layers, as some live systems do. */
 function isInContainer(): boolean {
   if (existsSync("/.dockerenv") || existsSync("/run/.containerenv")) return true;
   try {

@@ -212,9 +212,8 @@ function toolUse({
 }
 
 /**
- * Marks where the stable beginnings of a conversation end: the tools and instructions, which all loops of a review share, the task, and the
- * last two messages of ours, the second of which is the end of the previous request. Four marks are the most that are allowed
- * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). Turns of the model, with its thinking, have none.
+ * Marks the stable beginnings of a conversation: the tools and instructions, which all loops of a review share, the task, and our last two
+ * messages. Four marks are allowed (https://platform.claude.com/docs/en/build-with-claude/prompt-caching); turns with thinking take none.
  */
 function markCached(system: Anthropic.TextBlockParam[], messages: readonly WireMessage[]): void {
   const ours = messages.filter(({ role }) => role === "user");
@@ -300,10 +299,7 @@ interface ClaudeTurn extends ParsedTurn {
   writtenTokens: number;
 }
 
-/**
- * A block of a turn, for its later replay: thinking as it was, and for others their place. Texts and calls are in the turn itself, where
- * secrets are masked; only thinking is signed.
- */
+/** A block of a turn for its replay: thinking as it was, for others only their place. Texts and calls are in the turn, where secrets are masked. */
 const Replayed = z.union([
   Thinking,
   z.object({ type: z.literal("text"), length: z.int().min(1) }),
@@ -317,10 +313,7 @@ function blocksIn(extras: Extras | undefined): Replayed[] | null {
   return blocks.success ? blocks.data : null;
 }
 
-/**
- * Reads the body of an answer. Throws `model_failed` with the beginning of the body if it is none. `takenIds` are the call ids of the
- * conversation so far; usage is estimated from `promptCharacters` if the service reports none.
- */
+/** Reads an answer; throws `model_failed` if it is none. Usage is estimated from `promptCharacters` if the service reports none. */
 export function readAnswer(
   raw: unknown,
   takenIds: ReadonlySet<string>,
@@ -366,9 +359,9 @@ const is = <Schema extends z.ZodType>(schema: Schema, value: unknown): value is 
   schema.safeParse(value).success;
 
 /**
- * The thinking of a turn and its place between texts and calls: the service requires it unchanged in a tool loop
- * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks). Undefined if there is none, or if the
- * turn ends with it, because it was cut off: no later request may have such a turn.
+ * A turn's thinking and its place between texts and calls, which the service requires unchanged in a tool loop
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks). Undefined without any, and for a turn
+ * that was cut off within it, which no later request may have.
  */
 function extrasOf(blocks: readonly z.infer<typeof Block>[]): Extras | undefined {
   // No request may have a text without a letter.

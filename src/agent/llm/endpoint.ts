@@ -32,7 +32,6 @@ export interface Provider {
 export interface EndpointOptions {
   /** Null for servers without keys. */
   apiKey: string | null;
-  /** Null for the provider's own service. */
   baseUrl: string | null;
   timeoutMs: number;
   fetch?: typeof globalThis.fetch;
@@ -53,9 +52,8 @@ const MAX_ERROR = 200_000;
 const mostRedirects = 3;
 
 /**
- * The `fetch` for all requests to the endpoint: it only reaches that origin, even after redirects. A redirect would carry along the key in
- * its header and the code in the body. Rejects with `Refused` for an error status: the clients read only one of the shapes of an error.
- *
+ * A `fetch` that only reaches this origin, even after redirects, which would carry along the key and the code. Rejects with `Refused` for an
+ * error status, because the clients read only one shape of an error.
  * @param keys the headers for authentication, which no other can replace
  */
 export function endpointFetch(
@@ -93,7 +91,6 @@ function withoutOthers(headers: Headers, keys: Readonly<Record<string, string | 
   return own;
 }
 
-/** An endpoint's address. Throws `config_invalid` for a bad one. */
 export function parseUrl(address: string, { baseUrl, keyOf }: Pick<Provider, "baseUrl" | "keyOf">): URL {
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -135,10 +132,7 @@ export const keyHider =
   (text) =>
     apiKey && apiKey.length >= SHORTEST_KEY ? text.replaceAll(apiKey, "[key]") : text;
 
-/**
- * The beginning of an endpoint's text, on one line, without secrets of this server. The key is removed first, because after a cut a part of
- * it would stay. The text is cut before the rest, which would take seconds for megabytes.
- */
+/** The beginning of an endpoint's text, on one line, without secrets. The key is removed first: after a cut, a part of it would stay. */
 export function excerpt(text: string, hideKey: HideKey, length = 500): string {
   const line = withoutLiveSecrets(hideKey(text).slice(0, 20 * length))
     .replaceAll(/\s+/g, " ")
@@ -146,10 +140,7 @@ export function excerpt(text: string, hideKey: HideKey, length = 500): string {
   return line.length > length ? `${line.slice(0, length)}...` : line;
 }
 
-/**
- * An error of the client as an AppError, without a cause: the client's errors hold headers and bodies, and an endpoint may repeat the key.
- * Throws errors that no endpoint can cause.
- */
+/** A client's error as an AppError without a cause, which would hold headers and maybe the key. Throws errors that no endpoint can cause. */
 export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
   const { errors, baseUrl } = endpoint.provider;
   const refusal = refusalIn(error);
@@ -218,11 +209,9 @@ function systemCode(error: unknown): string | null {
   return null;
 }
 
-/** The error and its causes, the outermost first. */
 const causesOf = (error: unknown, depth = 0): Error[] =>
   error instanceof Error && depth <= 4 ? [error, ...causesOf(error.cause, depth + 1)] : [];
 
-/** The error for a refusal, in words of ours and the beginning of the endpoint's. */
 export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
   const { status, message, headers } = refusal;
   const { model, address, provider, hideKey } = endpoint;
@@ -282,8 +271,8 @@ const codes = {
 } as const;
 
 /**
- * Messages of Ollama ("does not support tools"), vLLM ('"auto" tool choice requires --enable-auto-tool-choice'), llama.cpp ("tools param
- * requires --jinja flag", "Unsupported param: tools") and OpenRouter ("No endpoints found that support tool use").
+ * Ollama ("does not support tools"), vLLM ('"auto" tool choice requires ...'), llama.cpp ("tools param requires --jinja", "Unsupported param:
+ * tools"), OpenRouter ("No endpoints found that support tool use").
  */
 const NO_TOOLS =
   /not support (?:the )?(?:tools?\b|tool[ _-](?:use|call)|function[ _-]?call)|support tool use|tool choice requires|tools param requires|(?:unsupported|unknown) param\w*:? ['"`]?tools\b|tools? (?:is|are|use is) not supported|(?:tool|function) calling is not (?:supported|enabled)/i;
@@ -332,13 +321,9 @@ export interface RetryOptions {
 }
 
 /**
- * Repeats until it succeeds, an error is not `retryable`, or the tries or their time are used up; rejects with the last error. Pauses grow
- * exponentially with jitter, and are at least as long as the error's `retryAfterMs`. Rejects with `aborted` when the signal fires, also
- * during a pause.
- *
- * The own retries of the providers' packages do not fit: they repeat every error of `fetch`, even a permanent one, and repeat an exhausted quota;
- * they ignore a `retry-after` of more than a minute and retry at once; and an answer that was cut off, or an error in an answer with status
- * 200, is not repeated.
+ * Repeats a `retryable` error within the tries and their time, with pauses that grow, with jitter, and are at least `retryAfterMs`. Rejects
+ * with `aborted` when the signal fires. The packages' own retries repeat permanent errors and used-up quotas, ignore a long `retry-after`, and
+ * do not repeat an error in an answer with status 200.
  */
 export async function withRetries<T>(
   attempt: () => Promise<T>,

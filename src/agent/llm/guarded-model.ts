@@ -25,14 +25,10 @@ const MAX_ASKED_MS = 3_600_000;
 /** After this time a second trial is let through: the first may hang for minutes. */
 const TRIAL_MS = 15_000;
 
-/**
- * What a failed request shows about the guarded model or endpoint: it is down, it is there (even if it refused), or nothing, for example
- * because the request was aborted.
- */
+/** What a failed request shows: the other side is down, or there (it may have refused), or nothing, as after an abort. */
 type Verdict = "down" | "there" | "unknown";
 
 interface CircuitOptions {
-  /** Name of the guarded model or endpoint for messages. */
   name: string;
   judge(error: unknown): Verdict;
   /** Milliseconds of a monotonic clock. */
@@ -44,12 +40,9 @@ interface CircuitOptions {
 }
 
 /**
- * Keeps requests away from a model or endpoint that does not answer. Closed, it lets all requests through and counts outages in a row.
- * Open, it lets none through, for a time that grows; then it lets one trial through, and another one while that hangs. The first success
- * closes it, the first failure opens it again.
- *
- * Why not a library: in cockatiel 4.0.0 an aborted trial closes the circuit, all other callers wait for a trial without a limit and even if
- * they are aborted, and a pause that a provider requests cannot open it. opossum 10.0.0 has one fixed pause.
+ * Keeps requests away from a model or endpoint that does not answer. Closed, it counts outages in a row. Open, it lets no request through, for
+ * a time that grows; then one trial, and another while that hangs. The first success closes it, the first failure opens it again. cockatiel
+ * 4.0.0 closes on an aborted trial and cannot open for a pause that a provider asks for; opossum 10.0.0 has one fixed pause.
  */
 export class CircuitBreaker {
   readonly #options: CircuitOptions;
@@ -66,10 +59,7 @@ export class CircuitBreaker {
     this.#options = options;
   }
 
-  /**
-   * Sends a request, unless the circuit is open. Rejects with the error of `send`, or with `ModelUnavailable` if the circuit is open, or
-   * opens because of this request.
-   */
+  /** Sends a request. Rejects with its error, or with `ModelUnavailable` if the circuit is open or opens because of it. */
   async run<T>(send: () => Promise<T>): Promise<T> {
     const epoch = this.#admit();
     try {
@@ -141,10 +131,7 @@ export function judgeEndpoint(error: unknown): Verdict {
   return isAnswer(error) ? "there" : "unknown";
 }
 
-/**
- * For the circuit of one model at its endpoint: it is overloaded, limited, broken or too slow. Refusals that do not change over time (a bad
- * key, a bad request) are answers.
- */
+/** For the circuit of one model: it is overloaded, limited, broken or too slow. A lasting refusal, as of a bad key, is an answer. */
 export function judgeModel(error: unknown): Verdict {
   if (error instanceof EndpointUnreachable || !isAnswer(error)) return "unknown";
   return error instanceof AppError && error.retryable ? "down" : "there";
@@ -164,17 +151,15 @@ interface GuardOptions extends Pick<CircuitOptions, "now" | "random" | "warn"> {
 
 export interface ModelGuard {
   /**
-   * The model for use in a review. A base URL of null is OpenAI's.
-   *
-   * @param key identifies the model, and is stored in the record of the conversation
+   * @param baseUrl null is OpenAI's
+   * @param key identifies the model in the record of a conversation
    */
   guard(model: EndpointModel, baseUrl: string | null, key: string): EndpointModel;
 }
 
 /**
- * The guards that each request of this process passes on its way to a model, in this order: the circuit of the endpoint, shared by all its
- * models, because an unreachable endpoint should be detected once; the circuit of the model, because an overloaded model says nothing about
- * the others there, one of which may be its fallback; and the filter of extras. Reports the result of each request.
+ * What each request passes on its way to a model: the circuit of the endpoint, which all its models share; the circuit of the model; and the
+ * filter of extras.
  */
 export function createModelGuard({ onRequest, ...options }: GuardOptions): ModelGuard {
   const endpoints = new Map<string | null, CircuitBreaker>();
@@ -209,10 +194,7 @@ export function createModelGuard({ onRequest, ...options }: GuardOptions): Model
   };
 }
 
-/**
- * A request with only this model's extras: a conversation may have turns of several models, and no provider may see, or would accept,
- * another one's signed or encrypted data. Nor do all accept another one's ids of calls.
- */
+/** A request with only this model's extras and ids of calls: no provider may see, or accepts, the signed data of another one. */
 function asOwn(request: ModelRequest, key: string): ModelRequest {
   const own = (extras: Extras | undefined) =>
     extras?.of === key && isObject(extras.given) && Object.keys(extras.given).length > 0
@@ -232,7 +214,6 @@ function asOwn(request: ModelRequest, key: string): ModelRequest {
 
 type Turn = Extract<Message, { role: "assistant" }>;
 
-/** A turn that names the model whose extras and calls it has. */
 function signed(turn: ModelTurn, key: string): ModelTurn {
   const sign = (given: Extras): Extras => ({ of: key, given });
   return {

@@ -15,9 +15,9 @@ interface Read {
 }
 
 /**
- * The value of JSON as models write it, repaired without guessing its meaning: a code fence around it, JSON within a JSON string, trailing
- * commas, single quotes, bare keys, line breaks and lone backslashes in strings, Python's True, False and None, and missing brackets at the
- * end or one too many. Undefined for anything else: a quote within quotes, or a string without an end, is ambiguous.
+ * The value of JSON as models write it, repaired without a guess: a code fence, JSON in a string, trailing commas, single quotes, bare keys,
+ * line breaks and lone backslashes in strings, Python's constants, missing brackets at the end or one too many. Undefined for anything
+ * ambiguous.
  */
 export function readLenient(text: string, options: LenientOptions = {}): unknown {
   const bare = withoutFence(text);

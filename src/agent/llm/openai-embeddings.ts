@@ -18,7 +18,6 @@ export interface EmbeddingsOptions extends EndpointOptions, RetryOptions {
   model: string;
 }
 
-/** A model that converts texts to vectors. */
 interface EmbeddingsModel {
   /** The endpoint and the model. Vectors are only comparable within one model. */
   readonly name: string;

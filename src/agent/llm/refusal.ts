@@ -3,7 +3,6 @@ import { isObject, readStrict } from "./lenient-json.ts";
 /** What an endpoint said instead of an answer: with an error status, or with an error in an answer of status 200. */
 export interface Refusal {
   status: number;
-  /** The parameter that it names; empty if it names none. */
   param: string;
   /** Its message for people, from all of the usual places. It may be long, and hold the key. */
   message: string;
@@ -138,10 +137,7 @@ const A_DAY = /(per|by|\/) ?(day|month|86400)|\b[tr]pd\b/i;
 const SOON =
   /per (\d+ )?(second|minute|sec\b|min\b)|\b[tr]pm\b|burst|rate limit(?! error)|too many requests|(retry|again|wait)[^.]{0,20} \d{1,3}(\.\d+)? ?(s|m)(ec|in|\b)/i;
 
-/**
- * Whether an account is used up, or a limit for a day or longer. Gemini has one sentence for all of its quotas: only the details say which it
- * is. Where a wait is short, a quota is a rate; money that is gone does not come back.
- */
+/** Whether an account is used up, or a limit for a day or longer. A quota with a short wait is a rate; money that is gone does not come back. */
 function isQuota({ status, words }: Refusal): boolean {
   if (status === 402 || ![400, 401, 403, 412, 429].includes(status)) return status === 402;
   // Codes are words, too: insufficient_user_quota, AllocationQuota.
@@ -171,7 +167,6 @@ export function hasFilterMark(raw: unknown): boolean {
   return /"filtered":true|"block_?reason":"/i.test(JSON.stringify(marks));
 }
 
-/** A prompt, or a prompt with its answer, that does not fit. */
 const TOO_LONG =
   /context[_ ]?(length|window|size|limit)|maximum context|ContextWindow|(prompt|inputs?|request|conversation|messages?|text)( \w+){0,3} too (long|large|big)\b|too many (input |prompt )?tokens|token count[^.]{0,60}exceed|(max(imum)?|your) (prompt|input|sequence|model) len|`inputs`|range of input length|reduce (the length of |your |the number of )?(the |your |input |requested )?(messages?|prompt|inputs?|tokens)|token limit|exceed\w*[^.]{0,40}(number of tokens|max(imum)? length|input tokens|prompt length)|prompt (exceeds|contains \d+ tokens)|current length is|input length|tokens to keep|longer than the (model|maximum)/i;
 
@@ -205,8 +200,8 @@ function fitsIn(message: string, { answer }: Sizes) {
 }
 
 /**
- * Tokens that a refusal leaves for an answer, by its numbers; negative if the prompt alone does not fit, and null if they do not say.
- * `isSure` is false if the server stopped counting at its limit, as vLLM does.
+ * Tokens that a refusal's numbers leave for an answer; negative if the prompt alone does not fit, null if they do not say. `isSure` is false
+ * if the server stopped counting at its limit, as vLLM does.
  */
 export function roomLeft({ message }: Refusal, sizes: Sizes): { tokens: number; isSure: boolean } | null {
   const [best] = fitsIn(message, sizes)

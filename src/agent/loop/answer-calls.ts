@@ -79,7 +79,6 @@ function canonical(json: string): string {
   }
 }
 
-/** Further calls in one turn are answered without being executed. */
 const MAX_CALLS_A_TURN = 64;
 /** The same calls this many turns in a row end the loop. */
 export const MAX_REPEATS = 3;
@@ -98,21 +97,18 @@ export interface AnswerOptions {
   repeats: number;
   /** Whether no turn follows, so that a finish must not wait for one. */
   isLast(): boolean;
-  /** Maximum number of concurrent reading calls. */
   concurrency: number;
   /** If the answers of a turn have more characters, further reading calls are refused until the next turn. */
   roomCharacters: number;
-  /** Never rejects: every error is a result. */
   execute(call: ToolCall): Promise<ToolRun>;
   started(call: ToolCall): void;
   finished(call: ToolCall, run: ToolRun): void;
 }
 
 /**
- * Answers every call of a turn, in the order of the calls. Reading calls run concurrently; then reports and changes, one after the
- * other; then the call that finishes, so that it sees what the same turn read and did. If a report or change failed, the finish is
- * refused: the model must first read why, or the finding would be lost. It is also refused beside a call that was executed to read: a
- * result that was written before its answer is a guess.
+ * Answers every call of a turn in its order. Reading calls run concurrently; then reports and changes, one by one; then the call that
+ * finishes. The finish is refused if a report or change failed, because the finding would be lost, and beside a call that reads, because its
+ * result would be a guess.
  */
 export async function answerCalls(calls: readonly ToolCall[], options: AnswerOptions): Promise<CallAnswer[]> {
   const answers = new Map<ToolCall, CallAnswer>();
@@ -165,7 +161,6 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
 
 const isDoing = (tool: AnyTool | undefined) => tool?.kind === "report" || tool?.kind === "change";
 
-/** Calls that are not executed, each with the reason. */
 function refusalsOf(calls: readonly ToolCall[], options: AnswerOptions): Map<ToolCall, string> {
   const refusals = new Map<ToolCall, string>();
   const seen = new Set<string>();

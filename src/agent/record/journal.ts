@@ -53,10 +53,7 @@ async function appendBlock(file: FileHandle, block: string): Promise<void> {
   await file.sync();
 }
 
-/**
- * One block of a Logseq outline. The text comes from a model that has read hostile input, so it is in a code block, where nothing is
- * a link, a query, a property or a picture. Logseq ends the code block at any fence, so fences inside are replaced.
- */
+/** One block of a Logseq outline, as a code block: a model has read hostile input. Logseq ends it at any fence, so fences inside are replaced. */
 export function blockOf(about: string, content: string, at: Date): string {
   const time = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   const lines = escapeInvisible(content)
@@ -98,14 +95,10 @@ interface JournalOptions {
   record(note: NoteEntry): Promise<void>;
   /** Null to use the record only. */
   vault: LogseqVault | null;
-  /** Gets the reason if a note could not be written to the vault. */
   warn(text: string): void;
 }
 
-/**
- * Adds the notes of a run to its record, and to a page of a vault if there is one. A model writes them, so secrets are redacted
- * first. A vault that cannot be written does not end the review.
- */
+/** Adds notes, without secrets, to a run's record and to a page of a vault. A vault that cannot be written does not end the review. */
 export function createJournal({ about, earlier, record, vault, warn }: JournalOptions) {
   return {
     async log(rawPage: string, rawContent: string): Promise<string> {

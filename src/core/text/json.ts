@@ -91,7 +91,6 @@ export class JsonMeter {
   }
 }
 
-/** Whether a JSON text is within the limits. */
 export const isWithin = (text: string, limits: JsonLimits): boolean =>
   new JsonMeter(limits).take(Buffer.from(text));
 
