@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { modelRoles } from "../agent/llm/model.ts";
-import { LoopEntry, MasksEntry, Message, ModelTurn, TestedEntry } from "../agent/record/trajectory.ts";
-import { HASH_CHARACTERS } from "../core/ledger/state.ts";
+import {
+  LoopEntry,
+  MasksEntry,
+  Message,
+  ModelTurn,
+  TestedEntry,
+  UnitEntry,
+} from "../agent/record/trajectory.ts";
 import { RevisionPlace } from "../repo/git/workspace.ts";
 import { Sandbox } from "../sandbox/bubblewrap.ts";
 import { RecordedTest } from "../tasks/prove/prove-input.ts";
@@ -21,17 +27,6 @@ const ModelRequest = z.strictObject({
     }),
   ),
   maxOutputTokens: z.int(),
-});
-
-const UnitEntry = z.strictObject({
-  kind: z.literal("unit"),
-  head: z.string(),
-  loop: z.string(),
-  hashes: z.array(z.string().length(HASH_CHARACTERS)),
-  beside: z.array(z.string().length(HASH_CHARACTERS)).optional(),
-  /** Parsed when they are read again. */
-  findings: z.array(z.unknown()),
-  summary: z.string().optional(),
 });
 
 const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: z.string().nullable() });
@@ -68,8 +63,8 @@ export const ToChild = z.discriminatedUnion("type", [
     /** Runs of tests that the record holds. */
     tested: z.array(RecordedTest),
   }),
-  z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
-  z.strictObject({ type: z.literal("turn_failed"), request: z.int(), error: Failure }),
+  z.strictObject({ type: z.literal("turn"), number: z.int(), turn: ModelTurn }),
+  z.strictObject({ type: z.literal("turn_failed"), number: z.int(), error: Failure }),
   z.strictObject({ type: z.literal("recorded"), number: z.int() }),
   z.strictObject({ type: z.literal("noted"), number: z.int(), answer: z.string() }),
 ]);
@@ -80,7 +75,7 @@ export const FromChild = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("progress"), event: ProgressEvent }),
   z.strictObject({
     type: z.literal("request_turn"),
-    request: z.int(),
+    number: z.int(),
     role: z.enum(modelRoles),
     model: ModelRequest,
   }),

@@ -1,6 +1,7 @@
 import { extname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
+import { unlessAborted, within } from "../core/async.ts";
 import { AppError } from "../core/errors.ts";
 import { ToolResult } from "../tasks/shapes/tool-result.ts";
 
@@ -44,9 +45,7 @@ export async function readArtifact(task: ResultsTask, signal: AbortSignal): Prom
   });
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const tooMuch = (what: string) => new AppError("usage", `reading it takes too much ${what}`);
-  const timer = setTimeout(() => reject(tooMuch("time")), MOST_MILLISECONDS);
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  const late = () => Promise.reject(tooMuch("time"));
   worker.on("message", resolve);
   worker.on("error", (error: NodeJS.ErrnoException) =>
     reject(
@@ -58,12 +57,10 @@ export async function readArtifact(task: ResultsTask, signal: AbortSignal): Prom
   worker.on("exit", () => reject(new AppError("child_died", "the thread that reads it ended")));
   try {
     signal.throwIfAborted();
-    const answer = ResultsAnswer.parse(await promise);
+    const answer = ResultsAnswer.parse(await unlessAborted(within(MOST_MILLISECONDS, promise, late), signal));
     if ("results" in answer) return answer.results;
     throw new AppError("usage", answer.refused);
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
     await worker.terminate();
   }
 }

@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import { unlessAborted, within } from "../core/async.ts";
 import { AppError } from "../core/errors.ts";
 import { IndexAnswer, type IndexReport, type IndexTask } from "./index-messages.ts";
 import { type StartedProcess, startIndexProcess } from "./start-process.ts";
@@ -33,9 +34,6 @@ function converse(
   signal: AbortSignal,
 ): Promise<IndexReport> {
   const { promise, resolve, reject } = Promise.withResolvers<IndexReport>();
-  const deadline = setTimeout(() => reject(died("did not end within its time limit")), MILLISECONDS);
-  const aborted = () => reject(new AppError("aborted", "indexing was aborted"));
-  signal.addEventListener("abort", aborted, { once: true });
   void ended.then((how) => reject(died(how)));
   child.on("message", (raw) => {
     const message = IndexAnswer.safeParse(raw);
@@ -45,10 +43,9 @@ function converse(
     if (data.type === "failed") return reject(died(`failed: ${data.error}`));
     resolve(data.report);
   });
-  return promise.finally(() => {
-    clearTimeout(deadline);
-    signal.removeEventListener("abort", aborted);
-  });
+  const late = () => Promise.reject(died("did not end within its time limit"));
+  const aborted = () => new AppError("aborted", "indexing was aborted");
+  return unlessAborted(within(MILLISECONDS, promise, late), signal, aborted);
 }
 
 const died = (how: string) => new AppError("child_died", `The process that indexes ${how}`);

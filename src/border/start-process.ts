@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { existsSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { setPriority, tmpdir } from "node:os";
 import { extname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -80,19 +80,8 @@ const NICENESS = 5;
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   attempt(() => setPriority(pid, NICENESS));
-  // Existing threads; later ones inherit it from the thread that starts them.
-  for (const thread of threadsOf(pid)) attempt(() => setPriority(thread, NICENESS));
   // With autogrouping, Linux schedules a session as a whole, by the niceness of the session (sched(7)).
   attempt(() => writeFileSync(`/proc/${pid}/autogroup`, String(NICENESS)));
-}
-
-/** Empty without /proc. */
-function threadsOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).map(Number);
-  } catch {
-    return [];
-  }
 }
 
 function attempt(work: () => void): void {

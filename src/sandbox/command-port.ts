@@ -6,7 +6,7 @@ import {
   type EditPort,
   ToolError,
 } from "../agent/tools/tool.ts";
-import { AppError, errorLine } from "../core/errors.ts";
+import { errorLine, nullIfTooLarge } from "../core/errors.ts";
 import { createPathMatcher } from "../repo/diff/paths.ts";
 import { nameBytes } from "../repo/git/names.ts";
 import type { TreeEntry, Workspace } from "../repo/git/workspace.ts";
@@ -133,11 +133,6 @@ export async function* placedFiles(
     const kind = mode === "120000" || mode === "100755" ? mode : "100644";
     yield { path: sandboxPath(path), mode: kind, bytes };
   }
-}
-
-function nullIfTooLarge(error: unknown): null {
-  if (error instanceof AppError && error.code === "too_large") return null;
-  throw error;
 }
 
 const bytesOf = async ({ workspace, edit }: CommandFiles, { path, mode, oid }: TreeEntry) =>

@@ -1,4 +1,4 @@
-import { isWithin, type JsonLimits } from "../../core/text/json.ts";
+import { isWithin, type JsonLimits, parseJson } from "../../core/text/json.ts";
 
 /** Enough for any tool call. The engine takes memory for each open bracket, and time for each value. */
 const limits: JsonLimits = { depth: 64, elements: 20_000, members: 20_000 };
@@ -57,12 +57,7 @@ function whole(text: string, options: LenientOptions): unknown {
 
 /** The value of JSON; undefined, which is not a JSON value, for anything else and for too many values. */
 export function readStrict(text: string): unknown {
-  if (!isWithin(text, limits)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return isWithin(text, limits) ? parseJson(text) : undefined;
 }
 
 const withoutFence = (text: string) =>

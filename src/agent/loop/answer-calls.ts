@@ -1,3 +1,4 @@
+import { parseJson } from "../../core/text/json.ts";
 import type { FinishReason, ToolCall } from "../llm/model.ts";
 import type { ToolRun } from "../tools/run-tool.ts";
 import type { AnyTool } from "../tools/tool.ts";
@@ -68,15 +69,13 @@ export class RepeatCounter {
 }
 
 function canonical(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), (_, value: unknown) =>
-      typeof value === "object" && value !== null && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : value,
-    );
-  } catch {
-    return json;
-  }
+  const value = parseJson(json);
+  if (value === undefined) return json;
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
 }
 
 const MAX_CALLS_A_TURN = 64;
@@ -177,16 +176,7 @@ function refusalsOf(calls: readonly ToolCall[], options: AnswerOptions): Map<Too
 
 /** Whether the output limit ended the answer in this call: the last one lacks its end, even if its JSON looks whole. */
 const isCutOff = (call: ToolCall, calls: readonly ToolCall[], { finishReason }: AnswerOptions) =>
-  finishReason === "length" && (call === calls.at(-1) || !isJson(call.arguments));
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+  finishReason === "length" && (call === calls.at(-1) || parseJson(call.arguments) === undefined);
 
 const notRun = (reason: string): ToolRun => ({
   result: { status: "error", error: reason, metadata: { duration_ms: 0, truncated: false } },

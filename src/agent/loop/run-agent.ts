@@ -1,5 +1,6 @@
 import { AppError, asValue } from "../../core/errors.ts";
 import type { Masks } from "../../core/secrets/masks.ts";
+import { parseJson } from "../../core/text/json.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Message, ModelTurn, ToolCall } from "../llm/model.ts";
 import type { AgentEvent, StopReason } from "../record/trajectory.ts";
@@ -80,12 +81,8 @@ function unmasked(value: unknown, masks: Masks): unknown {
 }
 
 function parsed(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
 export interface Interjection {

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { errorLine } from "../../core/errors.ts";
 import { redactText } from "../../core/secrets/redact.ts";
@@ -31,7 +31,7 @@ export function openLogseqVault(folder: string, now: () => Date = () => new Date
 }
 
 async function addTo(folder: string, page: string, block: string): Promise<void> {
-  const name = pageFile(page, await isTripleLowbar(folder));
+  const name = pageFile(page);
   const pages = join(folder, "pages");
   await mkdir(pages, { recursive: true });
   // A link instead of a page could lead anywhere, and a pipe would block forever.
@@ -63,20 +63,14 @@ export function blockOf(about: string, content: string, at: Date): string {
   return [`- Hunkwise, ${inlineCode(escapeInvisible(about))}, ${time}`, ...inside, ""].join("\n");
 }
 
-/** Whether page names have `___` for `/` in file names, as in newer graphs. True if there is no configuration. */
-async function isTripleLowbar(folder: string): Promise<boolean> {
-  const config = await readFile(join(folder, "logseq", "config.edn"), "utf8").catch(() => ":triple-lowbar");
-  return /^[^;\n]*:triple-lowbar/m.test(config);
-}
-
 const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
-/** The file name of a page. Whatever the page is called, it stays in its folder. */
-export function pageFile(page: string, tripleLowbar: boolean): string {
+/** The file name of a page, in the format of Logseq since 0.8. Whatever the page is called, it stays in its folder. */
+export function pageFile(page: string): string {
   const name = page.normalize("NFC").trim();
   const escaped = name
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}<>:"|?*\\%#]|^\.|\.$|___/gu, percent)
-    .replaceAll("/", tripleLowbar ? "___" : "%2F");
+    .replaceAll("/", "___");
   const body = windowsDevices.test(escaped) ? `${percent(escaped.slice(0, 1))}${escaped.slice(1)}` : escaped;
   if (body === "" || Buffer.byteLength(body) > MAX_NAME_BYTES)
     throw new Error("this is not a valid page name");

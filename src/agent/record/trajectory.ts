@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { HASH_CHARACTERS } from "../../core/ledger/state.ts";
 import type * as llm from "../llm/model.ts";
 import type { ToolResult } from "../tools/tool.ts";
 import { TestEnd } from "./test-end.ts";
@@ -64,17 +65,18 @@ export const LoopEntry = z.discriminatedUnion("kind", [
 export type LoopEntry = z.infer<typeof LoopEntry>;
 
 /** A complete unit of a review. If a push replaces the review before it is published, the next review reuses this. */
-export interface UnitEntry {
-  kind: "unit";
-  head: string;
-  loop: string;
-  hashes: string[];
+export const UnitEntry = z.strictObject({
+  kind: z.literal("unit"),
+  head: z.string(),
+  loop: z.string(),
+  hashes: z.array(z.string().length(HASH_CHARACTERS)),
   /** Hashes of the rest of the change, whose loss must be noticed later. Omitted by older versions. */
-  beside?: string[] | undefined;
-  findings: unknown[];
-  /** Omitted by older versions. */
-  summary?: string | undefined;
-}
+  beside: z.array(z.string().length(HASH_CHARACTERS)).optional(),
+  /** Parsed when they are read again. */
+  findings: z.array(z.unknown()),
+  summary: z.string().optional(),
+});
+export type UnitEntry = z.infer<typeof UnitEntry>;
 
 /**
  * The numbers of masks, by salted hashes of the values. Recorded before the first request that shows them, so that a resumed run can resolve

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Category, Severity } from "../finding.ts";
+import { parseJson } from "../text/json.ts";
 import { emptyState, type LedgerState, markerData, StoredState, storedState } from "./state.ts";
 
 /** GitHub is the ledger: a hidden marker in the last line identifies each of our texts. Only that line of texts that GitHub says are ours counts. */
@@ -97,7 +98,7 @@ export function parseMarker(text: string): Marker | undefined {
   const [known, shape] = kinds[kind];
   const isKnown = Number(version) === known;
   if (!isKnown && kind !== "summary") return undefined;
-  const { data } = shape.safeParse(parsed(json));
+  const { data } = shape.safeParse(parseJson(json));
   if (!data) return undefined;
   const marker = { kind, ...data } as Marker;
   return isKnown ? marker : ({ ...marker, state: emptyState } as Marker);
@@ -110,14 +111,6 @@ export function markerIn<Kind extends Marker["kind"]>(
   const marker = parseMarker(text);
   const isMeant = (one: Marker): one is Extract<Marker, { kind: Kind }> => one.kind === kind;
   return marker && isMeant(marker) ? marker : undefined;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Escapes anything that looks like the beginning of a marker. */

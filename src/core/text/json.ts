@@ -101,3 +101,12 @@ export function withStrings(value: unknown, change: (text: string) => string): u
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withStrings(inner, change)]));
 }
+
+/** The value of JSON; undefined, which is not a JSON value, for anything else. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -114,9 +114,9 @@ describe("what a provider gives with its answers", () => {
       ...{ finishReason: "tool_calls", extras: thinking },
       usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, costUsd: null, answeredBy: "small" },
     };
-    expect(ToChild.parse({ type: "turn", request: 1, turn: model })).toEqual({
+    expect(ToChild.parse({ type: "turn", number: 1, turn: model })).toEqual({
       type: "turn",
-      request: 1,
+      number: 1,
       turn: model,
     });
   });
