@@ -15,7 +15,7 @@ function problemsOf(rules: unknown): string[] {
 }
 
 describe("a named rule", () => {
-  it("has defaults for all but its text", () => {
+  it("A named rule has defaults for all but its text", () => {
     const result = parsed({ "no-raw-sql": { what: "Handlers send no SQL." } });
     expect(result.ok && namedRules(result.config)).toEqual([
       {
@@ -29,7 +29,7 @@ describe("a named rule", () => {
     ]);
   });
 
-  it("is one of the values of a map that also switches analyzer rules off", () => {
+  it("A named rule is one of the values of a map that also switches analyzer rules off", () => {
     const result = parsed({
       "no-raw-sql": { what: "x", blocking: true },
       "no-print": { what: "y" },
@@ -43,7 +43,7 @@ describe("a named rule", () => {
     expect(result.ok && [...blockingRules(result.config)]).toEqual(["no-raw-sql"]);
   });
 
-  it("applies to the files that match its patterns, by default to all", () => {
+  it("A named rule applies to the files that match its patterns, by default to all", () => {
     expect(createScope({ where: ["**"] })(".github/a b.yml")).toBe(true);
     const isIn = createScope({ where: ["src/**", "!src/gen/", "!src/gen/**"] });
     expect(["src/a.ts", "src/gen/a.ts", "lib/a.ts"].map(isIn)).toEqual([true, false, false]);
@@ -107,11 +107,11 @@ describe("a named rule", () => {
       Object.fromEntries(Array.from({ length: 13 }, (_, at) => [`rule-${at}`, { what: "x".repeat(2_000) }])),
       [/^rules has definitions of \d+ characters together; the limit is 24000$/],
     ],
-  ])("is refused for %s, with the key and the reason", (_, rules, messages) => {
+  ])("A named rule is refused for %s, with the key and the reason", (_, rules, messages) => {
     expect(problemsOf(rules)).toEqual(messages.map((message) => expect.stringMatching(message)));
   });
 
-  it("is written as the example in the documentation", () => {
+  it("A named rule is written as the example in the documentation", () => {
     const page = readFileSync(join(import.meta.dirname, "../../docs/configuration.md"), "utf8");
     const example = /### Named rules[\s\S]*?```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
     const result = parseRepoConfig(example);
@@ -124,7 +124,7 @@ describe("a named rule", () => {
     ]);
   });
 
-  it("may have the name of no analyzer, not even of one that is new", () => {
+  it("A named rule may have the name of no analyzer, not even of one that is new", () => {
     for (const { name } of createAnalyzers()) expect(builtInRules).toContain(name);
   });
 });

@@ -7,13 +7,13 @@ import { createPrivacy } from "../../src/repo/diff/filter.ts";
 const yaml = (...lines: string[]) => lines.join("\n");
 
 describe("a configuration file", () => {
-  it("that is empty or only comments leaves the defaults", () => {
+  it("A configuration file that is empty or only comments leaves the defaults", () => {
     for (const text of ["", "\n\n", "# later\n", "---\n"]) {
       expect(parseRepoConfig(text)).toMatchObject({ ok: true, config: defaultRepoConfig });
     }
   });
 
-  it("counts key by key, the rest stays default", () => {
+  it("A configuration file counts key by key, the rest stays default", () => {
     const parsed = parseRepoConfig(yaml("review:", "  drafts: true", "max_comments: 5"));
     const review = { ...defaultRepoConfig.review, drafts: true };
     expect(parsed).toMatchObject({ ok: true, config: { ...defaultRepoConfig, max_comments: 5, review } });
@@ -83,12 +83,15 @@ describe("a configuration file", () => {
       { line: 3, key: "paths.ignore[0]", message: /\*\.log .*quotes/ },
     ],
     ["broken YAML", yaml("review:", "  drafts: [true"), { line: 2, key: null, message: /./ }],
-  ])("with %s gets a problem that names line and key", (_, text, { line, key, message }) => {
-    const problems = [{ line, key, message: expect.stringMatching(message) }];
-    expect(parseRepoConfig(text)).toEqual({ ok: false, problems });
-  });
+  ])(
+    "A configuration file with %s gets a problem that names line and key",
+    (_, text, { line, key, message }) => {
+      const problems = [{ line, key, message: expect.stringMatching(message) }];
+      expect(parseRepoConfig(text)).toEqual({ ok: false, problems });
+    },
+  );
 
-  it("is refused whole, and all that is wrong in it is named by line", () => {
+  it("A configuration file is refused whole, and all that is wrong in it is named by line", () => {
     const text = yaml(
       "max_comments: 5",
       "languag: German",
@@ -104,12 +107,12 @@ describe("a configuration file", () => {
     ]);
   });
 
-  it("takes lists by an alias", () => {
+  it("A configuration file takes lists by an alias", () => {
     const parsed = parseRepoConfig(yaml("paths: { ignore: &x [a/, b/], private: *x }"));
     expect(parsed).toMatchObject({ ok: true, config: { paths: { private: ["a/", "b/"] } } });
   });
 
-  it("does not repeat a path that was to be private", () => {
+  it("A configuration file does not repeat a path that was to be private", () => {
     const parsed = parseRepoConfig("paths: { private: secrets/ }");
     expect(parsed).toEqual({
       ok: false,
@@ -133,13 +136,13 @@ describe("a configuration file", () => {
     ["a tag", "review: !!js/function 'x'"],
     ["thousands of keys", Array.from({ length: 9_000 }, (_, n) => `${n}:`).join("\n")],
     ["thousands of aliases of nothing", `language: [${"*a,".repeat(20_000)}]`],
-  ])("that is %s is refused with a few words", (_, text) => {
+  ])("A configuration file that is %s is refused with a few words", (_, text) => {
     const parsed = parseRepoConfig(text);
     expect(parsed.ok ? 0 : parsed.problems.length).toBeGreaterThan(0);
     expect(parsed.ok ? 0 : parsed.problems.length).toBeLessThanOrEqual(20);
   });
 
-  it("never throws, and gives a valid configuration or problems on one line", () => {
+  it("A configuration file never throws, and gives a valid configuration or problems on one line", () => {
     const line = fc.oneof(
       fc.string(),
       fc.constantFrom("review:", "  drafts: 1", "paths: {private: [a]}", "- &x *x", "? []"),
@@ -209,12 +212,12 @@ describe("a file that may keep less private than was meant", () => {
     ["are a text", "private a/"],
     ["are in order and the fault is behind them", yaml("paths:", "  private: [a]", "review: [")],
     ["are in order and another key is wrong", yaml("paths:", "  private: [secret/]", "  ignor: 5")],
-  ])("is refused when private paths %s", (_, text) => {
+  ])("A file is refused when private paths %s", (_, text) => {
     const parsed = parseRepoConfig(text);
     expect(parsed.ok ? [] : parsed.problems).not.toEqual([]);
   });
 
-  it("is none of those whose list is in order, exceptions included", () => {
+  it("A file is none of those whose list is in order, exceptions included", () => {
     const list = ["a/*", "!a/b", "a/*", "# c"];
     const parsed = parseRepoConfig(`paths: { private: ${JSON.stringify(list)} }`);
     expect(parsed).toMatchObject({ ok: true, config: { paths: { private: list } } });
@@ -224,7 +227,7 @@ describe("a file that may keep less private than was meant", () => {
   it.each([
     ["a block", yaml(...block, "language: German", "")],
     ["braces", "paths: { private: [ secrets/ , '*.pem' ], ignore: [a/] }\n"],
-  ])("is refused wherever one slip damages %s", (_, text) => {
+  ])("A file is refused wherever one slip damages %s", (_, text) => {
     const open = [...slipsOf(text)].filter((slipped) => {
       const parsed = parseRepoConfig(slipped);
       return parsed.ok && !["secrets/key", "a.pem"].every(createPrivacy(parsed.config.paths.private));

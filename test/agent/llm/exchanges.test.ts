@@ -69,9 +69,9 @@ const after = ({ content, toolCalls, extras }: ModelTurn): Message[] => [
 ];
 
 describe.each(files.map((name) => [name.replace(".json", ""), open(name)] as const))("%s", (_, file) => {
-  it("names the page it was made after", () => expect(file.page).toMatch(/^https:\/\//));
+  it("Names the page it was made after", () => expect(file.page).toMatch(/^https:\/\//));
 
-  it("is spoken with as its documentation shows", async () => {
+  it("This provider is asked as its documentation shows", async () => {
     const { fetch, asked } = replaying(file.exchanges);
     const model = modelOf(file, fetch);
     let messages: Message[] = [{ role: "user", content: "Review this." }];
@@ -100,7 +100,7 @@ describe.each(files.map((name) => [name.replace(".json", ""), open(name)] as con
     expect(asked()).toBe(file.exchanges.length);
   });
 
-  it.runIf(file.lists)("tells its context window", async () => {
+  it.runIf(file.lists)("This provider reports its context window", async () => {
     const { lists = {} } = file;
     const fetch: typeof globalThis.fetch = async (input) => {
       const answer = lists[String(input)];

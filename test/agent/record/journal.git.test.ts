@@ -17,14 +17,14 @@ const vault = () => openLogseqVault(folder.path, () => at);
 const page = (name: string) => readFileSync(join(folder.path, "pages", name), "utf8");
 
 describe("a Logseq graph", () => {
-  it("gets a new page, with a block that names the run", async () => {
+  it("A Logseq graph gets a new page, with a block that names the run", async () => {
     expect(await vault().append("hunkwise-audit", "octo/shop#12", "Read all.\nFound one.")).toBeNull();
     expect(page("hunkwise-audit.md")).toBe(
       "- Hunkwise, `octo/shop#12`, 2026-11-22 20:39 UTC\n  ```text\n  Read all.\n  Found one.\n  ```\n",
     );
   });
 
-  it("keeps the content of a page, whether or not its last line is complete", async () => {
+  it("A Logseq graph keeps the content of a page, whether or not its last line is complete", async () => {
     mkdirSync(join(folder.path, "pages"));
     for (const text of ["- mine", "- mine\n", ""]) {
       writeFileSync(join(folder.path, "pages", "log.md"), text);

@@ -127,7 +127,7 @@ describe("write_file", () => {
     expect((await write(sent)).bytes).toBe(expected);
   });
 
-  it("tells what it did, with the lines around", async () => {
+  it("write_file tells what it did, with the lines around", async () => {
     const { output } = await write({ path: "a.txt", content: "x\n", mode: "insert", start_line: 2 });
     expect(output).toEqual({
       file_path: "a.txt",
@@ -139,13 +139,13 @@ describe("write_file", () => {
     });
   });
 
-  it("keeps what was there when it is asked to", async () => {
+  it("write_file keeps what was there when it is asked to", async () => {
     const { output, tools } = await write({ path: "a.txt", content: "", backup: true });
     expect(output).toMatchObject({ backup_path: "a.txt.bak", total_lines: 0 });
     expect((await tools.bytes("a.txt.bak")).toString()).toBe("one\ntwo\nthree\ntwo\n");
   });
 
-  it("keeps the mode", async () => {
+  it("write_file keeps the mode", async () => {
     const { tools } = await write({ path: "run.sh", content: "echo 2\n" });
     expect(await tools.files.edits()).toMatchObject([{ path: "run.sh", after: { mode: "100755" } }]);
   });
@@ -192,7 +192,7 @@ describe("write_file", () => {
     ["the way out", { path: "../x", content: "x" }, /'\.\.'/],
     ["another place", { path: "/etc/passwd", content: "x" }, /outside the repository/],
     ["a name that no disk takes", { path: "n".repeat(300), content: "x" }, /No file can be written/],
-  ])("refuses %s, and changes nothing", async (_, sent, message) => {
+  ])("write_file refuses %s, and changes nothing", async (_, sent, message) => {
     const tools = open();
     expect(await tools.error("write_file", sent)).toMatch(message);
     expect(await tools.paths()).toEqual([]);
@@ -233,13 +233,13 @@ describe("edit_file", () => {
       { path: "src/deep/b.ts", old_string: "'\\u{200B}'", new_string: "''" },
       "const invisible = '';\n",
     ],
-  ])("replaces %s", async (_, sent, expected) => {
+  ])("edit_file replaces %s", async (_, sent, expected) => {
     const tools = open();
     await tools.output("edit_file", sent);
     expect((await tools.bytes(sent.path)).toString("latin1")).toBe(expected);
   });
 
-  it("says how many others were left", async () => {
+  it("edit_file says how many others were left", async () => {
     const { result, text } = await open().run("edit_file", {
       path: "a.txt",
       old_string: "two",
@@ -270,7 +270,7 @@ describe("edit_file", () => {
     ["of a binary file", { path: "image.png", old_string: "one", new_string: "1" }, /binary file/],
     ["of a private file", { path: "secrets/key.txt", old_string: "CANARY", new_string: "1" }, /withheld/],
     ["of a link", { path: "link", old_string: "a", new_string: "1" }, /symbolic link/],
-  ])("refuses an absent text %s", async (_, sent, message) => {
+  ])("edit_file refuses an absent text %s", async (_, sent, message) => {
     const tools = open();
     expect(await tools.error("edit_file", sent)).toMatch(message);
     expect(await tools.paths()).toEqual([]);
@@ -278,7 +278,7 @@ describe("edit_file", () => {
 });
 
 describe("copy_file, move_file and delete_file", () => {
-  it("copy a file of any kind with its mode", async () => {
+  it("copy_file copies a file of any kind with its mode", async () => {
     const tools = open();
     await tools.output("copy_file", { source_path: "image.png", destination_path: "new/image.png" });
     await tools.output("copy_file", { source_path: "run.sh", destination_path: "new/run.sh" });
@@ -286,7 +286,7 @@ describe("copy_file, move_file and delete_file", () => {
     expect((await tools.files.edits()).map(({ after }) => after?.mode)).toEqual(["100644", "100755"]);
   });
 
-  it("move a file, so that every reading tool finds it at its new place alone", async () => {
+  it("move_file moves a file for every reading tool", async () => {
     const tools = open();
     await tools.output("move_file", { source_path: "src/deep/b.ts", destination_path: "lib/b.ts" });
     expect(await tools.output("list_files", { pattern: "*.ts" })).toEqual(["lib/b.ts"]);
@@ -297,7 +297,7 @@ describe("copy_file, move_file and delete_file", () => {
     expect(await tools.output("search_in_files", found)).toEqual(["lib/b.ts"]);
   });
 
-  it("delete a file", async () => {
+  it("delete_file deletes a file", async () => {
     const tools = open();
     expect(await tools.output("delete_file", { path: "a.txt" })).toEqual({ file_path: "a.txt" });
     expect(await tools.files.edits()).toMatchObject([{ path: "a.txt", after: null }]);
@@ -317,13 +317,13 @@ describe("copy_file, move_file and delete_file", () => {
     ["delete_file", { path: "src" }, /is a folder/],
     ["delete_file", { path: "link" }, /symbolic link/],
     ["delete_file", { path: "secrets/key.txt" }, /withheld/],
-  ])("%s refuses %j", async (tool, sent, message) => {
+  ])("copy_file, move_file and delete_file %s refuses %j", async (tool, sent, message) => {
     const tools = open();
     expect(await tools.error(tool, sent)).toMatch(message);
     expect(await tools.paths()).toEqual([]);
   });
 
-  it("replace a file when they are asked to", async () => {
+  it("copy_file and move_file replace a file when they are asked to", async () => {
     const tools = open();
     await tools.output("move_file", { source_path: "a.txt", destination_path: "open.txt", overwrite: true });
     expect((await tools.bytes("open.txt")).toString()).toBe("one\ntwo\nthree\ntwo\n");
@@ -331,7 +331,7 @@ describe("copy_file, move_file and delete_file", () => {
   });
 });
 
-it("no file is changed where nobody makes a fix", async () => {
+it("No file is changed where nobody makes a fix", async () => {
   const tools = toolsOn(below);
   expect(await tools.error("write_file", { path: "a.txt", content: "x" })).toMatch(
     /only where a fix is made/,

@@ -83,37 +83,40 @@ describe("a number beyond its limits", () => {
     ],
     ["changed_files", { start: 0 }, { start: null }, "start 0 is less than 1: it counts as left out."],
     ["list_files", { depth: 0 }, { depth: null }, "depth 0 is less than 1: it counts as left out."],
-  ])("is brought back in %s %j, which says so", async (name, sent, taken, words) => {
-    const tools = toolsOn(opened.workspace);
-    const beyond = await tools.run(name, sent);
-    const within = await tools.run(name, { ...sent, ...taken });
+  ])(
+    "A number beyond its limits is brought back in %s %j, which says so",
+    async (name, sent, taken, words) => {
+      const tools = toolsOn(opened.workspace);
+      const beyond = await tools.run(name, sent);
+      const within = await tools.run(name, { ...sent, ...taken });
 
-    expect(within.result.status).toBe("success");
-    expect(beyond.result).toMatchObject({
-      status: "success",
-      metadata: { note: expect.stringContaining(words) },
-    });
-    expect(beyond.result.status === "success" && beyond.result.output).toEqual(
-      within.result.status === "success" && within.result.output,
-    );
-    expect(beyond.text).toContain(words);
-    expect(within.text).not.toContain("was taken");
-  });
+      expect(within.result.status).toBe("success");
+      expect(beyond.result).toMatchObject({
+        status: "success",
+        metadata: { note: expect.stringContaining(words) },
+      });
+      expect(beyond.result.status === "success" && beyond.result.output).toEqual(
+        within.result.status === "success" && within.result.output,
+      );
+      expect(beyond.text).toContain(words);
+      expect(within.text).not.toContain("was taken");
+    },
+  );
 
-  it("stands beside what the tool has to say itself", async () => {
+  it("A number beyond its limits stands beside what the tool has to say itself", async () => {
     const sent = { pattern: "caf", path: "latin.txt", context_lines: 21 };
     const { text } = await toolsOn(opened.workspace).run("search_in_files", sent);
 
     expect(text).toContain("(context_lines 21 is more than 20: 20 was taken. Not UTF-8;");
   });
 
-  it("costs nothing else: other arguments stay as they are", () => {
+  it("A number beyond its limits costs nothing else: other arguments stay as they are", () => {
     const sent = { file_path: "a", start_line: 3, end_line: 4, ref: "base" };
 
     expect(withinLimits(tool("read_file_part"), sent)).toEqual({ input: sent, changes: [] });
   });
 
-  it("is an error still where another line must not be put in its place", async () => {
+  it("A line number that must not be replaced stays an error", async () => {
     const tools = toolsOn(opened.workspace);
 
     expect(await tools.error("read_file_part", { file_path: "src/a.ts", start_line: 7 })).toContain(
