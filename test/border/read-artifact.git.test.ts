@@ -81,7 +81,7 @@ describe("readArtifact", () => {
     ["deep brackets", zip([{ name: "a.sarif", text: "[".repeat(5_000_000) }]), "nested too deeply"],
     ["a cut zip", zip([{ name: "a.sarif", text: one }]).subarray(0, -30), "it is damaged"],
     [
-      "a damaged file",
+      "a broken file",
       Buffer.concat([Buffer.from("PK\x03\x04"), deflateRawSync(Buffer.from(one))]),
       "damaged",
     ],

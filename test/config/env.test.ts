@@ -188,11 +188,7 @@ describe("readEnv", () => {
 
   it.each([
     ["an enterprise server", { GHE_HOST: "git.corp:8443" }, "https://git.corp:8443/api/v3"],
-    [
-      "an enterprise server without TLS",
-      { GHE_HOST: "127.0.0.1:99", GHE_PROTOCOL: "http" },
-      "http://127.0.0.1:99/api/v3",
-    ],
+    ["one without TLS", { GHE_HOST: "127.0.0.1:99", GHE_PROTOCOL: "http" }, "http://127.0.0.1:99/api/v3"],
     ["data residency", { GHE_HOST: "corp.ghe.com" }, "https://api.corp.ghe.com"],
     ["github.com, which has TLS whatever is said", { GHE_PROTOCOL: "http" }, "https://api.github.com"],
   ])("The address of the API is found for %s", (_, raw, apiUrl) =>
@@ -275,7 +271,7 @@ describe("readEnv", () => {
       ],
     ],
     [
-      "needs itself, not only an address",
+      "needs more than an address",
       { ANTHROPIC_BASE_URL: "https://gateway.example", HUNKWISE_MODEL: "c" },
       null,
     ],
@@ -496,11 +492,7 @@ describe("the receiver of events", () => {
   it("There is no receiver of events without variables", () => expect(readEnv({}).events).toBeNull());
 
   it.each<[string, RawEnv, RegExp]>([
-    [
-      "an address without TLS in the internet",
-      at("http://events.example.com/a-secret-path"),
-      /_URL must be an https URL/,
-    ],
+    ["an address without TLS", at("http://events.example.com/a-secret-path"), /_URL must be an https URL/],
     ["a password in the address", at("https://me:pass@events.example.com"), /_URL must be/],
     ["another protocol", at("file:///etc/passwd"), /_URL must be/],
     [
@@ -529,11 +521,7 @@ describe("the receiver of events", () => {
 describe("errors of the environment", () => {
   const without = (name: string) => ({ ...app, [name]: undefined });
   it.each<[string, RawEnv, RegExp]>([
-    [
-      "no webhook secret",
-      without("WEBHOOK_SECRET"),
-      /^WEBHOOK_SECRET is missing\. Set it to the webhook secret/,
-    ],
+    ["no secret", without("WEBHOOK_SECRET"), /^WEBHOOK_SECRET is missing\. Set it to the webhook secret/],
     [
       "an App id alone",
       { APP_ID: "1" },
@@ -551,22 +539,14 @@ describe("errors of the environment", () => {
     ],
     ["no App id", without("APP_ID"), /^APP_ID is missing\. Copy it from/],
     ["no key", without("PRIVATE_KEY"), /^PRIVATE_KEY is missing\. Set it, or set PRIVATE_KEY_PATH/],
-    [
-      "an App id that is a name",
-      { ...app, APP_ID: "my-app" },
-      /^APP_ID must be a whole number .*, not "my-app"\./,
-    ],
+    ["a named App id", { ...app, APP_ID: "my-app" }, /^APP_ID must be a whole number .*, not "my-app"\./],
     ["App id 0", { ...app, APP_ID: "0" }, /^APP_ID must be a whole number/],
     [
-      "a key that is none",
+      "no key",
       { ...app, PRIVATE_KEY: "hello" },
       /^PRIVATE_KEY is not a private key in PEM format\. Download/,
     ],
-    [
-      "a cut-off key",
-      { ...app, PRIVATE_KEY: pkcs8.slice(0, 400) },
-      /^The private key in PRIVATE_KEY is damaged/,
-    ],
+    ["a cut key", { ...app, PRIVATE_KEY: pkcs8.slice(0, 400) }, /^The private key in PRIVATE_KEY is damaged/],
     ["a locked key", { ...app, PRIVATE_KEY: locked }, /is protected by a passphrase\. Download/],
     ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /contains a key of type ec, but GitHub uses RSA/],
     [
@@ -584,24 +564,12 @@ describe("errors of the environment", () => {
       { ...app, PRIVATE_KEY: "", PRIVATE_KEY_PATH: file("other.txt", "nothing") },
       /^PRIVATE_KEY_PATH \(.*other\.txt\) is not a private key/,
     ],
-    [
-      "a port that is none",
-      { PORT: "http" },
-      /^PORT must be a whole number from 0 to 65535, not "http"\. Correct it/,
-    ],
+    ["a bad port", { PORT: "http" }, /^PORT must be a whole number from 0 to 65535, not "http"\. Correct it/],
     ["a port too high", { PORT: "70000" }, /^PORT must be/],
     ["a path without slash", { WEBHOOK_PATH: "hooks" }, /^WEBHOOK_PATH must be a path that begins with \//],
-    [
-      "a path in use",
-      { WEBHOOK_PATH: "/healthz" },
-      /^WEBHOOK_PATH must be a path that the server does not use/,
-    ],
+    ["used paths", { WEBHOOK_PATH: "/healthz" }, /^WEBHOOK_PATH must be a path that the server does not use/],
     ["a log level", { LOG_LEVEL: "loud" }, /^LOG_LEVEL must be one of trace, debug/],
-    [
-      "a host with scheme",
-      { GHE_HOST: "https://git.corp" },
-      /^GHE_HOST must be a host name .* without https:\/\//,
-    ],
+    ["a full host", { GHE_HOST: "https://git.corp" }, /^GHE_HOST must be a host name .* without https:\/\//],
     [
       "another protocol",
       { HUNKWISE_PROTOCOL: "json" },
@@ -614,7 +582,7 @@ describe("errors of the environment", () => {
     ],
     ["a protocol", { GHE_PROTOCOL: "git" }, /^GHE_PROTOCOL must be one of https, http/],
     [
-      "a base URL without model",
+      "no model",
       { OPENAI_BASE_URL: "http://localhost/v1" },
       /^HUNKWISE_MODEL is missing\. Set it to a model/,
     ],
@@ -630,15 +598,11 @@ describe("errors of the environment", () => {
     ],
     ["a key with a line break", { OPENAI_API_KEY: "sk-1\nsk-2" }, /^OPENAI_API_KEY must be only the key/],
     [
-      "a database of another kind",
+      "another kind of database",
       { DATABASE_URL: "mysql://u:p@h/d" },
       /^DATABASE_URL must be an address such as postgres:/,
     ],
-    [
-      "a budget of no tokens",
-      { HUNKWISE_DAILY_TOKENS: "0" },
-      /^HUNKWISE_DAILY_TOKENS must be a whole number/,
-    ],
+    ["a zero budget", { HUNKWISE_DAILY_TOKENS: "0" }, /^HUNKWISE_DAILY_TOKENS must be a whole number/],
     ["a free budget", { HUNKWISE_DAILY_COST_USD: "0.00" }, /^HUNKWISE_DAILY_COST_USD must be more than 0/],
     [
       "a budget in another currency",
@@ -646,7 +610,7 @@ describe("errors of the environment", () => {
       /^HUNKWISE_DAILY_COST_USD must be an amount in US dollars/,
     ],
     [
-      "no concurrency",
+      "no workers",
       { HUNKWISE_CONCURRENCY: "0" },
       /^HUNKWISE_CONCURRENCY must be a whole number from 1 to 64/,
     ],
@@ -656,11 +620,7 @@ describe("errors of the environment", () => {
       /^HUNKWISE_PUSH_WINDOW_SECONDS must be a number of seconds from 0 to 600, not "/,
     ]),
     ["a proxy without scheme", { HTTPS_PROXY: "proxy:3128" }, /^HTTPS_PROXY must be a URL such as/],
-    [
-      "a CA file that is not there",
-      { NODE_EXTRA_CA_CERTS: "/nowhere" },
-      /^NODE_EXTRA_CA_CERTS must be a file/,
-    ],
+    ["a CA file that is gone", { NODE_EXTRA_CA_CERTS: "/nowhere" }, /^NODE_EXTRA_CA_CERTS must be a file/],
     [
       "an endpoint for vectors without a model",
       { HUNKWISE_EMBEDDING_BASE_URL: "http://localhost:1/v1" },
@@ -773,7 +733,7 @@ describe("the target branch that a CI system names", () => {
     ["Jenkins on a branch", { CHANGE_TARGET: "main" }, null],
     ["Buildkite", { BUILDKITE_PULL_REQUEST: "7", BUILDKITE_PULL_REQUEST_BASE_BRANCH: "main" }, "main"],
     [
-      "Buildkite on a branch",
+      "Buildkite on branch",
       { BUILDKITE_PULL_REQUEST: "false", BUILDKITE_PULL_REQUEST_BASE_BRANCH: "" },
       null,
     ],

@@ -8,10 +8,7 @@ describe("publicLine", () => {
   it.each([
     ["cannot write", `fatal: Unable to create '${folder}/shallow.lock': Permission denied`],
     ["finds no repository", `fatal: '${folder}' does not appear to be a git repository`],
-    [
-      "finds its repository damaged",
-      `error: object file ${folder}/objects/aa/bb is empty\nfatal: bad object`,
-    ],
+    ["finds a damaged repository", `error: object file ${folder}/objects/aa/bb is empty\nfatal: bad object`],
     ["fails for a reason of its own", `fatal: ${folder}: something new`],
   ])("A public line names no folder of the machine when git %s", (_, stderr) => {
     const error = gitError("fetch", { exitCode: 128, stderr });

@@ -15,10 +15,7 @@ const endpoint = new URL("https://api.example/v1");
 describe("the proxy to which a connection failed", () => {
   it.each<[string, Error]>([
     ["refuses it", refused(3128)],
-    [
-      "refuses it at each of its addresses",
-      new TypeError("fetch failed", { cause: new AggregateError([refused(3128)]) }),
-    ],
+    ["refuses it everywhere", new TypeError("fetch failed", { cause: new AggregateError([refused(3128)]) })],
     ["has a name that nobody knows", unknown("proxy.example")],
     ["does not answer", late],
   ])("The proxy to which a connection failed is named without its password if it %s", (_, error) => {

@@ -345,7 +345,7 @@ describe("createAnthropicModel", () => {
     ["a refusal", refused, { content: "", finishReason: "content_filter", toolCalls: [] }],
     ["an answer that was cut", cutAnswer("I lo"), { content: "I lo", finishReason: "length" }],
     [
-      "thoughts that were cut",
+      "cut thoughts",
       { thinking: ["Hm"], stop_reason: "max_tokens" },
       { content: "", finishReason: "length" },
     ],
@@ -359,11 +359,7 @@ describe("createAnthropicModel", () => {
       { content: "x", stop_reason: "model_context_window_exceeded" },
       { finishReason: "length" },
     ],
-    [
-      "thoughts and nothing else to read",
-      { thinking: ["Hm"], content: " \n" },
-      { content: " \n", finishReason: "stop" },
-    ],
+    ["thoughts and no text", { thinking: ["Hm"], content: " \n" }, { content: " \n", finishReason: "stop" }],
     ["a pause", { content: "x", stop_reason: "pause_turn" }, { finishReason: "other" }],
   ])("A turn reports %s, and the conversation goes on after it", async (_, answer, expected) => {
     await using set = await setUp([answer, { content: "ok" }], { reasoningEffort: "low" });
@@ -401,24 +397,14 @@ describe("createAnthropicModel", () => {
       "model_rate_limited",
       /quota/,
     ],
+    ["403", status(403, "no access", "permission_error"), "model_unauthorized", /may not use the model/],
     [
-      "a forbidden model",
-      status(403, "no access", "permission_error"),
-      "model_unauthorized",
-      /may not use the model/,
-    ],
-    [
-      "a bad request",
+      "400",
       status(400, "messages: broken"),
       "model_refused",
       /refused the request \(400\): messages: broken/,
     ],
-    [
-      "a body that is too large",
-      status(413, "too large", "request_too_large"),
-      "too_large",
-      /too long for the model/,
-    ],
+    ["a large body", status(413, "too large", "request_too_large"), "too_large", /too long for the model/],
     [
       "a long prompt",
       status(400, "prompt is too long: 201000 tokens > 200000 maximum"),
@@ -428,12 +414,7 @@ describe("createAnthropicModel", () => {
     ["a web page", { fault: "html" as const }, "model_failed", /answered with a web page/],
     ["half an answer", { fault: "truncated" as const }, "model_failed", /cut off or is not JSON/],
     ["a lost connection", { fault: "reset" as const }, "model_failed", /Cannot reach the model endpoint/],
-    [
-      "JSON that is no answer",
-      { fault: "json" as const, body: { hello: KEY } },
-      "model_failed",
-      /no usable answer/,
-    ],
+    ["other JSON", { fault: "json" as const, body: { hello: KEY } }, "model_failed", /no usable answer/],
   ])("The error for %s says what to do", async (_, fault, code, message) => {
     await using set = await setUp(() => fault, { maxRetries: 0 });
     const error = await failure(set.model.respond(ask(), never));

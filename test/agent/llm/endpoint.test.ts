@@ -60,7 +60,7 @@ describe("the retries of a request", () => {
 
   it.each([
     [
-      "where nothing listens on this machine",
+      "where nobody listens on this machine",
       new NothingListens("model_failed", "refused", { retryable: true }),
     ],
     ["of what is refused again", new AppError("model_refused", "no such model")],

@@ -64,11 +64,7 @@ describe("an answer", () => {
 
   it.each<[string, unknown, object]>([
     ["none, estimated then", undefined, { promptTokens: 1_000, cachedTokens: 0, completionTokens: 1 }],
-    [
-      "nonsense",
-      { prompt_tokens: -5, completion_tokens: "many" },
-      { promptTokens: 1_000, completionTokens: 1 },
-    ],
+    ["junk", { prompt_tokens: -5, completion_tokens: "many" }, { promptTokens: 1_000, completionTokens: 1 }],
     [
       "OpenAI's",
       { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4 } },

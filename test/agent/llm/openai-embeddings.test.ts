@@ -62,7 +62,7 @@ describe("an embedding model", () => {
 
   it.each([
     [
-      "has no such path",
+      "has no path",
       { status: 404 },
       "model_refused",
       'does not support embeddings, or has no model "small" (404)',

@@ -169,10 +169,7 @@ describe("retries", () => {
     ["529", down(529)],
     ["a reset connection", { fault: "reset" }],
     ["an answer that was cut off", { fault: "truncated" }],
-    [
-      "an overload told with status 200",
-      { fault: "json", body: { error: { code: 502, message: "upstream" } } },
-    ],
+    ["an overload with status 200", { fault: "json", body: { error: { code: 502, message: "upstream" } } }],
   ])("A request is repeated after %s until there is an answer", async (_, fault) => {
     await using set = await setUp([fault, fault, { content: "at last" }]);
 
@@ -597,10 +594,7 @@ describe("a refusal of the form of a request", () => {
     ["a bare 400", { fault: "status", status: 400, body: {} }],
     ["words that say nothing", status(400, "Bad request")],
     ["a 422 in another language", status(422, "Ungültige Anfrage")],
-    [
-      "an error in an answer with status 200",
-      { fault: "json", body: { error: { code: 400, message: "no" }, choices: null } },
-    ],
+    ["an error, status 200", { fault: "json", body: { error: { code: 400, message: "no" }, choices: null } }],
   ])("A refusal that explains nothing (%s) is followed once by the most careful form", async (_, refusal) => {
     const isCareful = (body: ChatRequestBody) =>
       !isRich(body) &&
@@ -704,10 +698,7 @@ describe("an answer with status 200", () => {
     ["no field of choices", { id: "x" }],
     ["no message", { choices: [{ finish_reason: "stop" }] }],
     ["a message of null", { choices: [{ message: null, finish_reason: "stop" }] }],
-    [
-      "an error beside its choices",
-      { choices: [{ message: { content: "half" } }], error: { code: 502, message: "lost" } },
-    ],
+    ["a late error", { choices: [{ message: { content: "half" } }], error: { code: 502, message: "lost" } }],
     ["an error as text", { error: "lost" }],
     [
       "calls, and an error as its end",
@@ -763,7 +754,7 @@ describe("an answer with status 200", () => {
     ["Vertex", { finish_reason: "SAFETY" }],
     ["others in another case", { finish_reason: "Content_Filter", message: {} }],
     [
-      "OpenAI, in the words of the model",
+      "OpenAI, in the model's words",
       { finish_reason: "stop", message: { content: null, refusal: "I will not." } },
     ],
     [

@@ -28,7 +28,7 @@ it.each<[string, ScriptedTurn, object]>([
     { callsTools: true, callsInParallel: true, keepsSchema: true },
   ],
   [
-    "calls one at a time",
+    "makes one call",
     { toolCalls: [add(2, 3)] },
     { callsTools: true, callsInParallel: false, keepsSchema: true },
   ],

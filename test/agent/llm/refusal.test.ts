@@ -14,11 +14,7 @@ describe("the words of a refusal", () => {
   it.each<[string, unknown, string]>([
     ["OpenAI", { error: { message: "Unknown model", type: "x", code: "y" } }, "Unknown model"],
     ["Mistral and vLLM", { object: "error", message: "Unexpected role", type: "z" }, "Unexpected role"],
-    [
-      "Gemini, which wraps it in a list",
-      [{ error: { code: 400, message: "Cannot find field." } }],
-      "Cannot find field.",
-    ],
+    ["Gemini, in a list", [{ error: { code: 400, message: "Cannot find field." } }], "Cannot find field."],
     ["Anthropic", { type: "error", error: { type: "api_error", message: "Overloaded" } }, "Overloaded"],
     ["xAI, as a text", { code: "permission-denied", error: "Content violates" }, "Content violates"],
     ["FastAPI, as a text", { detail: "Not Found" }, "Not Found"],

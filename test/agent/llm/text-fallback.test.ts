@@ -32,10 +32,7 @@ const object = '{"name": "diff_file", "arguments": {"file_path": "a.ts"}}';
 describe("a model in the text protocol", () => {
   it.each([
     ["as it was told", `{"calls": [${object}]}`],
-    [
-      "in a code fence, with words around it",
-      `I look first.\n\`\`\`json\n{"calls": [${object}]}\n\`\`\`\nThen I go on.`,
-    ],
+    ["in a fence within words", `I look first.\n\`\`\`json\n{"calls": [${object}]}\n\`\`\`\nThen I go on.`],
     ["with trailing commas", `{"calls": [{"name": "diff_file", "arguments": {"file_path": "a.ts",},},]}`],
     ["as a single object", object],
     ["as a list", `[${object}]`],

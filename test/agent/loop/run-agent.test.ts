@@ -157,7 +157,7 @@ describe("the calls of a turn", () => {
     ["whose report is refused", calls(["finish"], ["report", { title: "misquoted" }])],
     ["whose report has wrong arguments", calls(["report", { titel: "bug" }], ["finish"])],
     [
-      "whose report was cut off",
+      "with a cut report",
       { ...calls(["finish"], ["report", '{"title": "b']), finishReason: "length" as const },
     ],
   ])("A turn %s does not finish: the finding would be lost", async (_, turn) => {
@@ -186,10 +186,7 @@ describe("the calls of a turn", () => {
 
   it.each([
     ["a tool is unknown", calls(["peek", { path: "a" }], ["finish"])],
-    [
-      "a report was made twice",
-      calls(["report", { title: "bug" }], ["report", { title: "bug" }], ["finish"]),
-    ],
+    ["a report was twice", calls(["report", { title: "bug" }], ["report", { title: "bug" }], ["finish"])],
   ])("The calls of a turn finish although %s", async (_, turn) => {
     expect((await runLoop([turn])).result).toMatchObject({ stopReason: "finished", turns: 1 });
   });
@@ -257,7 +254,7 @@ describe("the calls of a turn", () => {
 
   it.each([
     [
-      "the last call, although its JSON is whole",
+      "the last call, though its JSON is whole",
       calls(["look", { path: "a" }], ["report", { title: "half" }]),
     ],
     ["a finish, wherever it is", calls(["finish"], ["look", { path: "a" }], ["report", { title: "half" }])],

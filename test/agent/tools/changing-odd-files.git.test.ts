@@ -115,12 +115,7 @@ describe("a changing tool", () => {
       /No file can be written at 'n+\.bak'/,
     ],
     ["a folder by its name", "write_file", { path: "new/", content: "x" }, /'new\/' is a folder/],
-    [
-      "a folder to copy to",
-      "copy_file",
-      { source_path: "a.txt", destination_path: "lib/" },
-      /'lib\/' is a folder/,
-    ],
+    ["a folder path", "copy_file", { source_path: "a.txt", destination_path: "lib/" }, /'lib\/' is a folder/],
     [
       "what would multiply a file beyond what is written",
       "edit_file",

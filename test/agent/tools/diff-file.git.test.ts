@@ -211,11 +211,7 @@ describe("diff_file", () => {
 
   it.each([
     ["a start past the end", { file_path: "two.ts", start_hunk: 3 }, /past the end: 'two\.ts' has 2 hunks/],
-    [
-      "an end before the start",
-      { file_path: "two.ts", start_hunk: 2, end_hunk: 1 },
-      /end_hunk 1 is before start_hunk 2/,
-    ],
+    ["a reversal", { file_path: "two.ts", start_hunk: 2, end_hunk: 1 }, /end_hunk 1 is before start_hunk 2/],
     ["an unchanged file", { file_path: "README.md" }, /no changed file 'README\.md'; changed_files lists/],
     ["a typing error", { file_path: "tow.ts" }, /did you mean 'two\.ts'/],
     ["a way out", { file_path: "../two.ts" }, /holds '\.\.'/],

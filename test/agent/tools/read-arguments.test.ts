@@ -60,10 +60,7 @@ describe("a report in another form", () => {
     ["line_number for line", ({ line, ...rest }: typeof finding) => ({ ...rest, line_number: line })],
     ["file_path for path", ({ path, ...rest }: typeof finding) => ({ ...rest, file_path: path })],
     ["description for body", ({ body, ...rest }: typeof finding) => ({ ...rest, description: body })],
-    [
-      "both names with one value",
-      (one: typeof finding) => ({ ...one, file_path: one.path, line_number: "7" }),
-    ],
+    ["both names, one value", (one: typeof finding) => ({ ...one, file_path: one.path, line_number: "7" })],
     ["all of it under one name", (one: typeof finding) => ({ arguments: one })],
     ["all of it under one name, as text", (one: typeof finding) => ({ input: JSON.stringify(one) })],
     ["a list of one", (one: typeof finding) => [one]],
@@ -123,11 +120,7 @@ describe("a report in another form", () => {
     ["a severity that no list has", { severity: "urgent" }, /at severity/],
     ["a confidence above one", { confidence: 90 }, /at confidence/],
     ["a line that is no number", { line: "the last one" }, /at line/],
-    [
-      "two names with different values",
-      { file_path: "src/b.ts" },
-      /path is given twice, with different values/,
-    ],
+    ["two different values", { file_path: "src/b.ts" }, /path is given twice, with different values/],
     ["two lines", { line_number: 8 }, /line is given twice/],
     ["a quote over the limit", { quote: "x".repeat(8_001) }, /at quote/],
   ])("A report in another form is asked for again: %s", (_, over, words) => {

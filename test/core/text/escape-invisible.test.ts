@@ -24,11 +24,7 @@ const cases: [what: string, text: string, shown: string][] = [
   ["a literal escape", "'\\u{1F600}'", "'\\u{5C}u{1F600}'"],
   ["a literal escape of the backslash", "\\u{5C}u{41}", "\\u{5C}u{5C}u{41}"],
   ["a doubled backslash before a hidden character", "\\\\\u200B", "\\\\\\u{200B}"],
-  [
-    "what only resembles an escape",
-    "\\u{} \\u{xyz} \\u0041 \\u{1234567}",
-    "\\u{} \\u{xyz} \\u0041 \\u{1234567}",
-  ],
+  ["look-alikes of escapes", "\\u{} \\u{xyz} \\u0041 \\u{1234567}", "\\u{} \\u{xyz} \\u0041 \\u{1234567}"],
   ["a code point that does not exist", "\\u{FFFFFF}", "\\u{5C}u{FFFFFF}"],
   ["a lone surrogate", "\uD800", "\\u{D800}"],
 ];

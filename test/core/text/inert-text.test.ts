@@ -67,7 +67,7 @@ describe("withoutCommands", () => {
     ["each of several", "@claude @bors", "@|claude @|bors"],
     ["a line that begins with a command", "a\n/merge\n/deploy now\n/x", "a\n/|merge\n/|deploy now\n/|x"],
     [
-      "an indented or quoted command",
+      "indented, quoted ones",
       "  /merge\n\t/merge\n> > /lgtm-cancel",
       "  /|merge\n\t/|merge\n> > /|lgtm-cancel",
     ],
