@@ -41,7 +41,6 @@ import { startRuleMatcher } from "./rule-matcher.ts";
 
 type Start = Extract<ToChild, { type: "start" }>;
 
-/** What the work of a task may use, besides its input. */
 interface TaskPorts {
   start: Start;
   /** Its files teach the masks nothing; the loops see those of `deps`. */

@@ -2,10 +2,7 @@
 import nodeModule from "node:module";
 import { join } from "node:path";
 
-/**
- * Node's compile cache, with which the next process loads in about half the time. It is next to the code because it is executed like code,
- * so it must not be easier to write to. Without write access nothing is cached.
- */
+/** Node's compile cache halves the time to load. It lies next to the code, because it is executed and must not be easier to write to. */
 export const compiledCodeFolder = join(import.meta.dirname, "../../node_modules/.cache/hunkwise");
 
 export function keepCompiledCode(): void {

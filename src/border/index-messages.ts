@@ -8,9 +8,7 @@ export const IndexTask = z.strictObject({
   gitPath: z.string(),
   gitDir: z.string(),
   emptyHome: z.string(),
-  /** Full object name of the tip of the base branch. */
   sha: z.string(),
-  /** Absolute path of the index. */
   file: z.string(),
   /** Globs of paths that are not indexed. */
   privatePaths: z.array(z.string()),

@@ -9,7 +9,6 @@ import { openGraph, sourceOfWorkspace } from "../repo/index/open-graph.ts";
 import { type IndexAnswer, type IndexReport, IndexTask } from "./index-messages.ts";
 import { liveForParent } from "./parent-port.ts";
 
-/** The index leaves out further files of a larger repository. */
 const MAX_FILES = 50_000;
 /** A longer text is data or generated. */
 const MAX_BYTES = 1_000_000;
@@ -32,10 +31,7 @@ async function updateIndex(task: IndexTask, signal: AbortSignal): Promise<IndexR
   return graph.report;
 }
 
-/**
- * A mirror lacks blobs that were not needed yet. These must not be indexed as files without content: the entry would remain after the blob
- * has arrived.
- */
+/** A blob that the mirror lacks must not be indexed as a file without content: the entry would remain after the blob has arrived. */
 function onlyHere({ files, read }: GraphSource, sizes: ReadonlyMap<string, number>): GraphSource {
   const isHere = ({ oid }: GraphSource["files"][number]) => (sizes.get(oid) ?? Infinity) <= MAX_BYTES;
   return { files: files.filter(isHere).slice(0, MAX_FILES), read };

@@ -19,20 +19,16 @@ import type { KnownGraph } from "../tasks/loop/review-run.ts";
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 const GITLINK = "160000";
 
-interface LearnBlob {
-  /** False for a blob that cannot be read as a whole. `file` is its text if it has been read already. */
-  (oid: string, known?: { file?: FileText; maxBytes?: number }): Promise<boolean>;
-  /** Begins to read a blob that will be learned. */
-  readAhead(oid: string): void;
+interface BlobToLearn {
+  /** Its text, if it has been read already. */
+  file?: FileText;
+  maxBytes?: number;
 }
 
-/** Files that are read ahead. They are learned in their order, because it decides about the numbers of masks. */
-const AHEAD = 8;
+/** False for a blob that cannot be read as a whole. */
+type LearnBlob = (oid: string, known?: BlobToLearn) => Promise<boolean>;
 
-/**
- * A workspace whose files the masks learn as a whole before any part is returned: a part of a diff, or a line that a search finds, does not
- * show that it belongs to a key.
- */
+/** A workspace whose files the masks learn as a whole before any part is returned: a part does not show that it belongs to a key. */
 export function learningWorkspace(below: Workspace, masks: Masks): Workspace {
   return learning(below, masks, blobLearner(below, masks));
 }
@@ -53,7 +49,6 @@ export function learningEdits(below: EditableWorkspace, masks: Masks): EditableW
   };
 }
 
-/** Commands whose output the masks learn. */
 export function learningCommands(commands: FixCommands, masks: Masks): FixCommands {
   if ("why" in commands) return commands;
   return {
@@ -144,12 +139,11 @@ function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspa
       const hits = await below.search(query, signal);
       if (query.onlyPlaces) return hits;
       const tree = await below.tree("head");
-      const files = [...linesByFile(hits)];
-      for (const [at, [path, lines]] of files.entries()) {
+      // One by one: their order decides about the numbers of masks.
+      for (const [path, lines] of linesByFile(hits)) {
         // The signal's own reason is no error that callers of a search expect: one with a time limit goes on without it.
         if (signal.aborted)
           throw new AppError("aborted", "Aborted while secrets were searched in the matches");
-        for (const [next] of files.slice(at, at + AHEAD)) learnBlob.readAhead(tree.get(next)?.oid ?? "");
         const entry = tree.get(path);
         if (!entry || !(await learnBlob(entry.oid, { maxBytes: MAX_SEARCHED_BYTES })))
           await masks.learn(lines.join("\n"));
@@ -169,40 +163,26 @@ function linesByFile(hits: SearchHits): Map<string, string[]> {
   return files;
 }
 
-/** Learns each blob once. */
 function blobLearner(below: Workspace, masks: Masks): LearnBlob {
   const learned = new Map<string, Promise<boolean>>();
-  const reading = new Map<string, Promise<FileText | null>>();
 
   async function learn(oid: string, { file, maxBytes = Number.POSITIVE_INFINITY }: BlobToLearn) {
     // A side that does not exist has an object name of zeros.
     if (/^0+$/.test(oid)) return true;
-    const read = file ?? (await (reading.get(oid) ?? below.readBlob(oid).catch(nullIfUnreadable)));
-    reading.delete(oid);
+    const read = file ?? (await below.readBlob(oid).catch(nullIfUnreadable));
     if (read === null || read.bytes > maxBytes) return false;
     if (!read.binary) await masks.learn(read.text);
     return true;
   }
 
-  async function learnBlob(oid: string, known: BlobToLearn = {}): Promise<boolean> {
+  return async (oid, known = {}) => {
     // A blob that could not be learned is tried again: this call may allow more bytes.
     if (await learned.get(oid)) return true;
     const learning = learn(oid, known);
     learned.set(oid, learning);
     return await learning;
-  }
-  return Object.assign(learnBlob, {
-    readAhead(oid: string) {
-      if (oid === "" || learned.has(oid) || reading.has(oid)) return;
-      const read = below.readBlob(oid).catch(nullIfUnreadable);
-      // A search that is aborted does not wait for it.
-      read.catch(() => {});
-      reading.set(oid, read);
-    },
-  });
+  };
 }
-
-type BlobToLearn = NonNullable<Parameters<LearnBlob>[1]>;
 
 /** An unreadable file fails the read itself, with its own error; a diff of it is returned all the same. */
 function nullIfUnreadable(error: unknown): null {

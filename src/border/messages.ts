@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { modelRoles } from "../agent/llm/model.ts";
-import { LoopEntry, MasksEntry, Message, ModelTurn, TestedEntry } from "../agent/record/trajectory.ts";
-import { HASH_CHARACTERS } from "../core/ledger/state.ts";
+import {
+  LoopEntry,
+  MasksEntry,
+  Message,
+  ModelTurn,
+  TestedEntry,
+  UnitEntry,
+} from "../agent/record/trajectory.ts";
 import { RevisionPlace } from "../repo/git/workspace.ts";
 import { Sandbox } from "../sandbox/bubblewrap.ts";
 import { RecordedTest } from "../tasks/prove/prove-input.ts";
@@ -23,24 +29,12 @@ const ModelRequest = z.strictObject({
   maxOutputTokens: z.int(),
 });
 
-const UnitEntry = z.strictObject({
-  kind: z.literal("unit"),
-  head: z.string(),
-  loop: z.string(),
-  hashes: z.array(z.string().length(HASH_CHARACTERS)),
-  beside: z.array(z.string().length(HASH_CHARACTERS)).optional(),
-  /** Parsed when they are read again. */
-  findings: z.array(z.unknown()),
-  summary: z.string().optional(),
-});
-
 const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: z.string().nullable() });
 
 /** A sandbox for the commands of a fix and the tests of a proof, and their memory limit. */
 export const CommandSandbox = z.strictObject({ sandbox: Sandbox, memoryMb: z.int().min(1) });
 export type CommandSandbox = z.infer<typeof CommandSandbox>;
 
-/** Where the tests of proofs run. */
 export const TestPlace = z.strictObject({
   sandbox: CommandSandbox,
   /** Absolute path of the prepared environment; null if the configuration prepares none. */
@@ -48,7 +42,6 @@ export const TestPlace = z.strictObject({
 });
 export type TestPlace = z.infer<typeof TestPlace>;
 
-/** From the parent to the review process. */
 export const ToChild = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("start"),
@@ -70,20 +63,19 @@ export const ToChild = z.discriminatedUnion("type", [
     /** Runs of tests that the record holds. */
     tested: z.array(RecordedTest),
   }),
-  z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
-  z.strictObject({ type: z.literal("turn_failed"), request: z.int(), error: Failure }),
+  z.strictObject({ type: z.literal("turn"), number: z.int(), turn: ModelTurn }),
+  z.strictObject({ type: z.literal("turn_failed"), number: z.int(), error: Failure }),
   z.strictObject({ type: z.literal("recorded"), number: z.int() }),
   z.strictObject({ type: z.literal("noted"), number: z.int(), answer: z.string() }),
 ]);
 export type ToChild = z.infer<typeof ToChild>;
 
-/** From the review process to the parent. */
 export const FromChild = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ready") }),
   z.strictObject({ type: z.literal("progress"), event: ProgressEvent }),
   z.strictObject({
     type: z.literal("request_turn"),
-    request: z.int(),
+    number: z.int(),
     role: z.enum(modelRoles),
     model: ModelRequest,
   }),

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Masking } from "../agent/llm/masked-request.ts";
-import type { Model, ModelFacts, ModelRequest, ModelRole, Models, ModelTurn } from "../agent/llm/model.ts";
-import type { RunEntry, Trajectory } from "../agent/record/trajectory.ts";
+import type { Model, ModelFacts, ModelRole, Models, ModelTurn } from "../agent/llm/model.ts";
+import type { Trajectory } from "../agent/record/trajectory.ts";
 import type { JournalPort } from "../agent/tools/tool.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { MaskNumbers } from "../core/secrets/masks.ts";
@@ -11,7 +11,6 @@ import type { FromChild, ToChild } from "./messages.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;
 
-/** Records the numbers of new masks. */
 export type RecordMasks = (numbers: MaskNumbers) => Promise<void>;
 
 /** The review process's side of the channel to its parent: model turns, records, notes and progress. */
@@ -22,40 +21,36 @@ export interface ParentPort {
   /** Notes for people; only if `takesNotes` is set. */
   journal: JournalPort;
   progress(event: ProgressEvent): void;
-  /** Handles an answer of the parent. */
   receive(message: Answer): void;
 }
 
 /** `send` writes one message to the parent. */
 export function createParentPort(send: (message: FromChild) => void): ParentPort {
   let count = 0;
-  const turns = new Map<number, PromiseWithResolvers<ModelTurn>>();
-  const records = new Map<number, PromiseWithResolvers<void>>();
-  const notes = new Map<number, PromiseWithResolvers<string>>();
+  const waiting = new Map<number, (answer: Answer) => void>();
 
-  function ask(role: ModelRole, request: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
+  /** Resolves to what `read` finds in the parent's answer; rejects if that is an error. */
+  function ask<Value>(
+    request: (number: number) => FromChild,
+    read: (answer: Answer) => Value | AppError,
+    signal?: AbortSignal,
+  ): Promise<Value> {
     const number = ++count;
-    const waiting = Promise.withResolvers<ModelTurn>();
-    turns.set(number, waiting);
-    // The loop must not wait for a useless answer. The parent's own request ends with this process.
-    const abort = () => settle(turns, number)?.reject(new AppError("aborted", "The model turn was aborted"));
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    send({
-      type: "request_turn",
-      request: number,
-      role,
-      model: { ...request, messages: [...request.messages], tools: [...request.tools] },
+    const { promise, resolve, reject } = Promise.withResolvers<Value>();
+    waiting.set(number, (answer) => {
+      const value = read(answer);
+      if (value instanceof AppError) reject(value);
+      else resolve(value);
     });
-    return waiting.promise;
-  }
-
-  function append(entry: RunEntry): Promise<void> {
-    const number = ++count;
-    const waiting = Promise.withResolvers<void>();
-    records.set(number, waiting);
-    send({ type: "record", number, entry });
-    return waiting.promise;
+    // A loop must not wait for a useless answer. The parent's own request ends with this process.
+    const abort = () => {
+      waiting.delete(number);
+      reject(new AppError("aborted", "The model turn was aborted"));
+    };
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    send(request(number));
+    return promise;
   }
 
   function maskedModels(
@@ -72,7 +67,18 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
         // Also waits for numbers that another loop is recording.
         if (fresh) recorded = Promise.all([recorded, record(fresh)]);
         await recorded;
-        return ask(role, masked, signal);
+        const { messages, tools, maxOutputTokens } = masked;
+        const asked = { messages: [...messages], tools: [...tools], maxOutputTokens };
+        return ask(
+          (number) => ({
+            type: "request_turn",
+            number,
+            role,
+            model: asked,
+          }),
+          turnIn,
+          signal,
+        );
       },
     });
     return { review: model("review"), verify: model("verify"), summarize: model("summarize") };
@@ -80,33 +86,37 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
 
   return {
     models: maskedModels,
-    trajectory: { append },
+    trajectory: {
+      append: (entry) =>
+        ask(
+          (number) => ({ type: "record", number, entry }),
+          () => undefined,
+        ),
+    },
     journal: {
-      log(page, content) {
-        const number = ++count;
-        const waiting = Promise.withResolvers<string>();
-        notes.set(number, waiting);
-        send({ type: "note", number, page, content });
-        return waiting.promise;
-      },
+      log: (page, content) =>
+        ask(
+          (number) => ({ type: "note", number, page, content }),
+          (answer) => (answer.type === "noted" ? answer.answer : mixedUp()),
+        ),
     },
     progress: (event) => send({ type: "progress", event }),
     receive(message) {
-      if (message.type === "recorded") return settle(records, message.number)?.resolve();
-      if (message.type === "noted") return settle(notes, message.number)?.resolve(message.answer);
-      const waiting = settle(turns, message.request);
-      if (message.type === "turn") return waiting?.resolve(message.turn);
-      const { code, message: text, remedy } = message.error;
-      waiting?.reject(new AppError(code as ErrorCode, text, remedy ? { remedy } : {}));
+      const take = waiting.get(message.number);
+      waiting.delete(message.number);
+      take?.(message);
     },
   };
 }
 
-function settle<T>(waiting: Map<number, T>, number: number): T | undefined {
-  const one = waiting.get(number);
-  waiting.delete(number);
-  return one;
+function turnIn(answer: Answer): ModelTurn | AppError {
+  if (answer.type === "turn") return answer.turn;
+  if (answer.type !== "turn_failed") return mixedUp();
+  const { code, message, remedy } = answer.error;
+  return new AppError(code as ErrorCode, message, { remedy: remedy ?? undefined });
 }
+
+const mixedUp = () => new AppError("child_died", "The parent gave the answer to another request");
 
 /** Must not depend on the event loop of the main thread, which may be blocked. */
 const thread = `
@@ -118,10 +128,7 @@ try { process.kill(-process.pid, "SIGKILL"); } catch {}
 process.kill(process.pid, "SIGKILL");
 `;
 
-/**
- * Kills this process's group soon after the parent has died, even if the main thread is blocked by hostile text. The thread takes 50 ms
- * to start, so it only starts in a process that has lived for a while.
- */
+/** Kills this process's group soon after the parent has died, even if hostile text blocks the main thread. The thread takes 50 ms to start. */
 export function watchParent(afterMs = 2_000, everyMs = 1_000): void {
   const parent = process.ppid;
   const start = () => new Worker(thread, { eval: true, env: {}, workerData: { parent, everyMs } }).unref();
@@ -129,10 +136,9 @@ export function watchParent(afterMs = 2_000, everyMs = 1_000): void {
 }
 
 /**
- * Ties this process to its parent. The parent kills its process group, so git and ripgrep always end with it.
- *
+ * Ties this process to its parent, which kills its process group.
  * @param fail receives uncaught errors
- * @param watchAfterMs when to start to watch the parent: at once in a process that native code may block
+ * @param watchAfterMs at once in a process that native code may block
  */
 export function liveForParent(fail: (error: unknown) => void, watchAfterMs?: number): void {
   keepProgramsInThisGroup();

@@ -33,10 +33,7 @@ const MIN_TOKENS = 20_000;
 /** Proofs get at least this much time, in milliseconds: a review that used all of its own has findings to prove. */
 const MIN_MS = 60_000;
 
-/**
- * Proves the findings of a review that are worth it, within what the review has left of its budget. A review without proofs is returned as
- * it is.
- */
+/** Proves the findings that are worth it, within what the review has left of its budget. */
 export async function proveReview(result: ReviewResult, options: ProveReviewOptions): Promise<ReviewResult> {
   const { config, models, targetBranch, pull, findTestPlace, startProcess, begin } = options;
   const targets = config.prove.enabled ? targetsOf(result, config) : [];

@@ -1,6 +1,7 @@
 import { extname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
+import { unlessAborted, within } from "../core/async.ts";
 import { AppError } from "../core/errors.ts";
 import { ToolResult } from "../tasks/shapes/tool-result.ts";
 
@@ -9,13 +10,11 @@ export interface ResultsTask {
   bytes: Uint8Array<ArrayBuffer>;
   /** For errors. */
   name: string;
-  /** Number of the artifact among those of a review. */
   file: number;
   /** Absolute paths that the work tree may have had on the machine of the job. */
   roots: readonly string[];
   /** Paths of changed files: only their results count. */
   changed: readonly string[];
-  /** Most results. */
   most: number;
 }
 
@@ -30,11 +29,10 @@ const script = join(import.meta.dirname, `results-thread${extname(import.meta.fi
 const [MOST_MILLISECONDS, MOST_MEGABYTES] = [30_000, 512];
 
 /**
- * The results in an artifact, worst first, without secrets. A job that ran the code of a pull request may have made it: a thread of its own
- * unpacks and parses it, with limits on memory and time, so that the server answers meanwhile.
- *
+ * The results in an artifact, worst first, without secrets. A job of the pull request may have made it, so a thread with limits on memory and
+ * time reads it.
  * @param task its bytes are gone afterwards
- * @throws AppError `usage` for what has no results, or exceeds a limit; no message quotes the artifact
+ * @throws AppError `usage` for what has no results or exceeds a limit; no message quotes the artifact
  */
 export async function readArtifact(task: ResultsTask, signal: AbortSignal): Promise<ToolResult[]> {
   const worker = new Worker(script, {
@@ -47,9 +45,7 @@ export async function readArtifact(task: ResultsTask, signal: AbortSignal): Prom
   });
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const tooMuch = (what: string) => new AppError("usage", `reading it takes too much ${what}`);
-  const timer = setTimeout(() => reject(tooMuch("time")), MOST_MILLISECONDS);
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  const late = () => Promise.reject(tooMuch("time"));
   worker.on("message", resolve);
   worker.on("error", (error: NodeJS.ErrnoException) =>
     reject(
@@ -61,12 +57,10 @@ export async function readArtifact(task: ResultsTask, signal: AbortSignal): Prom
   worker.on("exit", () => reject(new AppError("child_died", "the thread that reads it ended")));
   try {
     signal.throwIfAborted();
-    const answer = ResultsAnswer.parse(await promise);
+    const answer = ResultsAnswer.parse(await unlessAborted(within(MOST_MILLISECONDS, promise, late), signal));
     if ("results" in answer) return answer.results;
     throw new AppError("usage", answer.refused);
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
     await worker.terminate();
   }
 }

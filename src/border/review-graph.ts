@@ -7,7 +7,6 @@ import type { KnownGraph, OpenedGraph } from "../tasks/loop/review-run.ts";
 interface ReviewGraphOptions {
   place: RevisionPlace;
   workspace: Workspace;
-  /** Absolute path of the index of the repository; read-only. */
   file: string;
   isPrivate(path: string): boolean;
   /** Findings of earlier reviews of the same pull request. */

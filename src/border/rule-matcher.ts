@@ -5,12 +5,7 @@ import { type StartedProcess, startRuleProcess } from "./start-process.ts";
 /** Time limit for starting the process. */
 const START_MS = 10_000;
 
-/**
- * Matches rules in a process of its own, which is killed when it takes too long. It answers one task at a time; after a failure it answers
- * nothing more.
- *
- * @param start injected by tests
- */
+/** Matches rules in a process that is killed when it takes too long. One task at a time; after a failure it answers nothing more. */
 export function startRuleMatcher(start: () => StartedProcess = startRuleProcess): RuleMatcher {
   const started = start();
   const { child, ended } = started;

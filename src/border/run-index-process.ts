@@ -1,23 +1,19 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import { unlessAborted, within } from "../core/async.ts";
 import { AppError } from "../core/errors.ts";
 import { IndexAnswer, type IndexReport, type IndexTask } from "./index-messages.ts";
 import { type StartedProcess, startIndexProcess } from "./start-process.ts";
 
 interface IndexProcessOptions {
   signal: AbortSignal;
-  /** Injected by tests. */
   start?: (folder: string) => StartedProcess;
 }
 
 /** What was indexed until then is kept. */
 const MILLISECONDS = 600_000;
 
-/**
- * Updates an index in a child process, which has no secret and may only write to the index's folder.
- *
- * @throws AppError `child_died` if it fails or takes too long, `aborted`
- */
+/** Updates an index in a child process without secrets, which writes only to the index's folder. Throws `child_died` or `aborted`. */
 export async function runIndexProcess(
   task: IndexTask,
   { signal, start = startIndexProcess }: IndexProcessOptions,
@@ -38,9 +34,6 @@ function converse(
   signal: AbortSignal,
 ): Promise<IndexReport> {
   const { promise, resolve, reject } = Promise.withResolvers<IndexReport>();
-  const deadline = setTimeout(() => reject(died("did not end within its time limit")), MILLISECONDS);
-  const aborted = () => reject(new AppError("aborted", "indexing was aborted"));
-  signal.addEventListener("abort", aborted, { once: true });
   void ended.then((how) => reject(died(how)));
   child.on("message", (raw) => {
     const message = IndexAnswer.safeParse(raw);
@@ -50,10 +43,9 @@ function converse(
     if (data.type === "failed") return reject(died(`failed: ${data.error}`));
     resolve(data.report);
   });
-  return promise.finally(() => {
-    clearTimeout(deadline);
-    signal.removeEventListener("abort", aborted);
-  });
+  const late = () => Promise.reject(died("did not end within its time limit"));
+  const aborted = () => new AppError("aborted", "indexing was aborted");
+  return unlessAborted(within(MILLISECONDS, promise, late), signal, aborted);
 }
 
 const died = (how: string) => new AppError("child_died", `The process that indexes ${how}`);

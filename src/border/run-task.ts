@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Models } from "../agent/llm/model.ts";
 import type { LoopEntry, MasksEntry, Trajectory } from "../agent/record/trajectory.ts";
 import type { JournalPort } from "../agent/tools/tool.ts";
+import { unlessAborted, within } from "../core/async.ts";
 import { AppError, type ErrorCode, errorLine } from "../core/errors.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
 import type { RevisionPlace } from "../repo/git/workspace.ts";
@@ -25,7 +26,6 @@ export interface TaskOptions {
   masks?: readonly MasksEntry[];
   /** Takes notes for people. Without it the model gets no tool for notes. */
   journal?: JournalPort | undefined;
-  /** Absolute path of the index of the repository's graph, read-only; null or undefined if there is none. */
   graphIndex?: string | null | undefined;
   onProgress: (event: ProgressEvent) => void;
   signal: AbortSignal;
@@ -40,9 +40,7 @@ export interface TaskOptions {
 }
 
 /**
- * Does a task in a child process without secrets, and answers its model turns. The process cannot write to the repository. Its result has
- * no secrets, neither those that this process knows nor those that show by their form: a model wrote it.
- *
+ * Does a task in a child process without secrets, and answers its model turns. A model wrote the result, so it is redacted.
  * @throws AppError `child_died` (retryable) if the process ends without a result, `aborted`
  */
 export async function runTask<Input extends TaskInput, Result>(
@@ -82,12 +80,6 @@ async function converse(start: Start, milliseconds: number, options: TaskOptions
   using started = options.started ?? startReviewProcess({ ...readable, graphIndex });
   const { child, ended, stderrTail } = started;
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-  const deadline = setTimeout(
-    () => reject(new AppError("child_died", "the review process did not end within its time limit")),
-    milliseconds + GRACE_MS,
-  );
-  const aborted = () => reject(new AppError("aborted", "the review was aborted"));
-  options.signal.addEventListener("abort", aborted, { once: true });
   const ending = new AbortController();
   const turns = AbortSignal.any([options.signal, ending.signal]);
 
@@ -102,11 +94,11 @@ async function converse(start: Start, milliseconds: number, options: TaskOptions
       .then((reply) => reply && send(child, reply))
       .catch(reject);
   });
+  const late = () => Promise.reject(died("did not end within its time limit"));
+  const aborted = () => new AppError("aborted", "the review was aborted");
   try {
-    return await promise;
+    return await unlessAborted(within(milliseconds + GRACE_MS, promise, late), options.signal, aborted);
   } finally {
-    clearTimeout(deadline);
-    options.signal.removeEventListener("abort", aborted);
     ending.abort();
   }
 }
@@ -144,16 +136,13 @@ async function modelTurn(
   models: Models,
   signal: AbortSignal,
 ): Promise<ToChild> {
-  const { request } = message;
+  const { number } = message;
   try {
-    return { type: "turn", request, turn: await models[message.role].respond(message.model, signal) };
+    return { type: "turn", number, turn: await models[message.role].respond(message.model, signal) };
   } catch (error) {
-    const {
-      code,
-      message: text,
-      remedy = null,
-    } = error instanceof AppError ? error : new AppError("model_failed", errorLine(error));
-    return { type: "turn_failed", request, error: { code, message: text, remedy } };
+    const known = error instanceof AppError ? error : new AppError("model_failed", errorLine(error));
+    const { code, message: text, remedy = null } = known;
+    return { type: "turn_failed", number, error: { code, message: text, remedy } };
   }
 }
 
@@ -164,14 +153,11 @@ function send(child: ChildProcess, message: ToChild): void {
 
 type Failure = Extract<FromChild, { type: "failed" }>["error"];
 
-/**
- * The error of a review process without secrets, for people and logs. Only git errors may be temporary: any other must not make a job
- * repeat.
- */
+/** The error of a review process without secrets. Only git errors may be temporary: no other may make a job repeat. */
 export function fromFailure({ code, message, remedy, retryable }: Failure): AppError {
   return new AppError(code as ErrorCode, withoutSecrets(message), {
     retryable: retryable && (code === "git_failed" || code === "git_timeout"),
-    ...(remedy && { remedy: withoutSecrets(remedy) }),
+    remedy: remedy === null ? undefined : withoutSecrets(remedy),
   });
 }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { existsSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { setPriority, tmpdir } from "node:os";
 import { extname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,17 +15,13 @@ const temporaryFolder = () => resolve(tmpdir());
 
 /** Absolute paths that a process may open in addition to the checkout. */
 interface MoreToOpen {
-  /** Readable files. */
   files?: readonly string[];
-  /** Writable folders. */
   writable?: readonly string[];
 }
 
 /**
- * Arguments with which Node lets a process read only its own code, our temporary folders and the given folders. This is a second layer
- * behind the checks of the tools: a bug in one of them then reads nothing of the server. It confines only JavaScript, not git and ripgrep.
- * https://nodejs.org/api/permissions.html
- *
+ * Lets a process read only its own code, our temporary folders and the given ones: a second layer behind the checks of the tools, for
+ * JavaScript, not for git and ripgrep. https://nodejs.org/api/permissions.html
  * @param readable absolute paths of folders
  */
 export function confinement(
@@ -77,32 +73,15 @@ function namesOf(folder: string): string[] {
 
 const wholeFolder = (path: string) => join(path, sep);
 
-/**
- * Gives a child a third of the processor time of other processes under load. At 10 it would be a tenth: on a busy machine reviews would
- * hardly start, and ripgrep would time out.
- */
+/** A third of the processor time of other processes under load. With a tenth (10), ripgrep would time out on a busy machine. */
 const NICENESS = 5;
 
-/**
- * Lowers the priority of a new child and of everything that it starts, because webhooks must be answered while reviews run. Does what the
- * system allows; never throws.
- */
+/** Lowers the priority of a child and of all that it starts, because webhooks must be answered while reviews run. Never throws. */
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   attempt(() => setPriority(pid, NICENESS));
-  // Existing threads; later ones inherit it from the thread that starts them.
-  for (const thread of threadsOf(pid)) attempt(() => setPriority(thread, NICENESS));
   // With autogrouping, Linux schedules a session as a whole, by the niceness of the session (sched(7)).
   attempt(() => writeFileSync(`/proc/${pid}/autogroup`, String(NICENESS)));
-}
-
-/** Empty without /proc. */
-function threadsOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).map(Number);
-  } catch {
-    return [];
-  }
 }
 
 function attempt(work: () => void): void {
@@ -123,13 +102,11 @@ export interface StartedProcess extends Disposable {
 }
 
 export interface StartOptions {
-  /** The folder that it may read. */
   checkout?: string;
   /** The index of the repository's graph, which it may read as well. */
   graphIndex?: string | null | undefined;
 }
 
-/** Heap limit of a process. */
 const MEMORY_MB = 512;
 /** Megabytes for new objects. With V8's own 16, the nodes of syntax trees live until they take 50 MB more, and no time is saved. */
 const YOUNG_MB = 4;
@@ -137,27 +114,20 @@ const STDERR_BYTES = 2_000;
 
 type Entry = "review-process" | "index-process" | "rule-process";
 
-/**
- * Starts a review process. Its environment holds only the owner tag, the compile cache and the temporary folder; it can read only its code
- * and the checkout; it runs at low priority. Disposing of it kills it with everything that it started.
- */
+/** Starts a review process, which reads only its code and the checkout. Disposing of it kills it with everything that it started. */
 export function startReviewProcess({ checkout, graphIndex }: StartOptions = {}): StartedProcess {
   const files = graphIndex ? [graphIndex] : [];
   const permissions = confinement(checkout === undefined ? [] : [checkout], { files });
   return startConfined("review-process", permissions, MEMORY_MB);
 }
 
-/** Starts the process that updates an index. It reads through git and writes only to the given folder. */
 export function startIndexProcess(folder: string): StartedProcess {
   return startConfined("index-process", confinement([], { writable: [folder] }), MEMORY_MB);
 }
 
 const RULE_MEMORY_MB = 256;
 
-/**
- * Starts the process that matches a repository's own rules, from a review process or from the command line. It reads nothing but the program,
- * writes nothing and starts nothing.
- */
+/** Starts the process that matches a repository's own rules. It reads only the program, writes nothing and starts nothing. */
 export function startRuleProcess(): StartedProcess {
   return startConfined("rule-process", ruleConfinement(), RULE_MEMORY_MB);
 }

@@ -42,7 +42,6 @@ export type FindTestPlace = (order: TestPlaceOrder, signal: AbortSignal) => Prom
 
 export interface TestPlaceOrder {
   place: RevisionPlace;
-  /** `owner/name`, or the path of a local repository. */
   repository: string;
   /** Of the base branch, with the private paths of its folders. */
   config: RepoConfig;

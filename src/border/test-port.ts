@@ -24,15 +24,12 @@ interface TestPortOptions {
   workspace: Pick<Workspace, "tree" | "readBytes">;
   isPrivate(path: string): boolean;
   masks: { learn(text: string): Promise<unknown> };
-  /** Runs that an earlier attempt recorded. */
   tested: readonly RecordedTest[];
   record(entry: TestedEntry): Promise<void>;
 }
 
 /** Of one run; a test of a proof is small. */
 const TIMEOUT_MS = 120_000;
-/** Bytes of files that are kept between runs. */
-const KEPT_BYTES = 256 * 1024 * 1024;
 
 /** Runs the tests of proofs in the sandbox, each once: a recorded run is not repeated. */
 export function createTestPort({
@@ -46,7 +43,6 @@ export function createTestPort({
 }: TestPortOptions): TestPort {
   const recorded = new Map(tested.map(({ key, end }) => [key, end]));
   const limits = limitsFor(where.sandbox?.memoryMb ?? 1);
-  const bytesOf = keptBytes(workspace);
   const facts = once(() => readTestFacts(workspace));
   const configured = prove.run.map(({ files, command }) => ({ match: createPathMatcher([files]), command }));
 
@@ -56,7 +52,8 @@ export function createTestPort({
     yield* placedFiles(tree, {
       isPrivate,
       filesBytes: limits.filesBytes,
-      read: async ({ path, oid }) => (path === replaced?.path ? replaced.bytes : await bytesOf(oid)),
+      read: async ({ path, oid }) =>
+        path === replaced?.path ? replaced.bytes : await workspace.readBytes(oid),
     });
   }
 
@@ -106,30 +103,11 @@ export function createTestPort({
 const ofRunners =
   /(?:^|\/)(?:conftest\.py|pytest\.ini|__mocks__\/.+|(?:vitest?|jest|mocha|ava|karma)\.[\w.-]+|\.mocharc[\w.]*)$/;
 
-/**
- * The files of `after` with the tests, their helpers and the settings of runners as they are in `before`: whoever changes those could decide
- * how a test ends, whatever it says.
- */
+/** `after` with tests, their helpers and settings of runners as in `before`: whoever changes those could decide how a test ends. */
 function withTestsOf<Entry>(
   before: ReadonlyMap<string, Entry>,
   after: ReadonlyMap<string, Entry>,
 ): ReadonlyMap<string, Entry> {
   const decides = ([path]: readonly [string, Entry]) => isTestFile(path) || ofRunners.test(path);
   return new Map([...[...after].filter((one) => !decides(one)), ...[...before].filter(decides)]);
-}
-
-/** Most files of a run are those of the other runs: they are read once. */
-function keptBytes(workspace: Pick<Workspace, "readBytes">): (oid: string) => Promise<Buffer> {
-  const kept = new Map<string, Buffer>();
-  let room = KEPT_BYTES;
-  return async (oid) => {
-    const known = kept.get(oid);
-    if (known) return known;
-    const bytes = await workspace.readBytes(oid);
-    if (bytes.length <= room) {
-      room -= bytes.length;
-      kept.set(oid, bytes);
-    }
-    return bytes;
-  };
 }

@@ -58,7 +58,7 @@ export async function createModels(env: ModelEnv, options: ModelOptions): Promis
   const models = {
     review: named(env.name),
     verify: named(env.verifyName),
-    summarize: named(env.summarizeName),
+    summarize: named(env.name),
   };
   const all = [...connected.values()];
   return {
@@ -137,8 +137,8 @@ export async function createModel(
 }
 
 /** The key under which the abilities of a model are stored. */
-export const keyOf = ({ api, baseUrl, azure }: ModelEnv, name: string): string =>
-  modelKey(JSON.stringify(api === "openai" ? [baseUrl, azure] : [baseUrl, api]), name);
+export const keyOf = ({ api, baseUrl }: ModelEnv, name: string): string =>
+  modelKey(JSON.stringify([baseUrl, api]), name);
 
 function lateModel(
   env: ModelEnv,
@@ -196,12 +196,7 @@ async function connect(
     return createAnthropicModel(options);
   }
   const { createOpenAiModel } = await import("../agent/llm/openai.ts");
-  // In Azure's classic API, the model of another role is another deployment.
-  const deployment = name === env.name ? env.azure?.deployment : name;
-  return createOpenAiModel({
-    ...options,
-    azure: env.azure && { ...env.azure, deployment: deployment ?? name },
-  });
+  return createOpenAiModel(options);
 }
 
 /** The operator's price table as text; null if there is none. */
@@ -220,11 +215,11 @@ const EMBEDDING_TIMEOUT_MS = 60_000;
 
 /** The embedding model for code. Loads its client. Rejects with `config_invalid` for an invalid address. */
 export async function createEmbedder(
-  { name, apiKey, baseUrl, azure }: EmbeddingEnv,
+  { name, apiKey, baseUrl }: EmbeddingEnv,
   { maxRetries = MAX_RETRIES }: { maxRetries?: number } = {},
 ): Promise<Embedder> {
   if (apiKey) registerSecret(apiKey, { keep: true });
   const { createOpenAiEmbeddings } = await import("../agent/llm/openai-embeddings.ts");
   const timeoutMs = EMBEDDING_TIMEOUT_MS;
-  return createOpenAiEmbeddings({ model: name, apiKey, baseUrl, azure, timeoutMs, maxRetries });
+  return createOpenAiEmbeddings({ model: name, apiKey, baseUrl, timeoutMs, maxRetries });
 }

@@ -125,8 +125,8 @@ export async function requirePrices(
   const { priceOf, readPrices } = await import("../agent/llm/prices.ts");
   const { readPricesFile } = await import("./create-model.ts");
   const prices = readPrices(await readPricesFile(pricesFile));
-  const { name, verifyName, summarizeName, fallback } = model;
-  const asked = [name, verifyName, summarizeName, ...(fallback ? [fallback.name] : [])];
+  const { name, verifyName, fallback } = model;
+  const asked = [name, verifyName, ...(fallback ? [fallback.name] : [])];
   const unknown = [...new Set(asked)].filter((one) => priceOf(one, prices) === null);
   if (unknown.length === 0) return;
   const why = `The maximum cost cannot be kept: the price of ${unknown.join(" and ")} is not known`;

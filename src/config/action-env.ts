@@ -54,7 +54,6 @@ const Inputs = z.object({
   ),
   minimumSeverity: optional(oneOf(Severity.options)),
   failOn: given(oneOf([...severities, "never"]).default("never")),
-  /** gitignore-style patterns; empty: all files. */
   paths: given(
     z
       .string()
@@ -122,10 +121,7 @@ export interface ActionEnv {
   env: Env;
 }
 
-/**
- * The environment of a step that runs the Action.
- * @throws AppError `config_invalid` with all faults in one line; `usage` outside of GitHub Actions.
- */
+/** The environment of a step that runs the Action. Throws `config_invalid` with all faults in one line, `usage` outside of GitHub Actions. */
 export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
   const runner = Runner.safeParse(raw);
   if (!runner.success) {
@@ -133,9 +129,7 @@ export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
     throw new AppError(
       "usage",
       `This is not a step of GitHub Actions: ${names.join(", ")} ${names.length === 1 ? "is" : "are"} missing or invalid`,
-      {
-        remedy: "Use `hunkwise review` on the command line",
-      },
+      { remedy: "Use `hunkwise review` on the command line" },
     );
   }
   const inputs = Inputs.safeParse(inputsIn(raw));
@@ -162,7 +156,7 @@ export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
 /** The general variables. An unset input arrives as an empty variable; a job's `DATABASE_URL` or `PORT` is for its own programs. */
 function settings(raw: RawEnv): RawEnv {
   const wanted =
-    /^(?:HUNKWISE_|OPENAI_|AZURE_OPENAI_|ANTHROPIC_(?:API_KEY|BASE_URL)$|LOG_LEVEL$|HTTPS?_PROXY$|NO_PROXY$|NODE_EXTRA_CA_CERTS$)/i;
+    /^(?:HUNKWISE_|OPENAI_(?!API_VERSION$)|AZURE_OPENAI_(?!DEPLOYMENT$)|ANTHROPIC_(?:API_KEY|BASE_URL)$|LOG_LEVEL$|HTTPS?_PROXY$|NO_PROXY$|NODE_EXTRA_CA_CERTS$)/i;
   return Object.fromEntries(
     Object.entries(raw).filter(([name, value]) => wanted.test(name) && (value ?? "").trim() !== ""),
   );

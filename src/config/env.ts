@@ -32,17 +32,13 @@ export interface ModelEnv {
   apiKey: string | null;
   /** Null for OpenAI's own. */
   baseUrl: string | null;
-  /** Azure's classic API at `baseUrl`, which names the deployment in its paths; null for any other. */
-  azure: { deployment: string; apiVersion: string } | null;
-  /** Names of the models by role; with Azure's classic API, all but the first are deployments. */
   name: string;
+  /** Of the model that verifies findings. */
   verifyName: string;
-  summarizeName: string;
   contextTokens: number;
   /** False if `contextTokens` is assumed; the endpoint's value is then better. */
   contextIsConfigured: boolean;
   protocol: (typeof protocolNames)[number];
-  /** Null if the model decides. */
   reasoningEffort: (typeof effortNames)[number] | null;
   /** The fallback while the others are unavailable; it is probed separately. Null for none. */
   fallback: ModelEnv | null;
@@ -60,7 +56,6 @@ function readModel(given: Variables): ModelEnv | null {
   const model: ModelEnv = {
     ...endpoint,
     verifyName: given.HUNKWISE_VERIFY_MODEL ?? endpoint.name,
-    summarizeName: given.HUNKWISE_SUMMARIZE_MODEL ?? endpoint.name,
     contextTokens: given.HUNKWISE_CONTEXT_TOKENS ?? defaultContextTokens,
     contextIsConfigured: given.HUNKWISE_CONTEXT_TOKENS !== undefined,
     protocol: given.HUNKWISE_PROTOCOL,
@@ -92,18 +87,16 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
       throw missing("HUNKWISE_FALLBACK_MODEL", "Set it to the model that answers if the others fail");
     return null;
   }
-  const { azure } = model;
   const other = otherProvider(given, model, name);
   // The key of one provider must not go to another.
   const place = baseUrl
-    ? { api: apiAt(baseUrl), apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null }
-    : { ...other, apiKey: apiKey ?? (other ?? model).apiKey, azure: azure && { ...azure, deployment: name } };
+    ? { api: apiAt(baseUrl), apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl) }
+    : { ...other, apiKey: apiKey ?? (other ?? model).apiKey };
   return {
     ...model,
     ...place,
     name,
     verifyName: name,
-    summarizeName: name,
     // The configuration describes the other models.
     contextTokens: Math.min(model.contextTokens, defaultContextTokens),
     contextIsConfigured: false,
@@ -111,7 +104,7 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
   };
 }
 
-type Endpoint = Pick<ModelEnv, "api" | "apiKey" | "baseUrl" | "azure" | "name">;
+type Endpoint = Pick<ModelEnv, "api" | "apiKey" | "baseUrl" | "name">;
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
 const isClaude = (name: string | undefined) => name?.startsWith("claude-") ?? false;
@@ -129,26 +122,15 @@ function wantsAnthropic(given: Variables): boolean {
   return !OPENAI_API_KEY || isClaude(name);
 }
 
-function atAnthropic({
-  ANTHROPIC_API_KEY,
-  ANTHROPIC_BASE_URL: baseUrl,
-  HUNKWISE_MODEL: name,
-}: Variables): Endpoint {
-  return {
-    api: "anthropic",
-    apiKey: ANTHROPIC_API_KEY ?? null,
-    azure: null,
-    baseUrl: withoutSlash(baseUrl ?? ANTHROPIC_URL),
-    name: name ?? defaultClaude,
-  };
-}
+const atAnthropic = (given: Variables): Endpoint => ({
+  api: "anthropic",
+  apiKey: given.ANTHROPIC_API_KEY ?? null,
+  baseUrl: withoutSlash(given.ANTHROPIC_BASE_URL ?? ANTHROPIC_URL),
+  name: given.HUNKWISE_MODEL ?? defaultClaude,
+});
 
 /** Where a fallback is that the service of the other models cannot have, if there is a key for it; null: at the same endpoint. */
-function otherProvider(
-  given: Variables,
-  model: ModelEnv,
-  name: string,
-): Omit<Endpoint, "name" | "azure"> | null {
+function otherProvider(given: Variables, model: ModelEnv, name: string): Omit<Endpoint, "name"> | null {
   const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL } = given;
   const own = given.HUNKWISE_FALLBACK_API_KEY;
   if (model.api === "openai" && model.baseUrl === null && (ANTHROPIC_API_KEY || own) && isClaude(name)) {
@@ -171,7 +153,6 @@ function atOpenAi(given: Variables): Endpoint | null {
     api: "openai",
     apiKey: apiKey ?? null,
     baseUrl: baseUrl ? withoutSlash(baseUrl) : null,
-    azure: null,
     name: name ?? defaultModel,
   };
 }
@@ -186,40 +167,24 @@ function atAzure(given: Variables, address: string): Endpoint {
   const apiKey = given.AZURE_OPENAI_API_KEY;
   if (!apiKey)
     throw missing("AZURE_OPENAI_API_KEY", "Set it to a key of the resource at AZURE_OPENAI_ENDPOINT");
-  const deployment = given.AZURE_OPENAI_DEPLOYMENT ?? given.HUNKWISE_MODEL;
-  if (!deployment) throw missing("AZURE_OPENAI_DEPLOYMENT", "Set it to the deployment to use");
-  const baseUrl = withoutSlash(address);
-  // The newer API needs no version: there a deployment is named like a model.
-  if (/\/openai\/v1$/.test(baseUrl)) return { api: "openai", apiKey, baseUrl, azure: null, name: deployment };
-  const apiVersion = given.OPENAI_API_VERSION;
-  if (!apiVersion)
-    throw missing(
-      "OPENAI_API_VERSION",
-      "Set the API version, or use an AZURE_OPENAI_ENDPOINT that ends with /openai/v1",
-    );
-  const name = given.HUNKWISE_MODEL ?? deployment;
-  return { api: "openai", apiKey, baseUrl, azure: { deployment, apiVersion }, name };
+  const name = given.HUNKWISE_MODEL;
+  if (!name) throw missing("HUNKWISE_MODEL", "Set it to the deployment to use");
+  // The portal shows the address without the path.
+  const root = withoutSlash(address).replace(/\/openai(?:\/v1)?$/, "");
+  return { api: "openai", apiKey, baseUrl: `${root}/openai/v1`, name };
 }
 
 const withoutSlash = (address: string) => address.replace(/\/+$/, "");
 
-/** The embedding model and its endpoint. */
 export interface EmbeddingEnv {
   name: string;
-  /** Null for a local server that needs none. */
   apiKey: string | null;
-  /** Null for OpenAI's own. */
   baseUrl: string | null;
-  azure: ModelEnv["azure"];
 }
 
 /** Null if no such model is named. It uses the endpoint of the review model, unless it has its own; Anthropic's has no such models. */
 function readEmbedding(given: Variables, reviewing: ModelEnv | null): EmbeddingEnv | null {
-  const openAi = {
-    apiKey: given.OPENAI_API_KEY ?? null,
-    baseUrl: given.OPENAI_BASE_URL ?? null,
-    azure: null,
-  };
+  const openAi = { apiKey: given.OPENAI_API_KEY ?? null, baseUrl: given.OPENAI_BASE_URL ?? null };
   const ofOpenAi = given.OPENAI_API_KEY || given.OPENAI_BASE_URL ? openAi : null;
   const model = reviewing?.api === "anthropic" ? ofOpenAi : reviewing;
   const {
@@ -232,22 +197,21 @@ function readEmbedding(given: Variables, reviewing: ModelEnv | null): EmbeddingE
     return null;
   }
   // The key of one provider must not go to another.
-  if (baseUrl) return { name, apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null };
+  if (baseUrl) return { name, apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl) };
   if (!model && !apiKey)
     throw missing(
       "HUNKWISE_EMBEDDING_API_KEY",
       "Set it, or set HUNKWISE_EMBEDDING_BASE_URL to a server that needs no key",
     );
-  const azure = model?.azure ? { ...model.azure, deployment: name } : null;
-  return { name, apiKey: apiKey ?? model?.apiKey ?? null, baseUrl: model?.baseUrl ?? null, azure };
+  return { name, apiKey: apiKey ?? model?.apiKey ?? null, baseUrl: model?.baseUrl ?? null };
 }
 
 const remedy = "Download a private key from the App's settings page and pass its PEM file unchanged.";
 
 /**
- * The App's private key as PKCS #8 PEM. Accepts PEM with real or written-out line breaks, in quotes or not, and the base64 of a PEM file,
- * because these are the forms that `.env` files and secret stores produce.
- * @throws AppError `config_invalid`; the message never quotes the value.
+ * The App's private key as PKCS #8 PEM. Accepts what `.env` files and secret stores make of a PEM file: quotes, written-out line breaks,
+ * base64.
+ * @throws AppError `config_invalid`; the message never quotes the value
  */
 function readPrivateKey(text: string, source: string): string {
   const key = parseKey(asPem(text), source);
@@ -255,9 +219,7 @@ function readPrivateKey(text: string, source: string): string {
     throw new AppError(
       "config_invalid",
       `${source} contains a key of type ${key.asymmetricKeyType}, but GitHub uses RSA`,
-      {
-        remedy,
-      },
+      { remedy },
     );
   }
   return key.export({ type: "pkcs8", format: "pem" }).toString();
@@ -297,7 +259,6 @@ function parseKey(pem: string, source: string): KeyObject {
   }
 }
 
-/** The credentials of the App. */
 export interface AppCredentials {
   id: number;
   /** PKCS #8 PEM. */
@@ -305,7 +266,6 @@ export interface AppCredentials {
   webhookSecret: string;
 }
 
-/** The credentials of the App as an OAuth client. */
 export interface LoginCredentials {
   clientId: string;
   clientSecret: string;
@@ -326,7 +286,6 @@ export interface GitHubPlace {
   webUrl: string;
 }
 
-/** The environment, checked and typed. */
 export interface Env {
   /** Null if `serve` should show the setup page. */
   app: AppCredentials | null;
@@ -341,7 +300,6 @@ export interface Env {
   webhookPath: string;
   webhookProxyUrl: string | null;
   logLevel: (typeof logLevels)[number];
-  /** Null if only the analyzers review. */
   model: ModelEnv | null;
   /** Null if the knowledge graph is searched only by words. */
   embedding: EmbeddingEnv | null;
@@ -350,7 +308,6 @@ export interface Env {
   requiresPolicy: boolean;
   /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
   dailyBudget: { tokens: number | null; costUsd: number | null };
-  /** Limits for requests; 0 for no limit. */
   usageLimits: {
     /** Of one person. */
     commandsAnHour: number;
@@ -377,7 +334,6 @@ export interface Env {
   logseqDir: string | null;
   /** Of all mirrors and checkouts together. */
   diskLimitBytes: number;
-  /** Null for no metrics. */
   metricsPort: number | null;
   /** Address that serves the metrics; by default only this machine. */
   metricsHost: string;
@@ -398,10 +354,9 @@ export interface Env {
 }
 
 /**
- * Reads the environment; without an argument, that of the process, on top of the `.env` file next to Hunkwise's own `package.json`. A
- * `.env` of the working directory is never read: `hunkwise review` runs inside other people's repositories, and such a file could send the
- * key to their address.
- * @throws AppError `config_invalid`: one line with cause and remedy for all faults.
+ * Reads the environment, by default that of the process on top of the `.env` next to Hunkwise's own `package.json`. One in the working
+ * directory, often a foreign repository, could send the key elsewhere and is never read.
+ * @throws AppError `config_invalid`: one line with cause and remedy for all faults
  */
 export function readEnv(raw: RawEnv = rawEnv()): Env {
   const { env, faults } = inspectEnv(raw);
@@ -412,7 +367,6 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
 /** The result of `read`; null if it throws, which becomes a fault of the variable. */
 type Attempt = <T>(variable: string, read: () => T) => T | null;
 
-/** The environment without its invalid values. */
 export interface InspectedEnv {
   env: Env;
   /** At most one for each variable. */
@@ -575,32 +529,21 @@ export interface LocalEnv
 
 const localNames = namesWith("local");
 
-/**
- * The environment of such a command. Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other
- * programs.
- * @throws AppError `config_invalid`.
- */
+/** Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other programs. Throws `config_invalid`. */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const isOurs = (name: string) => localNames.has(name) || (/^HUNKWISE_/.test(name) && isRetired(name));
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => isOurs(name.toUpperCase())));
-  const { env: whole, faults } = inspectEnv(own);
+  const { env, faults } = inspectEnv(own);
   requireNone(faults, raw);
-  const { dataDir, ...env } = whole;
   // The user may not be allowed to write to the server's own folder.
-  const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
-  const runsFolder = modelFolder && join(modelFolder, "runs");
-  const { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox } = env;
+  const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? env.dataDir : cacheFolder();
   const notices = [...new Set([...env.notices, ...unknownOf(raw)])];
-  const read = { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices };
-  return { ...read, modelFolder, runsFolder };
+  return { ...env, notices, modelFolder, runsFolder: modelFolder && join(modelFolder, "runs") };
 }
 
 /** The environment with another model for reviews. A model that a variable names for another role stays. */
-export function withModel(raw: RawEnv, name: string | undefined): RawEnv {
-  if (name === undefined) return raw;
-  const deployment = raw.AZURE_OPENAI_ENDPOINT?.trim() ? { AZURE_OPENAI_DEPLOYMENT: name } : {};
-  return { ...raw, HUNKWISE_MODEL: name, ...deployment };
-}
+export const withModel = (raw: RawEnv, name: string | undefined): RawEnv =>
+  name === undefined ? raw : { ...raw, HUNKWISE_MODEL: name };
 
 /** A branch name that git accepts (git check-ref-format), and cannot read as anything else. */
 const BranchName = z
@@ -608,56 +551,42 @@ const BranchName = z
   .max(255)
   .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{))[^\s\p{C}~^:?*[\\]+(?<![/.])$/u);
 
-/** A variable with which a CI system names the target branch of a pull request. */
-interface CiTarget {
-  variable: string;
-  /** Whether the job is one of a pull request; for variables that are set in other jobs, too. */
-  isPull?(raw: RawEnv): boolean;
-}
-
-const isPullOf = (variable: string) => (raw: RawEnv) => !/^(?:false|0|)$/.test(raw[variable]?.trim() ?? "");
-
-/** Named as in the documentation of these systems. CircleCI has no such variable. */
-const ciTargets: readonly CiTarget[] = [
+/** How CI systems name the target branch of a pull request, and what says in other jobs that they are none (unset, 0 or false). CircleCI has none. */
+const ciTargets: readonly (readonly [target: string, pull?: string])[] = [
   // GitHub Actions, Gitea and Forgejo
-  { variable: "GITHUB_BASE_REF" },
+  ["GITHUB_BASE_REF"],
   // GitLab CI
-  { variable: "CI_MERGE_REQUEST_TARGET_BRANCH_NAME" },
-  { variable: "BITBUCKET_PR_DESTINATION_BRANCH" },
+  ["CI_MERGE_REQUEST_TARGET_BRANCH_NAME"],
+  ["BITBUCKET_PR_DESTINATION_BRANCH"],
   // Azure Pipelines: the whole name of the ref for its own repositories, the branch for GitHub's
-  { variable: "SYSTEM_PULLREQUEST_TARGETBRANCH" },
+  ["SYSTEM_PULLREQUEST_TARGETBRANCH"],
   // Jenkins, in a multibranch job
-  { variable: "CHANGE_TARGET", isPull: isPullOf("CHANGE_ID") },
-  { variable: "BUILDKITE_PULL_REQUEST_BASE_BRANCH" },
-  { variable: "DRONE_TARGET_BRANCH", isPull: isPullOf("DRONE_PULL_REQUEST") },
+  ["CHANGE_TARGET", "CHANGE_ID"],
+  ["BUILDKITE_PULL_REQUEST_BASE_BRANCH"],
+  ["DRONE_TARGET_BRANCH", "DRONE_PULL_REQUEST"],
   // Woodpecker
-  { variable: "CI_COMMIT_TARGET_BRANCH", isPull: isPullOf("CI_COMMIT_PULL_REQUEST") },
-  { variable: "TRAVIS_BRANCH", isPull: isPullOf("TRAVIS_PULL_REQUEST") },
-  { variable: "APPVEYOR_REPO_BRANCH", isPull: isPullOf("APPVEYOR_PULL_REQUEST_NUMBER") },
+  ["CI_COMMIT_TARGET_BRANCH", "CI_COMMIT_PULL_REQUEST"],
+  ["TRAVIS_BRANCH", "TRAVIS_PULL_REQUEST"],
+  ["APPVEYOR_REPO_BRANCH", "APPVEYOR_PULL_REQUEST_NUMBER"],
 ];
 
-/**
- * The target branch of this change according to a CI system, and the variable that names it; null outside of a pull request.
- * @throws AppError `config_invalid` if the value is not a branch name.
- */
+/** The target branch according to a CI system; null outside of a pull request. Throws `config_invalid` for a value that is no branch name. */
 export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; branch: string } | null {
-  for (const { variable, isPull = () => true } of ciTargets) {
+  for (const [variable, pull] of ciTargets) {
     const value = raw[variable]?.trim() ?? "";
-    if (value === "" || !isPull(raw)) continue;
+    const isPull = pull === undefined || !/^(?:false|0|)$/.test(raw[pull]?.trim() ?? "");
+    if (value === "" || !isPull) continue;
     const branch = variable.startsWith("SYSTEM_") ? value.replace(/^refs\/heads\//, "") : value;
     if (BranchName.safeParse(branch).success) return { variable, branch };
     throw new AppError(
       "config_invalid",
       `${variable} is '${value.slice(0, 100)}', which is not a valid branch name`,
-      {
-        remedy: "Unset it, or name the target branch with --base.",
-      },
+      { remedy: "Unset it, or name the target branch with --base." },
     );
   }
   return null;
 }
 
-/** Values that must never appear in a log, a comment or a file. */
 export function secretsOf(env: Env): string[] {
   const passwords = [env.databaseUrl, env.proxy.https, env.proxy.http].flatMap(passwordOf);
   const keys = [
@@ -682,10 +611,7 @@ function passwordOf(address: string | null): string[] {
   }
 }
 
-/**
- * The given environment on top of a folder's `.env`, by default the one next to `package.json`. Paths in that file are relative to its
- * folder; those of the environment itself are relative to the current one, as for every program.
- */
+/** The environment on top of a folder's `.env`. Paths in that file are relative to its folder, those of the environment to the current one. */
 export function rawEnv(folder = ownFolder): RawEnv {
   try {
     const file = parseEnv(readFileSync(join(folder, ".env"), "utf8"));
@@ -747,7 +673,6 @@ function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string
 const githubAt = ({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHubPlace =>
   githubOf(host ?? "github.com", protocol);
 
-/** The addresses of the GitHub at a host. */
 export function githubOf(host: string, protocol: GitHubPlace["protocol"]): GitHubPlace {
   if (host === "" || host === "github.com") {
     const [apiUrl, webUrl] = ["https://api.github.com", "https://github.com"];

@@ -7,28 +7,18 @@ import { defaultDataFolder } from "./variables.ts";
 /** The folder of Hunkwise's own `package.json`, next to which `.env` lies. */
 export const ownFolder = join(import.meta.dirname, "../..");
 
-/**
- * The data folder: `HUNKWISE_DATA_DIR`, or `.hunkwise`. Relative to Hunkwise's own folder and never to the current one, which differs
- * between commands and is often a foreign repository.
- */
+/** Relative to Hunkwise's own folder and never to the current one, which is often a foreign repository. */
 export const dataFolder = (named: string | undefined): string =>
   resolve(ownFolder, named || defaultDataFolder);
 
-/**
- * The folder for environments of proofs, which sandboxes read. Those of root run as `nobody`, who cannot enter root's data folder.
- *
- * @param folder the data folder, or the user's cache folder
- */
+/** For environments of proofs, which sandboxes read. Those of root run as `nobody`, who cannot enter root's data folder. */
 export const environmentsFolder = (folder: string): string =>
   process.getuid?.() === 0 ? "/var/cache/hunkwise/environments" : join(folder, "environments");
 
 /** Whether a package manager owns the folder: an update, or `npm ci`, deletes what it did not put there. */
 export const isInPackage = (folder: string): boolean => folder.split(sep).includes("node_modules");
 
-/**
- * The user's cache folder; null without a home. An empty or relative HOME counts as none: it would lead into the current folder,
- * which is often the repository under review.
- */
+/** Null without a home. An empty or relative HOME counts as none: it would lead into the current folder, often the repository under review. */
 export function cacheFolder(): string | null {
   try {
     const home = homedir();
@@ -39,7 +29,6 @@ export function cacheFolder(): string | null {
 }
 
 interface CacheFolder {
-  /** Null if there is none. */
   modelFolder: string | null;
 }
 

@@ -11,12 +11,10 @@ export interface GivenFiles {
 }
 
 /**
- * Joins an organisation's file that has a `policy` with that of a repository:
- *
- * - A key that the policy enforces has the organisation's value, or else the default.
- * - Lists are concatenated, the organisation's first. Rules are joined by name; one that is off in some files of a repository still applies
- *   to the others. For every other key, the repository's value counts.
- * - `paths.private` is concatenated even if it is enforced, and an exception of the repository takes back nothing of the organisation.
+ * Joins an organisation's file that has a `policy` with that of a repository. An enforced key has the organisation's value, or else the
+ * default. Lists are concatenated, the organisation's first; rules are joined by name, and one that is off in some files still applies to the
+ * others. For every other key, the repository's value counts. `paths.private` is concatenated even if it is enforced, and no exception of the
+ * repository takes anything back.
  */
 export function joinPolicy({ organization, repository }: GivenFiles): EffectiveConfig {
   const { policy } = RepoConfig.parse({ policy: organization.policy ?? {} });
@@ -46,8 +44,7 @@ function parsedOrRefused(joined: unknown): RepoConfig {
 }
 
 /**
- * Where the value of a key (`budget.cost_usd`, `rules.NAME`) comes from, for people: "organisation, enforced", ".github/hunkwise.yml".
- *
+ * Where the value of a key comes from, for people: "organisation, enforced", ".github/hunkwise.yml".
  * @param path the repository's file
  */
 export function originOf(

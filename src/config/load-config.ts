@@ -23,12 +23,10 @@ import {
   rootPaths,
 } from "./repo-config.ts";
 
-/** A problem and its file. */
 export interface FileProblem extends ConfigProblem {
   file: string;
 }
 
-/** A nested file that was read. */
 interface NestedFile {
   path: string;
   /** Its folder, without a slash at the end. */
@@ -46,9 +44,9 @@ interface MergedConfig {
 const most = { patterns: 2_000, instructionCharacters: 64_000 };
 
 /**
- * Merges nested files into the configuration of the repository. Lists are concatenated, parent folders first: a later pattern in `ignore`
- * may include a file again. Private paths are only added, and an exception applies only to its own file's list. For severities, the nearest
- * file counts. What the organisation enforces stays as it is, except that private paths are added.
+ * Merges nested files into the configuration of the repository. Lists are concatenated, parent folders first. An exception of private paths
+ * applies only to its own file's list. For severities the nearest file counts. What the organisation enforces stays, except that private paths
+ * are added.
  */
 export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[]): MergedConfig {
   if (files.length === 0) return { config: root, problems: [] };
@@ -115,10 +113,7 @@ function beyond(
 const rebased = (patterns: readonly string[], folder: string) =>
   patterns.flatMap((pattern) => rebasePattern(pattern, folder) ?? []);
 
-/**
- * Lists without exceptions may follow one another. A list with exceptions begins with a comment, at which the matcher of private paths
- * starts over: its exceptions then apply to no other list.
- */
+/** A list with exceptions begins with a comment, at which the matcher of private paths starts over: its exceptions apply to no other list. */
 function privateIn(files: readonly NestedFile[], lists: readonly (readonly string[])[]): string[] {
   const hasException = (patterns: readonly string[]) => patterns.some((pattern) => pattern.startsWith("!"));
   const plain = lists.filter((patterns) => !hasException(patterns)).flat();
@@ -132,8 +127,8 @@ function privateIn(files: readonly NestedFile[], lists: readonly (readonly strin
 const oneLine = (path: string) => (/[\r\n]/.test(path) ? JSON.stringify(path) : path);
 
 /**
- * Converts a gitignore pattern of a file in `folder` ("" is the root) to one with the same meaning at the root of the repository; null for
- * a line that is not a pattern. As in gitignore, a pattern without a slash, or with one only at its end, matches at any depth.
+ * A gitignore pattern of a file in `folder` ("" is the root) as one at the root; null for a line that is no pattern. As in gitignore, a
+ * pattern without a slash, or with one only at its end, matches at any depth.
  */
 export function rebasePattern(pattern: string, folder: string): string | null {
   const isException = pattern.startsWith("!");
@@ -149,13 +144,11 @@ export function rebasePattern(pattern: string, folder: string): string | null {
 
 const isBlank = (pattern: string) => /^ *$/.test(pattern);
 
-/** Escapes a folder's name, so that it matches only itself. */
 const escapeFolder = (folder: string) => folder.replaceAll(/[\\*?[\]]/g, "\\$&");
 
 /** Returns a file's text, undefined if there is none. Bound to one repository and one ref. */
 type ReadFile = (path: string) => Promise<string | undefined>;
 
-/** A configuration, and the files that it comes from. */
 export interface LoadedRepoConfig {
   config: EffectiveConfig;
   /** The repository's file, or the organisation's if that is used instead of one; null if there is neither. */
@@ -174,10 +167,9 @@ interface LoadOptions {
 }
 
 /**
- * Loads the configuration of a repository. `read` must be bound to the BASE ref: the head belongs to the author of the pull request.
- * The organisation's file is joined with it if it has a `policy`; otherwise it counts only if the repository has no file. Rejects if a
- * reader rejects, because private paths are then unknown.
- * @throws AppError `config_invalid` for a file that does not parse or validate, and for an organisation's file that cannot be read.
+ * `read` must be bound to the BASE ref: the head belongs to the author. The organisation's file is joined if it has a `policy`, and otherwise
+ * counts only if the repository has none. Rejects if a reader rejects, because private paths are then unknown.
+ * @throws AppError `config_invalid` for an invalid file, and for an organisation's file that cannot be read
  */
 export async function loadRepoConfig(
   read: ReadFile,
@@ -196,7 +188,6 @@ export async function loadRepoConfig(
   return { config: withoutPolicy(used.config), path: used.path, inherited: own === null, given };
 }
 
-/** A valid file. */
 interface RepoFile {
   path: string;
   config: RepoConfig;
@@ -275,11 +266,7 @@ const organizationRefusal = (path: string, why: string, cause?: unknown) =>
     cause,
   });
 
-/**
- * The configuration of a file that whoever starts a review names instead of the repository's.
- *
- * @throws AppError `config_invalid` for a file that does not parse or validate
- */
+/** A file that whoever starts a review names instead of the repository's. Throws `config_invalid` if it is not valid. */
 export function parseGivenConfig(file: string, text: string): RepoConfig {
   const parsed = parseRepoConfig(text);
   if (parsed.ok) return withoutPolicy(parsed.config);
@@ -295,7 +282,6 @@ const named = 5;
 const onBase =
   "Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.";
 
-/** The error for a refused configuration: its problems by file, line and key, and the remedy. */
 function refusal(problems: readonly FileProblem[], remedy = onBase): AppError {
   const lines = problems.slice(0, named).map(problemLine);
   const more = problems.length > named ? [`${problems.length - named} more`] : [];
@@ -340,11 +326,8 @@ const mostFiles = 200;
 export const mostListed = mostFiles + 20;
 
 /**
- * Merges the nested files of the base into the configuration of the repository.
- *
- * @param isRelevant which paths count: by default also those at which people may believe that a configuration is read
- *
- * @throws AppError `config_invalid` if any of them has a problem
+ * Merges the nested files of the base into the configuration. Throws `config_invalid` if any of them has a problem.
+ * @param isRelevant by default also paths at which people may believe that a configuration is read
  */
 export async function withNested(
   root: EffectiveConfig,

@@ -12,7 +12,6 @@ const mostCharacters = 24_000;
 const patterns = z.array(z.string().min(1).max(500)).min(1).max(100);
 const example = z.string().min(1).max(2_000);
 
-/** The definition of a named rule. */
 export const RuleDefinition = z.strictObject({
   what: z
     .string()

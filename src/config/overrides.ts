@@ -3,8 +3,8 @@ import { atLeast, Severity } from "../core/finding.ts";
 import { type EffectiveConfig, Effort, isEnforced, mostGuidance } from "./repo-config.ts";
 
 /**
- * What whoever starts a review asks for in this one review. It is trusted like the configuration, and goes before the repository's files and
- * those of its folders, but not before what the organisation enforces. What is omitted stays as it is configured.
+ * What whoever starts a review asks for. It is trusted like the configuration, and goes before the repository's files, but not before what the
+ * organisation enforces.
  */
 export const Overrides = z.strictObject({
   effort: Effort.optional(),

@@ -30,7 +30,6 @@ export interface ConfigProblem {
   message: string;
 }
 
-/** A problem with the whole file. */
 export const wholeFile = (message: string): ConfigProblem => ({ line: null, key: null, message });
 
 /** What a file says, without the defaults of the keys that it omits. */
@@ -59,10 +58,7 @@ export const parseRepoConfig = (text: string, options?: ParseOptions): ParsedCon
 export const parseNestedConfig = (text: string, options?: ParseOptions): ParsedConfig<NestedConfig> =>
   parseConfig(text, NestedConfig, options);
 
-/**
- * Parses a configuration file. A file with any problem gives no configuration: the wrong key or the slip in the YAML may be the part that
- * should keep a file private. Never throws.
- */
+/** A file with any problem gives no configuration: the wrong key may be the one that should keep a file private. Never throws. */
 function parseConfig<Config>(
   text: string,
   schema: z.ZodType<Config>,
@@ -112,10 +108,7 @@ export const patternWarnings = (config: EffectiveConfig): string[] =>
 /** One document of a file, and its value as far as it could be read. */
 export type ParsedDocument<Config> = ParsedConfig<Config> & { value: unknown };
 
-/**
- * Parses the documents of a file, which `---` divides, each on its own: a problem of one says nothing of the others. Empty ones are left
- * out. Never throws.
- */
+/** Parses each document of a file on its own; empty ones are left out. Never throws. */
 export function parseDocuments<Config>(text: string, schema: z.ZodType<Config>): ParsedDocument<Config>[] {
   const unreadable = whyUnreadable(text);
   if (unreadable) return [{ ...invalid([unreadable]), value: undefined }];
@@ -139,7 +132,6 @@ export function parseDocuments<Config>(text: string, schema: z.ZodType<Config>):
   }
 }
 
-/** All problems of a file, by line. */
 function invalid(found: readonly ConfigProblem[]) {
   const distinct = new Map(found.map((one) => [JSON.stringify(one), one]));
   const first = [...distinct.values()].slice(0, mostProblems);
@@ -247,10 +239,7 @@ function repeatedKeys(pairs: readonly { key: unknown }[]): Scalar[] {
 const isBelowPaths = ([, , pair]: readonly unknown[]): boolean =>
   isPair(pair) && isScalar(pair.key) && pair.key.value === "paths";
 
-/**
- * Why one entry of a list seems to be several, null if it does not: without a dash, a space, a comma or a quote YAML folds patterns into
- * one, which then matches nothing.
- */
+/** Why one entry of a list seems to be several: without a dash, a comma or a quote YAML folds patterns into one, which matches nothing. */
 function whySeveral({ range, type, source = "" }: Scalar, text: string, isPattern: boolean): string | null {
   if (range && text.slice(range[0], range[1]).trimEnd().includes("\n")) return "must be text on one line";
   return isPattern && type === "PLAIN" && /^-|,(\s|$)/.test(source)
@@ -258,7 +247,6 @@ function whySeveral({ range, type, source = "" }: Scalar, text: string, isPatter
     : null;
 }
 
-/** The path of keys and indexes to a node, from its ancestors. */
 function pathTo(above: readonly unknown[], node: unknown): PropertyKey[] {
   return [...above, node].flatMap((one, at, all): PropertyKey[] => {
     const parent = all[at - 1];
@@ -279,7 +267,6 @@ function dotted(path: readonly PropertyKey[]): string {
 const lineOf = (node: unknown, lines: LineCounter): number | null =>
   isNode(node) && node.range ? lines.linePos(node.range[0]).line : null;
 
-/** A problem for each key of a schema issue. */
 function describe(
   issue: z.core.$ZodIssue,
   { document, lines, text }: YamlFile,
@@ -300,10 +287,7 @@ function describe(
   }));
 }
 
-/**
- * For a value that may have several forms: the issues of the form with most of its keys, which is the one that was meant. Empty if the value
- * has none of the forms.
- */
+/** For a value that may have several forms: the issues of the form with most of its keys. Empty if it has none of the forms. */
 function issuesOfForm(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== "invalid_union") return [];
   const isOther = (one: z.core.$ZodIssue) => one.path.length === 0 && one.code !== "unrecognized_keys";
@@ -313,7 +297,6 @@ function issuesOfForm(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return forms.toSorted((a, b) => unknownIn(a) - unknownIn(b))[0] ?? [];
 }
 
-/** The line of the key, or of its nearest ancestor in the file. */
 function lineAt(path: readonly PropertyKey[], document: Document, lines: LineCounter): number | null {
   for (let depth = path.length; depth > 0; depth--) {
     const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true);
@@ -393,7 +376,6 @@ function unknownKey(path: readonly PropertyKey[], schema: z.ZodType): string {
 /** Cached, because creating one takes longer than checking a file. */
 const jsonSchemas = new WeakMap<z.ZodType, JsonSchema>();
 
-/** The keys that the schema allows below `path`. */
 function keysAt(path: readonly PropertyKey[], type: z.ZodType): string[] {
   const schema: JsonSchema = jsonSchemas.get(type) ?? (z.toJSONSchema(type, { io: "input" }) as JsonSchema);
   jsonSchemas.set(type, schema);
@@ -411,7 +393,6 @@ function keysAt(path: readonly PropertyKey[], type: z.ZodType): string[] {
   return [...new Set(forms.flatMap(({ properties }) => Object.keys(properties ?? {})))];
 }
 
-/** The parts of a JSON Schema that name keys. */
 interface JsonSchema {
   properties?: Record<string, JsonSchema>;
   additionalProperties?: JsonSchema | boolean;

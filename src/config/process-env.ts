@@ -2,14 +2,11 @@ import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 
 /*
- * Variables that are read separately. This file imports nothing of ours: `--help` and error messages need it, and loading the schema of the
- * environment takes longer than printing them.
+ * This file imports nothing of ours: `--help` and error messages need it, and the schema of the environment takes longer to load than to print
+ * them.
  */
 
-/**
- * The folder in which a person called `npm run hunkwise` of Hunkwise's own checkout, which npm leaves before it runs the script. Null for any
- * other start: a script of another package means its own folder.
- */
+/** The folder in which a person called `npm run hunkwise` of our own checkout, which npm leaves before it runs the script; else null. */
 export function folderOfCaller(raw = process.env, current = process.cwd()): string | null {
   const { npm_lifecycle_event: script, npm_package_json: manifest = "", INIT_CWD: folder = "" } = raw;
   const own = join(import.meta.dirname, "../..");
@@ -17,7 +14,6 @@ export function folderOfCaller(raw = process.env, current = process.cwd()): stri
   return isOurs && script === "hunkwise" && current === own && folder !== "" ? folder : null;
 }
 
-/** PATH, to find git. */
 export function programPath(): string {
   return process.env.PATH ?? "";
 }
@@ -27,7 +23,6 @@ export function inCi(): boolean {
   return !/^(?:|0|false)$/i.test(process.env.CI?.trim() ?? "");
 }
 
-/** The folders of git's configuration for this user; null if there is no home. */
 export function userHome(): { home: string; configHome: string } | null {
   const home = process.env.HOME ?? "";
   if (home === "") return null;

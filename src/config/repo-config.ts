@@ -9,7 +9,6 @@ export const rootPaths = [".github/hunkwise.yml", ".github/hunkwise.yaml"] as co
 /** Names of a folder's file; a folder has one of them. */
 export const nestedNames = [".hunkwise.yml", ".hunkwise.yaml"] as const;
 
-/** Whether a path has the name of a folder's file. */
 export function isNestedName(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return nestedNames.some((one) => one === name);
@@ -26,7 +25,6 @@ export function isNearName(path: string): boolean {
   return isNear && (isTop || !isNestedName(path)) && !rootPaths.some((one) => one === path);
 }
 
-/** Whether a path is that of a configuration, or near it. */
 export const isConfigName = (path: string): boolean =>
   isNestedName(path) || isNearName(path) || rootPaths.some((one) => one === path);
 
@@ -412,7 +410,6 @@ export const NestedConfig = z.strictObject({
 });
 export type NestedConfig = z.infer<typeof NestedConfig>;
 
-/** The commands that are configured, by name. */
 export const namedCommands = ({ commands }: Pick<RepoConfig, "commands">): Record<string, string> =>
   Object.fromEntries(
     Object.entries(commands).filter((entry): entry is [string, string] => entry[1] !== null),
@@ -428,10 +425,7 @@ const FolderSeverity = z.strictObject({
 /** Most characters of `guidance`, which every loop reads. */
 export const mostGuidance = 16_000;
 
-/**
- * The configuration after the files of folders are merged into that of the repository, with patterns relative to the root, and after what was
- * asked for in one review (`withOverrides`).
- */
+/** The configuration with the files of folders, whose patterns are relative to the root, and with what was asked for in one review. */
 export const EffectiveConfig = RepoConfig.extend({
   paths: RepoConfig.shape.paths.unwrap().extend({
     /** gitignore-style patterns of the only files that are reviewed; omitted: all. */
@@ -446,13 +440,11 @@ export const EffectiveConfig = RepoConfig.extend({
 });
 export type EffectiveConfig = z.infer<typeof EffectiveConfig>;
 
-/** The lowest severity that is reported anywhere. */
 export function mildestMinimum({ minimum_severity, severity_by_path = [] }: EffectiveConfig): Severity {
   const all = [minimum_severity, ...severity_by_path.map((one) => one.minimum_severity)];
   return all.toSorted((a, b) => severities.indexOf(b) - severities.indexOf(a))[0] ?? minimum_severity;
 }
 
-/** The lowest severity that is reported for a file. */
 export function minimumSeverityAt(config: EffectiveConfig, path: string): Severity {
   const nearest = config.severity_by_path?.findLast(({ folder }) => path.startsWith(`${folder}/`));
   return nearest?.minimum_severity ?? config.minimum_severity;
@@ -461,11 +453,9 @@ export function minimumSeverityAt(config: EffectiveConfig, path: string): Severi
 /** The configuration of a repository without a file. */
 export const defaultRepoConfig: RepoConfig = RepoConfig.parse({});
 
-/** The JSON Schema of `.github/hunkwise.yml`, for editors. */
 export const repoConfigSchema = () =>
   schemaOf(RepoConfig, "Hunkwise", "How Hunkwise reviews pull requests of this repository.");
 
-/** The JSON Schema of `.hunkwise.yml` in a folder. */
 export const nestedConfigSchema = () =>
   schemaOf(NestedConfig, "Hunkwise, in a folder", "How Hunkwise reviews files of this folder.");
 

@@ -1,9 +1,9 @@
-/**
- * Removed variables and keys, each with the value that replaced it, as a sentence. If one is still set, the process does not start, or the file
- * is refused, and the error contains that sentence.
- */
+/** Removed variables and keys, and what holds instead. If one is still set, the start or the file is refused with that sentence. */
 export const retiredNames: Readonly<Record<string, string>> = {
   GH_ORG: "the setup page asks for the organisation that will own the App",
+  AZURE_OPENAI_DEPLOYMENT: "HUNKWISE_MODEL names the deployment",
+  OPENAI_API_VERSION: "Azure is asked through its v1 API, which has no versions",
+  HUNKWISE_SUMMARIZE_MODEL: "HUNKWISE_MODEL merges findings and writes the summary",
   HUNKWISE_EMBEDDING_TOKENS:
     "one update of an index embeds at most 5,000,000 tokens, and the next one does the rest",
   HUNKWISE_PERSON_COMMANDS_PER_HOUR: "one person may give 60 commands in an hour",

@@ -17,7 +17,6 @@ import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
 import { dataFolder } from "./folders.ts";
 import { type RawEnv, requireNone, VariableFault } from "./variables.ts";
 
-/** The credentials that the setup page received from GitHub. */
 export const StoredApp = z.object({
   app_id: z.int().positive(),
   private_key: z.string().min(1),
@@ -32,9 +31,8 @@ export type StoredApp = z.infer<typeof StoredApp>;
 const fileIn = (dataDir: string) => join(dataDir, "app.json");
 
 /**
- * The environment of a server. If it names no App, the App is the one that the setup page stored in the data folder. Commands that run
- * inside other people's repositories use `readEnv` and never read that file.
- * @throws AppError `config_invalid`.
+ * The environment of a server; without an App in it, the one that the setup page stored counts. Commands that run inside other people's
+ * repositories use `readEnv` and never read that file. Throws `config_invalid`.
  */
 export function readServerEnv(raw?: RawEnv): Env {
   const { env, faults } = inspectServerEnv(raw);
@@ -88,10 +86,7 @@ function readStoredApp(dataDir: string): StoredApp | undefined {
 /** Whether any process has set up the App of this data folder; its credentials are not checked. */
 export const hasStoredApp = (dataDir: string): boolean => existsSync(fileIn(dataDir));
 
-/**
- * Stores the App for the next start, readable only by this user.
- * @throws AppError `data_folder_unusable`.
- */
+/** Stores the App for the next start, readable only by this user. Throws `data_folder_unusable`. */
 export function storeApp(dataDir: string, app: StoredApp): void {
   const file = fileIn(dataDir);
   const half = `${file}.${randomUUID()}`;
@@ -132,9 +127,8 @@ interface RunsPlace {
 }
 
 /**
- * The server of this environment; null if there is none. A developer's shell sets `DATABASE_URL` for other programs, so it counts only next
- * to an App. Other variables are ignored: a fault in them must not keep a person from viewing the runs.
- * @throws AppError `config_invalid`.
+ * The server of this environment, or null. `DATABASE_URL` counts only next to an App, because a developer's shell sets it for other programs.
+ * Faults in other variables must not keep a person from viewing the runs. Throws `config_invalid`.
  */
 export function readRunsPlace(raw: RawEnv = rawEnv()): RunsPlace | null {
   const given = (name: string) => raw[name]?.trim() || null;

@@ -47,7 +47,6 @@ const folder = z
     must("an existing folder"),
   );
 
-/** Absolute paths, separated by colons. */
 const folders = z
   .string()
   .transform((value) => value.split(":").filter((path) => path !== ""))
@@ -127,11 +126,9 @@ export const leastContextTokens = 16_000;
 /** Data folder without `HUNKWISE_DATA_DIR`. */
 export const defaultDataFolder = ".hunkwise";
 
-/** Information about a variable besides its type. */
 interface About {
   /** For `docs/configuration.md` and `.env.example`. */
   description: string;
-  /** Text for the default if the type has none. */
   fallback?: string;
   /** Value that `.env.example` shows if there is no default. */
   example?: string;
@@ -244,7 +241,7 @@ const Variables = z.object({
   }),
   AZURE_OPENAI_ENDPOINT: model(plainUrl.optional(), {
     description:
-      "Endpoint of an Azure OpenAI resource, instead of `OPENAI_BASE_URL`. If it ends with `/openai/v1`, no API version is needed.",
+      "Endpoint of an Azure OpenAI resource, instead of `OPENAI_BASE_URL`. `HUNKWISE_MODEL` names the deployment.",
     secret: true,
     local: true,
   }),
@@ -253,14 +250,6 @@ const Variables = z.object({
     secret: true,
     local: true,
   }),
-  AZURE_OPENAI_DEPLOYMENT: model(matching(/^[\w.-]+$/, "the name of a deployment").optional(), {
-    description: "Azure deployment to use. Unset: the one that `HUNKWISE_MODEL` names.",
-    local: true,
-  }),
-  OPENAI_API_VERSION: model(
-    matching(/^\d{4}-\d\d-\d\d(-preview)?$/, "a version like 2024-10-21").optional(),
-    { description: "API version of Azure's classic API, such as `2024-10-21`.", local: true },
-  ),
   ANTHROPIC_API_KEY: model(bareKey.optional(), {
     description:
       "API key for Claude through Anthropic's Messages API. Used if neither `OPENAI_API_KEY` nor `OPENAI_BASE_URL` is set, or if `HUNKWISE_MODEL` begins with `claude-` and `OPENAI_BASE_URL` is unset.",
@@ -274,17 +263,12 @@ const Variables = z.object({
     local: true,
   }),
   HUNKWISE_MODEL: model(text(), {
-    description: `Model that reviews. Required with \`OPENAI_BASE_URL\` and with \`ANTHROPIC_BASE_URL\`; \`${defaultClaude}\` at Anthropic if unset.`,
+    description: `Model that reviews. Required with \`OPENAI_BASE_URL\`, \`AZURE_OPENAI_ENDPOINT\` and \`ANTHROPIC_BASE_URL\`; \`${defaultClaude}\` at Anthropic if unset.`,
     fallback: defaultModel,
     local: true,
   }),
   HUNKWISE_VERIFY_MODEL: model(text(), {
     description: "Model at the same endpoint that verifies findings. Unset: `HUNKWISE_MODEL`.",
-    local: true,
-  }),
-  HUNKWISE_SUMMARIZE_MODEL: model(text(), {
-    description:
-      "Model at the same endpoint that merges findings and writes the summary. Unset: `HUNKWISE_MODEL`.",
     local: true,
   }),
   HUNKWISE_FALLBACK_MODEL: model(text(), {
@@ -475,7 +459,6 @@ const Variables = z.object({
 });
 export type Variables = z.infer<typeof Variables>;
 
-/** One variable, as in the documents. */
 interface EnvironmentVariable extends Omit<About, "fallback"> {
   name: string;
   /** Null if unset. */
@@ -484,7 +467,6 @@ interface EnvironmentVariable extends Omit<About, "fallback"> {
   section: string;
 }
 
-/** Every variable, in the order of the documents. */
 export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Variables.shape).flatMap(
   ([name, type]) => {
     const meta = type.meta() as (About & { section: keyof typeof sections }) | undefined;
@@ -496,7 +478,6 @@ export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Va
   },
 );
 
-/** The names of the variables with this property. */
 export const namesWith = (what: "secret" | "local" | "path"): ReadonlySet<string> =>
   new Set(environmentDocs.filter((one) => one[what]).map(({ name }) => name));
 
@@ -504,7 +485,6 @@ const secretNames = namesWith("secret");
 
 export type RawEnv = Readonly<Record<string, string | undefined>>;
 
-/** A fault of one environment variable. */
 export class VariableFault extends AppError {
   readonly variable: string;
 
@@ -531,16 +511,12 @@ export function requireNone(faults: readonly VariableFault[], raw: RawEnv = {}):
   throw new AppError("config_invalid", [...lines, ...hints].join(" "));
 }
 
-/** The valid variables, and the faults of the others. */
 interface ParsedVariables {
   given: Variables;
   faults: VariableFault[];
 }
 
-/**
- * Checks each variable separately and leaves out invalid ones. Blank values count as unset, because compose files pass unset variables on
- * as empty ones; surrounding white space is removed.
- */
+/** Checks each variable separately and leaves out invalid ones. A blank value counts as unset, because compose files pass unset variables on so. */
 export function parseVariables(raw: RawEnv): ParsedVariables {
   const entries = Object.keys(Variables.shape).flatMap((name) => {
     // Both spellings of proxies are common, and many tools set the lower-case one.

@@ -1,8 +1,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 /**
- * Rejects as soon as the signal fires. The work itself goes on, because others may wait for it too.
- *
- * @param reason the error to reject with; the signal's own reason by default
+ * Rejects as soon as the signal fires. The work goes on, because others may wait for it too.
+ * @param reason the error to reject with; the signal's own by default
  */
 export async function unlessAborted<T>(
   work: Promise<T>,
@@ -17,11 +16,11 @@ export async function unlessAborted<T>(
   return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 }
 
-/** The result of `work`; if that takes longer, `otherwise`, and the work goes on. */
+/** The result of `work`; if that takes longer, `otherwise`, which may reject, and the work goes on. */
 export async function within<T, Late>(
   milliseconds: number,
   work: Promise<T>,
-  otherwise: () => Late,
+  otherwise: () => Late | Promise<Late>,
 ): Promise<T | Late> {
   const { promise, resolve } = Promise.withResolvers<Late>();
   const timer = setTimeout(() => resolve(otherwise()), milliseconds);

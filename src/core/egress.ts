@@ -1,7 +1,6 @@
 import type { AppError } from "./errors.ts";
 import { type JsonLimits, JsonMeter } from "./text/json.ts";
 
-/** A request before it is sent. */
 export interface Outgoing {
   method: string;
   url: URL;
@@ -20,12 +19,8 @@ export interface EgressOptions {
   origins: readonly string[];
   /** For one request with its whole answer and all redirects before it. */
   timeoutMs: number;
-  /** Maximum number of redirects, all of them to these origins. */
   mostRedirects: number;
-  /**
-   * An answer that exceeds these limits is cut off while it is read, with the error from `refuse`. Without limits for JSON, an answer is
-   * bytes of any kind.
-   */
+  /** A larger answer is cut off with the error from `refuse`. Without limits for JSON, an answer is bytes of any kind. */
   answer: AnswerLimits | Pick<AnswerLimits, "bytes">;
   /** Whether a redirect by this request is its answer, and is not followed. Default: no redirect is. */
   returnsRedirect?: ((url: URL, status: number) => boolean) | undefined;
@@ -33,14 +28,9 @@ export interface EgressOptions {
   check?: ((request: Outgoing) => void) | undefined;
   /** Whether a body contains a secret of this process, and so may not be sent. */
   holdsSecret: (body: string) => boolean;
-  /**
-   * The error for a refusal; `what` continues a sentence that begins with the name of the other side: "redirected ...". A remedy is given
-   * if the other side is not at fault.
-   */
+  /** `what` continues a sentence about the other side: "redirected ...". A remedy is given if that side is not at fault. */
   refuse: (what: string, remedy?: string) => AppError;
-  /** Ends running requests. */
   signal?: AbortSignal | undefined;
-  /** Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
 }
 
@@ -48,12 +38,9 @@ export interface EgressOptions {
 const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init);
 
 /**
- * Apart from git, the database, the proxy and registries for packages, this is the only way out of this program: a `fetch` that only reaches
- * the named origins, also after redirects. A redirect carries credentials along, and also the code in a body: `fetch` itself only removes `authorization`, and only
- * on the way to another origin. The time-out also covers the answer's body. An answer over the size limit never reaches the caller as a
- * whole: a few hundred kilobytes can unpack to gigabytes.
- *
- * No body may contain a secret of this process: the code that writes a body removes secrets, and this is the last check.
+ * The only way out of this program apart from git, the database, the proxy and registries: a `fetch` that only reaches the named origins, also
+ * after redirects, which carry along credentials and code. Time-out and size limit hold for the unpacked answer: a few hundred kilobytes can
+ * unpack to gigabytes. No body may contain a secret of this process: whoever writes one removes secrets, and this is the last check.
  */
 export function createEgress(options: EgressOptions): typeof globalThis.fetch {
   const {
@@ -102,10 +89,7 @@ function textOf(input: Parameters<typeof fetch>[0], { body = null }: RequestInit
   throw new TypeError("A body must be text, so that it can be checked");
 }
 
-/**
- * The response with a body that ends in an error beyond a limit. It is counted as it arrives: at most the limit and one piece, which
- * decompression makes of 16 KiB, are read.
- */
+/** A response whose body ends in an error beyond a limit. At most the limit and one piece, which decompression makes of 16 KiB, are read. */
 function bounded(
   response: Response,
   limits: EgressOptions["answer"],
@@ -152,8 +136,7 @@ const privateV6 = /^\[f([cd][0-9a-f]{2}|e[89ab][0-9a-f]):/;
 const privateName = /\.(local|internal|intranet|private|corp|home|lan|home\.arpa)$/;
 
 /**
- * From where a host can be reached, judged by its name alone.
- *
+ * From where a host can be reached, by its name alone.
  * @param hostname as in `URL.hostname`, which writes each address in one way
  */
 export function reachOfHost(hostname: string): "machine" | "network" | "internet" {

@@ -38,16 +38,13 @@ interface AppErrorOptions {
   /** Whether the same call may succeed later without any change by a person. Default false. */
   retryable?: boolean;
   /** What a person can do about it, as one imperative sentence. */
-  remedy?: string;
+  remedy?: string | undefined;
   /** When the other side said to come back, in milliseconds from now. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
   cause?: unknown;
 }
 
-/**
- * The only base class of errors in this project. `message` says what failed and with which value; `remedy` says what to do. Neither may
- * contain a secret: both are printed and logged.
- */
+/** The only base class of errors here. `message` says what failed with which value, `remedy` what to do. Both are printed: no secret in them. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
@@ -89,10 +86,7 @@ export function errorLine(error: unknown): string {
 
 const NO_MODEL = "The model could not be reached or did not answer";
 
-/**
- * Messages of git name folders of the machine, and those of models the operator's endpoint and its words, which do not concern a pull
- * request's readers.
- */
+/** Messages of git name folders of the machine, those of models the operator's endpoint: no concern of a pull request's readers. */
 const saidInPublic: Partial<Record<ErrorCode, string>> = {
   git_failed: "git failed on the machine that runs Hunkwise",
   repository_unavailable: "git could not fetch the repository",
@@ -107,12 +101,9 @@ const saidInPublic: Partial<Record<ErrorCode, string>> = {
   content_refused: "The model's provider refused the content",
 };
 
-/**
- * The one line for people who do not run this: an error that is no AppError may contain paths of the machine, or repeat what a hostile file
- * made a program print, and so may git. The log has the full message.
- */
+/** The one line for people who do not run this: other errors may name paths of the machine, or repeat what a hostile file made a program print. */
 export function publicLine(error: unknown): string {
   if (!(error instanceof AppError)) return "an error in Hunkwise itself; see its log";
   const { code, remedy } = error;
-  return new AppError(code, saidInPublic[code] ?? error.message, remedy ? { remedy } : {}).line;
+  return new AppError(code, saidInPublic[code] ?? error.message, { remedy }).line;
 }

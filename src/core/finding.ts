@@ -38,7 +38,6 @@ export const CodeLocation = z.strictObject({
   path: z.string(),
   side: Side,
   line: z.int().min(1),
-  /** First line of a range that ends at `line`; null for a single line. */
   start_line: z.int().min(1).nullable(),
   quote: z.string(),
 });
@@ -52,14 +51,10 @@ export const ProofTest = z.strictObject({
 });
 export type ProofTest = z.infer<typeof ProofTest>;
 
-/**
- * The files that a test runs on: those of the merge base, those of the head, or those of the head with the finding's suggestion in place of
- * its lines.
- */
+/** Files of the merge base, of the head, or of the head with the finding's suggestion in place of its lines. */
 export const Revision = z.enum(["base", "head", "repaired"]);
 export type Revision = z.infer<typeof Revision>;
 
-/** One run of a test, as people see it. */
 export const ProofRun = z.strictObject({
   on: Revision,
   exit_code: z.int(),
@@ -69,17 +64,14 @@ export const ProofRun = z.strictObject({
 export type ProofRun = z.infer<typeof ProofRun>;
 
 /**
- * What running a test says about a finding.
- *
- * `regression`: the test passes at the merge base and fails at the head. `reproduced`: it fails at the head and passes with the finding's
- * suggestion. `ran_right`: the input of the claim was run at the head and does the right thing. Only code decides which one it is
- * (`tasks/prove/proof/judge.ts`). `not_shown` says nothing against the finding.
+ * What running a test says about a finding. `regression`: it passes at the merge base and fails at the head. `reproduced`: it fails at the
+ * head and passes with the suggestion. `ran_right`: the claimed input does the right thing at the head. `not_shown` says nothing against the
+ * finding. Only code decides which (`tasks/prove/proof/judge.ts`).
  */
 export const Proof = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.enum(["regression", "reproduced", "ran_right"]),
     test: ProofTest,
-    /** The command line that ran it. */
     command: z.string(),
     /** What happens before the change (for `reproduced`: with the suggestion). Empty for `ran_right`. Untrusted text, one line. */
     before: z.string(),
@@ -96,10 +88,7 @@ export const Proof = z.discriminatedUnion("kind", [
 ]);
 export type Proof = z.infer<typeof Proof>;
 
-/**
- * One problem in the change, anchored: `line` (and `start_line` of a range) are real lines of `path` on `side` whose
- * text is `quote`. Names are snake_case because the shape leaves the process as it is (tools, JSON output).
- */
+/** One problem in the change: `line` and `start_line` are lines of `path` on `side` with the text `quote`. snake_case, as it leaves the process. */
 export const Finding = z.strictObject({
   /** Fingerprint: stable for the same problem in the same code, regardless of its line number. */
   id: z.string(),
@@ -118,10 +107,7 @@ export const Finding = z.strictObject({
   /** Replacement for exactly the lines from `start_line` (or `line`) to `line`, joined by line feeds. Empty: they are deleted. */
   suggestion: z.string().nullable(),
   confidence: z.number().min(0).max(1),
-  /**
-   * False if nothing in the repository reaches the fault yet: a trap for the next caller, a branch that never runs. Its severity is then low.
-   * Findings of older versions are reached.
-   */
+  /** False if nothing in the repository reaches the fault yet: its severity is then low. Findings of older versions are reached. */
   reached: z.boolean().default(true),
   evidence: z.array(Evidence),
   /** "model", or the analyzer and rule that found it: "ast-grep/py-mutable-default". */
@@ -134,12 +120,10 @@ export const Finding = z.strictObject({
   verification_note: z.string().nullable(),
   /** Other places in the change with the same problem. */
   places: z.array(CodeLocation),
-  /** What a test says about it; omitted if none was written. */
   proof: Proof.optional(),
 });
 export type Finding = z.infer<typeof Finding>;
 
-/** Orders the worst severity first, for `toSorted`. */
 export function worstFirst(one: Pick<Finding, "severity">, other: Pick<Finding, "severity">): number {
   return severities.indexOf(one.severity) - severities.indexOf(other.severity);
 }
@@ -182,9 +166,8 @@ const certainAnalyzers = [
 ] as const;
 
 /**
- * Whether a finding is certain. It is published regardless of what a model says, because a pull request can talk a model into anything: no
- * model drops it, joins it to another one, lowers its severity or calls it fixed. Only people dismiss it or switch its rule off.
- *
+ * Whether a finding is certain: published whatever a model says, because a pull request can talk a model into anything. Only people dismiss it
+ * or switch its rule off.
  * @param source null for a comment of an older version, which does not name its source
  */
 export function isCertain({ source }: { source: string | null }): boolean {

@@ -32,10 +32,7 @@ export function livenessOf(other: ProcessIdentity): "alive" | "dead" | "unknown"
   return other.started === "" ? "alive" : "unknown";
 }
 
-/**
- * The 22nd field of /proc/PID/stat; the second one, the program's name, may hold spaces and brackets. Empty for a zombie;
- * undefined if the system shows no such process.
- */
+/** The 22nd field of /proc/PID/stat, whose second may hold spaces and brackets. Empty for a zombie; undefined if there is no such process. */
 function startOf(pid: number | "self"): string | undefined {
   const stat = read(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   if (stat === "") return undefined;

@@ -14,8 +14,8 @@ export function rememberProxies({ https, http, no }: Proxies): void {
 }
 
 /**
- * The proxy for a connection of this process to a host, with TLS or without; null if it is reached directly. NO_PROXY names hosts, domains (`.example.com`,
- * `*.example.com`), each with or without a port, or `*`; it knows no ranges of addresses.
+ * The proxy for a connection; null if it is reached directly. NO_PROXY names hosts and domains (`.example.com`, `*.example.com`), each with or
+ * without a port, or `*`, and no ranges of addresses.
  */
 export function proxyFor(protocol: "https" | "http", hostname: string, port: number): URL | null {
   const proxy = URL.parse((protocol === "http" ? inUse.http : (inUse.https ?? inUse.http)) ?? "");
@@ -30,10 +30,7 @@ export function proxyFor(protocol: "https" | "http", hostname: string, port: num
   return isException ? null : proxy;
 }
 
-/**
- * The proxy that refused the connection on the way to `target`, without its user and password; null if `error` is about anything else. It
- * is recognised by its host or port, because hosts in NO_PROXY are connected to directly.
- */
+/** The proxy that refused the connection on the way to `target`, without its credentials; null if `error` is about anything else. */
 export function failedProxy(error: unknown, target: URL): { url: string; variable: string } | null {
   const isOwn = target.protocol === "http:" || inUse.https === null;
   const proxy = URL.parse((isOwn ? inUse.http : inUse.https) ?? "");

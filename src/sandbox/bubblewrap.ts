@@ -2,10 +2,7 @@ import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "nod
 import { extname, join, relative } from "node:path";
 import { z } from "zod";
 
-/**
- * The programs that build a sandbox, by absolute paths, and the folders that are visible in it. Plain data: a process with access to the
- * disk finds it and passes it to one without.
- */
+/** The programs that build a sandbox, and the folders that are visible in it. Plain data: a process with access to the disk finds it. */
 export const Sandbox = z.strictObject({
   bwrap: z.string(),
   node: z.string(),
@@ -75,7 +72,6 @@ const settings = [
   "/etc/localtime",
 ];
 
-/** Paths of this machine that a sandbox shows, read-only. */
 export interface VisiblePaths {
   /** Absolute paths of folders that the operator names: tool chains outside of /usr. */
   readable: readonly string[];
@@ -150,9 +146,7 @@ const REGISTRY = "/registry";
 const AUTHORITIES = ["--ro-bind-try", "/etc/ssl/certs", "/etc/ssl/certs"];
 
 /**
- * Arguments of bubblewrap for the outer sandbox, which runs the supervisor. Everything writable is in memory, on one file system of limited
- * size, and is gone with the last process.
- *
+ * The outer sandbox, which runs the supervisor. Everything writable is in memory, on one file system of limited size.
  * @param code file descriptors of the supervisor's files, by file name
  */
 export function outerArguments(
@@ -177,7 +171,6 @@ export function outerArguments(
   ];
 }
 
-/** A command for the inner sandbox. */
 export interface Command {
   /** For `sh -c`. */
   command: string;
@@ -186,8 +179,8 @@ export interface Command {
   /** Names consist of letters, digits and _. */
   env?: Readonly<Record<string, string>>;
   /**
-   * Absolute path of a folder with files that the command finds beside those of the workspace, read-only: the workspace gets links to them.
-   * The user of the sandbox must be able to enter it; if this process is root, that is `nobody`.
+   * Absolute path of a folder with files for the command, read-only, to which the workspace gets links. The user of the sandbox, `nobody` if
+   * this is root, must be able to enter it.
    */
   environment?: string | undefined;
   /** Absolute path of the folder with the socket of a registry proxy, which is then the command's proxy for HTTP. Undefined: no network. */
@@ -195,8 +188,8 @@ export interface Command {
 }
 
 /**
- * Arguments of bubblewrap for the inner sandbox, which runs the command. It sees neither the supervisor nor the session, except for the
- * three writable folders of the session. It cannot create further user namespaces: mounts in one would have no size limit.
+ * The inner sandbox, which runs the command. It sees three folders of the session and not the supervisor. It cannot create user namespaces,
+ * because mounts in one would have no size limit.
  */
 export function innerArguments(
   { system, readable }: Sandbox,
@@ -283,9 +276,8 @@ const variables = (readable: readonly string[]) => ({
 });
 
 /**
- * Programs that lower the priority and set the limits that the kernel keeps. A core limit of one byte means no core file, and it is the
- * only limit with which the kernel does not pipe a core to a program of the machine, which would run outside of every sandbox (core(5),
- * fs/coredump.c).
+ * Lowers the priority and sets limits of the kernel. Only with a core limit of one byte does the kernel not pipe a core to a program outside
+ * of every sandbox (core(5), fs/coredump.c).
  */
 function limitArguments({ fileBytes, processes, openFiles, cpuSeconds, dataBytes }: SandboxLimits): string[] {
   return [

@@ -6,7 +6,7 @@ import {
   type EditPort,
   ToolError,
 } from "../agent/tools/tool.ts";
-import { AppError, errorLine } from "../core/errors.ts";
+import { errorLine, nullIfTooLarge } from "../core/errors.ts";
 import { createPathMatcher } from "../repo/diff/paths.ts";
 import { nameBytes } from "../repo/git/names.ts";
 import type { TreeEntry, Workspace } from "../repo/git/workspace.ts";
@@ -21,9 +21,7 @@ import {
 } from "./run-in-sandbox.ts";
 import type { LeftFile } from "./supervisor/protocol.ts";
 
-/** The files that a command runs on. */
 export interface CommandFiles {
-  /** Lists them. */
   workspace: Pick<Workspace, "tree" | "readBlob">;
   /** Reads them, and receives those that a command changed. */
   edit: EditPort;
@@ -33,7 +31,6 @@ export interface CommandFiles {
 interface CommandPortOptions extends CommandFiles {
   sandbox: Sandbox;
   limits: SandboxLimits;
-  /** The commands that the base's configuration allows, by name. */
   allowed: Readonly<Record<string, string>>;
 }
 
@@ -92,10 +89,7 @@ async function runOn(
   };
 }
 
-/**
- * The name of a folder as an argument of a program.
- * @throws ToolError if it is not UTF-8
- */
+/** The name of a folder as an argument of a program. Throws a ToolError if it is not UTF-8. */
 function folderName(key: string): string {
   const name = nameBytes(key);
   if (!isUtf8(name)) throw new ToolError(`no command can be run in '${key}': its name is not UTF-8`);
@@ -117,9 +111,8 @@ interface PlacedFilesOptions {
 }
 
 /**
- * The files of a tree for a sandbox, with links (which lead nowhere harmful in a sandbox), without private files, submodules and git's own
- * data. Files that are too large to read are left out and reported.
- * @throws ToolError if they do not fit into the sandbox
+ * The files of a tree for a sandbox, with links, without private files, submodules and git's own data. Files that are too large to read are
+ * reported. Throws a ToolError if they do not fit into the sandbox.
  */
 export async function* placedFiles(
   tree: ReadonlyMap<string, TreeEntry>,
@@ -142,27 +135,17 @@ export async function* placedFiles(
   }
 }
 
-function nullIfTooLarge(error: unknown): null {
-  if (error instanceof AppError && error.code === "too_large") return null;
-  throw error;
-}
-
-/** The current state of a file, for a command. */
 const bytesOf = async ({ workspace, edit }: CommandFiles, { path, mode, oid }: TreeEntry) =>
   mode === "120000" ? Buffer.from((await workspace.readBlob(oid)).text, "utf8") : await edit.read(path);
 
 const GITIGNORE = ".gitignore";
 /** How many of these files are read; those nearest to the root first. */
 const MAX_IGNORE_FILES = 200;
-/** Read of each. */
 const MAX_IGNORE_BYTES = 64 * 1024;
 /** Comparisons of a path with a rule. A hostile repository could demand any number; beyond this no new file is ignored. */
 const MAX_IGNORE_STEPS = 10_000_000;
 
-/**
- * Whether the repository ignores a new file, such as output of builds and tests. Uses the rules from before the command, which could
- * change them; those of a folder win over those of its parents.
- */
+/** Whether the repository ignores a new file. Uses the rules from before the command; those of a folder win over those of its parents. */
 export async function ignoreRules({ workspace, edit }: CommandFiles): Promise<(path: string) => boolean> {
   const depth = (path: string) => path.split("/").length;
   const paths = [...(await workspace.tree("head")).values()]
@@ -239,8 +222,8 @@ const isTooMuch = (wanted: readonly LeftFile[]) =>
   wanted.reduce((sum, { bytes }) => sum + Math.min(bytes, MAX_FILE_BYTES), 0) > MAX_TAKEN_BYTES;
 
 /**
- * Puts the files that a command left into the workspace: only regular files, and through the same checks as the model's own edits. Nothing
- * is taken from a command that a limit ended: its files may be half written.
+ * Puts regular files that a command left into the workspace, through the checks of the model's own edits. Nothing is taken after a limit ended
+ * it.
  */
 async function takeOver(
   files: CommandFiles,

@@ -44,11 +44,8 @@ const MAX_REFUSED = 20;
 const MAX_REFUSED_LENGTH = 120;
 
 /**
- * Starts an HTTP proxy on a Unix socket in a private folder. It serves `CONNECT` and plain `GET` and `HEAD` requests to exactly the named
- * hosts and ports, and answers everything else with 403. It adds no credentials and passes on none without TLS. The other side is hostile:
- * it may write bytes of any kind.
- *
- * Its own connections use the proxies of this process.
+ * Starts an HTTP proxy on a Unix socket in a private folder. It serves `CONNECT`, `GET` and `HEAD` to exactly the named hosts and ports, adds
+ * no credentials and passes on none without TLS. The other side is hostile. Its own connections use the proxies of this process.
  */
 export async function startRegistryProxy({
   registries,
@@ -142,7 +139,6 @@ interface Target {
 const isNamed = ({ hostname, port }: Target, usual: number, registries: readonly string[]) =>
   registries.includes(`${hostname}:${port}`) || (port === usual && registries.includes(hostname));
 
-/** The target of a CONNECT; null if it may not be reached. */
 function tunnelTarget(written: string, registries: readonly string[]): Target | null {
   const [, hostname = "", port] =
     /^([a-z0-9._-]+|\[[0-9a-f:.]+\]):(\d{1,5})$/.exec(written.toLowerCase()) ?? [];

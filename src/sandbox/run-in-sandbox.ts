@@ -27,7 +27,6 @@ export const sandboxPath = (key: string): string => nameBytes(key).toString("lat
 /** The key of a path that a sandbox wrote. */
 export const keyOf = (path: string): string => decodeName(Buffer.from(path, "latin1"));
 
-/** A file for the workspace, with a path as a sandbox writes it. */
 export interface PlacedFile {
   path: string;
   mode: Extract<ToSupervisor, { kind: "file" }>["mode"];
@@ -47,7 +46,6 @@ export interface SandboxRun extends Command {
   receive?: (file: TakenFile) => Promise<void>;
 }
 
-/** A file that `wants` chose. */
 export interface TakenFile {
   path: string;
   executable: boolean;
@@ -70,9 +68,8 @@ const GRACE_MS = 100_000;
 const LONG_GRACE_MS = 600_000;
 
 /**
- * Runs a command in a sandbox, on the given files. When this settles, no process and no file of it is left.
- *
- * @throws AppError `aborted`; `child_died` if the sandbox cannot be built or fails
+ * Runs a command on the given files. When this settles, no process and no file of it is left. Throws `aborted`, or `child_died` if the sandbox
+ * fails.
  */
 export async function runInSandbox(
   sandbox: Sandbox,
@@ -178,7 +175,6 @@ interface Received {
 
 /** The user `nobody`, and its group. As root the process limit would not hold, and files of root would be readable. */
 export const NOBODY = 65_534;
-/** How long a session may take to end before it is killed. */
 const END_MS = 5_000;
 const STDERR_KEPT = 8_192;
 /** Bytes of the line that replaces the middle of a long output. */
@@ -224,10 +220,7 @@ class Session implements AsyncDisposable {
     await this.#drained.promise;
   }
 
-  /**
-   * The next message.
-   * @throws AppError `aborted`; `child_died` if the session has ended or the supervisor reports a fault
-   */
+  /** The next message. Throws `aborted`, or `child_died` if the session has ended or the supervisor reports a fault. */
   async next(): Promise<Received> {
     const { value } = await this.#received.next().catch((error: unknown) => {
       this.#throwIfAborted();

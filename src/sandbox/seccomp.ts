@@ -2,8 +2,8 @@
 type Numbers = readonly [x64: number, arm64: number];
 
 /**
- * Calls that no build or test needs and that lead to uncounted memory, to other programs of the machine, or deep into the kernel. They
- * fail with ENOSYS, as on a kernel without them, so programs use another way.
+ * Calls that no build or test needs, and that lead to uncounted memory, other programs or deep into the kernel. They fail with ENOSYS, as on a
+ * kernel without them.
  */
 export const absentCalls = {
   // Memory that no process shows as its own.
@@ -34,10 +34,7 @@ export const partialCalls = {
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET of linux/sched.h. */
 export const NAMESPACE_FLAGS = 0x7e02_0000;
 
-/**
- * AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: these respect the network namespace. Others do not: AF_VSOCK reaches the host of a virtual
- * machine from every namespace in it.
- */
+/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, which respect the network namespace. AF_VSOCK does not. */
 const socketFamilies: readonly number[] = [1, 2, 10, 16];
 
 /** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 of linux/audit.h. */
@@ -70,10 +67,7 @@ const returns = (value: number): Instruction => [RETURN, 0, 0, value];
 /** Skips that many instructions if the loaded value differs. */
 const unless = (value: number, skipped: number): Instruction => [EQUALS, 0, skipped, value];
 
-/**
- * The filter for all system calls of a command, in the kernel's format: a sequence of struct sock_filter.
- * https://docs.kernel.org/userspace-api/seccomp_filter.html
- */
+/** A sequence of struct sock_filter: https://docs.kernel.org/userspace-api/seccomp_filter.html */
 export function systemCallFilter(processor: Processor): Buffer {
   const at = processor === "x64" ? 0 : 1;
   const program: Instruction[] = [

@@ -22,12 +22,12 @@ function finder(searchPath = process.env.PATH ?? "") {
 }
 
 describe("the sandbox for the commands of a fix", () => {
-  it("is not searched for if the configuration names no command", async () => {
+  it("The sandbox is not searched for if no command is configured", async () => {
     const { find, said } = finder("/nowhere");
     expect([await find(defaultRepoConfig), said]).toEqual([null, []]);
   });
 
-  it("is null if the machine has none, with a warning each time", async () => {
+  it("The sandbox of a fix is null if the machine has none, with a warning each time", async () => {
     const { find, said } = finder("/nowhere");
     expect([await find(naming), await find(naming)]).toEqual([null, null]);
     expect(said).toEqual(
@@ -35,20 +35,23 @@ describe("the sandbox for the commands of a fix", () => {
     );
   });
 
-  it.skipIf(!sandbox)(`is found once, and goes to another process as it is${skipped}`, async () => {
-    const { find, said } = finder();
-    const found = await find(naming);
-    expect(await find(naming)).toBe(found);
-    expect(CommandSandbox.parse(JSON.parse(JSON.stringify(found)))).toEqual(found);
-    expect([found?.memoryMb, said]).toEqual([512, []]);
-  });
+  it.skipIf(!sandbox)(
+    `The sandbox of a fix is found once, and goes to another process as it is${skipped}`,
+    async () => {
+      const { find, said } = finder();
+      const found = await find(naming);
+      expect(await find(naming)).toBe(found);
+      expect(CommandSandbox.parse(JSON.parse(JSON.stringify(found)))).toEqual(found);
+      expect([found?.memoryMb, said]).toEqual([512, []]);
+    },
+  );
 });
 
 describe("the commands of a fix", () => {
   const files = { workspace: { tree: async () => new Map(), readBlob: async () => ({}) as never } };
   const of = (config: RepoConfig) => fixCommands({ config }, null, { ...files, isPrivate: () => false });
 
-  it("are a reason in words if none is named or none can run", () => {
+  it("The commands of a fix are a reason in words if none is named or none can run", () => {
     expect(of(defaultRepoConfig)).toEqual({ why: "the configuration of the base branch names no commands" });
     expect(of(naming)).toEqual({ why: "this machine has no sandbox" });
   });

@@ -291,7 +291,7 @@ const lineOf = (text: string) =>
 
 describe("what a review process sends to a model", { timeout: 600_000 }, () => {
   it.each(long ? ["low", "medium", "high"] : ["medium"])(
-    "holds no secret of any kind, at effort %s",
+    "A request of a review process holds no secret of any kind, at effort %s",
     async (effort) => {
       await using served = await serve(reviewer);
       const { result } = await review(served, { config: { effort } });
@@ -306,7 +306,7 @@ describe("what a review process sends to a model", { timeout: 600_000 }, () => {
     },
   );
 
-  it("holds none in the text protocol, where calls and answers are written out", async () => {
+  it("A request in the text protocol holds no secret", async () => {
     await using served = await serve(reviewer);
     const { result } = await review(
       { ...served, model: withTextProtocol(served.model) },
@@ -318,7 +318,7 @@ describe("what a review process sends to a model", { timeout: 600_000 }, () => {
 });
 
 describe("a finding that quotes a mask", { timeout: 600_000 }, () => {
-  it("stands on the line that git has, without its suggestion and with nothing of the secret", async () => {
+  it("A finding that quotes a mask stands on the line that git has", async () => {
     await using served = await serve(reviewer);
     const { result } = await review(served, { config: { effort: "medium" } });
     const found = result.findings.find(({ finding }) => finding.title.startsWith("The fourth try"));
@@ -337,7 +337,7 @@ describe("a finding that quotes a mask", { timeout: 600_000 }, () => {
     expect(received(served.endpoint)).toContain("The suggestion was left out: it holds a masked secret.");
   });
 
-  it("stands where git has the line, on both sides, whatever line was stated", async () => {
+  it("A finding that quotes a mask stands where git has the line, on both sides", async () => {
     using keys = GitRepo.create();
     const lineOf = (name: string, value: string) => `const ${name} = "${value}";`;
     const ofKind = (at: number) =>
@@ -379,7 +379,7 @@ describe("a finding that quotes a mask", { timeout: 600_000 }, () => {
     }
   });
 
-  it("is beside a count of what was hidden and no finding tells of", async () => {
+  it("A finding that quotes a mask is beside a count of what was hidden and no finding tells of", async () => {
     await using served = await serve(reviewer);
     const { result } = await review(served, {});
     const told = result.findings.flatMap(({ finding }) =>
@@ -396,37 +396,34 @@ describe("a finding that quotes a mask", { timeout: 600_000 }, () => {
 });
 
 describe("a review that was killed and goes on", { timeout: 600_000 }, () => {
-  it.runIf(long)(
-    "reads the masks of its recorded turns, sends no secret, and pays for no turn again",
-    async () => {
-      await using first = await serve(reviewer);
-      const { entries, result } = await review(first, { config: { effort: "medium" } });
-      const masks = entries.filter((entry): entry is MasksEntry => entry.kind === "masks");
-      expect(masks.length).toBeGreaterThan(0);
-      for (const secret of secretTexts()) expect(JSON.stringify(masks)).not.toContain(secret);
+  it.runIf(long)("A review that was killed and goes on reads the masks of its recorded turns", async () => {
+    await using first = await serve(reviewer);
+    const { entries, result } = await review(first, { config: { effort: "medium" } });
+    const masks = entries.filter((entry): entry is MasksEntry => entry.kind === "masks");
+    expect(masks.length).toBeGreaterThan(0);
+    for (const secret of secretTexts()) expect(JSON.stringify(masks)).not.toContain(secret);
 
-      for (const kept of [2, 9]) {
-        const record = entries.slice(
-          0,
-          entries.findIndex((entry, at) => at >= kept && entry.kind === "turn") + 1,
-        );
-        const replay = record.filter(
-          (entry): entry is LoopEntry => isLoopEntry(entry) && entry.kind !== "stopped",
-        );
-        await using again = await serve(reviewer);
-        const known = record.filter((entry) => entry.kind === "masks");
-        const { result: same } = await review(
-          again,
-          { config: { effort: "medium" } },
-          { replay, masks: known },
-        );
-        expect(leaked(again.endpoint)).toEqual([]);
-        expect(same.findings).toEqual(result.findings);
-        const turns = replay.filter(({ kind }) => kind === "turn").length;
-        expect(again.endpoint.requests).toHaveLength(first.endpoint.requests.length - turns);
-      }
-    },
-  );
+    for (const kept of [2, 9]) {
+      const record = entries.slice(
+        0,
+        entries.findIndex((entry, at) => at >= kept && entry.kind === "turn") + 1,
+      );
+      const replay = record.filter(
+        (entry): entry is LoopEntry => isLoopEntry(entry) && entry.kind !== "stopped",
+      );
+      await using again = await serve(reviewer);
+      const known = record.filter((entry) => entry.kind === "masks");
+      const { result: same } = await review(
+        again,
+        { config: { effort: "medium" } },
+        { replay, masks: known },
+      );
+      expect(leaked(again.endpoint)).toEqual([]);
+      expect(same.findings).toEqual(result.findings);
+      const turns = replay.filter(({ kind }) => kind === "turn").length;
+      expect(again.endpoint.requests).toHaveLength(first.endpoint.requests.length - turns);
+    }
+  });
 });
 
 const given = {
@@ -438,7 +435,7 @@ const given = {
 };
 
 describe("an answer to a question", { timeout: 600_000 }, () => {
-  it("is made without a secret that the question, the thread or the code holds", async () => {
+  it("A model answers a question without seeing a secret of the thread or the code", async () => {
     await using served = await serve(reviewer);
     const { model } = served;
     const input: AnswerInput = {
@@ -494,7 +491,7 @@ describe("a fix of a file with a secret", { timeout: 600_000 }, () => {
     );
   };
 
-  it("finds its line by a mask, takes no mask into the file, and sends no secret", async () => {
+  it("A fix of a file with a secret finds its line by a mask, takes no mask into the file", async () => {
     await using served = await serve(fixing);
     const models = forAllRoles(served.model);
     const input = { ...given, targets: [target] };

@@ -50,8 +50,8 @@ async function learnedBy(read: (workspace: Workspace) => Promise<unknown>): Prom
   return masks;
 }
 
-describe("a workspace that tells masks what it hands out", () => {
-  it("knows both sides of a changed file before its diff is shown, also without context", async () => {
+describe("learningWorkspace", () => {
+  it("A learning workspace knows both sides of a changed file before its diff is shown", async () => {
     const masks = await learnedBy(async (workspace) => {
       for (const change of await workspace.changes()) await workspace.patch(change, 0);
     });
@@ -60,18 +60,18 @@ describe("a workspace that tells masks what it hands out", () => {
     expect(masks.holdsSecret(lineOf(searched))).toBe(false);
   });
 
-  it("knows a file as a whole of which a search finds one line", async () => {
+  it("A learning workspace knows a file as a whole of which a search finds one line", async () => {
     const masks = await learnedBy((workspace) => workspace.search(query(lineOf(searched, 7)), never));
     expect(masks.holdsSecret(lineOf(searched, 3))).toBe(true);
   });
 
-  it("knows nothing of the files in which a search for places finds something", async () => {
+  it("A search for places teaches the masks nothing", async () => {
     const places = { ...query(lineOf(searched, 7)), onlyPlaces: true };
     const masks = await learnedBy((workspace) => workspace.search(places, never));
     expect(masks.holdsSecret(lineOf(searched, 3))).toBe(false);
   });
 
-  it("ends a search whose time runs out while it learns as a search that runs out by itself", async () => {
+  it("A search that runs out of time while masks learn is aborted", async () => {
     await using workspace = openWorkspace(placed.place);
     const hits = await workspace.search(query(lineOf(searched, 7)), never);
     const late = new AbortController();
@@ -84,17 +84,17 @@ describe("a workspace that tells masks what it hands out", () => {
     await expect(found).rejects.toMatchObject({ name: "AppError", code: "aborted" });
   });
 
-  it("knows of a file that is too large for that the lines that were found", async () => {
+  it("A learning workspace knows of a file that is too large for that the lines that were found", async () => {
     const masks = await learnedBy((workspace) => workspace.search(query("password:"), never));
     expect(masks.holdsSecret("xQ9pL2mN7vR4tK8w")).toBe(true);
   });
 
-  it("knows a whole file of which only the beginning is read", async () => {
+  it("A learning workspace knows a whole file of which only the beginning is read", async () => {
     const masks = await learnedBy((workspace) => workspace.headStart("other.pem", 100));
     expect(masks.holdsSecret(lineOf(searched))).toBe(true);
   });
 
-  it("knows what was written into a file that is edited", async () => {
+  it("A learning workspace knows what was written into a file that is edited", async () => {
     await using workspace = openWorkspace(placed.place);
     const masks = new Masks();
     await using overlay = openOverlay(workspace, placed.place);

@@ -30,7 +30,7 @@ const runs = (pid: number) => {
 };
 
 it.runIf(process.platform === "linux")(
-  "a process that is busy for ever ends with its parent, and with what it started",
+  "A process that is busy for ever ends with its parent, and with what it started",
   async () => {
     const child = spawn(process.execPath, ["-e", parent], { stdio: ["ignore", "pipe", "inherit"] });
     const [said] = (await once(child.stdout, "data")) as [Buffer];

@@ -85,7 +85,7 @@ function allCalls({ base, head }: { base: Tree; head: Tree }) {
 }
 
 describe("private text", { timeout: 300_000 }, () => {
-  it("private-text: reaches no model under any name that it has, through no tool and no first message", async () => {
+  it("private-text: private text reaches no model, through no tool and no first message", async () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const planned = trees(seed);
       using repo = GitRepo.create();

@@ -34,13 +34,13 @@ const found = [
 ];
 
 describe("readArtifact", () => {
-  it("reads the results on changed files, in a zip and in a file uploaded as it is", async () => {
+  it("readArtifact reads the results on changed files", async () => {
     const whole = sarif([result("file:///home/runner/work/shop/shop/src/a.js"), result("src/other.js")]);
     expect(await read(zip([{ name: "report.sarif", text: whole }]))).toEqual(found);
     expect(await read(Buffer.from(whole))).toEqual(found);
   });
 
-  it("skips what is no report, and uses no name of an entry as a path", async () => {
+  it("readArtifact skips what is no report, and uses no name of an entry as a path", async () => {
     const files = [
       { name: "README.md", text: "not a report" },
       { name: "deep/report.sarif.json", text: one },
@@ -81,17 +81,17 @@ describe("readArtifact", () => {
     ["deep brackets", zip([{ name: "a.sarif", text: "[".repeat(5_000_000) }]), "nested too deeply"],
     ["a cut zip", zip([{ name: "a.sarif", text: one }]).subarray(0, -30), "it is damaged"],
     [
-      "a damaged file",
+      "a broken file",
       Buffer.concat([Buffer.from("PK\x03\x04"), deflateRawSync(Buffer.from(one))]),
       "damaged",
     ],
     ["other JSON", Buffer.from('{"a":1}'), "it is neither SARIF 2.1 nor rdjson"],
     ["too many entries", zip(Array.from({ length: 1_001 }, () => ({ name: "a", text: "" }))), "1000 files"],
-  ])("refuses %s", async (_, bytes, why) => {
+  ])("readArtifact refuses %s", async (_, bytes, why) => {
     await expect(read(bytes)).rejects.toThrow(why);
   });
 
-  it("masks secrets in messages", async () => {
+  it("readArtifact masks secrets in messages", async () => {
     const key = ["ghp", "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5"].join("_");
     const [told] = await read(
       Buffer.from(sarif([{ ...result("src/a.js"), message: { text: `key ${key}` } }])),
@@ -100,12 +100,12 @@ describe("readArtifact", () => {
     expect(told?.message).toMatch(/^key /);
   });
 
-  it("keeps at most 5,000 results", async () => {
+  it("readArtifact keeps at most 5,000 results", async () => {
     const many = sarif(Array.from({ length: 9_000 }, (_, at) => result("src/a.js", at + 1)));
     expect(await read(Buffer.from(many))).toHaveLength(5_000);
   });
 
-  it("leaves the thread of the server free, and ends with its job", async () => {
+  it("readArtifact leaves the thread of the server free, and ends with its job", async () => {
     const many = sarif(Array.from({ length: 60_000 }, (_, at) => result("src/a.js", at + 1)));
     const ended = new AbortController();
     const task = {

@@ -65,7 +65,7 @@ function graphAt(at: string, signal = never) {
 }
 
 describe("the graph of a review", () => {
-  it("knows callers at the head, in files of the base and in those of the change", async () => {
+  it("The graph of a review knows callers at the head", async () => {
     const { graph: kept } = graphAt(file);
     await using graph = kept;
     const opened = await graph.open();
@@ -77,7 +77,7 @@ describe("the graph of a review", () => {
     expect(opened?.commits.map(({ message }) => message)).toEqual(["Count once: two workers took one job"]);
   });
 
-  it("answers what was decided before: an earlier finding and what became of it", async () => {
+  it("The graph of a review answers what was decided before", async () => {
     const { graph: kept } = graphAt(file);
     await using graph = kept;
     const answer = await (await graph.open())?.query("was an upper limit decided before?", 5, never);
@@ -86,7 +86,7 @@ describe("the graph of a review", () => {
     expect(found?.excerpt).toContain("dismissed: callers check it");
   });
 
-  it("leaves nothing of the change in the index", async () => {
+  it("The graph of a review leaves nothing of the change in the index", async () => {
     const before = readFileSync(file);
     const { graph: kept } = graphAt(file);
     {
@@ -97,7 +97,7 @@ describe("the graph of a review", () => {
     expect(existsSync(`${file}-journal`)).toBe(false);
   });
 
-  it("is opened once", async () => {
+  it("The graph of a review is opened once", async () => {
     const { graph: kept } = graphAt(file);
     await using graph = kept;
     const [first, second] = await Promise.all([graph.open(), graph.open()]);
@@ -105,7 +105,7 @@ describe("the graph of a review", () => {
     expect(second).toBe(first);
   });
 
-  it("is null if the index cannot be used, and the review goes on", async () => {
+  it("The graph of a review is null if the index cannot be used, and the review goes on", async () => {
     const damaged = join(folder.path, "damaged.db");
     writeFileSync(damaged, "no database at all ".repeat(400));
     for (const at of [damaged, join(folder.path, "gone.db")]) {
@@ -116,7 +116,7 @@ describe("the graph of a review", () => {
     expect(existsSync(join(folder.path, "gone.db"))).toBe(false);
   });
 
-  it("ends with its review", async () => {
+  it("The graph of a review ends with its review", async () => {
     const copy = join(folder.path, "copy.db");
     copyFileSync(file, copy);
     const ending = new AbortController();

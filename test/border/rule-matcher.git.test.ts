@@ -20,7 +20,7 @@ afterAll(() => folder[Symbol.dispose]());
 const configOf = async (text: string) => (await parseRuleFiles([{ path: "a", text }])).rules[0]?.config ?? {};
 
 describe("the process that matches a repository's own rules", () => {
-  it("reads only the program, writes nothing and starts nothing, whatever does it", () => {
+  it("The process that matches a repository's own rules reads only the program", () => {
     const secret = join(folder.path, "secret");
     const written = join(folder.path, "written");
     writeFileSync(secret, "secret");
@@ -42,7 +42,7 @@ describe("the process that matches a repository's own rules", () => {
     expect(answers(ruleConfinement())).toEqual([...Array(5).fill("ERR_ACCESS_DENIED"), "true"]);
   });
 
-  it("is started like that, also by a process that may do more, with an empty environment", async () => {
+  it("The rule process is confined and has an empty environment", async () => {
     const program = `
       import { startRuleProcess } from ${JSON.stringify(join(import.meta.dirname, "../../src/border/start-process.ts"))};
       const { child, ended } = startRuleProcess();
@@ -64,7 +64,7 @@ describe("the process that matches a repository's own rules", () => {
     await once(child, "exit");
   });
 
-  it("is killed where a rule takes too long, and ends by itself of one that is deadly", async () => {
+  it("The process that matches a repository's own rules is killed where a rule takes too long", async () => {
     for (const [text, rule, expected, how] of [
       [longText, slowRule("slow"), "slow", "ended with SIGKILL"],
       ["f(1);\n", deadlyRule("deadly"), "died", "ended with SIGSEGV"],
@@ -81,7 +81,7 @@ describe("the process that matches a repository's own rules", () => {
     }
   });
 
-  it("ends soon after its parent was killed, also in the middle of a match without an end", async () => {
+  it("The process that matches a repository's own rules ends soon after its parent was killed", async () => {
     const src = join(import.meta.dirname, "../../src");
     const program = `
       import { startRuleMatcher } from ${JSON.stringify(join(src, "border/rule-matcher.ts"))};

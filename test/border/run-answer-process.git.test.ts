@@ -49,7 +49,7 @@ function ask(model: Model, signal = new AbortController().signal) {
 }
 
 describe("a process that answers a question", () => {
-  it("reads the checkout, withholds what is private, and hands the answer back", async () => {
+  it("A process that answers a question reads the checkout, withholds what is private", async () => {
     const read = (path: string) => ({ name: "read_file_part", arguments: { file_path: path } });
     const model = scriptedModel([
       { toolCalls: [read("a.js"), read("secret.js")] },
@@ -68,7 +68,7 @@ describe("a process that answers a question", () => {
     ]);
   });
 
-  it("rejects when it is aborted", async () => {
+  it("A process that answers a question rejects when it is aborted", async () => {
     const abort = new AbortController();
     const never: Model = {
       ...scriptedModel([]),

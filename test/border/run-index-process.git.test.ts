@@ -57,7 +57,7 @@ async function knownOf(paths: readonly string[]) {
 }
 
 describe("the index process", () => {
-  it("indexes what the mirror has of the base, and nothing that is missing or withheld", async () => {
+  it("The index process indexes what the mirror has of the base", async () => {
     const report = await runIndexProcess(task, { signal: never });
     expect(report).toMatchObject({ files: 1, parsed: 1, known: 0 });
     expect(await knownOf(["src/queue.ts"])).toBe(1);
@@ -65,14 +65,14 @@ describe("the index process", () => {
     expect(readdirSync(join(mirror, "hunkwise-graph"))).toEqual(["index.db"]);
   });
 
-  it.runIf(long)("later reads only what has arrived meanwhile", async () => {
+  it.runIf(long)("The index process later reads only what has arrived meanwhile", async () => {
     await runIndexProcess(task, { signal: never });
     bring("src/worker.ts");
     const report = await runIndexProcess(task, { signal: never });
     expect(report).toMatchObject({ files: 2, parsed: 1, known: 1 });
   });
 
-  it("can write only to the folder of its index", async () => {
+  it("The index process can write only to the folder of its index", async () => {
     const outside = join(folder.path, "elsewhere");
     mkdirSync(outside);
     const elsewhere = { ...task, file: join(outside, "index.db") };
@@ -84,7 +84,7 @@ describe("the index process", () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  it("creates no folder for a mirror that is gone", async () => {
+  it("The index process creates no folder for a mirror that is gone", async () => {
     const gone = join(folder.path, "gone.git");
     const away = { ...task, gitDir: gone, file: join(gone, "hunkwise-graph", "index.db") };
     await expect(runIndexProcess(away, { signal: never })).rejects.toMatchObject({ code: "ENOENT" });

@@ -95,7 +95,7 @@ const scripted = (...turns: ScriptedTurn[]) =>
   });
 
 describe("a review process", () => {
-  it("reviews with the parent's model and hands placed findings back", async () => {
+  it("A review process reviews with the parent's model and hands placed findings back", async () => {
     const { result, entries, events } = run(scripted({ toolCalls: [reportReduce, finish] }));
 
     expect(await result).toMatchObject({
@@ -110,7 +110,7 @@ describe("a review process", () => {
     expect(events).toContainEqual(expect.objectContaining({ type: "finding", path: "total.js", line: 2 }));
   });
 
-  it("hands over what it has read and found, for a review that follows, and reads it no more", async () => {
+  it("A review process hands over what it has read and found, for a review that follows", async () => {
     const history = { key: "", reviewed: null, carried: [], summary: "" };
     const { result, units } = runHere(scripted({ toolCalls: [reportReduce, finish] }), { history });
     const { ledger, head_sha } = await result;
@@ -139,7 +139,7 @@ describe("a review process", () => {
     });
   });
 
-  it("has written a turn down before any of its calls runs", async () => {
+  it("A review process has written a turn down before any of its calls runs", async () => {
     const order: string[] = [];
     const result = await runTask(reviewTask, reviewInput(), {
       place,
@@ -154,7 +154,7 @@ describe("a review process", () => {
     expect(order.indexOf("turn")).toBeLessThan(order.indexOf("finish_review started"));
   });
 
-  it("reviews only with the analyzers if there is no model, and says so", async () => {
+  it("A review process reviews only with the analyzers if there is no model, and says so", async () => {
     const result = await run(null).result;
 
     expect(result).toMatchObject({ mode: "offline", model: null, stop_reason: "no_model" });
@@ -163,7 +163,7 @@ describe("a review process", () => {
     expect(result.coverage).toMatchObject({ hunks_total: 1, hunks_served: 0 });
   });
 
-  it("hands no secret on that the analyzers found", async () => {
+  it("A review process hands no secret on that the analyzers found", async () => {
     using other = GitRepo.create();
     other.commit("before", { "a.txt": "a\n" });
     other.git("tag", "base");
@@ -178,7 +178,7 @@ describe("a review process", () => {
     expect(JSON.stringify(result)).not.toContain(token);
   });
 
-  it("reviews the rest of a change with a file that is too large to read, and names that file", async () => {
+  it("A review process reviews the rest of a change with a file that is too large to read", async () => {
     using other = GitRepo.create();
     const many = "one line of many\n".repeat(1_300_000);
     other.commit("before", { "large.txt": many, "total.js": before });
@@ -193,7 +193,7 @@ describe("a review process", () => {
     ]);
   });
 
-  it("counts what a configured minimum severity leaves out", async () => {
+  it("A review process counts what a configured minimum severity leaves out", async () => {
     const { config } = reviewInput({ config: { minimum_severity: "critical" } });
     const result = await runHere(null, { config }).result;
 
@@ -203,7 +203,7 @@ describe("a review process", () => {
     ]);
   });
 
-  it("shows the model the diff and the analyzers' candidates, and none of the parent's secrets", async () => {
+  it("A review process shows the model the diff and the analyzers' candidates", async () => {
     process.env.HUNKWISE_TEST_CANARY = "canary-4711-secret";
     const model = scripted({ toolCalls: [finish] });
     await run(model).result;
@@ -216,7 +216,7 @@ describe("a review process", () => {
     expect(text).not.toContain("canary-4711");
   });
 
-  it("ends with the model's fault as a value, keeps what was found, and tells the public no more than its kind", async () => {
+  it("A review process ends with the model's fault as a value, keeps what was found", async () => {
     const failing = scriptedModel([
       { toolCalls: [reportReduce] },
       new AppError("model_unauthorized", "https://models.internal refused sk-12", {
@@ -237,7 +237,7 @@ describe("a review process", () => {
     });
   });
 
-  it("counts nothing as read by a model that never answered", async () => {
+  it("A review process counts nothing as read by a model that never answered", async () => {
     const result = await runHere(scriptedModel([new AppError("model_failed", "no answer")])).result;
 
     expect(result).toMatchObject({
@@ -246,7 +246,7 @@ describe("a review process", () => {
     });
   });
 
-  it("publishes what was found when the time limit passes while the model thinks", async () => {
+  it("A review publishes what was found when its time limit passes", async () => {
     const slow: Model = {
       name: "slow",
       contextTokens: 128_000,
@@ -265,7 +265,7 @@ describe("a review process", () => {
     });
   });
 
-  it("takes the turns of an earlier attempt over without asking the model again", async () => {
+  it("A review takes over the turns of an earlier attempt without asking again", async () => {
     const first = runHere(scripted({ toolCalls: [reportReduce] }, { toolCalls: [finish] }));
     await first.result;
     const model = scripted({ toolCalls: [finish] });
@@ -276,7 +276,7 @@ describe("a review process", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it("predicts its cost if the price is known", async () => {
+  it("A review process predicts its cost if the price is known", async () => {
     const model: Model = {
       ...scripted({ toolCalls: [finish] }),
       costOf: ({ promptTokens }) => promptTokens / 1_000,
@@ -287,7 +287,7 @@ describe("a review process", () => {
     expect((await runHere(scripted({ toolCalls: [finish] })).result).predicted?.cost_usd).toBeNull();
   });
 
-  it("rejects when it is aborted, and leaves no process behind", async () => {
+  it("A review process rejects when it is aborted, and leaves no process behind", async () => {
     const abort = new AbortController();
     const never: Model = {
       name: "slow",
@@ -308,7 +308,7 @@ describe("a review process", () => {
     await expect.poll(left, patience).toEqual([]);
   });
 
-  it("takes a git that hangs with it when it is aborted", async () => {
+  it("A review process takes a git that hangs with it when it is aborted", async () => {
     using hanging = hangingGit(place);
     const abort = new AbortController();
     const { result } = run(null, {}, abort.signal, { place: hanging.place });
@@ -320,7 +320,7 @@ describe("a review process", () => {
     await expect.poll(() => isRunning(pid), patience).toBe(false);
   });
 
-  it("takes a git that hangs with it when its parent is gone", async () => {
+  it("A review process takes a git that hangs with it when its parent is gone", async () => {
     using hanging = hangingGit(place);
     using started = startReviewProcess();
     const left = { ...started, [Symbol.dispose]: () => {} };
@@ -333,7 +333,7 @@ describe("a review process", () => {
     await expect.poll(() => isRunning(pid), patience).toBe(false);
   });
 
-  it("rejects, to be tried again, when the process dies", async () => {
+  it("A review process rejects, to be tried again, when the process dies", async () => {
     const killer: Model = {
       name: "killer",
       contextTokens: 128_000,
@@ -355,7 +355,7 @@ describe("a review process", () => {
     expect(fromFailure(failure)).toMatchObject({ message: "no [secret]", remedy: "[secret]" });
   });
 
-  it("has only the owner tag, the compile cache and the temporary folder in its environment", async () => {
+  it("A review process has only the owner tag", async () => {
     let environment = "not read";
     const looker: Model = {
       name: "looker",

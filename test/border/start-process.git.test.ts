@@ -12,7 +12,7 @@ import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
 
-describe("a review process that was started before its review", () => {
+describe("a process started before its review", () => {
   let repo: GitRepo;
   let placed: Disposable & { place: RevisionPlace };
 
@@ -38,7 +38,7 @@ describe("a review process that was started before its review", () => {
       started,
     });
 
-  it("reviews, and ends with the review", async () => {
+  it("A process started before its review reviews, and ends with the review", async () => {
     const started = startReviewProcess();
     const result = await review(started);
 
@@ -46,7 +46,7 @@ describe("a review process that was started before its review", () => {
     expect(await started.ended).toBe("ended with SIGKILL");
   });
 
-  it("reviews also when it was ready long before", async () => {
+  it("A process started before its review reviews also when it was ready long before", async () => {
     const started = startReviewProcess();
     // What it says while nobody listens must not be lost.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
@@ -54,7 +54,7 @@ describe("a review process that was started before its review", () => {
     expect((await review(started)).stop_reason).toBe("no_model");
   });
 
-  it("has the processor after the server, with every thread, and as a session too", async () => {
+  it("A process started before its review has the processor after the server", async () => {
     using started = startReviewProcess();
     const pid = started.child.pid!;
     await new Promise((resolve) => started.child.once("message", resolve));
@@ -68,14 +68,14 @@ describe("a review process that was started before its review", () => {
     expect(session).toContain("nice 5");
   });
 
-  it("ends when it is not needed after all", async () => {
+  it("A process started before its review ends when it is not needed after all", async () => {
     const started = startReviewProcess();
     started[Symbol.dispose]();
 
     expect(await started.ended).toBe("ended with SIGKILL");
   });
 
-  it("fails the review, to be tried again, when it has died meanwhile", async () => {
+  it("A process started before its review fails the review, to be tried again", async () => {
     const started = startReviewProcess();
     started.child.kill("SIGKILL");
     await started.ended;
@@ -116,7 +116,7 @@ describe("a review process", () => {
   afterAll(() => data[Symbol.dispose]());
   afterEach(() => void vi.unstubAllEnvs());
 
-  it("can read only code and its checkout, whatever reads", () => {
+  it("A review process can read only code and its checkout, whatever reads", () => {
     const outside = [
       join(data.path, "app.json"),
       join(data.path, "link"),
@@ -137,7 +137,7 @@ describe("a review process", () => {
     ]);
   });
 
-  it("reads a checkout also by its real path, if the data folder is behind a link", () => {
+  it("A review process reads a checkout also by its real path, if the data folder is behind a link", () => {
     using elsewhere = new TempFolder("links");
     const link = join(elsewhere.path, "data");
     symlinkSync(data.path, link);
@@ -147,7 +147,7 @@ describe("a review process", () => {
     expect(tried).toEqual(["inside", "inside", "ERR_ACCESS_DENIED"]);
   });
 
-  it("has its scratch folders in its parent's temporary folder, and may use them", () => {
+  it("A review process has its scratch folders in its parent's temporary folder, and may use them", () => {
     using scratch = new TempFolder("scratch");
     const link = join(scratch.path, "link");
     symlinkSync(data.path, link);
@@ -162,13 +162,13 @@ describe("a review process", () => {
     expect(environment).toContain(`TMPDIR=${link}`);
   });
 
-  it("is confined also without a folder for temporary files", () => {
+  it("A review process is confined also without a folder for temporary files", () => {
     vi.stubEnv("TMPDIR", join(data.path, "missing"));
     const tried = attempt(confinement([checkout]), [join(checkout, "a.ts"), join(data.path, "app.json")]);
     expect(tried).toEqual(["inside", "ERR_ACCESS_DENIED"]);
   });
 
-  it("is started like that", () => {
+  it("A review process is started with its confinement", () => {
     using started = startReviewProcess({ checkout });
 
     const argv = readFileSync(`/proc/${started.child.pid}/cmdline`, "utf8").split("\0");

@@ -51,31 +51,40 @@ async function find(
 }
 
 describe("the place where tests of proofs run", () => {
-  it("is nowhere on a machine without a sandbox", async () => {
+  it("Tests of proofs run nowhere on a machine without a sandbox", async () => {
     expect(await find("code", preparing(null), { searchPath: "/nowhere" })).toEqual({
       why: "this machine has no sandbox",
     });
   });
 
-  it.skipIf(!sandbox)(`is the sandbox alone if nothing is prepared${skipped}`, async () => {
-    expect(await find("packages", preparing(null))).toEqual({
-      ...{ sandbox: { sandbox: expect.anything(), memoryMb: 512 }, environment: null },
-    });
-  });
+  it.skipIf(!sandbox)(
+    `Tests of proofs run in the sandbox alone if nothing is prepared${skipped}`,
+    async () => {
+      expect(await find("packages", preparing(null))).toEqual({
+        ...{ sandbox: { sandbox: expect.anything(), memoryMb: 512 }, environment: null },
+      });
+    },
+  );
 
-  it.skipIf(!sandbox)(`is nowhere if the change brings other dependencies${skipped}`, async () => {
-    expect(await find("packages", preparing("npm ci"))).toEqual({
-      why: "dependencies changed (package.json)",
-    });
-  });
+  it.skipIf(!sandbox)(
+    `Tests of proofs run nowhere if the change brings other dependencies${skipped}`,
+    async () => {
+      expect(await find("packages", preparing("npm ci"))).toEqual({
+        why: "dependencies changed (package.json)",
+      });
+    },
+  );
 
-  it.skipIf(!sandbox)(`has what the command made of the merge base's files${skipped}`, async () => {
-    const found = await find("code", preparing("mkdir made && cp a.js made/of-base.js"));
-    if (!("environment" in found) || found.environment === null) throw new Error(JSON.stringify(found));
-    expect(readFileSync(join(found.environment, "made/of-base.js"), "utf8")).toBe("1;\n");
-  });
+  it.skipIf(!sandbox)(
+    `Tests of proofs find what the command made of the merge base's files${skipped}`,
+    async () => {
+      const found = await find("code", preparing("mkdir made && cp a.js made/of-base.js"));
+      if (!("environment" in found) || found.environment === null) throw new Error(JSON.stringify(found));
+      expect(readFileSync(join(found.environment, "made/of-base.js"), "utf8")).toBe("1;\n");
+    },
+  );
 
-  it.skipIf(!sandbox)(`names no folder of the machine where its reason is public${skipped}`, async () => {
+  it.skipIf(!sandbox)(`A public reason names no folder of the machine${skipped}`, async () => {
     const file = join(folder.path, "file");
     writeFileSync(file, "");
     const faults: string[] = [];
@@ -86,9 +95,12 @@ describe("the place where tests of proofs run", () => {
     expect(faults).toEqual([expect.stringContaining(file)]);
   });
 
-  it.skipIf(!sandbox)(`is nowhere if the command fails, and its last line says why${skipped}`, async () => {
-    expect(await find("code", preparing("echo no network; exit 3"))).toEqual({
-      why: expect.stringMatching(/ended with 3: no network/),
-    });
-  });
+  it.skipIf(!sandbox)(
+    `Tests of proofs run nowhere if the command fails, and its last line says why${skipped}`,
+    async () => {
+      expect(await find("code", preparing("echo no network; exit 3"))).toEqual({
+        why: expect.stringMatching(/ended with 3: no network/),
+      });
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { stepEnv } from "../cli/action/step-env.ts";
 import { failure } from "../support/failure.ts";
 
 describe("the inputs of the Action", () => {
-  it("have defaults that let nobody spend anything unasked", () => {
+  it("The inputs of the Action have defaults that let nobody spend anything unasked", () => {
     expect(readActionEnv(stepEnv()).inputs).toEqual({
       ...{
         githubToken: "ghs_token",
@@ -19,7 +19,7 @@ describe("the inputs of the Action", () => {
     });
   });
 
-  it("count as unset if they are empty, as composite actions pass them", () => {
+  it("The inputs of the Action count as unset if they are empty, as composite actions pass them", () => {
     const names = [
       "STATE_KEY",
       "EFFORT",
@@ -36,7 +36,7 @@ describe("the inputs of the Action", () => {
     );
   });
 
-  it("are read with their types", () => {
+  it("The inputs of the Action are read with their types", () => {
     const inputs = {
       INPUT_PATHS: "src/**\n\n  !src/gen/**\n",
       INPUT_MAX_COST: "0.50",
@@ -59,7 +59,7 @@ describe("the inputs of the Action", () => {
     [{ INPUT_GITHUB_TOKEN: "" }, "github-token is empty"],
     [{ INPUT_PATHS: "!docs/**\n!*.md" }, "paths selects no file: a pattern with ! only takes files away"],
     [{ INPUT_REQUIRE_MODEL: "yes" }, "require-model must be one of true, false"],
-  ])("are refused by name: %j", async (inputs, message) => {
+  ])("The inputs of the Action are refused by name: %j", async (inputs, message) => {
     expect(await failure((async () => readActionEnv(stepEnv(inputs)))())).toMatchObject({
       ...{ code: "config_invalid", message: expect.stringContaining(message) },
     });
@@ -67,7 +67,7 @@ describe("the inputs of the Action", () => {
 });
 
 describe("the environment of a step", () => {
-  it("names the server that runs the job, an Enterprise Server too", () => {
+  it("readActionEnv names the server that runs the job, an Enterprise Server too", () => {
     const server = {
       GITHUB_API_URL: "https://ghe.example/api/v3/",
       GITHUB_SERVER_URL: "https://ghe.example",
@@ -90,14 +90,14 @@ describe("the environment of a step", () => {
     });
   });
 
-  it("does not take the variables of the job's own programs", () => {
+  it("The environment of a step does not take the variables of the job's own programs", () => {
     const { env } = readActionEnv(
       stepEnv({ DATABASE_URL: "postgres://ci", APP_ID: "1", PORT: "80", GHE_HOST: "evil.example" }),
     );
     expect(env).toMatchObject({ databaseUrl: null, app: null, github: { host: "github.com" } });
   });
 
-  it("is refused outside of GitHub Actions, with the command to use", async () => {
+  it("The environment of a step is refused outside of GitHub Actions, with the command to use", async () => {
     expect(await failure((async () => readActionEnv({ PATH: "/usr/bin" }))())).toMatchObject({
       ...{ code: "usage", remedy: expect.stringContaining("hunkwise review") },
     });

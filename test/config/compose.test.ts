@@ -47,7 +47,7 @@ const mountsOf = ({ volumes = [] }: Service) => volumes.filter((one) => typeof o
 const volumesOf = ({ volumes = [] }: Service) => volumes.filter((one) => typeof one === "string");
 
 describe("compose.yml", () => {
-  it("starts one service by itself, and Postgres with two workers where their profile is asked for", () => {
+  it("compose.yml starts one service by itself", () => {
     const byDefault = Object.entries(compose.services).filter(([, { profiles }]) => !profiles);
     expect(byDefault.map(([name]) => name)).toEqual(["hunkwise"]);
     expect([worker.profiles, postgres.profiles]).toEqual([["postgres"], ["postgres"]]);
@@ -55,7 +55,7 @@ describe("compose.yml", () => {
     expect(worker.command?.at(-1)).toBe("worker");
   });
 
-  it("sets variables alone that Hunkwise knows, to values that it takes", () => {
+  it("compose.yml sets variables alone that Hunkwise knows, to values that it takes", () => {
     const known = new Set(environmentDocs.map(({ name }) => name));
     for (const { environment = {} } of [hunkwise, worker]) {
       expect(Object.keys(environment).filter((name) => !known.has(name))).toEqual([]);
@@ -64,18 +64,18 @@ describe("compose.yml", () => {
     }
   });
 
-  it("holds no secret: passwords come from .env, and without one Postgres does not start", () => {
+  it("compose.yml holds no secret: passwords come from .env, and without one Postgres does not start", () => {
     expect(text).toContain(`POSTGRES_PASSWORD: \${POSTGRES_PASSWORD:-}`);
     const settings = text.replace(/^#.*$/gm, "");
     expect(settings).not.toMatch(/postgres(ql)?:\/\/|PRIVATE_KEY(?!_PATH)|WEBHOOK_SECRET|API_KEY/);
   });
 
-  it("starts without a .env as well", () => {
+  it("compose.yml starts without a .env as well", () => {
     const optional = [{ path: ".env", required: false }];
     expect([hunkwise.env_file, worker.env_file]).toEqual([optional, optional]);
   });
 
-  it("publishes the ports on which the container listens, whatever .env says of ports and addresses", () => {
+  it("compose.yml publishes the ports on which the container listens", () => {
     const env = {
       PORT: "8080",
       HOST: "127.0.0.1",
@@ -95,7 +95,7 @@ describe("compose.yml", () => {
     }
   });
 
-  it("mounts the files that .env names, each where the container looks for it, and nothing in place of others", () => {
+  it("compose.yml mounts the files that .env names, each where the container looks for it", () => {
     const env = {
       PRIVATE_KEY_PATH: "/etc/hunkwise/key.pem",
       HUNKWISE_PRICES: "/etc/hunkwise/prices.json",
@@ -116,21 +116,21 @@ describe("compose.yml", () => {
     expect(new Set(unset.map(({ target }) => target)).size).toBe(unset.length);
   });
 
-  it("has everybody wait for a Postgres that answers, where there is one", () => {
+  it("compose.yml has everybody wait for a Postgres that answers, where there is one", () => {
     expect(postgres.image).toMatch(/^postgres:\d+$/);
     expect(postgres.healthcheck?.test).toContain("pg_isready");
     const wanted = { postgres: { condition: "service_healthy", required: false } };
     expect([hunkwise.depends_on, worker.depends_on]).toEqual([wanted, wanted]);
   });
 
-  it("waits longer for a stop than running jobs may take to hand themselves back", () => {
+  it("compose.yml waits longer for a stop than running jobs may take to hand themselves back", () => {
     for (const { stop_grace_period: period = "" } of [hunkwise, worker]) {
       expect(period).toMatch(/^\d+s$/);
       expect(Number.parseInt(period, 10) * 1_000).toBeGreaterThan(graceMs);
     }
   });
 
-  it("publishes its ports to this machine alone, and keeps data where it is declared", () => {
+  it("compose.yml publishes its ports to this machine alone, and keeps data where it is declared", () => {
     expect(hunkwise.ports?.every((port) => port.startsWith("127.0.0.1:"))).toBe(true);
     expect(worker.ports).toBeUndefined();
     expect(postgres.ports).toBeUndefined();
@@ -140,13 +140,13 @@ describe("compose.yml", () => {
     expect(volumesOf(worker)).toEqual(["/data"]);
   });
 
-  it("has what a review leaves behind reaped", () => {
+  it("compose.yml has what a review leaves behind reaped", () => {
     expect([hunkwise.init, worker.init]).toEqual([true, true]);
   });
 });
 
 describe("the image", () => {
-  it("offers the ports that compose.yml publishes, and runs node itself, which hears the signals", () => {
+  it("The image offers the ports that compose.yml publishes, and runs node itself", () => {
     const dockerfile = read("Dockerfile");
     expect(dockerfile).toMatch(/^EXPOSE 3000 9464$/m);
     expect(dockerfile).toMatch(/^CMD \["node", "dist\/cli.js", "serve"\]$/m);

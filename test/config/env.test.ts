@@ -46,8 +46,8 @@ function failure(raw: RawEnv): string {
   return "no failure";
 }
 
-describe("the environment", () => {
-  it("of nobody's making reviews offline, with the set-up page, on the documented defaults", () => {
+describe("readEnv", () => {
+  it("An empty environment has the documented defaults, no App and no model", () => {
     const env = readEnv({});
     expect(env).toMatchObject({
       app: null,
@@ -62,7 +62,7 @@ describe("the environment", () => {
     });
   });
 
-  it("keeps data in one place, whatever the current folder is", () => {
+  it("The data folder does not depend on the current folder", () => {
     const own = join(import.meta.dirname, "../..");
     const current = process.cwd();
     process.chdir(folder);
@@ -75,7 +75,7 @@ describe("the environment", () => {
     }
   });
 
-  it("takes paths in .env as relative to that file", () => {
+  it("A path in .env is relative to that file", () => {
     file(
       ".env",
       "HUNKWISE_PRICES=prices.json\nPRIVATE_KEY_PATH=/etc/key.pem\nHUNKWISE_MODEL=m\nHUNKWISE_DATA_DIR=data\n",
@@ -87,7 +87,7 @@ describe("the environment", () => {
     rmSync(join(folder, ".env"));
   });
 
-  it("names what is empty, and what nobody reads but is written almost like one of its own", () => {
+  it("A notice names each empty variable and each misspelt one", () => {
     const raw = {
       ...{ OPENAI_API_KEY: " ", HTTPS_PROXY: "", NODE_EXTRA_CA_CERTS: "", HOME: "", PORT: "3000" },
       ...{ HUNKWISE_MODLE: "m", HUNKWSE_PROTOCOL: "text", HUNKWISE_NEW: "1", openai_base_url: "http://x" },
@@ -126,13 +126,13 @@ describe("the environment", () => {
     ["AZURE_OPENAI_KEY", "AZURE_OPENAI_API_KEY"],
     ["HUNKWISE_FALLBACK_KEY", "HUNKWISE_FALLBACK_API_KEY"],
     ["openai_api_key", "OPENAI_API_KEY"],
-  ])("names %s as a name for %s that it does not read, unless both are set", (name, meant) => {
+  ])("A notice says that %s may mean %s, unless both are set", (name, meant) => {
     const said = [`${name} is not a known variable. Did you mean ${meant}?`];
     for (const read of [readEnv, readLocalEnv]) expect(read({ [name]: "canary" }).notices).toEqual(said);
     expect(unknownOf({ [name]: "canary", [meant]: "value" })).toEqual([]);
   });
 
-  it("says which misspelt name may explain a missing variable", () => {
+  it("The error for a missing variable names the misspelt one that may explain it", () => {
     expect(() => readLocalEnv({ OPENAI_BASE_URL: "http://x/v1", HUNKWISE_MODLE: "m" })).toThrow(
       /^HUNKWISE_MODEL is missing\. .* HUNKWISE_MODLE is not a known variable\. Did you mean HUNKWISE_MODEL\?$/,
     );
@@ -149,12 +149,12 @@ describe("the environment", () => {
     ],
     [{ ANTHROPIC_API_KEY: "a", ANTHROPIC_BASE_URL: "http://x/", HUNKWISE_MODEL: "m" }, []],
     [{ OPENAI_API_KEY: "a", OPENAI_BASE_URL: "http://x/v1", HUNKWISE_MODEL: "m" }, []],
-  ])("names of %j what no model uses: %j", (raw, unused) => {
+  ])("A notice for %j names the variables that no model uses: %j", (raw, unused) => {
     const { notices } = readLocalEnv(raw);
     expect(notices.map((notice) => /^(\w+) is set but not used: /.exec(notice)?.[1])).toEqual(unused);
   });
 
-  it("is read beyond what is wrong in it, each variable being named once", () => {
+  it("inspectEnv goes on after faults and names each variable once", () => {
     const { env, faults } = inspectEnv({
       APP_ID: "x",
       PRIVATE_KEY: pkcs8,
@@ -165,7 +165,7 @@ describe("the environment", () => {
     expect(env).toMatchObject({ app: null, port: 3_000, concurrency: 3 });
   });
 
-  it("counts blank values as unset and drops white space around values", () => {
+  it("A blank value counts as unset, and white space around a value is dropped", () => {
     expect(readEnv({ APP_ID: "", PRIVATE_KEY: "  ", OPENAI_API_KEY: "", PORT: " 81 " })).toMatchObject({
       app: null,
       model: null,
@@ -173,7 +173,7 @@ describe("the environment", () => {
     });
   });
 
-  it("is documented: every variable it reads, with the default that holds", () => {
+  it("The documentation of each variable names the default that holds", () => {
     const defaults = Object.fromEntries(environmentDocs.map((one) => [one.name, one.default ?? undefined]));
     const { HUNKWISE_MODEL: model, ...others } = defaults;
     expect(readEnv(others)).toEqual(readEnv({}));
@@ -181,21 +181,19 @@ describe("the environment", () => {
     expect(environmentDocs.filter(({ description }) => !/^.+\.$/.test(description))).toEqual([]);
   });
 
-  it("is documented in .env.example too", () => {
+  it(".env.example names each variable", () => {
     const example = readFileSync(join(import.meta.dirname, "../../.env.example"), "utf8");
     for (const { name } of environmentDocs) expect(example).toMatch(new RegExp(`^# ?${name}=`, "m"));
   });
 
   it.each([
     ["an enterprise server", { GHE_HOST: "git.corp:8443" }, "https://git.corp:8443/api/v3"],
-    [
-      "an enterprise server without TLS",
-      { GHE_HOST: "127.0.0.1:99", GHE_PROTOCOL: "http" },
-      "http://127.0.0.1:99/api/v3",
-    ],
+    ["one without TLS", { GHE_HOST: "127.0.0.1:99", GHE_PROTOCOL: "http" }, "http://127.0.0.1:99/api/v3"],
     ["data residency", { GHE_HOST: "corp.ghe.com" }, "https://api.corp.ghe.com"],
     ["github.com, which has TLS whatever is said", { GHE_PROTOCOL: "http" }, "https://api.github.com"],
-  ])("finds the API of %s", (_, raw, apiUrl) => expect(readEnv(raw).github.apiUrl).toBe(apiUrl));
+  ])("The address of the API is found for %s", (_, raw, apiUrl) =>
+    expect(readEnv(raw).github.apiUrl).toBe(apiUrl),
+  );
 
   const placeOf = (variables: Record<string, string>) => {
     const { model } = readEnv(variables);
@@ -273,24 +271,24 @@ describe("the environment", () => {
       ],
     ],
     [
-      "needs itself, not only an address",
+      "needs more than an address",
       { ANTHROPIC_BASE_URL: "https://gateway.example", HUNKWISE_MODEL: "c" },
       null,
     ],
-  ])("has a key of Anthropic that %s", (_, variables, place) => expect(placeOf(variables)).toEqual(place));
+  ])("ANTHROPIC_API_KEY %s", (_, variables, place) => expect(placeOf(variables)).toEqual(place));
 
-  it("leaves the gateway of another program alone if no model is named", () => {
+  it("ANTHROPIC_BASE_URL of a gateway is not used unless a model is named", () => {
     expect(placeOf({ ...A, ANTHROPIC_BASE_URL: "https://gateway.example" })).toBeNull();
     expect(placeOf({ ...A, ANTHROPIC_BASE_URL: "https://api.anthropic.com/v1" })?.[0]).toBe("anthropic");
   });
 
-  it("never sends embeddings to Anthropic, and takes OpenAI's key for them", () => {
+  it("Embeddings never go to Anthropic and use OpenAI's key", () => {
     expect(() => readEnv({ ...A, HUNKWISE_EMBEDDING_MODEL: "e" })).toThrow(/HUNKWISE_EMBEDDING_API_KEY/);
     const both = { ...A, ...O, HUNKWISE_MODEL: "claude-opus-5", HUNKWISE_EMBEDDING_MODEL: "e" };
     expect(readEnv(both).embedding).toMatchObject({ name: "e", apiKey: "o", baseUrl: null });
   });
 
-  it("names the model: a default for OpenAI, none for other servers, which may want no key", () => {
+  it("OpenAI has a default model; another server needs a named one and maybe no key", () => {
     expect(readEnv({ OPENAI_API_KEY: "sk-1" }).model).toMatchObject({
       apiKey: "sk-1",
       baseUrl: null,
@@ -301,10 +299,8 @@ describe("the environment", () => {
         api: "openai",
         apiKey: null,
         baseUrl: "http://localhost:11434/v1",
-        azure: null,
         name: "qwen3",
         verifyName: "qwen3",
-        summarizeName: "qwen3",
         contextTokens: 128_000,
         contextIsConfigured: false,
         protocol: "auto",
@@ -314,7 +310,7 @@ describe("the environment", () => {
     );
   });
 
-  it("names a model that stands in: at the same endpoint with its key, or at another one with none but its own", () => {
+  it("A fallback model uses the same endpoint and key, or another endpoint with only its own key", () => {
     const raw = {
       OPENAI_API_KEY: "sk-1",
       HUNKWISE_FALLBACK_MODEL: "small",
@@ -332,10 +328,10 @@ describe("the environment", () => {
     expect(readEnv(own).model?.fallback).toMatchObject({ apiKey: "sk-2", baseUrl: null });
   });
 
-  it("names a model that makes vectors: at the same endpoint with its key, or at another one with none but its own", () => {
+  it("An embedding model uses the same endpoint and key, or another endpoint with only its own key", () => {
     const raw = { OPENAI_API_KEY: "sk-1", HUNKWISE_EMBEDDING_MODEL: "vectors" };
     expect(readEnv({ OPENAI_API_KEY: "sk-1" }).embedding).toBeNull();
-    const here = { name: "vectors", apiKey: "sk-1", baseUrl: null, azure: null };
+    const here = { name: "vectors", apiKey: "sk-1", baseUrl: null };
     expect(readEnv(raw).embedding).toEqual(here);
     expect(readLocalEnv(raw).embedding).toEqual(here);
     const elsewhere = { ...raw, HUNKWISE_EMBEDDING_BASE_URL: "http://localhost:8000/v1/" };
@@ -347,19 +343,7 @@ describe("the environment", () => {
     expect(readEnv(alone)).toMatchObject({ model: null, embedding: { apiKey: "sk-3", baseUrl: null } });
   });
 
-  it("makes vectors at a deployment of Azure's own where the reviews' model is there", () => {
-    const raw = {
-      AZURE_OPENAI_ENDPOINT: "https://mine.openai.azure.com",
-      AZURE_OPENAI_API_KEY: "az-1",
-      AZURE_OPENAI_DEPLOYMENT: "chat",
-      OPENAI_API_VERSION: "2024-10-21",
-      HUNKWISE_EMBEDDING_MODEL: "vectors",
-    };
-    const azure = { deployment: "vectors", apiVersion: "2024-10-21" };
-    expect(readEnv(raw).embedding).toMatchObject({ name: "vectors", apiKey: "az-1", azure });
-  });
-
-  it("names other models for other roles, how to speak with them and how long they think", () => {
+  it("Variables set the verifying model, the protocol, the effort and the window", () => {
     const raw = {
       OPENAI_API_KEY: "sk-1",
       HUNKWISE_VERIFY_MODEL: "small",
@@ -369,7 +353,6 @@ describe("the environment", () => {
     };
     expect(readEnv(raw).model).toMatchObject({
       verifyName: "small",
-      summarizeName: readEnv({ OPENAI_API_KEY: "sk-1" }).model?.name,
       protocol: "text",
       reasoningEffort: "high",
       contextTokens: 32_000,
@@ -378,41 +361,31 @@ describe("the environment", () => {
   });
 
   const azure = { AZURE_OPENAI_ENDPOINT: "https://corp.openai.azure.com/", AZURE_OPENAI_API_KEY: "az-1" };
-  it("finds Azure's classic API and the newer one", () => {
-    const classic = { ...azure, AZURE_OPENAI_DEPLOYMENT: "reviewer", OPENAI_API_VERSION: "2024-10-21" };
-    expect(readEnv({ ...classic, OPENAI_API_KEY: "sk-of-openai" }).model).toMatchObject({
-      apiKey: "az-1",
-      baseUrl: "https://corp.openai.azure.com",
-      azure: { deployment: "reviewer", apiVersion: "2024-10-21" },
-      name: "reviewer",
-    });
-    // The price table knows the model, not what a deployment of it is called.
-    expect(readEnv({ ...classic, HUNKWISE_MODEL: "gpt-5" }).model).toMatchObject({
-      name: "gpt-5",
-      azure: { deployment: "reviewer" },
-    });
-    expect(readEnv({ ...classic, HUNKWISE_FALLBACK_MODEL: "spare" }).model?.fallback).toMatchObject({
-      azure: { deployment: "spare" },
-    });
-    const newer = {
-      ...azure,
-      AZURE_OPENAI_ENDPOINT: "https://corp.openai.azure.com/openai/v1/",
-      HUNKWISE_MODEL: "reviewer",
-    };
-    expect(readEnv(newer).model).toMatchObject({
-      baseUrl: "https://corp.openai.azure.com/openai/v1",
-      azure: null,
-      name: "reviewer",
-    });
-  });
+  it.each(["", "/openai", "/openai/v1/"])(
+    "An Azure endpoint that ends with '%s' leads to the v1 API",
+    (end) => {
+      const raw = { ...azure, AZURE_OPENAI_ENDPOINT: `https://corp.openai.azure.com${end}` };
+      const { model, embedding } = readEnv({
+        ...raw,
+        HUNKWISE_MODEL: "reviewer",
+        OPENAI_API_KEY: "sk-of-openai",
+      });
+      const baseUrl = "https://corp.openai.azure.com/openai/v1";
+      expect(model).toMatchObject({ apiKey: "az-1", baseUrl, name: "reviewer" });
+      expect(embedding).toBeNull();
+      const vectors = readEnv({ ...raw, HUNKWISE_MODEL: "m", HUNKWISE_EMBEDDING_MODEL: "v" }).embedding;
+      expect(vectors).toEqual({ name: "v", apiKey: "az-1", baseUrl });
+      expect(failure(raw)).toMatch(/^HUNKWISE_MODEL is missing\. Set it to the deployment/);
+    },
+  );
 
-  it("sets an installation's budget of a day, and none by itself", () => {
+  it("An installation has a daily budget only if a variable sets one", () => {
     expect(readEnv({}).dailyBudget).toEqual({ tokens: null, costUsd: null });
     const given = { HUNKWISE_DAILY_TOKENS: "5000000", HUNKWISE_DAILY_COST_USD: "7.50" };
     expect(readEnv(given).dailyBudget).toEqual({ tokens: 5_000_000, costUsd: 7.5 });
   });
 
-  it("limits reviews for each installation, author and pull request, or with 0 nowhere", () => {
+  it("Limits of reviews have defaults, and 0 turns all of them off", () => {
     const limits = (given: RawEnv) => readEnv(given).usageLimits;
     expect(limits({})).toEqual({
       commandsAnHour: 60,
@@ -429,14 +402,14 @@ describe("the environment", () => {
     expect(limits({ [name]: "0" })).toEqual({ commandsAnHour: 60, ...none });
   });
 
-  it("joins pushes that come within a window, whose length may be set, down to none", () => {
+  it("The window for pushes is read in seconds, down to none", () => {
     expect(readEnv({}).pushWindowMs).toBe(10_000);
     const windowOf = (given: string) => readEnv({ HUNKWISE_PUSH_WINDOW_SECONDS: given }).pushWindowMs;
     // 1.001 seconds are not quite 1001 milliseconds to a processor.
     expect(["0", "0.25", "1.001", "600"].map(windowOf)).toEqual([0, 250, 1_001, 600_000]);
   });
 
-  it("takes proxies in both spellings", () => {
+  it("A proxy is read in both spellings", () => {
     expect(readEnv({ https_proxy: "http://u:hidden-one@proxy:3128", NO_PROXY: "a,b" }).proxy).toEqual({
       https: "http://u:hidden-one@proxy:3128",
       http: null,
@@ -444,14 +417,14 @@ describe("the environment", () => {
     });
   });
 
-  it("lists its secrets", () => {
+  it("secretsOf lists keys, secrets and passwords", () => {
     const env = readEnv({ ...app, OPENAI_API_KEY: "sk-1", HTTPS_PROXY: "http://u:hidden-one@proxy:3128" });
     expect(secretsOf(env)).toEqual([pkcs8, app.WEBHOOK_SECRET, "sk-1", "hidden-one"]);
     const fallback = { HUNKWISE_FALLBACK_MODEL: "small", HUNKWISE_FALLBACK_API_KEY: "sk-2" };
     expect(secretsOf(readEnv({ OPENAI_API_KEY: "sk-1", ...fallback }))).toEqual(["sk-1", "sk-2"]);
   });
 
-  it("tells a password of an address as it is, too, and not only as addresses write it", () => {
+  it("secretsOf lists a password as it is and as the address writes it", () => {
     const env = readEnv({
       DATABASE_URL: "postgres://hunkwise:p%40ss%2Fw0rd@db/hunkwise",
       HTTPS_PROXY: "http://me:100%zz@proxy:3128",
@@ -459,7 +432,7 @@ describe("the environment", () => {
     expect(secretsOf(env)).toEqual(["p%40ss%2Fw0rd", "p@ss/w0rd", "100%zz"]);
   });
 
-  it("of a local command ignores what is the server's", () => {
+  it("A local command ignores variables of the server", () => {
     expect(
       readLocalEnv({
         AZURE_OPENAI_ENDPOINT: "https://a.openai.azure.com/openai/v1",
@@ -473,8 +446,8 @@ describe("the environment", () => {
   });
 });
 
-describe("what was found out of models", () => {
-  it("is kept in the data folder that a person names, and never in a working directory", () => {
+describe("the folder for abilities of models", () => {
+  it("Abilities of models are kept in the named data folder or the cache, never in the working directory", () => {
     expect(readLocalEnv({ HUNKWISE_DATA_DIR: "/var/lib/hunkwise" }).modelFolder).toBe("/var/lib/hunkwise");
     for (const raw of [{}, { HUNKWISE_DATA_DIR: " " }]) {
       expect(readLocalEnv(raw).modelFolder).toBe(join(homedir(), ".cache", "hunkwise"));
@@ -490,11 +463,11 @@ describe("the private key", () => {
     ["in quotes", `"${pkcs1.trim().replaceAll("\n", "\\n")}"`],
     ["with Windows line ends", pkcs1.replaceAll("\n", "\r\n")],
     ["in base64", Buffer.from(pkcs1).toString("base64")],
-  ])("is taken as %s", (_, text) =>
+  ])("A private key is accepted as %s", (_, text) =>
     expect(readEnv({ ...app, PRIVATE_KEY: text }).app?.privateKey).toBe(pkcs8),
   );
 
-  it("is taken from a file", () => {
+  it("A private key is read from a file", () => {
     const raw = { ...app, PRIVATE_KEY: undefined, PRIVATE_KEY_PATH: file("key.pem", pkcs1) };
     expect(readEnv(raw).app?.privateKey).toBe(pkcs8);
   });
@@ -510,20 +483,16 @@ describe("the receiver of events", () => {
     "http://10.0.0.7/in",
     "http://collector:8080/",
     "http://events.internal",
-  ])("may be %s", (url) => {
+  ])("The receiver of events may be %s", (url) => {
     const { events, ...env } = readEnv(at(url));
     expect(events).toEqual({ url, secret });
     expect(secretsOf({ ...env, events })).toContain(secret);
   });
 
-  it("is none without variables", () => expect(readEnv({}).events).toBeNull());
+  it("There is no receiver of events without variables", () => expect(readEnv({}).events).toBeNull());
 
   it.each<[string, RawEnv, RegExp]>([
-    [
-      "an address without TLS in the internet",
-      at("http://events.example.com/a-secret-path"),
-      /_URL must be an https URL/,
-    ],
+    ["an address without TLS", at("http://events.example.com/a-secret-path"), /_URL must be an https URL/],
     ["a password in the address", at("https://me:pass@events.example.com"), /_URL must be/],
     ["another protocol", at("file:///etc/passwd"), /_URL must be/],
     [
@@ -542,21 +511,17 @@ describe("the receiver of events", () => {
       { ...at("https://events.example.com"), HUNKWISE_EVENTS_SECRET: "whsec_c2hvcnQ=" },
       /must be whsec_/,
     ],
-  ])("is refused with %s", (_, raw, why) => {
+  ])("A receiver of events with %s is refused", (_, raw, why) => {
     const said = failure(raw);
     expect(said).toMatch(why);
     expect(said).not.toMatch(/a-secret-path|pass@|my-secret-word|c2hvcnQ/);
   });
 });
 
-describe("what is wrong is said in one line with its remedy:", () => {
+describe("errors of the environment", () => {
   const without = (name: string) => ({ ...app, [name]: undefined });
   it.each<[string, RawEnv, RegExp]>([
-    [
-      "no webhook secret",
-      without("WEBHOOK_SECRET"),
-      /^WEBHOOK_SECRET is missing\. Set it to the webhook secret/,
-    ],
+    ["no secret", without("WEBHOOK_SECRET"), /^WEBHOOK_SECRET is missing\. Set it to the webhook secret/],
     [
       "an App id alone",
       { APP_ID: "1" },
@@ -574,22 +539,14 @@ describe("what is wrong is said in one line with its remedy:", () => {
     ],
     ["no App id", without("APP_ID"), /^APP_ID is missing\. Copy it from/],
     ["no key", without("PRIVATE_KEY"), /^PRIVATE_KEY is missing\. Set it, or set PRIVATE_KEY_PATH/],
-    [
-      "an App id that is a name",
-      { ...app, APP_ID: "my-app" },
-      /^APP_ID must be a whole number .*, not "my-app"\./,
-    ],
+    ["a named App id", { ...app, APP_ID: "my-app" }, /^APP_ID must be a whole number .*, not "my-app"\./],
     ["App id 0", { ...app, APP_ID: "0" }, /^APP_ID must be a whole number/],
     [
-      "a key that is none",
+      "no key",
       { ...app, PRIVATE_KEY: "hello" },
       /^PRIVATE_KEY is not a private key in PEM format\. Download/,
     ],
-    [
-      "a cut-off key",
-      { ...app, PRIVATE_KEY: pkcs8.slice(0, 400) },
-      /^The private key in PRIVATE_KEY is damaged/,
-    ],
+    ["a cut key", { ...app, PRIVATE_KEY: pkcs8.slice(0, 400) }, /^The private key in PRIVATE_KEY is damaged/],
     ["a locked key", { ...app, PRIVATE_KEY: locked }, /is protected by a passphrase\. Download/],
     ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /contains a key of type ec, but GitHub uses RSA/],
     [
@@ -607,24 +564,12 @@ describe("what is wrong is said in one line with its remedy:", () => {
       { ...app, PRIVATE_KEY: "", PRIVATE_KEY_PATH: file("other.txt", "nothing") },
       /^PRIVATE_KEY_PATH \(.*other\.txt\) is not a private key/,
     ],
-    [
-      "a port that is none",
-      { PORT: "http" },
-      /^PORT must be a whole number from 0 to 65535, not "http"\. Correct it/,
-    ],
+    ["a bad port", { PORT: "http" }, /^PORT must be a whole number from 0 to 65535, not "http"\. Correct it/],
     ["a port too high", { PORT: "70000" }, /^PORT must be/],
     ["a path without slash", { WEBHOOK_PATH: "hooks" }, /^WEBHOOK_PATH must be a path that begins with \//],
-    [
-      "a path in use",
-      { WEBHOOK_PATH: "/healthz" },
-      /^WEBHOOK_PATH must be a path that the server does not use/,
-    ],
+    ["used paths", { WEBHOOK_PATH: "/healthz" }, /^WEBHOOK_PATH must be a path that the server does not use/],
     ["a log level", { LOG_LEVEL: "loud" }, /^LOG_LEVEL must be one of trace, debug/],
-    [
-      "a host with scheme",
-      { GHE_HOST: "https://git.corp" },
-      /^GHE_HOST must be a host name .* without https:\/\//,
-    ],
+    ["a full host", { GHE_HOST: "https://git.corp" }, /^GHE_HOST must be a host name .* without https:\/\//],
     [
       "another protocol",
       { HUNKWISE_PROTOCOL: "json" },
@@ -637,7 +582,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     ],
     ["a protocol", { GHE_PROTOCOL: "git" }, /^GHE_PROTOCOL must be one of https, http/],
     [
-      "a base URL without model",
+      "no model",
       { OPENAI_BASE_URL: "http://localhost/v1" },
       /^HUNKWISE_MODEL is missing\. Set it to a model/,
     ],
@@ -653,15 +598,11 @@ describe("what is wrong is said in one line with its remedy:", () => {
     ],
     ["a key with a line break", { OPENAI_API_KEY: "sk-1\nsk-2" }, /^OPENAI_API_KEY must be only the key/],
     [
-      "a database of another kind",
+      "another kind of database",
       { DATABASE_URL: "mysql://u:p@h/d" },
       /^DATABASE_URL must be an address such as postgres:/,
     ],
-    [
-      "a budget of no tokens",
-      { HUNKWISE_DAILY_TOKENS: "0" },
-      /^HUNKWISE_DAILY_TOKENS must be a whole number/,
-    ],
+    ["a zero budget", { HUNKWISE_DAILY_TOKENS: "0" }, /^HUNKWISE_DAILY_TOKENS must be a whole number/],
     ["a free budget", { HUNKWISE_DAILY_COST_USD: "0.00" }, /^HUNKWISE_DAILY_COST_USD must be more than 0/],
     [
       "a budget in another currency",
@@ -669,7 +610,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
       /^HUNKWISE_DAILY_COST_USD must be an amount in US dollars/,
     ],
     [
-      "no concurrency",
+      "no workers",
       { HUNKWISE_CONCURRENCY: "0" },
       /^HUNKWISE_CONCURRENCY must be a whole number from 1 to 64/,
     ],
@@ -679,11 +620,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
       /^HUNKWISE_PUSH_WINDOW_SECONDS must be a number of seconds from 0 to 600, not "/,
     ]),
     ["a proxy without scheme", { HTTPS_PROXY: "proxy:3128" }, /^HTTPS_PROXY must be a URL such as/],
-    [
-      "a CA file that is not there",
-      { NODE_EXTRA_CA_CERTS: "/nowhere" },
-      /^NODE_EXTRA_CA_CERTS must be a file/,
-    ],
+    ["a CA file that is gone", { NODE_EXTRA_CA_CERTS: "/nowhere" }, /^NODE_EXTRA_CA_CERTS must be a file/],
     [
       "an endpoint for vectors without a model",
       { HUNKWISE_EMBEDDING_BASE_URL: "http://localhost:1/v1" },
@@ -700,13 +637,13 @@ describe("what is wrong is said in one line with its remedy:", () => {
       /^HUNKWISE_LEASE_SECONDS is no longer a setting: a lease lasts 30 seconds\. Remove it from/,
     ],
     ["a price file that is not there", { HUNKWISE_PRICES: "/nowhere" }, /^HUNKWISE_PRICES must be a file/],
-  ])("%s", (_, raw, expected) => {
+  ])("The error for %s is one line with its remedy", (_, raw, expected) => {
     const line = failure(raw);
     expect(line).toMatch(expected);
     expect(line).not.toContain("\n");
   });
 
-  it("without quoting a secret", () => {
+  it("No error of the environment quotes a secret", () => {
     const secrets = {
       OPENAI_API_KEY: "sk-hidden value",
       HUNKWISE_FALLBACK_API_KEY: "sk-hidden value",
@@ -727,7 +664,7 @@ describe("the App that the set-up page stored", () => {
     html_url: "https://github.com/apps/x",
   };
 
-  it("counts for a server, is private to its user, and never counts for other commands", () => {
+  it("The stored App counts for a server only, and its file is private to its user", () => {
     const dataDir = join(folder, "data");
     storeApp(dataDir, stored);
     expect((statSync(join(dataDir, "app.json")).mode & 0o777).toString(8)).toBe("600");
@@ -738,14 +675,14 @@ describe("the App that the set-up page stored", () => {
     expect(readEnv({ HUNKWISE_DATA_DIR: dataDir }).app).toBeNull();
   });
 
-  it("steps back where the environment names one, and is not missed where there is none", () => {
+  it("An App of the environment takes precedence over the stored one", () => {
     const dataDir = join(folder, "other");
     expect(readServerEnv({ HUNKWISE_DATA_DIR: dataDir }).app).toBeNull();
     storeApp(dataDir, stored);
     expect(readServerEnv({ ...app, HUNKWISE_DATA_DIR: dataDir }).app?.id).toBe(12);
   });
 
-  it("is refused in one line, without its content, when the file is damaged", () => {
+  it("A damaged file of the App is refused without quoting it", () => {
     const dataDir = join(folder, "damaged");
     storeApp(dataDir, stored);
     writeFileSync(join(dataDir, "app.json"), '{"private_key":"hidden');
@@ -758,32 +695,24 @@ describe("the App that the set-up page stored", () => {
 describe("the model of one run", () => {
   const modelOf = (raw: RawEnv, name?: string) => {
     const { model } = readLocalEnv(withModel(raw, name));
-    return model && [model.name, model.verifyName, model.azure?.deployment ?? null];
+    return model && [model.name, model.verifyName];
   };
   const server = { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
 
-  it("takes the place of the configured one, also of none at a server that has no default", () => {
-    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" })).toEqual(["a", "a", null]);
-    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" }, "b")).toEqual(["b", "b", null]);
-    expect(modelOf(server, "b")).toEqual(["b", "b", null]);
+  it("The model of one run replaces the configured one", () => {
+    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" })).toEqual(["a", "a"]);
+    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" }, "b")).toEqual(["b", "b"]);
+    expect(modelOf(server, "b")).toEqual(["b", "b"]);
     expect(modelOf({}, "b")).toBeNull();
   });
 
-  it("leaves the one that a variable names for another role", () => {
-    expect(modelOf({ ...server, HUNKWISE_VERIFY_MODEL: "v" }, "b")).toEqual(["b", "v", null]);
-  });
-
-  it("is a deployment in Azure", () => {
-    const azure = {
-      ...{ AZURE_OPENAI_ENDPOINT: "https://x.openai.azure.com", AZURE_OPENAI_API_KEY: "k" },
-      ...{ AZURE_OPENAI_DEPLOYMENT: "a", OPENAI_API_VERSION: "2024-10-21" },
-    };
-    expect(modelOf(azure, "b")).toEqual(["b", "b", "b"]);
+  it("The model of one run leaves HUNKWISE_VERIFY_MODEL as it is", () => {
+    expect(modelOf({ ...server, HUNKWISE_VERIFY_MODEL: "v" }, "b")).toEqual(["b", "v"]);
   });
 });
 
 describe("the target branch that a CI system names", () => {
-  it("is that of GitHub Actions or GitLab CI, and none outside of a pull request", () => {
+  it("The target branch is that of GitHub Actions or GitLab CI, and null outside of a pull request", () => {
     expect(ciTargetBranch({ GITHUB_BASE_REF: "release/2.x" })).toEqual({
       variable: "GITHUB_BASE_REF",
       branch: "release/2.x",
@@ -804,7 +733,7 @@ describe("the target branch that a CI system names", () => {
     ["Jenkins on a branch", { CHANGE_TARGET: "main" }, null],
     ["Buildkite", { BUILDKITE_PULL_REQUEST: "7", BUILDKITE_PULL_REQUEST_BASE_BRANCH: "main" }, "main"],
     [
-      "Buildkite on a branch",
+      "Buildkite on branch",
       { BUILDKITE_PULL_REQUEST: "false", BUILDKITE_PULL_REQUEST_BASE_BRANCH: "" },
       null,
     ],
@@ -816,11 +745,11 @@ describe("the target branch that a CI system names", () => {
     ["Travis after a push", { TRAVIS_PULL_REQUEST: "false", TRAVIS_BRANCH: "topic" }, null],
     ["AppVeyor", { APPVEYOR_PULL_REQUEST_NUMBER: "7", APPVEYOR_REPO_BRANCH: "main" }, "main"],
     ["AppVeyor after a push", { APPVEYOR_REPO_BRANCH: "topic" }, null],
-  ])("is read as %s gives it", (_, raw, branch) => {
+  ])("The target branch is read from %s", (_, raw, branch) => {
     expect(ciTargetBranch(raw)?.branch ?? null).toBe(branch);
   });
 
-  it("is refused as it was written, also in another system's form", () => {
+  it("A refused target branch is quoted as it was written", () => {
     expect(() => ciTargetBranch({ SYSTEM_PULLREQUEST_TARGETBRANCH: "refs/heads/--x" })).toThrow(
       /^SYSTEM_PULLREQUEST_TARGETBRANCH is 'refs\/heads\/--x', which is not/,
     );
@@ -830,14 +759,14 @@ describe("the target branch that a CI system names", () => {
   it.each([
     ...["--upload-pack=x", "a..b", "main~1", "main^{/x}", "a b", "a@{1}", "a:b", "/x", "x/", ".x", "x/.y"],
     ...["a\nb", "a\u202eb", "x.", "a\\b", "a*", "a".repeat(300)],
-  ])("is refused where it is no name of a branch: %j", (name) => {
+  ])("A target branch with an invalid name is refused: %j", (name) => {
     expect(() => ciTargetBranch({ GITHUB_BASE_REF: name })).toThrow(
       /^GITHUB_BASE_REF is '.*not a valid branch name/s,
     );
   });
 });
 
-it("takes from COLUMNS what can be the width of a text", () => {
+it("givenColumns accepts only a usable width", () => {
   const given = ["120", "20", "19", "0", "", " ", "wide", "1e9.5", "-80"].map((COLUMNS) =>
     givenColumns({ COLUMNS }),
   );

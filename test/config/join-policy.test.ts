@@ -77,45 +77,48 @@ const join = (organization: object, repository: object, enforce: readonly string
   joinPolicy({ organization: { ...organization, policy: { enforce } }, repository: { ...repository } });
 
 describe("an organisation's policy", () => {
-  it("has a row in this table for each key of a repository", () => {
+  it("A policy has a row in this table for each key of a repository", () => {
     expect(Object.keys(table)).toEqual(settingKeys);
   });
 
   describe.each(Object.entries(table))("%s", (key, [above, below, joined]) => {
-    it("joins both files", () => {
+    it("This key is joined from both files", () => {
       expect(settingOf(join(fileWith(key, above), fileWith(key, below)), key)).toEqual(joined);
     });
 
-    it("has the value of the one file that sets it", () => {
+    it("This key has the value of the one file that sets it", () => {
       expect(settingOf(join(fileWith(key, above), {}), key)).toEqual(above);
       const expected = key === "paths.private" ? ["# the repository's", ...(below as string[])] : below;
       expect(settingOf(join({}, fileWith(key, below)), key)).toEqual(expected);
     });
 
     const groups = key.split(".").map((_, at, names) => names.slice(0, at + 1).join("."));
-    it.each(groups)("has the organisation's value if %s is enforced, or else the default", (enforced) => {
-      const isPrivate = key === "paths.private";
-      const set = join(fileWith(key, above), fileWith(key, below), [enforced]);
-      expect(settingOf(set, key)).toEqual(isPrivate ? joined : above);
-      const unset = join({}, fileWith(key, below), [enforced]);
-      const fallback = settingOf(RepoConfig.parse({}), key);
-      expect(settingOf(unset, key)).toEqual(
-        isPrivate ? ["# the repository's", ...(below as string[])] : fallback,
-      );
-    });
+    it.each(groups)(
+      "This key has the organisation's value, or the default, if %s is enforced",
+      (enforced) => {
+        const isPrivate = key === "paths.private";
+        const set = join(fileWith(key, above), fileWith(key, below), [enforced]);
+        expect(settingOf(set, key)).toEqual(isPrivate ? joined : above);
+        const unset = join({}, fileWith(key, below), [enforced]);
+        const fallback = settingOf(RepoConfig.parse({}), key);
+        expect(settingOf(unset, key)).toEqual(
+          isPrivate ? ["# the repository's", ...(below as string[])] : fallback,
+        );
+      },
+    );
 
-    it("can be enforced by its name in the file", () => {
+    it("This key can be enforced by its name in the file", () => {
       const parsed = parseRepoConfig(JSON.stringify({ ...fileWith(key, above), policy: { enforce: [key] } }));
       expect(parsed).toMatchObject({ ok: true, config: { policy: { enforce: [key] } } });
     });
   });
 
-  it("refuses to enforce what is no key", () => {
+  it("A policy refuses to enforce what is no key", () => {
     for (const key of ["chek.fail", "check.fail.x", "rules.", "policy", "", "paths.only"])
       expect(parseRepoConfig(JSON.stringify({ policy: { enforce: [key] } })).ok).toBe(false);
   });
 
-  it("refuses lists that are too long together", () => {
+  it("A policy refuses lists that are too long together", () => {
     const workflows = (prefix: string) =>
       Array.from({ length: 4 }, (_, at) => workflow(`${prefix}${at}.yml`));
     expect(() =>
@@ -128,13 +131,13 @@ describe("an organisation's policy", () => {
     );
   });
 
-  it("does not join the organisation's own file with itself", () => {
+  it("A policy does not join the organisation's own file with itself", () => {
     const file = { paths: { ignore: ["a"], private: ["*.pem", "!x.pem"] }, instructions: [rule("a")] };
     const { policy, ...config } = join(file, file);
     expect(config).toEqual(RepoConfig.parse(file));
   });
 
-  it("keeps one rule, also under the names of its analyzer and without it", () => {
+  it("A policy keeps one rule under each of its names", () => {
     const config = join(
       { rules: { "secrets/generic": { off: ["fixtures/"] } } },
       { rules: { "github-token": "off", "secrets/github-token": "off", secrets: "off", "py-eval": "off" } },
@@ -160,7 +163,7 @@ describe("an organisation's policy", () => {
     ).toBe(false);
   });
 
-  it("keeps a rule that it defines in the files for which a repository does not switch it off", () => {
+  it("A policy keeps its rule in files for which a repository does not switch it off", () => {
     const above = { rules: { "no-raw-sql": { what: "No SQL", where: ["src/"], blocking: true } } };
     const below = (setting: unknown) => ({ rules: { "no-raw-sql": setting } });
     const [rule] = namedRules(join(above, below({ off: ["legacy/**", "!x"] })));
@@ -176,7 +179,7 @@ describe("an organisation's policy", () => {
         ]);
   });
 
-  it("is not changed by folders", () => {
+  it("A policy is not changed by files of folders", () => {
     const root = join({ paths: { ignore: ["a"] }, instructions: [rule("a")], minimum_severity: "low" }, {}, [
       "paths",
       "instructions",
@@ -191,7 +194,7 @@ describe("an organisation's policy", () => {
     expect(config).toEqual({ ...root, paths: { ignore: ["a"], private: ["/lib/**/*.key"] } });
   });
 
-  it("is not changed by what is asked for in one review, unless more is reported or less is spent", () => {
+  it("An override changes nothing of a policy, unless more is reported or less is spent", () => {
     const root = join({ effort: "high", minimum_severity: "medium", budget: { cost_usd: 1 } }, {}, [
       "effort",
       "minimum_severity",
@@ -208,7 +211,7 @@ describe("an organisation's policy", () => {
     });
   });
 
-  it("says where each value comes from", () => {
+  it("originOf says where each value comes from", () => {
     const given = {
       organization: { effort: "high", check: { fail: true }, paths: { ignore: ["a"] }, rules: { a: "off" } },
       repository: {
@@ -227,7 +230,7 @@ describe("an organisation's policy", () => {
   });
 });
 
-describe("whatever a repository, a folder and a workflow ask for", () => {
+describe("a request against the policy", () => {
   const keys = fc.subarray([...settingKeys], { minLength: 1 });
   const names = fc.constantFrom("a", "b", "lib/x", "x.pem", "keys/", "*.pem", "lib/", "**");
   const patterns = fc.array(
@@ -249,7 +252,7 @@ describe("whatever a repository, a folder and a workflow ask for", () => {
   const isJoined = new Set(["paths.private", "minimum_severity", "budget.cost_usd"]);
   const paths = ["a", "b", "lib/x", "lib/a", "x.pem", "lib/x.pem", "keys/x", "c"];
 
-  it("changes no enforced value and makes nothing public", () => {
+  it("A request against the policy changes no enforced value and makes nothing public", () => {
     fc.assert(
       fc.property(
         file,

@@ -29,7 +29,7 @@ const kinds = [
 describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
   const schema = schemaOf();
 
-  it("has a title, and describes every key", () => {
+  it("The JSON Schema has a title, and describes every key", () => {
     expect(schema).toMatchObject({
       title: expect.stringMatching(/\S/),
       description: expect.stringMatching(/\S/),
@@ -38,7 +38,7 @@ describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
     expect(silent.map(([path]) => path)).toEqual([]);
   });
 
-  it("tells the default of every key that has one", () => {
+  it("The JSON Schema tells the default of every key that has one", () => {
     const without = keysOf(schema).filter(([, { default: fallback }]) => fallback === undefined);
     const required = ["instructions.[].path", "instructions.[].text"];
     // What a folder leaves out is as in the folder above; the conclusion at a limit goes by another key; a policy is the organisation's.
@@ -51,7 +51,7 @@ describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
     expect(without.map(([path]) => path)).toEqual([...required, ...inherited]);
   });
 
-  it("takes and refuses what the parser takes and refuses", () => {
+  it("The JSON Schema takes and refuses what the parser takes and refuses", () => {
     const validate = new Ajv({ strict: false }).compile(schema);
     const files: unknown[] = [
       ...[
@@ -75,7 +75,7 @@ describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
   });
 });
 
-it("are those that the package ships", () => {
+it("Are those that the package ships", () => {
   const root = join(import.meta.dirname, "../..");
   const shipped = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).files;
   for (const name of [

@@ -22,7 +22,7 @@ const pattern = fc
   .map((parts) => parts.join(""));
 const list = fc.array(pattern, { maxLength: 4 });
 
-it("what is private is what the repository's list or any folder's list keeps private by itself", () => {
+it("What is private is what the repository's list or any folder's list keeps private by itself", () => {
   const nested = fc.array(fc.tuple(fc.constantFrom(...folders), list), { maxLength: 4 });
   fc.assert(
     fc.property(list, nested, (own, lists) => {

@@ -44,7 +44,7 @@ describe("a configuration under a near name", () => {
     ...["hunkwise.yml", "hunkwise.yaml", "hunkwise.json", "Hunkwise.yml", ".hunkwise.json", ".HUNKWISE.YML"],
     ...[".github/Hunkwise.yml", ".github/hunkwise.json", ".github/.hunkwise.yaml", ".github/hunk-wise.yml"],
     ...[".github/hunkwsie.yml", ".GitHub/hunkwise.yml"],
-  ])("(%s) is refused, and told where it belongs", async (path) => {
+  ])("A configuration under a near name (%s) is refused, and told where it belongs", async (path) => {
     const failure = await failureOf({ [path]: "paths: { private: ['keys/'] }", "a.ts": "" });
     expect(failure).toMatchObject({ code: "config_invalid" });
     expect(failure.message).toContain(`${path}: is not `);
@@ -52,7 +52,7 @@ describe("a configuration under a near name", () => {
     expect(await checkNested(new Map([[path, ""]]))).toHaveLength(path === ".hunkwise.yml" ? 2 : 1);
   });
 
-  it("is refused in a folder if it begins with a dot, and beside the file that is read", async () => {
+  it("A configuration under a near name is refused in a folder if it begins with a dot", async () => {
     expect((await failureOf({ "a/b/.hunkwise.json": "" })).message).toContain("is a/b/.hunkwise.yml; move");
     const spare = { ".github/hunkwise.yml": "", "hunkwise.json": "{}", ".github/Hunkwise.yml": "" };
     expect(await failureOf(spare)).toBeNull();
@@ -61,7 +61,7 @@ describe("a configuration under a near name", () => {
     expect((await failureOf(both)).message).toContain(".github/hunkwise.yaml: is not read");
   });
 
-  it("is not meant by other files, nor where another file is named", async () => {
+  it("A configuration under a near name is not meant by other files", async () => {
     const others = [".github/hunkwise.yaml", ".github/workflows/hunkwise.yml", "deploy/hunkwise.yaml"];
     const more = [
       "docs/hunkwise.schema.json",
@@ -79,7 +79,7 @@ describe("a configuration under a near name", () => {
 });
 
 describe("a pattern that can match no file", () => {
-  it("refuses a configuration if it is meant to keep files private, also in a folder", async () => {
+  it("A private pattern that can match no file refuses the configuration", async () => {
     for (const pattern of ["./keys/**", "keys\\**", "keys\\*", "/home/me/keys/*", "", "#x", "[z-a]"]) {
       const text = `paths:\n  private: ["# mine", ${JSON.stringify(pattern)}]\n`;
       const message = /yml:2: paths\.private\[1\] can match no file: it (?:has|begins)/;
@@ -88,7 +88,7 @@ describe("a pattern that can match no file", () => {
     }
   });
 
-  it("is a problem of a check in every list, and a warning of a review", async () => {
+  it("A pattern that can match no file is a problem of a check in every list", async () => {
     const text =
       "paths: { ignore: ['./a'] }\ninstructions: [{ path: 'b//c', text: x }]\nprove: { run: [{ files: ../d, command: 'x {file}' }] }\n" +
       "rules: { eval: { off: ['e\\f'] }, x-y: { what: y, where: ['./g'] } }\n";
@@ -107,12 +107,12 @@ describe("a pattern that can match no file", () => {
 });
 
 describe("files in folders", () => {
-  it("change nothing where there are none", async () => {
+  it("Configuration files in folders change nothing where there are none", async () => {
     const files = { "a/hunkwise.yml": "effort: low", "a/x.hunkwise.yml": "effort: low" };
     expect(await load(files)).toEqual(defaultRepoConfig);
   });
 
-  it("add their lists behind those of the folders above, for their own folder alone", async () => {
+  it("Configuration files in folders add their lists behind those of the folders above", async () => {
     const config = await load(
       {
         "a/b/.hunkwise.yml": "paths: { ignore: ['!x.gen.ts'] }\ninstructions: [{ path: '*.ts', text: Deep }]",
@@ -130,7 +130,7 @@ describe("files in folders", () => {
     expect(paths.filter((path) => ignored(path).matched)).toEqual(["docs/x", "a/x.gen.ts", "a/b/y.gen.ts"]);
   });
 
-  it("let the nearest severity count", async () => {
+  it("Configuration files in folders let the nearest severity count", async () => {
     const config = await load(
       {
         "a/b/.hunkwise.yml": "minimum_severity: low",
@@ -153,7 +153,7 @@ describe("private paths of folders", () => {
     paths: readonly string[],
   ) => paths.filter(createPrivacy((await load(files, { paths: { private: root } })).paths.private));
 
-  it("add to those of the folders above, which no exception takes back", async () => {
+  it("Private paths of folders add to those of the folders above", async () => {
     const files = {
       "a/.hunkwise.yml": "paths: { private: ['!x.pem', '*.key', '!open.key'] }",
       "a/b/.hunkwise.yml": "paths: { private: ['open.key', '!x.key'] }",
@@ -164,7 +164,7 @@ describe("private paths of folders", () => {
     ]);
   });
 
-  it("are not taken back by an exception of the repository's file either", async () => {
+  it("An exception of the repository's file takes no private path back", async () => {
     const files = { "a/.hunkwise.yml": "paths: { private: [x.md] }" };
     expect(await privateOf(files, ["*.md", "!x.md"], ["x.md", "y.md", "a/x.md"])).toEqual(["y.md", "a/x.md"]);
   });
@@ -208,14 +208,14 @@ describe("private paths of folders", () => {
       { "a/.hunkwise.yml": long("a"), "b/.hunkwise.yml": long("b") },
       /: b\/\.hunkwise\.yml: instructions exceeds the limit/,
     ],
-  ])("refuse the configuration if a file %s", async (_, files, message) => {
+  ])("Private paths of folders refuse the configuration if a file %s", async (_, files, message) => {
     expect(await failureOf(files)).toMatchObject({
       ...{ code: "config_invalid", message: expect.stringMatching(message) },
       remedy: expect.stringMatching(/^Correct it on the base branch; .+\.$/),
     });
   });
 
-  it("refuse it if a file is too large to be read at all", async () => {
+  it("Private paths of folders refuse it if a file is too large to be read at all", async () => {
     const tooLarge = async () => {
       throw new AppError("too_large", "100 MB");
     };
@@ -228,7 +228,7 @@ describe("private paths of folders", () => {
     });
   });
 
-  it("refuse it if a file is text in another encoding, in which its patterns would match nothing", async () => {
+  it("Private paths of folders refuse it if a file is text in another encoding", async () => {
     const base = baseOf({ "a/.hunkwise.yml": "paths: { private: ['ñåê/**'] }\n" });
     const readBlob = async (oid: string) => ({ ...(await base.readBlob(oid)), encoding: "latin1" as const });
     await expect(withNested(defaultRepoConfig, { ...base, readBlob })).rejects.toMatchObject({
@@ -237,7 +237,7 @@ describe("private paths of folders", () => {
     });
   });
 
-  it("are read from a folder whose name holds signs of patterns", async () => {
+  it("Private paths of folders are read from a folder whose name holds signs of patterns", async () => {
     const files = {
       "app/[id]/.hunkwise.yml": "paths: { private: ['*'] }",
       "a\n!x/.hunkwise.yml": "paths: { private: ['*', '!y'] }",
@@ -248,7 +248,7 @@ describe("private paths of folders", () => {
 });
 
 describe("a check of nested files", () => {
-  it("tells all that is wrong, in every file", async () => {
+  it("A check of nested files tells all that is wrong, in every file", async () => {
     const texts = new Map([
       ["a/.hunkwise.yml", "paths:\n  private: [x"],
       [".hunkwise.yml", "effort: low"],
@@ -264,16 +264,16 @@ describe("a check of nested files", () => {
     ]);
   });
 
-  it("tells that there are too many", async () => {
+  it("A check of nested files tells that there are too many", async () => {
     const texts = new Map(Array.from({ length: 201 }, (_, n) => [`${n}/.hunkwise.yml`, ""]));
     expect(await checkNested(texts)).toHaveLength(1);
   });
 });
 
-describe("loading", () => {
+describe("loadRepoConfig", () => {
   const files = (content: Record<string, string>) => async (path: string) => content[path];
 
-  it("prefers .yml, then .yaml, then the organisation's file, then the defaults", async () => {
+  it("Loading a configuration prefers .yml, then .yaml, then the organisation's file", async () => {
     const yml = { ".github/hunkwise.yml": "max_comments: 1" };
     const other = { ".github/hunkwise.yaml": "max_comments: 2" };
     const organization = files({ ".github/hunkwise.yml": "max_comments: 3" });
@@ -297,7 +297,7 @@ describe("loading", () => {
     });
   });
 
-  it("fails when the file cannot be asked for, because nobody knows then what is private", async () => {
+  it("Loading a configuration fails when the file cannot be asked for", async () => {
     const down = async () => {
       throw new Error("GitHub is down");
     };
@@ -306,7 +306,7 @@ describe("loading", () => {
 
   const loading = (text: string) => loadRepoConfig(files({ ".github/hunkwise.yml": text }));
 
-  it("refuses a file with anything wrong in it, by file, line and key, and says what to do", async () => {
+  it("Loading a configuration refuses a file with anything wrong in it, by file, line and key", async () => {
     await expect(loading("paths:\n  privat: [secrets/]\ncolour: red\n")).rejects.toMatchObject({
       code: "config_invalid",
       line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not a known key (did you mean private?); .github/hunkwise.yml:3: colour is not a known key (known keys: review, paths, instructions, effort, minimum_severity, rules, max_comments, comment_severity, comments, language, budget, findings, conversation, check, commands, prove, policy). Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
@@ -316,14 +316,17 @@ describe("loading", () => {
   it.each([
     ["too_large", /: \.github\/hunkwise\.yml: is larger than 64 KB/],
     ["github_invalid", /: \.github\/hunkwise\.yml: is not a regular file/],
-  ] as const)("refuses a file that is there and is read with %s", async (code, message) => {
-    const unread = () => Promise.reject(new AppError(code, "no"));
-    await expect(loadRepoConfig(unread)).rejects.toMatchObject({
-      ...{ code: "config_invalid", message: expect.stringMatching(message) },
-    });
-  });
+  ] as const)(
+    "Loading a configuration refuses a file that is there and is read with %s",
+    async (code, message) => {
+      const unread = () => Promise.reject(new AppError(code, "no"));
+      await expect(loadRepoConfig(unread)).rejects.toMatchObject({
+        ...{ code: "config_invalid", message: expect.stringMatching(message) },
+      });
+    },
+  );
 
-  it("names a few of many problems", async () => {
+  it("A refused configuration names a few of many problems", async () => {
     const many = Array.from({ length: 12 }, (_, n) => `wrong${n}: 1`).join("\n");
     await expect(loading(many)).rejects.toThrow(/wrong4 [^;]*; 7 more$/);
   });
@@ -342,17 +345,20 @@ describe("loading", () => {
       /the organisation's \.github\/hunkwise\.yml is not valid \(in line 1\)$/,
     ],
     ["may not be read", new AppError("github_forbidden", "customer-names"), /hunkwise\.yml cannot be read$/],
-  ])("refuses an organisation's file that %s without what is in it", async (_, answer, message) => {
-    const failure = await organization(answer).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: "config_invalid", message: expect.stringMatching(message) });
-    expect((failure as AppError).line).not.toContain("customer-names");
-  });
+  ])(
+    "Loading a configuration refuses an organisation's file that %s without what is in it",
+    async (_, answer, message) => {
+      const failure = await organization(answer).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: "config_invalid", message: expect.stringMatching(message) });
+      expect((failure as AppError).line).not.toContain("customer-names");
+    },
+  );
 
   const own = files({ ".github/hunkwise.yml": "effort: low" });
   const withOwn = (answer: string | AppError, requiresPolicy = false) =>
     loadRepoConfig(own, { readOrganization: answering(answer), requiresPolicy });
 
-  it("joins an organisation's file that has a policy, and no other, with the repository's", async () => {
+  it("Loading a configuration joins an organisation's file that has a policy, and no other", async () => {
     const above = "effort: high\nmax_comments: 9\n";
     const { config, path, inherited } = await withOwn(`${above}policy: { enforce: [effort] }`);
     expect({ effort: config.effort, most: config.max_comments, path, inherited }).toEqual({
@@ -361,7 +367,7 @@ describe("loading", () => {
     expect((await withOwn(above)).config).toEqual({ ...defaultRepoConfig, effort: "low" });
   });
 
-  it("gives a policy no effect in the file of a repository", async () => {
+  it("Loading a configuration gives a policy no effect in the file of a repository", async () => {
     const policy = "effort: low\npolicy: { enforce: [check] }";
     for (const text of [policy, `${policy}\ncheck: { fail: true }`])
       expect((await loading(text)).config).not.toHaveProperty("policy");
@@ -373,11 +379,14 @@ describe("loading", () => {
     ["is too large", new AppError("too_large", "no")],
     ["is broken", "check: { fial: true }\npolicy: { enforce: [check] }"],
     ["enforces what is no key", "policy: { enforce: [chek] }"],
-  ])("refuses a policy that %s, also for a repository with a file", async (_, answer) => {
-    await expect(withOwn(answer)).rejects.toMatchObject({ code: "config_invalid" });
-  });
+  ])(
+    "Loading a configuration refuses a policy that %s, also for a repository with a file",
+    async (_, answer) => {
+      await expect(withOwn(answer)).rejects.toMatchObject({ code: "config_invalid" });
+    },
+  );
 
-  it("ignores a broken file of the organisation that has no policy if the repository has a file", async () => {
+  it("A broken file of the organisation without a policy is ignored if the repository has one", async () => {
     expect((await withOwn("check: { fial: true }")).config.effort).toBe("low");
   });
 
@@ -385,7 +394,7 @@ describe("loading", () => {
     ["does not exist, as far as the token can see", undefined],
     ["has none", "check: { fail: true }"],
     ["is broken", "check: { fial: true }"],
-  ])("refuses to review without a policy that is required if the organisation's file %s", async (_, text) => {
+  ])("A missing required policy is refused if the organisation's file %s", async (_, text) => {
     for (const read of [own, files({})]) {
       const readOrganization = async (path: string) => (path.endsWith("yml") ? text : undefined);
       await expect(loadRepoConfig(read, { readOrganization, requiresPolicy: true })).rejects.toMatchObject({
@@ -395,7 +404,7 @@ describe("loading", () => {
     }
   });
 
-  it("fails when the organisation's file cannot be asked for now: it may be later", async () => {
+  it("Loading a configuration fails when the organisation's file cannot be asked for now", async () => {
     const away = new AppError("github_failed", "502", { retryable: true });
     await expect(organization(away)).rejects.toBe(away);
   });

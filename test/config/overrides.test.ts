@@ -12,13 +12,13 @@ const config: EffectiveConfig = {
   severity_by_path: [{ folder: "lib", minimum_severity: "low" }],
 };
 
-describe("what is asked for in one review", () => {
-  it("changes nothing where nothing is asked for", () => {
+describe("withOverrides", () => {
+  it("An override changes nothing where nothing is asked for", () => {
     expect(withOverrides(config, {})).toEqual(config);
     expect(withOverrides(config, { only: [], guidance: " \n" })).toEqual(config);
   });
 
-  it("goes before the repository's files and those of its folders", () => {
+  it("An override goes before the repository's files and those of its folders", () => {
     const asked = withOverrides(config, { effort: "high", minimumSeverity: "critical", maxCostUsd: 2 });
     expect(asked).toMatchObject({ effort: "high", budget: { cost_usd: 2, tokens: config.budget.tokens } });
     expect([minimumSeverityAt(asked, "lib/a.ts"), minimumSeverityAt(asked, "a.ts")]).toEqual([
@@ -27,7 +27,7 @@ describe("what is asked for in one review", () => {
     ]);
   });
 
-  it("selects files besides the configured patterns, also where a pattern begins as a path does", () => {
+  it("An override selects files besides the configured patterns", () => {
     expect(withOverrides(config, { only: ["./api/**", "!./api/x", "*.sql"] }).paths).toEqual({
       ignore: ["a"],
       private: ["b"],
@@ -35,7 +35,7 @@ describe("what is asked for in one review", () => {
     });
   });
 
-  it("switches proofs on or off, with the commands that the configuration names, unless the policy decides about that", () => {
+  it("An override switches proofs on or off, with the commands that the configuration names", () => {
     const prove = { ...config.prove, prepare: "npm ci" };
     expect(withOverrides({ ...config, prove }, { prove: true }).prove).toEqual({ ...prove, enabled: true });
     const enabled = { ...config, prove: { ...prove, enabled: true } };
@@ -48,7 +48,7 @@ describe("what is asked for in one review", () => {
       expect(withOverrides(policy(key), { prove: true }).prove.enabled).toBe(false);
   });
 
-  it("gives a configuration that a review accepts, whatever it is", () => {
+  it("An override gives a configuration that a review accepts, whatever it is", () => {
     const some = fc.record(
       {
         effort: fc.constantFrom("low" as const, "medium" as const, "high" as const),

@@ -7,88 +7,76 @@ import { createPrivacy } from "../../src/repo/diff/filter.ts";
 const yaml = (...lines: string[]) => lines.join("\n");
 
 describe("a configuration file", () => {
-  it("that is empty or only comments leaves the defaults", () => {
+  it("A configuration file that is empty or only comments leaves the defaults", () => {
     for (const text of ["", "\n\n", "# later\n", "---\n"]) {
       expect(parseRepoConfig(text)).toMatchObject({ ok: true, config: defaultRepoConfig });
     }
   });
 
-  it("counts key by key, the rest stays default", () => {
+  it("A configuration file counts key by key, the rest stays default", () => {
     const parsed = parseRepoConfig(yaml("review:", "  drafts: true", "max_comments: 5"));
     const review = { ...defaultRepoConfig.review, drafts: true };
     expect(parsed).toMatchObject({ ok: true, config: { ...defaultRepoConfig, max_comments: 5, review } });
   });
 
-  it.each<[string, string, { line: number | null; key: string | null; message: RegExp }]>([
-    [
-      "an unknown key",
-      yaml("review:", "  drfts: true"),
-      { line: 2, key: "review.drfts", message: /did you mean drafts\?/ },
-    ],
+  it.each<[string, string, line: number | null, key: string | null, message: RegExp]>([
+    ["an unknown key", yaml("review:", "  drfts: true"), 2, "review.drfts", /did you mean drafts\?/],
     [
       "a key that is gone",
       yaml("prove:", "  findings: 3"),
-      { line: 2, key: "prove.findings", message: /^is no longer a key: the four worst findings of a review/ },
+      2,
+      "prove.findings",
+      /^is no longer a key: the four worst findings of a review/,
     ],
-    ["a key of nowhere", "colour: blue", { line: 1, key: "colour", message: /known keys: review, paths,/ }],
+    ["a key of nowhere", "colour: blue", 1, "colour", /known keys: review, paths,/],
     [
       "a word for a switch",
       yaml("", "review:", "  drafts: no"),
-      { line: 3, key: "review.drafts", message: /must be true or false, not "no"/ },
+      3,
+      "review.drafts",
+      /must be true or false, not "no"/,
     ],
-    [
-      "a number too high",
-      "max_comments: 1000",
-      { line: 1, key: "max_comments", message: /must be at most 100, not 1000/ },
-    ],
+    ["a number too high", "max_comments: 1000", 1, "max_comments", /must be at most 100, not 1000/],
     [
       "an unknown severity",
       "minimum_severity: bad",
-      { line: 1, key: "minimum_severity", message: /one of critical, high, medium, low, not "bad"/ },
+      1,
+      "minimum_severity",
+      /one of critical, high, medium, low, not "bad"/,
     ],
     [
       "an unknown threshold",
       yaml("check:", "  threshold: bad"),
-      { line: 2, key: "check.threshold", message: /one of critical, high, medium, low, never/ },
+      2,
+      "check.threshold",
+      /one of critical, high, medium, low, never/,
     ],
-    [
-      "one wrong element",
-      yaml("paths:", "  ignore:", "    - 5"),
-      { line: 3, key: "paths.ignore[0]", message: /must be text$/ },
-    ],
-    [
-      "a missing key",
-      yaml("instructions:", "  - path: a"),
-      { line: 2, key: "instructions[0].text", message: /is missing/ },
-    ],
-    [
-      "a text for a group",
-      "review: on",
-      { line: 1, key: "review", message: /must be a group of keys, not "on"/ },
-    ],
-    ["a list at the top", "- a", { line: null, key: null, message: /must consist of `key: value` lines/ }],
-    [
-      "a key twice",
-      yaml("language: German", "language: French"),
-      { line: 2, key: "language", message: /twice/ },
-    ],
+    ["one wrong element", yaml("paths:", "  ignore:", "    - 5"), 3, "paths.ignore[0]", /must be text$/],
+    ["a missing key", yaml("instructions:", "  - path: a"), 2, "instructions[0].text", /is missing/],
+    ["no group", "review: on", 1, "review", /must be a group of keys, not "on"/],
+    ["a list at the top", "- a", null, null, /must consist of `key: value` lines/],
+    ["a key twice", yaml("language: German", "language: French"), 2, "language", /twice/],
     [
       "a second document",
       yaml("language: German", "---", "paths: { private: [a] }"),
-      { line: 2, key: null, message: /second document/ },
+      2,
+      null,
+      /second document/,
     ],
     [
       "a star without quotes",
       yaml("paths:", "  ignore:", "    - *.log"),
-      { line: 3, key: "paths.ignore[0]", message: /\*\.log .*quotes/ },
+      3,
+      "paths.ignore[0]",
+      /\*\.log .*quotes/,
     ],
-    ["broken YAML", yaml("review:", "  drafts: [true"), { line: 2, key: null, message: /./ }],
-  ])("with %s gets a problem that names line and key", (_, text, { line, key, message }) => {
+    ["broken YAML", yaml("review:", "  drafts: [true"), 2, null, /./],
+  ])("A problem of a configuration file with %s names line and key", (_, text, line, key, message) => {
     const problems = [{ line, key, message: expect.stringMatching(message) }];
     expect(parseRepoConfig(text)).toEqual({ ok: false, problems });
   });
 
-  it("is refused whole, and all that is wrong in it is named by line", () => {
+  it("A configuration file is refused whole, and all that is wrong in it is named by line", () => {
     const text = yaml(
       "max_comments: 5",
       "languag: German",
@@ -104,12 +92,12 @@ describe("a configuration file", () => {
     ]);
   });
 
-  it("takes lists by an alias", () => {
+  it("A configuration file takes lists by an alias", () => {
     const parsed = parseRepoConfig(yaml("paths: { ignore: &x [a/, b/], private: *x }"));
     expect(parsed).toMatchObject({ ok: true, config: { paths: { private: ["a/", "b/"] } } });
   });
 
-  it("does not repeat a path that was to be private", () => {
+  it("A configuration file does not repeat a path that was to be private", () => {
     const parsed = parseRepoConfig("paths: { private: secrets/ }");
     expect(parsed).toEqual({
       ok: false,
@@ -133,13 +121,13 @@ describe("a configuration file", () => {
     ["a tag", "review: !!js/function 'x'"],
     ["thousands of keys", Array.from({ length: 9_000 }, (_, n) => `${n}:`).join("\n")],
     ["thousands of aliases of nothing", `language: [${"*a,".repeat(20_000)}]`],
-  ])("that is %s is refused with a few words", (_, text) => {
+  ])("A configuration file that is %s is refused with a few words", (_, text) => {
     const parsed = parseRepoConfig(text);
     expect(parsed.ok ? 0 : parsed.problems.length).toBeGreaterThan(0);
     expect(parsed.ok ? 0 : parsed.problems.length).toBeLessThanOrEqual(20);
   });
 
-  it("never throws, and gives a valid configuration or problems on one line", () => {
+  it("A configuration file never throws, and gives a valid configuration or problems on one line", () => {
     const line = fc.oneof(
       fc.string(),
       fc.constantFrom("review:", "  drafts: 1", "paths: {private: [a]}", "- &x *x", "? []"),
@@ -156,10 +144,7 @@ describe("a configuration file", () => {
 
 describe("a file that may keep less private than was meant", () => {
   it.each<[string, string]>([
-    [
-      "are in the first of two blocks",
-      yaml("paths:", "  private: [secrets/]", "paths:", "  ignore: [dist/]"),
-    ],
+    ["are in the first of 2 blocks", yaml("paths:", "  private: [secrets/]", "paths:", "  ignore: [dist/]")],
     ["are twice in one block", yaml("paths:", "  private: [a/]", "  private: [b/]")],
     ["are below a list", yaml("paths:", "  - private: [secrets/]")],
     ["are below Paths", yaml("Paths:", "  private: [secrets/]")],
@@ -187,10 +172,7 @@ describe("a file that may keep less private than was meant", () => {
     ["are in UTF-16", Buffer.from("paths: { private: [a/] }", "utf16le").toString("utf8")],
     ["are not in UTF-8", Buffer.from("paths: { private: [\xfcber/] }", "latin1").toString("utf8")],
     ["are swallowed by an open quote", yaml('language: "German', "paths:", "  private: [a]")],
-    [
-      "are swallowed by a quote that ends later",
-      yaml("paths:", '  ignore: ["x/]', '  private: ["a"]', "language: x"),
-    ],
+    ["are swallowed by an open quote", yaml("paths:", '  ignore: ["x/]', '  private: ["a"]', "language: x")],
     ["belong to no key", yaml("paths:", "  private:", "    - a", "? - b")],
     ["have a value that belongs to no key", yaml("paths:", "  private:", "    - a", ": [b]")],
     ["have a list as a key", yaml("paths:", "  private:", "   ? - a", "    - b")],
@@ -209,12 +191,12 @@ describe("a file that may keep less private than was meant", () => {
     ["are a text", "private a/"],
     ["are in order and the fault is behind them", yaml("paths:", "  private: [a]", "review: [")],
     ["are in order and another key is wrong", yaml("paths:", "  private: [secret/]", "  ignor: 5")],
-  ])("is refused when private paths %s", (_, text) => {
+  ])("A file is refused when private paths %s", (_, text) => {
     const parsed = parseRepoConfig(text);
     expect(parsed.ok ? [] : parsed.problems).not.toEqual([]);
   });
 
-  it("is none of those whose list is in order, exceptions included", () => {
+  it("A file is none of those whose list is in order, exceptions included", () => {
     const list = ["a/*", "!a/b", "a/*", "# c"];
     const parsed = parseRepoConfig(`paths: { private: ${JSON.stringify(list)} }`);
     expect(parsed).toMatchObject({ ok: true, config: { paths: { private: list } } });
@@ -224,7 +206,7 @@ describe("a file that may keep less private than was meant", () => {
   it.each([
     ["a block", yaml(...block, "language: German", "")],
     ["braces", "paths: { private: [ secrets/ , '*.pem' ], ignore: [a/] }\n"],
-  ])("is refused wherever one slip damages %s", (_, text) => {
+  ])("A file is refused wherever one slip damages %s", (_, text) => {
     const open = [...slipsOf(text)].filter((slipped) => {
       const parsed = parseRepoConfig(slipped);
       return parsed.ok && !["secrets/key", "a.pem"].every(createPrivacy(parsed.config.paths.private));

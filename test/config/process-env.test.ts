@@ -9,8 +9,8 @@ const npm = {
   INIT_CWD: "/home/me/shop",
 };
 
-describe("the folder in which a person called npm", () => {
-  it("is meant where npm runs the script of Hunkwise's own checkout", () => {
+describe("folderOfCaller", () => {
+  it("The caller's folder is meant where npm runs the script of Hunkwise's own checkout", () => {
     expect(folderOfCaller(npm, own)).toBe("/home/me/shop");
   });
 
@@ -20,7 +20,7 @@ describe("the folder in which a person called npm", () => {
     ["a script that has gone to another folder", "/home/me/shop", {}],
     ["a process that npm did not start", own, { npm_package_json: undefined }],
     ["a program that names no folder", own, { INIT_CWD: undefined }],
-  ])("does not count for %s", (_, current, raw) => {
+  ])("The caller's folder does not count for %s", (_, current, raw) => {
     expect(folderOfCaller({ ...npm, ...raw }, current)).toBeNull();
   });
 });

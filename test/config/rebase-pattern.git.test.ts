@@ -15,15 +15,15 @@ describe("a pattern of a folder", () => {
     ["\\#x", "a", "/a/**/\\#x"],
     ["x", "app/[id]/a*?\\", "/app/\\[id\\]/a\\*\\?\\\\/**/x"],
     ["x", "", "/**/x"],
-  ])("%s of %s is %s at the root", (pattern, folder, expected) => {
+  ])("The pattern %s of folder %s is %s at the root", (pattern, folder, expected) => {
     expect(rebasePattern(pattern, folder)).toBe(expected);
   });
 
-  it.each(["", "  ", "# note", "/", "!", "!/"])("%j is none", (pattern) => {
+  it.each(["", "  ", "# note", "/", "!", "!/"])("The line %j is no pattern", (pattern) => {
     expect(rebasePattern(pattern, "a")).toBeNull();
   });
 
-  it("matches what git takes it to match in that folder", () => {
+  it("A pattern of a folder matches what git takes it to match in that folder", () => {
     using repo = GitRepo.create();
     const paths = [
       "x",

@@ -33,7 +33,7 @@ function egress(over: Partial<EgressOptions>) {
 }
 
 describe("a request", () => {
-  it("reaches the named origins alone", async () => {
+  it("A request reaches the named origins alone", async () => {
     const { fetch, urls } = network({});
     const send = egress({ origins: [home, "http://127.0.0.1:1234/v1"], fetch });
     await send(`${home}/a`);
@@ -47,7 +47,7 @@ describe("a request", () => {
     expect(urls()).toEqual([`${home}/a`, "http://127.0.0.1:1234/other"]);
   });
 
-  it("is looked at before it leaves, and again where a redirect leads", async () => {
+  it("A request is looked at before it leaves, and again where a redirect leads", async () => {
     const { fetch, urls } = network({ [`${home}/a`]: redirect(307, "/b") });
     const seen: Outgoing[] = [];
     const check = (one: Outgoing) => {
@@ -63,7 +63,7 @@ describe("a request", () => {
     expect(urls()).toEqual([`${home}/a`]);
   });
 
-  it("whose body nobody can look at is not sent", async () => {
+  it("A request whose body nobody can look at is not sent", async () => {
     const { fetch, asked } = network({});
     const send = egress({ fetch });
     await expect(send(home, { method: "POST", body: new Blob(["x"]) })).rejects.toThrow(TypeError);
@@ -71,7 +71,7 @@ describe("a request", () => {
     expect(asked).toEqual([]);
   });
 
-  it("that holds a secret of this process is not sent", async () => {
+  it("A request that holds a secret of this process is not sent", async () => {
     const { fetch, asked } = network({});
     const secret = "whsec-7f3a9c2e51d84b06";
     registerSecret(secret);
@@ -91,7 +91,7 @@ describe("an answer", () => {
     return (await egress({ origins: [home], fetch })(home)).text();
   };
 
-  it("comes as it is up to each limit, however it is cut in pieces", async () => {
+  it("An answer comes as it is up to each limit, however it is cut in pieces", async () => {
     const texts = [
       "x".repeat(1_000_000),
       "[".repeat(20),
@@ -127,7 +127,7 @@ describe("an answer", () => {
     ["lists", "[]".repeat(1_001), "too many values"],
     ["members", `{${'"a":1'.repeat(101)}`, "too many values"],
     ["digits", `[${"9".repeat(1_001)}]`, "a number that is too long"],
-  ])("ends where it is beyond a limit: %s", async (_, body, why) => {
+  ])("An answer ends where it is beyond a limit: %s", async (_, body, why) => {
     await expect(answered(body)).rejects.toMatchObject({
       code: "not_allowed",
       retryable: false,
@@ -135,21 +135,21 @@ describe("an answer", () => {
     });
   });
 
-  it("without a body is one", async () => {
+  it("An answer without a body is one", async () => {
     const { fetch } = network({ [`${home}/`]: () => new Response(null, { status: 204 }) });
     expect((await egress({ origins: [home], fetch })(home)).status).toBe(204);
   });
 });
 
 describe("a redirect", () => {
-  it.each([301, 302, 303, 307, 308])("to another origin is refused (%i)", async (status) => {
+  it.each([301, 302, 303, 307, 308])("A redirect to another origin is refused (%i)", async (status) => {
     const { fetch, urls } = network({ [`${home}/a`]: redirect(status, "https://evil.test/") });
     const headers = { authorization: "Bearer x", "api-key": "x" };
     await expect(egress({ fetch })(`${home}/a`, { headers })).rejects.toThrow("https://evil.test");
     expect(urls()).toEqual([`${home}/a`]);
   });
 
-  it("within the origin is followed as often as was asked for", async () => {
+  it("A redirect within the origin is followed as often as was asked for", async () => {
     const answers = { [`${home}/a`]: redirect(307, "/b"), [`${home}/b`]: redirect(308, `${home}/c`) };
     const { fetch, asked, urls } = network(answers);
     const init = { method: "POST", body: "x", headers: { "api-key": "k" } };
@@ -161,7 +161,7 @@ describe("a redirect", () => {
   });
 
   it.each(["GET", "HEAD"])(
-    "is followed with any status by a request that only reads (%s)",
+    "A redirect is followed with any status by a request that only reads (%s)",
     async (method) => {
       for (const status of [301, 302, 303, 307, 308]) {
         const { fetch, asked, urls } = network({ [`${home}/a`]: redirect(status, "/b") });
@@ -172,7 +172,7 @@ describe("a redirect", () => {
     },
   );
 
-  it("that would make another request of it, or leads nowhere, is refused", async () => {
+  it("A redirect that would make another request of it, or leads nowhere, is refused", async () => {
     const answers = {
       [`${home}/a`]: redirect(302, "/b"),
       [`${home}/c`]: () => new Response(null, { status: 302 }),
@@ -217,14 +217,14 @@ describe("over a real connection", () => {
     }
   });
 
-  it("a redirect is followed by nobody else on the way", async () => {
+  it("A redirect is followed by nobody else on the way", async () => {
     const home = originOf(server);
     await expect(egress({ origins: [home] })(`${home}/away`)).rejects.toThrow("another origin");
     expect(visited).toEqual([]);
   });
 
   it.each(["gzip", "br", "deflate"] as const)(
-    "an answer that unpacks to more than its limit is not unpacked further (%s)",
+    "An answer that unpacks to more than its limit is not unpacked further (%s)",
     async (encoding) => {
       const home = originOf(server);
       const answer = await egress({ origins: [home] })(`${home}/bomb?${encoding}`);
@@ -232,7 +232,7 @@ describe("over a real connection", () => {
     },
   );
 
-  it("the time-out also ends an answer that never ends", async () => {
+  it("The time-out also ends an answer that never ends", async () => {
     const home = originOf(server);
     const answer = await egress({ origins: [home], timeoutMs: 200 })(home);
     await expect(answer.text()).rejects.toMatchObject({ name: "TimeoutError" });
@@ -253,7 +253,7 @@ describe("the reach of a host", () => {
     "[::1]",
     "[::]",
     "[::ffff:127.0.0.1]",
-  ])("of %s is this machine", (host) => expect(reachOf(host)).toBe("machine"));
+  ])("The reach of a host of %s is this machine", (host) => expect(reachOf(host)).toBe("machine"));
 
   it.each([
     "10.1.2.3",
@@ -264,10 +264,10 @@ describe("the reach of a host", () => {
     "100.64.0.1",
     "[fd00::1]",
     "[fe80::1]",
-  ])("of %s is a network", (host) => expect(reachOf(host)).toBe("network"));
+  ])("The reach of a host of %s is a network", (host) => expect(reachOf(host)).toBe("network"));
 
   it.each(["build-server", "hunk.local", "hunk.internal", "hunk.home.arpa", "nas.lan."])(
-    "of the name %s is a network",
+    "The reach of a host of the name %s is a network",
     (host) => expect(reachOf(host)).toBe("network"),
   );
 
@@ -282,5 +282,5 @@ describe("the reach of a host", () => {
     "localhost.example.com",
     "127.0.0.1.nip.io",
     "10.example.com",
-  ])("of %s is the internet", (host) => expect(reachOf(host)).toBe("internet"));
+  ])("The reach of a host of %s is the internet", (host) => expect(reachOf(host)).toBe("internet"));
 });

@@ -2,18 +2,15 @@ import { describe, expect, it } from "vitest";
 import { AppError, type ErrorCode, publicLine } from "../../src/core/errors.ts";
 import { gitError } from "../../src/repo/git/git-error.ts";
 
-describe("what people are told who do not run Hunkwise", () => {
+describe("publicLine", () => {
   const folder = "/srv/hunkwise/mirrors/github.com/octo/shop.git";
 
   it.each([
     ["cannot write", `fatal: Unable to create '${folder}/shallow.lock': Permission denied`],
     ["finds no repository", `fatal: '${folder}' does not appear to be a git repository`],
-    [
-      "finds its repository damaged",
-      `error: object file ${folder}/objects/aa/bb is empty\nfatal: bad object`,
-    ],
+    ["finds a damaged repository", `error: object file ${folder}/objects/aa/bb is empty\nfatal: bad object`],
     ["fails for a reason of its own", `fatal: ${folder}: something new`],
-  ])("names no folder of the machine when git %s, but what to do", (_, stderr) => {
+  ])("A public line names no folder of the machine when git %s", (_, stderr) => {
     const error = gitError("fetch", { exitCode: 128, stderr });
 
     expect(error.line).toContain(folder);
@@ -21,7 +18,7 @@ describe("what people are told who do not run Hunkwise", () => {
     if (error.remedy) expect(publicLine(error)).toContain(error.remedy);
   });
 
-  it("names no folder when the data folder cannot be used", () => {
+  it("A public line names no folder when the data folder cannot be used", () => {
     const error = new AppError("data_folder_unusable", `The data folder '${folder}' cannot be used`, {
       remedy: "Make room",
     });
@@ -29,7 +26,7 @@ describe("what people are told who do not run Hunkwise", () => {
     expect(publicLine(error)).toBe("the data folder of Hunkwise cannot be used. Make room");
   });
 
-  it("repeats no word of a model's provider, and not where it is", () => {
+  it("The public line of an error repeats no word of a model's provider, and not where it is", () => {
     const codes = ["failed", "unavailable", "rate_limited", "unauthorized", "refused"].map(
       (kind) => `model_${kind}` as ErrorCode,
     );
@@ -39,7 +36,7 @@ describe("what people are told who do not run Hunkwise", () => {
       );
   });
 
-  it("is what GitHub or the configuration said, and nothing of a fault of our own", () => {
+  it("The public line of an error is what GitHub or the configuration said", () => {
     const config = new AppError("config_invalid", ".github/hunkwise.yml is not YAML", { remedy: "Mend it" });
 
     expect(publicLine(config)).toBe(".github/hunkwise.yml is not YAML. Mend it");

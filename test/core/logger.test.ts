@@ -10,7 +10,7 @@ function book(level: LogLevel = "info") {
 }
 
 describe("a log line", () => {
-  it("is one line of JSON with level, time, message and the fields of its child", () => {
+  it("A log line is one line of JSON with level, time, message and the fields of its child", () => {
     const { log, lines } = book();
     log.child({ delivery: "d", repo: "o/r", pull: 3, head: "abc", job: "j" }).info({ more: 1 }, "Started");
     expect(JSON.parse(lines[0]!)).toEqual({
@@ -21,7 +21,7 @@ describe("a log line", () => {
     });
   });
 
-  it("stays one line without control characters whatever the text", () => {
+  it("A log line stays one line without control characters whatever the text", () => {
     const { log, lines } = book();
     const hostile = 'a\nb\r\u001b[2J\u009b31m\u2028\u202e\u200b"{}\u007f';
     log.info({ title: hostile }, `Title: ${hostile}`);
@@ -30,7 +30,7 @@ describe("a log line", () => {
     expect(JSON.parse(lines[0]!).title).toBe(hostile);
   });
 
-  it("is left out below the level", () => {
+  it("A log line is left out below the level", () => {
     const { log, lines } = book("warn");
     log.info("no");
     expect(lines).toEqual([]);
@@ -38,7 +38,7 @@ describe("a log line", () => {
 });
 
 describe("a secret", () => {
-  it("that was registered shows in no form: raw, JSON, URL-encoded, or base64 at any place of a longer text", () => {
+  it("A secret that was registered shows in no form: raw, JSON, URL-encoded", () => {
     const secret = 'p"ss/wörd+line\nbreak';
     registerSecret(secret);
     const base64 = (text: string) => Buffer.from(text).toString("base64");
@@ -57,7 +57,7 @@ describe("a secret", () => {
     }
   });
 
-  it("is known by its form where nobody registered it", () => {
+  it("An unregistered secret is known by its form", () => {
     const token = `ghs_12345_${"eyJhbGciOi.".repeat(3)}x-y`;
     const pem = `-----BEGIN RSA PRIVATE KEY-----\nMIIE${"abc+/".repeat(9)}\nabc+/=\n-----END RSA PRIVATE KEY-----`;
     const { log, lines } = book();
@@ -66,7 +66,7 @@ describe("a secret", () => {
     expect(JSON.parse(lines[0]!).pem).toBe("[secret]");
   });
 
-  it("is dropped by the name of its field", () => {
+  it("A secret is dropped by the name of its field", () => {
     const { log, lines } = book();
     log.info(
       {
@@ -79,12 +79,12 @@ describe("a secret", () => {
     expect(lines[0]).not.toMatch(/plain-/);
   });
 
-  it("that is too short to be one is not registered, so that words stay words", () => {
+  it("A secret that is too short to be one is not registered, so that words stay words", () => {
     registerSecret("the");
     expect(withoutSecrets("the cat")).toBe("the cat");
   });
 
-  it("stays known however many tokens come after it", () => {
+  it("A secret stays known however many tokens come after it", () => {
     registerSecret("permanent-secret-value", { keep: true });
     for (let n = 0; n < 500; n++) registerSecret(`short-lived-token-${n}`);
     expect(withoutSecrets("permanent-secret-value short-lived-token-499")).toBe("[secret] [secret]");
@@ -92,7 +92,7 @@ describe("a secret", () => {
 });
 
 describe("an error", () => {
-  it("is logged by what is known to be harmless, its request and its command are not", () => {
+  it("An error is logged by what is known to be harmless, its request and its command are not", () => {
     const error = Object.assign(
       new AppError("github_failed", "No answer", { cause: new Error("ECONNRESET") }),
       {
@@ -112,7 +112,7 @@ describe("an error", () => {
     expect(lines[0]).not.toMatch(/hidden-/);
   });
 
-  it("of many names the first ones; a thrown text is a text", () => {
+  it("The first errors of an AggregateError are logged, and a thrown text as it is", () => {
     const { log, lines } = book();
     log.error({ err: new AggregateError([new Error("one"), new Error("two")], "both") }, "Failed");
     log.error({ err: "just text" }, "Failed");

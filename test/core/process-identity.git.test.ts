@@ -7,7 +7,7 @@ import { livenessOf, ownIdentity } from "../../src/core/process-identity.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 describe("whether a process runs", () => {
-  it("is known of this one, of one that has ended, and of one that was given its pid", async () => {
+  it("livenessOf knows this process, an ended one and one with a reused pid", async () => {
     const ended = spawn("/bin/true");
     await once(ended, "close");
     expect(livenessOf(ownIdentity)).toBe("alive");

@@ -15,13 +15,10 @@ const endpoint = new URL("https://api.example/v1");
 describe("the proxy to which a connection failed", () => {
   it.each<[string, Error]>([
     ["refuses it", refused(3128)],
-    [
-      "refuses it at each of its addresses",
-      new TypeError("fetch failed", { cause: new AggregateError([refused(3128)]) }),
-    ],
+    ["refuses it everywhere", new TypeError("fetch failed", { cause: new AggregateError([refused(3128)]) })],
     ["has a name that nobody knows", unknown("proxy.example")],
     ["does not answer", late],
-  ])("is named without its password if it %s", (_, error) => {
+  ])("The proxy to which a connection failed is named without its password if it %s", (_, error) => {
     rememberProxies({ https, http, no: null });
     expect(failedProxy(error, endpoint)).toEqual({
       url: "http://proxy.example:3128",
@@ -29,7 +26,7 @@ describe("the proxy to which a connection failed", () => {
     });
   });
 
-  it("is the one for the scheme of the address, or that for http if there is no other", () => {
+  it("The proxy to which a connection failed is the one for the scheme of the address", () => {
     rememberProxies({ https, http, no: null });
     expect(failedProxy(refused(9), new URL("http://localhost:11434/v1"))?.variable).toBe("HTTP_PROXY");
     rememberProxies({ https: null, http, no: null });
@@ -42,7 +39,7 @@ describe("the proxy to which a connection failed", () => {
     ["the endpoint itself, which NO_PROXY names, refused it", refused(443)],
     ["nobody knows the name of the endpoint", unknown("api.example")],
     ["there was a connection", failing({ code: "ECONNRESET", syscall: "read" })],
-  ])("is none if %s", (_, error) => {
+  ])("The proxy to which a connection failed is none if %s", (_, error) => {
     rememberProxies({ https, http, no: null });
     expect(failedProxy(error, endpoint)).toBeNull();
   });

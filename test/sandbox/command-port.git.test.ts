@@ -17,7 +17,7 @@ function run(files: MemoryFiles, command: string, over: Partial<CommandRequest> 
 }
 
 describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
-  it("finds them in their current state, and returns its output and exit code", async () => {
+  it("A command on the files of a fix finds them in their current state", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n", "src/b.txt": "two\n" });
     files.put("run.sh", "#!/bin/sh\necho ran $1\n", "100755");
     files.put("link", "a.txt", "120000");
@@ -31,7 +31,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     });
   });
 
-  it("returns what it changed, created and removed, and nothing whose content is the same", async () => {
+  it("A command on the files of a fix returns what it changed, created and removed", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n", d: "a file" });
     const end = await run(
       files,
@@ -41,7 +41,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(files.texts()).toEqual({ "a.txt": "1\n", "c.txt": "three\n", "d/f": "in\n", new: "#!\n" });
   });
 
-  it("keeps what can be executed as it was, because no fix may change that", async () => {
+  it("A command on the files of a fix keeps what can be executed as it was", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n" });
     files.put("run.sh", "exit 0\n", "100755");
     const end = await run(files, "chmod +x a.txt; echo 'exit 1' > run.sh; echo '#!' > new; chmod +x new");
@@ -57,7 +57,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     ]);
   });
 
-  it("leaves out what the repository ignores, by the rules that stood there before", async () => {
+  it("A command on the files of a fix leaves out what the repository ignores", async () => {
     const files = new MemoryFiles({
       ".gitignore": "dist/\n*.log\n!keep.log\n",
       "sub/.gitignore": "*.tmp\n!x.log\n",
@@ -71,7 +71,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(end.changed).toEqual([".gitignore", "keep.log", "sub/old.tmp", "sub/x.log"]);
   });
 
-  it("sees nothing that the configuration keeps private, and puts nothing there", async () => {
+  it("A command on the files of a fix sees nothing that the configuration keeps private", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n", "secret/key": "hush\n" }, (path) =>
       path.startsWith("secret/"),
     );
@@ -81,7 +81,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(files.texts()["secret/key"]).toBe("hush\n");
   });
 
-  it("keeps nothing when it is ended before its time", async () => {
+  it("A command on the files of a fix keeps nothing when it is ended before its time", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n" });
     const end = await run(files, "echo half > a.txt; echo said; sleep 600", { timeoutMs: 2_000 });
     expect(end).toMatchObject({ ended: "timeout", exitCode: 137, stdout: "said\n", changed: [] });
@@ -89,7 +89,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(files.texts()).toEqual({ "a.txt": "one\n" });
   });
 
-  it("keeps nothing when it makes more than any fix has", async () => {
+  it("A command on the files of a fix keeps nothing when it makes more than any fix has", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n" });
     const end = await run(
       files,
@@ -99,7 +99,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(files.texts()).toEqual({ "a.txt": "one\n" });
   });
 
-  it("says of each file why it was not kept: links, large ones, those that a fix may not change", async () => {
+  it("A command on the files of a fix says of each file why it was not kept: links, large ones", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n", "b.txt": "two\n" });
     files.closed.add("b.txt");
     const end = await run(files, "ln -sf /etc/passwd a.txt; echo x > b.txt; truncate -s 5M large; mkfifo p");
@@ -112,7 +112,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(files.texts()).toEqual({ "a.txt": "one\n", "b.txt": "two\n" });
   });
 
-  it("limits the number of notes", async () => {
+  it("A command on the files of a fix limits the number of notes", async () => {
     const files = new MemoryFiles({});
     Object.assign(files.edit, { write: () => Promise.reject(new Error("no")) });
     const end = await run(files, "for n in $(seq 100); do echo > f$n; done");
@@ -120,7 +120,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(end.notes.at(-1)).toBe("There are 100 notes in total.");
   });
 
-  it("waits for the one before it", async () => {
+  it("A command on the files of a fix waits for the one before it", async () => {
     const files = new MemoryFiles({ n: "0" });
     const port = createCommandPort({
       ...{ sandbox: sandbox!, limits: smallLimits, allowed: {} },
@@ -131,24 +131,24 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(files.texts()).toEqual({ n: "3\n" });
   });
 
-  it("does not run if the files are too large for the sandbox", async () => {
+  it("A command on the files of a fix does not run if the files are too large for the sandbox", async () => {
     const files = new MemoryFiles({ large: Buffer.alloc(smallLimits.filesBytes) });
     await expect(run(files, "true")).rejects.toThrow("too many files for the sandbox");
   });
 
-  it("does not run if the files are too many for the sandbox", async () => {
+  it("A command on the files of a fix does not run if the files are too many for the sandbox", async () => {
     const files = new MemoryFiles(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`f${n}`, "x"])));
     const limits = { ...smallLimits, filesBytes: 300 * 4_096 };
     await expect(run(files, "true", {}, limits)).rejects.toThrow("too many files for the sandbox");
   });
 
-  it("is run in a folder of any name that is text", async () => {
+  it("A command on the files of a fix is run in a folder of any name that is text", async () => {
     const files = new MemoryFiles({ "grö ße/日/a": "a\n", "caf\\351/b": "b\n" });
     expect((await run(files, "cat a", { folder: "grö ße/日" })).stdout).toBe("a\n");
     await expect(run(files, "cat b", { folder: "caf\\351" })).rejects.toThrow("is not UTF-8");
   });
 
-  it("has names that are no text, byte for byte", async () => {
+  it("A command on the files of a fix has names that are no text, byte for byte", async () => {
     const files = new MemoryFiles({ "caf\\351": "latin\n" });
     const end = await run(
       files,
@@ -160,14 +160,14 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
 });
 
 describe("what a repository ignores", () => {
-  it("follows its rules", async () => {
+  it("What a repository ignores follows its rules", async () => {
     const isIgnored = await ignoreRules(
       new MemoryFiles({ ".gitignore": "dist/\n", "a/.gitignore": "*.log\n" }),
     );
     expect(["dist/a", "a/x.log", "x.log", "src/dist.ts"].map(isIgnored)).toEqual([true, true, false, false]);
   });
 
-  it("is limited in time, however many rules and files there are", async () => {
+  it("What a repository ignores is limited in time, however many rules and files there are", async () => {
     const rules = Array.from({ length: 4_000 }, (_, n) => `${n}*x`).join("\n");
     const isIgnored = await ignoreRules(new MemoryFiles({ ".gitignore": `new*\n${rules}` }));
     const first = Array.from({ length: 4_000 }, (_, n) => isIgnored(`new${n}`)).indexOf(false);
@@ -175,7 +175,7 @@ describe("what a repository ignores", () => {
     expect(first).toBeLessThan(3_000);
   });
 
-  it("is read only from the start of a very long rule file", async () => {
+  it("What a repository ignores is read only from the start of a very long rule file", async () => {
     const files = new MemoryFiles({ ".gitignore": `first\n${"#\n".repeat(40_000)}last\n` });
     const isIgnored = await ignoreRules(files);
     expect(["first", "last"].map(isIgnored)).toEqual([true, false]);

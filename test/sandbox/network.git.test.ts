@@ -10,7 +10,7 @@ const { sandbox, skipped } = await sandboxFor(
   "that a command reaches no network and no socket of the machine",
 );
 
-describe.skipIf(!sandbox)(`a command in the sandbox reaches nobody${skipped}`, () => {
+describe.skipIf(!sandbox)(`the network of a command${skipped}`, () => {
   const folder = new TempFolder("sandbox-network");
   const heard: string[] = [];
   const listening: Server[] = [];
@@ -38,7 +38,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox reaches nobody${skipped}`, (
     folder.dispose();
   });
 
-  it("over TCP", async () => {
+  it("A command in the sandbox reaches nobody over TCP", async () => {
     const connect = perl(
       `use IO::Socket::INET; print IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => ${port}) ? "in" : "refused"`,
     );
@@ -50,7 +50,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox reaches nobody${skipped}`, (
     expect(heard).toEqual([]);
   });
 
-  it("over UDP", async () => {
+  it("A command in the sandbox reaches nobody over UDP", async () => {
     const send = perl(
       `use IO::Socket::INET; my $s = IO::Socket::INET->new(Proto => "udp", PeerAddr => "127.0.0.1:${port}"); ` +
         `$s->send("stolen"); $s->send("again") for 1 .. 3; print "tried"`,
@@ -64,12 +64,12 @@ describe.skipIf(!sandbox)(`a command in the sandbox reaches nobody${skipped}`, (
     heard.length = 0;
   });
 
-  it("by a name", async () => {
+  it("A command in the sandbox reaches nobody by a name", async () => {
     const { exitCode } = await attack(sandbox, "getent hosts localhost && getent hosts example.com");
     expect(exitCode).toBe(2);
   });
 
-  it("over a socket in a folder, or one without a place", async () => {
+  it("A command in the sandbox reaches nobody over a socket in a folder", async () => {
     const path = join(folder.path, "socket");
     const name = `hunkwise-${process.pid}`;
     await listen(path);
@@ -83,13 +83,13 @@ describe.skipIf(!sandbox)(`a command in the sandbox reaches nobody${skipped}`, (
     expect(heard).toEqual([]);
   });
 
-  it("over the socket that a virtual machine has to its host", async () => {
+  it("A command reaches nobody over the socket of a virtual machine to its host", async () => {
     // AF_VSOCK has no namespaces: even from a sandbox it leads to the host.
     const { text } = await attack(sandbox, perl(`print socket(my $s, 40, 1, 0) ? "open" : $!`));
     expect(text).toBe("Address family not supported by protocol");
   });
 
-  it("over a device, because there is one that leads to itself alone", async () => {
+  it("A command in the sandbox reaches nobody over a device", async () => {
     const { text } = await attack(sandbox, "tail -n +3 /proc/net/dev | cut -d: -f1");
     expect(text.trim()).toBe("lo");
   });

@@ -10,8 +10,8 @@ const { sandbox, skipped } = await sandboxFor(
 );
 const at = process.arch === "x64" ? 0 : 1;
 
-describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${skipped}`, () => {
-  it("and writes only to its three folders", async () => {
+describe.skipIf(!sandbox)(`the privileges of a command${skipped}`, () => {
+  it("A command in the sandbox writes only to its three folders", async () => {
     const outside = join(tmpdir(), `hunkwise-escape-${process.pid}`);
     const places = [
       "/",
@@ -44,7 +44,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(existsSync(outside)).toBe(false);
   });
 
-  it("and changes no file of the system over what is open there", async () => {
+  it("A command in the sandbox changes no file of the system over what is open there", async () => {
     const { text } = await attack(
       sandbox,
       "echo x > /proc/self/exe; echo x > /proc/sys/kernel/hostname; echo c > /proc/sysrq-trigger; echo x >> /bin/sh; chmod 777 /usr; hostname other",
@@ -53,7 +53,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(text).not.toMatch(/^other$/m);
   });
 
-  it("and mounts nothing", async () => {
+  it("A command in the sandbox mounts nothing", async () => {
     const { text, exitCode } = await attack(
       sandbox,
       "mkdir m; mount -t tmpfs tmpfs m; mount --bind /usr m; umount /tmp; umount -l /usr",
@@ -62,7 +62,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(text.trim().split("\n").length).toBeGreaterThanOrEqual(4);
   });
 
-  it("and creates no namespaces, in which it could mount", async () => {
+  it("A command in the sandbox creates no namespaces, in which it could mount", async () => {
     const { text } = await attack(
       sandbox,
       "unshare -Urm true && echo in; bwrap --ro-bind / / --tmpfs /tmp true && echo in; " +
@@ -74,7 +74,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(text.match(/^-1$/gm)).toHaveLength(3);
   });
 
-  it("and starts no process in a new namespace", async () => {
+  it("A command in the sandbox starts no process in a new namespace", async () => {
     // SIGCHLD and CLONE_NEWUSER.
     const { text } = await attack(
       sandbox,
@@ -83,13 +83,13 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(text).toBe("-1 Operation not permitted");
   });
 
-  it("and uses only the system call numbers of its own architecture", async () => {
+  it("A command in the sandbox uses only the system call numbers of its own architecture", async () => {
     // getpid by the numbers of x32; ARM64 has no others.
     const { text } = await attack(sandbox, perl(`print syscall(0x40000000 | 39); print " $!"`));
     expect(text).toBe("-1 Function not implemented");
   });
 
-  it("and makes no devices, and has none but those that do nothing", async () => {
+  it("A command in the sandbox makes no devices, and has none but those that do nothing", async () => {
     const { text } = await attack(sandbox, "mknod sda b 8 0; mknod mem c 1 1; ls /dev");
     expect(text.match(/Operation not permitted/g)).toHaveLength(2);
     const devices = text
@@ -102,7 +102,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     ]);
   });
 
-  it("and becomes no other user, whatever bits a program has", async () => {
+  it("A command in the sandbox becomes no other user, whatever bits a program has", async () => {
     const { text } = await attack(
       sandbox,
       "cp /usr/bin/id /tmp/id; chmod u+s /tmp/id; /tmp/id -u; su -c id root </dev/null; grep -E '^(Cap(Eff|Prm|Bnd|Amb)|NoNewPrivs)' /proc/self/status",
@@ -113,7 +113,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(text).toMatch(/^NoNewPrivs:\t1$/m);
   });
 
-  it("and has no terminal to type on", async () => {
+  it("A command in the sandbox has no terminal to type on", async () => {
     const { text } = await attack(
       sandbox,
       "cut -d' ' -f6 /proc/self/stat; (echo x > /dev/tty) 2>/dev/null || echo none",
@@ -124,7 +124,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(terminal).toBe("none");
   });
 
-  it("and has a name that says nothing", async () => {
+  it("A command in the sandbox has a name that says nothing", async () => {
     expect((await attack(sandbox, "uname -n; id -un")).text).toBe("sandbox\nuser\n");
   });
 });

@@ -15,22 +15,22 @@ const mark = { MARK: ownTag };
 /** Resolves once a command with this mark runs. */
 const running = (tag: string) => expect.poll(() => isRunning(tag), { timeout: 120_000 }).toBe(true);
 
-describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}`, () => {
-  it("if it forks as often as it can", async () => {
+describe.skipIf(!sandbox)(`processes of a command${skipped}`, () => {
+  it("Nothing is left of a command if it forks as often as it can", async () => {
     const count = perl("while (defined(my $p = fork)) { $p or sleep 60; last if ++$n >= 500 } print $n");
     const { text } = await attack(sandbox, count, { env: mark });
     expect(Number(text)).toBeGreaterThan(10);
     expect(Number(text)).toBeLessThan(smallLimits.processes);
   });
 
-  it("if it is a fork bomb", async () => {
+  it("Nothing is left of a command if it is a fork bomb", async () => {
     const { ended } = await attack(sandbox, "bomb() { bomb | bomb & }; bomb; while :; do sleep 1; done", {
       ...{ env: mark, timeoutMs: 1_500 },
     });
     expect(ended).toBe("timeout");
   });
 
-  it("if it becomes a daemon: two forks, its own session, ignoring signals", async () => {
+  it("Nothing is left of a command if it becomes a daemon: two forks, its own session", async () => {
     const daemon = perl(
       `use POSIX; exit if fork; POSIX::setsid(); exit if fork; $SIG{$_} = "IGNORE" for keys %SIG; ` +
         `open STDOUT, ">/dev/null"; open STDERR, ">/dev/null"; sleep 600`,
@@ -39,20 +39,20 @@ describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}
     expect([exitCode, ended]).toEqual([0, null]);
   });
 
-  it("if it leaves a process that keeps its output open", async () => {
+  it("Nothing is left of a command if it leaves a process that keeps its output open", async () => {
     const { text, exitCode, ended } = await attack(sandbox, "(sleep 600 & sleep 600 &) ; echo done", {
       env: mark,
     });
     expect([text, exitCode, ended]).toEqual(["done\n", 0, null]);
   });
 
-  it("if it ignores signals", async () => {
+  it("Nothing is left of a command if it ignores signals", async () => {
     const deaf = "trap '' TERM INT HUP QUIT; (trap '' TERM; sleep 600) & while :; do sleep 600; done";
     const { ended, exitCode } = await attack(sandbox, deaf, { env: mark, timeoutMs: 700 });
     expect([ended, exitCode]).toEqual(["timeout", 137]);
   });
 
-  it("if it kills every process that it sees", async () => {
+  it("Nothing is left of a command if it kills every process that it sees", async () => {
     const { exitCode, ended } = await attack(
       sandbox,
       `${perl("kill 9, -1")}; kill -9 1; echo alive; kill -9 $$`,
@@ -60,14 +60,14 @@ describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}
     expect([exitCode, ended]).toEqual([137, null]);
   });
 
-  it.runIf(long)("if it uses all processor time", async () => {
+  it.runIf(long)("Nothing is left of a command if it uses all processor time", async () => {
     const { exitCode, ended } = await attack(sandbox, "while :; do :; done", { limits: { cpuSeconds: 1 } });
     // SIGKILL or SIGXCPU, and not because the time was over.
     expect([137, 152]).toContain(exitCode);
     expect(ended).toBe(null);
   });
 
-  it("if the caller aborts", async () => {
+  it("Nothing is left of a command if the caller aborts", async () => {
     const controller = new AbortController();
     const run = runInSandbox(
       sandbox!,
@@ -83,7 +83,7 @@ describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}
     expect(leftProcesses()).toEqual([]);
   });
 
-  it("if the server is killed", async () => {
+  it("Nothing is left of a command if the server is killed", async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, "run-and-wait.ts")], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -97,7 +97,7 @@ describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}
     }
   });
 
-  it("if the outer sandbox is killed", async () => {
+  it("Nothing is left of a command if the outer sandbox is killed", async () => {
     const run = attack(sandbox, "sleep 600", { env: mark });
     await running(ownTag);
     const isRoom = (pid: string) => {

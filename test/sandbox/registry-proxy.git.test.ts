@@ -48,7 +48,7 @@ async function send(text: string, over: Partial<Parameters<typeof startRegistryP
 }
 
 describe("a registry proxy", () => {
-  it("serves plain downloads from a named host, with its own headers and without credentials or cookies", async () => {
+  it("A registry proxy serves plain downloads from a named host", async () => {
     const { status, back } = await send(
       "GET http://LOCALHOST:PORT/left-pad?x=1 HTTP/1.1\nHost: evil.example\nAuthorization: Bearer a\nProxy-Authorization: Basic b\n" +
         "Cookie: c=d\nAccept: text/plain\nX-Forwarded-For: 1.2.3.4\nNpm-Session: e\nConnection: close\n\n",
@@ -66,7 +66,7 @@ describe("a registry proxy", () => {
     ]);
   });
 
-  it("passes a tunnel on to a named host, bytes behind the request included", async () => {
+  it("A registry proxy passes a tunnel on to a named host, bytes behind the request included", async () => {
     const { back } = await send(
       "CONNECT localhost:PORT HTTP/1.1\nHost: localhost:PORT\n\nGET /inside HTTP/1.1\nHost: x\nConnection: close\n\n",
     );
@@ -97,7 +97,7 @@ describe("a registry proxy", () => {
       ":PORT",
     ],
     ...["[::ffff:127.0.0.1]:PORT", "*:PORT", "localhost:999999", "localhost:-1", "localhost:0xPORT"],
-  ])("opens no tunnel to %s", async (target) => {
+  ])("A registry proxy opens no tunnel to %s", async (target) => {
     const { status, refused } = await send(
       `CONNECT ${target} HTTP/1.1\nHost: localhost:PORT\n\nGET / HTTP/1.1\n\n`,
     );
@@ -136,7 +136,7 @@ describe("a registry proxy", () => {
       "http:///localhost:PORT/../",
       "blob:http://localhost:PORT/",
     ],
-  ])("asks nobody for %s", async (target) => {
+  ])("A registry proxy asks nobody for %s", async (target) => {
     const { status } = await send(`GET ${target} HTTP/1.1\nHost: localhost:PORT\nConnection: close\n\n`);
     // The URL standard reads three slashes as two; then it is the named host after all.
     const isSame = target.startsWith("http:///");
@@ -144,13 +144,16 @@ describe("a registry proxy", () => {
     expect(heard).toHaveLength(isSame ? 1 : 0);
   });
 
-  it.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])("sends no %s", async (method) => {
-    const { status } = await send(
-      `${method} http://localhost:PORT/ HTTP/1.1\nHost: localhost:PORT\nContent-Length: 1\nConnection: close\n\nx`,
-    );
-    expect(status).toBe("405");
-    expect(heard).toEqual([]);
-  });
+  it.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])(
+    "A registry proxy sends no %s",
+    async (method) => {
+      const { status } = await send(
+        `${method} http://localhost:PORT/ HTTP/1.1\nHost: localhost:PORT\nContent-Length: 1\nConnection: close\n\nx`,
+      );
+      expect(status).toBe("405");
+      expect(heard).toEqual([]);
+    },
+  );
 
   it.each([
     ["two lengths", "Content-Length: 5\nContent-Length: 6\n\nhello"],
@@ -162,13 +165,13 @@ describe("a registry proxy", () => {
     ["chunks with a request in them", "Transfer-Encoding: chunked\n\n17\nGET /smuggled HTTP/1.1\n\n0\n\n"],
     ["a folded header", "X-A: b\n c\nCookie: d\n\n"],
     ["another protocol", "Connection: Upgrade\nUpgrade: h2c\n\n"],
-  ])("passes on nothing that a request hides: %s", async (_, rest) => {
+  ])("A registry proxy passes on nothing that a request hides: %s", async (_, rest) => {
     await send(`GET http://localhost:PORT/ HTTP/1.1\nHost: localhost:PORT\n${rest}`, { idleMs: 300 });
     expect(heard.map(({ url }) => url).filter((url) => url !== "/")).toEqual([]);
     for (const { headers } of heard) expect(Object.keys(headers).toSorted()).toEqual(["connection", "host"]);
   });
 
-  it("does not follow where a named host points", async () => {
+  it("A registry proxy does not follow where a named host points", async () => {
     const { status, back } = await send(
       "GET http://localhost:PORT/moved HTTP/1.1\nHost: a\nConnection: close\n\n",
     );
@@ -176,7 +179,7 @@ describe("a registry proxy", () => {
     expect(back).toContain("location: http://evil.example/");
   });
 
-  it("ends connections that transfer too much, and those on which nothing is sent", async () => {
+  it("A registry proxy ends connections that transfer too much", async () => {
     const request = "GET http://localhost:PORT/large HTTP/1.1\nHost: a\nConnection: close\n\n";
     expect((await send(request, { maxBytes: 10_000 })).back.length).toBeLessThan(200_000);
     expect((await send(request)).back.length).toBeGreaterThan(1_000_000);
@@ -185,7 +188,7 @@ describe("a registry proxy", () => {
     expect((await send("CONNECT localhost:PORT HTTP/1.1\nHost: a\n\n", { idleMs: 300 })).status).toBe("200");
   });
 
-  it("answers if the host is not there", async () => {
+  it("A registry proxy answers if the host is not there", async () => {
     const gone = createTcpServer().listen(0, "127.0.0.1");
     await once(gone, "listening");
     const { port: free } = gone.address() as AddressInfo;
@@ -196,7 +199,7 @@ describe("a registry proxy", () => {
     expect((await send(plain, over)).status).toBe("502");
   });
 
-  it("has nothing but the usual ports for a host without one", async () => {
+  it("A registry proxy has nothing but the usual ports for a host without one", async () => {
     const over = { registries: ["localhost"] };
     for (const request of [
       `CONNECT localhost:${elsewhere}`,
@@ -206,7 +209,7 @@ describe("a registry proxy", () => {
       expect((await send(`${request} HTTP/1.1\nHost: a\nConnection: close\n\n`, over)).status).toBe("403");
   });
 
-  it("leaves no socket behind", async () => {
+  it("A registry proxy leaves no socket behind", async () => {
     const proxy = await startRegistryProxy({ registries: [] });
     const socket = connect(join(proxy.folder, "proxy"));
     await once(socket, "connect");
@@ -216,7 +219,7 @@ describe("a registry proxy", () => {
     expect(existsSync(proxy.folder)).toBe(false);
   });
 
-  describe("of a server that is behind a proxy itself", () => {
+  describe("a registry proxy behind a proxy", () => {
     const asked: string[] = [];
     let outer: Server;
     beforeAll(async () => {
@@ -243,7 +246,7 @@ describe("a registry proxy", () => {
     const credentials = `Basic ${Buffer.from("me:p@ss").toString("base64")}`;
     const registries = ["registry.example", "closed.example"];
 
-    it("uses it, with the server's own credentials, which the sandbox never sees", async () => {
+    it("A registry proxy behind a proxy uses it with the server's own credentials", async () => {
       const plain = "GET http://registry.example/a HTTP/1.1\nHost: a\nConnection: close\n\n";
       expect((await send(plain, { registries })).back).toContain("through");
       const inner = "GET /b HTTP/1.1\nHost: a\nConnection: close\n\n";
@@ -257,7 +260,7 @@ describe("a registry proxy", () => {
       expect(closed.back).toBe("HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n");
     });
 
-    it("goes around it to hosts that NO_PROXY names", async () => {
+    it("A registry proxy behind a proxy reaches hosts of NO_PROXY directly", async () => {
       asked.length = 0;
       const plain = await send("GET http://localhost:PORT/c HTTP/1.1\nHost: a\nConnection: close\n\n");
       expect(plain.back).toContain("packages at /c");

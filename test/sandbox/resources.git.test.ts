@@ -12,8 +12,8 @@ const { sandbox, skipped } = await sandboxFor(
 const MIB = 1024 * 1024;
 const mmap = process.arch === "x64" ? 9 : 222;
 
-describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${skipped}`, () => {
-  it("of the disk, with a file of 10 GB", async () => {
+describe.skipIf(!sandbox)(`the resources of a command${skipped}`, () => {
+  it("A command takes no more than allowed of the disk, with a file of 10 GB", async () => {
     const limits = { filesBytes: 24 * MIB, fileBytes: 1024 * MIB };
     const { text, exitCode } = await attack(
       sandbox,
@@ -25,7 +25,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(Number(text)).toBeGreaterThan(20 * MIB);
   });
 
-  it("of the disk, with a file of 10 GB that is all holes", async () => {
+  it("A command takes no more than allowed of the disk, with a file of 10 GB that is all holes", async () => {
     const { text } = await attack(sandbox, "truncate -s 10G big; stat -c %s big", {
       limits: { fileBytes: 8 * MIB },
     });
@@ -33,7 +33,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(text).toMatch(/^0$/m);
   });
 
-  it("of the disk, with small files without end", async () => {
+  it("A command takes no more than allowed of the disk, with small files without end", async () => {
     const { ended, text } = await attack(
       sandbox,
       perl('mkdir "d"; for (my $n = 0; $n < 5e4; $n++) { open(F, ">", "d/$n") or die "$n: $!"; close F }'),
@@ -41,7 +41,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect([ended, text]).toEqual(["files", ""]);
   });
 
-  it("of the disk, in /tmp, /dev/shm and the workspace together", async () => {
+  it("A command takes no more than allowed of the disk, in /tmp", async () => {
     const fill = (path: string) =>
       `dd if=/dev/zero of=${path} bs=1M count=64 2>/dev/null; stat -c %s ${path}`;
     const { text } = await attack(sandbox, ["/tmp/a", "/dev/shm/a", "a"].map(fill).join("; "), {
@@ -52,14 +52,14 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(sizes.reduce((a, b) => a + b)).toBeLessThanOrEqual(24 * MIB);
   });
 
-  it("of memory, with one process", async () => {
+  it("A command takes no more than allowed of memory, with one process", async () => {
     const { text, ended } = await attack(sandbox, perl('my $n = 4e9; my $x = "x" x $n; print "got it"'), {
       limits: { memoryBytes: 96 * MIB },
     });
     expect([text, ended]).toEqual(["Out of memory!\n", null]);
   });
 
-  it("of memory, with many processes that are each small", async () => {
+  it("A command takes no more than allowed of memory, with many processes that are each small", async () => {
     const hold = perl('my $n = 2e7; my $x = "x" x $n; print "."; sleep 600');
     const { ended } = await attack(sandbox, `for i in 1 2 3 4 5 6 7 8; do ${hold} & done; wait`, {
       limits: { memoryBytes: 120 * MIB },
@@ -67,7 +67,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(ended).toBe("memory");
   });
 
-  it("of memory, with files and processes together", async () => {
+  it("A command takes no more than allowed of memory, with files and processes together", async () => {
     const { ended } = await attack(
       sandbox,
       `dd if=/dev/zero of=/tmp/a bs=1M count=120 2>/dev/null; ${perl('my $n = 6e7; my $x = "x" x $n; sleep 600')}`,
@@ -76,7 +76,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(ended).toBe("memory");
   });
 
-  it("of memory that the machine does not have to spare", async () => {
+  it("A command takes no more than allowed of memory that the machine does not have to spare", async () => {
     const { ended } = await attack(sandbox, "sleep 600", {
       limits: { spareBytes: 2 ** 60 },
       timeoutMs: 5_000,
@@ -84,7 +84,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(ended).toBe("memory");
   });
 
-  it("of memory that processes share, counted once", async () => {
+  it("A command takes no more than allowed of memory that processes share, counted once", async () => {
     const share = perl(
       'my $n = 4e7; my $x = "x" x $n; fork; fork; fork; sleep 1; print length($x) == 4e7 ? "." : "!"; 1 while wait > 0',
     );
@@ -92,15 +92,18 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect([text, ended]).toEqual(["........", null]);
   });
 
-  it.runIf(long)("of memory that the kernel keeps for them: tables of pages that hold nothing", async () => {
-    // A page read in each 2 MB of a mapping costs a table each, and is none that the process has in memory.
-    const tables = `my $n = 150_000; my $at = syscall(${mmap}, 0, $n << 21, 1, 0x4022, -1, 0); `;
-    const fill = 'for (my $i = 0; $i < $n; $i++) { unpack("P1", pack("Q", $at + ($i << 21))) } sleep 600';
-    const { ended } = await attack(sandbox, perl(tables + fill), { limits: { memoryBytes: 96 * MIB } });
-    expect(ended).toBe("memory");
-  });
+  it.runIf(long)(
+    "A command takes no more than allowed of memory that the kernel keeps for them",
+    async () => {
+      // A page read in each 2 MB of a mapping costs a table each, and is none that the process has in memory.
+      const tables = `my $n = 150_000; my $at = syscall(${mmap}, 0, $n << 21, 1, 0x4022, -1, 0); `;
+      const fill = 'for (my $i = 0; $i < $n; $i++) { unpack("P1", pack("Q", $at + ($i << 21))) } sleep 600';
+      const { ended } = await attack(sandbox, perl(tables + fill), { limits: { memoryBytes: 96 * MIB } });
+      expect(ended).toBe("memory");
+    },
+  );
 
-  it("of memory in the kernel: messages that are never received", async () => {
+  it("A command takes no more than allowed of memory in the kernel", async () => {
     const fill = perl(
       "use Socket; my @all; for (1 .. 400) { socketpair(my $one, my $other, AF_UNIX, SOCK_STREAM, 0); push @all, $one, $other; " +
         'for ($one, $other) { 1 while defined send($_, "x" x 32_768, MSG_DONTWAIT) } } sleep 600',
@@ -109,7 +112,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(ended).toBe("memory");
   });
 
-  it("of output, and head and tail of it are kept", async () => {
+  it("A command takes no more than allowed of output, and head and tail of it are kept", async () => {
     const { ended, outcome } = await attack(sandbox, "echo first; yes", {
       limits: { keptBytes: 1_000 },
       timeoutMs: 5_000,
@@ -122,27 +125,27 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     );
   });
 
-  it("of output on both ways out", async () => {
+  it("A command takes no more than allowed of output on both ways out", async () => {
     const { ended } = await attack(sandbox, "yes >&2 & yes", { timeoutMs: 5_000 });
     expect(ended).toBe("output");
   });
 
-  it("of the processor, before others who want it", async () => {
+  it("A command takes no more than allowed of the processor, before others who want it", async () => {
     const { text } = await attack(sandbox, "cut -d' ' -f19 /proc/self/stat; cat /proc/self/oom_score_adj");
     expect(text).toBe("19\n1000\n");
   });
 
-  it("whatever its environment makes programs load: it does not reach the programs that set the limits", async () => {
+  it("Whatever its environment makes programs load", async () => {
     const { text } = await attack(sandbox, "true", { env: { LD_SHOW_AUXV: "1" } });
     expect(text.match(/(?<=^AT_EXECFN: +)\S+/gm)).toEqual(["/bin/sh"]);
   });
 
-  it("of open files", async () => {
+  it("A command takes no more than allowed of open files", async () => {
     const { text } = await attack(sandbox, "ulimit -n", { limits: { openFiles: 99 } });
     expect(text).toBe("99\n");
   });
 
-  it("of core dumps, whatever the server's own limit", async () => {
+  it("A command takes no more than allowed of core dumps, whatever the server's own limit", async () => {
     // Where the server's own limit is another one.
     using folder = new TempFolder("sandbox-core");
     const bwrap = join(folder.path, "bwrap");

@@ -10,7 +10,7 @@ const { sandbox, skipped } = await sandboxFor(
 const canary = "CANARY-a-secret-of-the-server";
 process.env.SANDBOX_CANARY = canary;
 
-describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine${skipped}`, () => {
+describe.skipIf(!sandbox)(`the view of a command${skipped}`, () => {
   const folder = new TempFolder("sandbox-secrets");
   const plant = (name: string) => {
     const path = join(folder.path, name);
@@ -26,7 +26,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
   chmodSync(folder.path, 0o755);
   afterAll(() => folder.dispose());
 
-  it("but programs, and folders of its own", async () => {
+  it("A command sees only programs and folders of its own", async () => {
     const { text } = await attack(sandbox, "cd / && ls -d *");
     const names = text.trim().split("\n");
     expect(names.filter((name) => !/^(bin|sbin|lib\w*|environment)$/.test(name))).toEqual([
@@ -42,19 +42,22 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect(settings).not.toMatch(/shadow|ssh|hostname|resolv|machine-id|ssl/);
   });
 
-  it.each(["the key file", "a home", "the server's own folder"])("not %s", async (what) => {
-    const places = {
-      "the key file": key,
-      "a home": "/root/.ssh /home",
-      "the server's own folder": process.cwd(),
-    };
-    const { exitCode, text } = await attack(sandbox, `cat ${places[what as keyof typeof places]}`);
-    expect(exitCode).toBe(1);
-    expect(text).not.toContain(canary);
-    expect(text).toMatch(/No such file or directory/);
-  });
+  it.each(["the key file", "a home", "the server's own folder"])(
+    "A command does not see %s",
+    async (what) => {
+      const places = {
+        "the key file": key,
+        "a home": "/root/.ssh /home",
+        "the server's own folder": process.cwd(),
+      };
+      const { exitCode, text } = await attack(sandbox, `cat ${places[what as keyof typeof places]}`);
+      expect(exitCode).toBe(1);
+      expect(text).not.toContain(canary);
+      expect(text).toMatch(/No such file or directory/);
+    },
+  );
 
-  it("not the environment of the server or of any other process", async () => {
+  it("A command does not see the environment of the server or of any other process", async () => {
     const { text } = await attack(
       sandbox,
       "env; cat /proc/*/environ /proc/self/task/*/environ | tr '\\0' '\\n'; cat /proc/1/environ | wc -c",
@@ -64,7 +67,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect(text.trim().split("\n").at(-1)).toBe("0");
   });
 
-  it("not the processes of others, nor the one that watches it", async () => {
+  it("A command does not see the processes of others, nor the one that watches it", async () => {
     const { text } = await attack(
       sandbox,
       "ls -d /proc/[0-9]* | wc -l; cat /proc/*/cmdline | tr '\\0' ' ' | grep -c supervisor/mai[n]",
@@ -74,20 +77,23 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect(supervisors).toBe(0);
   });
 
-  describe("not what belongs to others", () => {
+  describe("what belongs to others", () => {
     let names = "";
     beforeAll(async () => {
       names = (await attack(sandbox, "cd /proc/self/ns; for name in *; do readlink $name; done")).text;
     });
 
-    it.each(["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"])("of kind %s", (kind) => {
-      const [own] = new RegExp(`^${kind}:\\[\\d+\\]$`, "m").exec(names) ?? [];
-      expect(own).toBeDefined();
-      expect(own).not.toBe(readlinkSync(`/proc/self/ns/${kind}`));
-    });
+    it.each(["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"])(
+      "A command does not see what belongs to others, of kind %s",
+      (kind) => {
+        const [own] = new RegExp(`^${kind}:\\[\\d+\\]$`, "m").exec(names) ?? [];
+        expect(own).toBeDefined();
+        expect(own).not.toBe(readlinkSync(`/proc/self/ns/${kind}`));
+      },
+    );
   });
 
-  it("but the tool chains that the operator names, which it cannot change", async () => {
+  it("A command sees the tool chains that the operator names, and cannot change them", async () => {
     const seen = { readable: [join(folder.path, "tools")] };
     const { text } = await attack(sandbox, `cat ${tool}; echo; echo x > ${tool}; echo $PATH`, { seen });
     expect(text).toContain(canary);
@@ -95,7 +101,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect(text).toContain(`${join(folder.path, "tools/bin")}:`);
   });
 
-  it("not what the server hides under another name of its folder", async () => {
+  it("A command does not see what the server hides under another name of its folder", async () => {
     const named = join(folder.path, "named");
     const elsewhere = join(folder.path, "elsewhere");
     symlinkSync(join(folder.path, "tools"), named);
@@ -108,7 +114,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect((await attack(sandbox, `cat ${database}`, { seen: hidden })).text).not.toContain(canary);
   });
 
-  it("not the descriptors that the server's parent left open", async () => {
+  it("A command does not see the descriptors that the server's parent left open", async () => {
     const bwrap = join(folder.path, "bwrap");
     writeFileSync(
       bwrap,
@@ -128,7 +134,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect(text.split("\n").slice(0, 4)).toEqual(["0", "1", "2", "3"]);
   });
 
-  it("not what the server hides, even in such a folder", async () => {
+  it("A command does not see what the server hides, even in such a folder", async () => {
     const seen = {
       readable: [join(folder.path, "tools")],
       hidden: [join(folder.path, "tools/data"), environment, join(folder.path, "tools/gone")],

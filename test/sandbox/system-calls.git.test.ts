@@ -12,7 +12,7 @@ const calls = Object.entries({ ...absentCalls, ...partialCalls });
 /** What a program is answered that makes the call with arguments of no sense, and the numbers of errors. */
 const ENOSYS = "38";
 
-describe.skipIf(!sandbox)(`of a command in the sandbox the kernel hears nothing by${skipped}`, () => {
+describe.skipIf(!sandbox)(`system calls of a command${skipped}`, () => {
   let answers: Record<string, string> = {};
   beforeAll(async () => {
     const tries = Object.entries(absentCalls).map(
@@ -50,14 +50,17 @@ describe.skipIf(!sandbox)(`of a command in the sandbox the kernel hears nothing 
 const headers = ["/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm-generic/unistd.h"];
 
 describe("the numbers of system calls", () => {
-  it.skipIf(!headers.every((path) => existsSync(path)))("are those of Linux", () => {
-    const [x64 = "", arm64 = ""] = headers.map((path) => readFileSync(path, "utf8"));
-    const numberIn = (text: string, name: string) =>
-      Number(new RegExp(`#define __NR(?:3264)?_${name}\\s+(\\d+)`).exec(text)?.[1]);
-    for (const [name, numbers] of calls) {
-      expect([name, ...numbers]).toEqual([name, numberIn(x64, name), numberIn(arm64, name)]);
-    }
-  });
+  it.skipIf(!headers.every((path) => existsSync(path)))(
+    "The numbers of system calls are those of Linux",
+    () => {
+      const [x64 = "", arm64 = ""] = headers.map((path) => readFileSync(path, "utf8"));
+      const numberIn = (text: string, name: string) =>
+        Number(new RegExp(`#define __NR(?:3264)?_${name}\\s+(\\d+)`).exec(text)?.[1]);
+      for (const [name, numbers] of calls) {
+        expect([name, ...numbers]).toEqual([name, numberIn(x64, name), numberIn(arm64, name)]);
+      }
+    },
+  );
 });
 
 describe("the filter of system calls", () => {
@@ -88,20 +91,23 @@ describe("the filter of system calls", () => {
     // read, write, openat and exit_group of either.
     ["x64", 0xc000_003e, 0, [0, 1, 257, 231]],
     ["arm64", 0xc000_00b7, 1, [63, 64, 56, 94]],
-  ] as const)("lets %s do its own and nothing else", (name, processor, at, usual) => {
-    const filter = systemCallFilter(name);
-    const ask = (number: number, first?: number) =>
-      judge(filter, { number, processor, ...(first === undefined ? {} : { first }) });
-    for (const numbers of Object.values(absentCalls)) expect(ask(numbers[at])).toBe(error(38));
-    const { clone, unshare, socket } = partialCalls;
-    for (let bit = 0; bit < 32; bit++) {
-      const flag = (1 << bit) >>> 0;
-      const expected = (flag & NAMESPACE_FLAGS) === 0 ? allow : error(1);
-      expect([bit, ask(clone[at], flag), ask(unshare[at], flag)]).toEqual([bit, expected, expected]);
-    }
-    const families = Array.from({ length: 50 }, (_, family) => family);
-    expect(families.filter((family) => ask(socket[at], family) === allow)).toEqual([1, 2, 10, 16]);
-    for (const number of usual) expect(ask(number)).toBe(allow);
-    expect(judge(filter, { number: 1, processor: 0x4000_0003 })).toBe(error(38));
-  });
+  ] as const)(
+    "The filter of system calls lets %s do its own and nothing else",
+    (name, processor, at, usual) => {
+      const filter = systemCallFilter(name);
+      const ask = (number: number, first?: number) =>
+        judge(filter, { number, processor, ...(first === undefined ? {} : { first }) });
+      for (const numbers of Object.values(absentCalls)) expect(ask(numbers[at])).toBe(error(38));
+      const { clone, unshare, socket } = partialCalls;
+      for (let bit = 0; bit < 32; bit++) {
+        const flag = (1 << bit) >>> 0;
+        const expected = (flag & NAMESPACE_FLAGS) === 0 ? allow : error(1);
+        expect([bit, ask(clone[at], flag), ask(unshare[at], flag)]).toEqual([bit, expected, expected]);
+      }
+      const families = Array.from({ length: 50 }, (_, family) => family);
+      expect(families.filter((family) => ask(socket[at], family) === allow)).toEqual([1, 2, 10, 16]);
+      for (const number of usual) expect(ask(number)).toBe(allow);
+      expect(judge(filter, { number: 1, processor: 0x4000_0003 })).toBe(error(38));
+    },
+  );
 });

@@ -36,7 +36,7 @@ const promise = (header: object, bytes: number) => {
 };
 
 describe("a supervisor that was taken over", () => {
-  it("is heard if its messages are valid", async () => {
+  it("A supervisor that was taken over is heard if its messages are valid", async () => {
     const file = encodeFrame({ kind: "file", path: "a", executable: false }, Buffer.from("x"));
     const outcome = await hear(
       encodeFrame({ kind: "stdout" }),
@@ -73,7 +73,7 @@ describe("a supervisor that was taken over", () => {
       [encodeFrame(end), encodeFrame({ kind: "file", path: "a", executable: true }, Buffer.alloc(11))],
       "sent a file that was not requested",
     ],
-  ])("is not believed if it sends %s", async (_, frames, reason) => {
+  ])("A supervisor that was taken over is not believed if it sends %s", async (_, frames, reason) => {
     await expect(hear(...frames)).rejects.toMatchObject({
       code: "child_died",
       message: expect.stringContaining(reason),

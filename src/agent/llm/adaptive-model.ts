@@ -35,17 +35,12 @@ export interface AdaptiveOptions {
   contextIsConfigured: boolean;
   /** With "auto", a model whose endpoint reports a smaller window is not used. */
   leastContextTokens: number;
-  /** The definitions of a review's tools, which a probe offers. */
   tools?(): Promise<readonly ToolDefinition[]>;
   /** The name under which `known` stores the probe's result. */
   key: string;
   known: KnownModels;
-  /**
-   * For a process that ends after its requests: after a failed probe the model is not asked again, each request rejects with the error of
-   * that probe, and there is no separate warning, because the requests report the error anyway.
-   */
+  /** For a process that ends after its requests: a failed probe is not repeated, and each request rejects with its error instead of a warning. */
   forOneRun?: boolean;
-  /** Called right before a probe. */
   onProbe?: (model: string) => void;
   /** Takes one line for the operator. */
   warn(text: string): void;
@@ -60,10 +55,7 @@ export interface AdaptiveModel extends Model {
 /** For a whole probe: a local server may have to load the model first. */
 const PROBE_MS = 120_000;
 
-/**
- * Asks a model in the configured protocol, or in the best one that a probe finds. Requests to a model with too small a window reject with
- * `model_refused` until a later probe finds a larger one.
- */
+/** A model in the configured protocol, or the best that a probe finds. Rejects with `model_refused` while a probe finds too small a window. */
 export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
   const { native, known, key, leastContextTokens, warn, forOneRun = false } = options;
   const isAuto = options.protocol === "auto";
@@ -173,7 +165,6 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
 const isWhole = ({ toolCalls }: ModelTurn) =>
   toolCalls.length > 0 && toolCalls.every((call) => readStrict(call.arguments) !== undefined);
 
-/** The model's abilities, or why they could not be found out. */
 async function probed(model: EndpointModel, tools: AdaptiveOptions["tools"]): Promise<Ability | AppError> {
   try {
     const probe = await probeModel(model, AbortSignal.timeout(PROBE_MS), { tools: (await tools?.()) ?? [] });
@@ -190,9 +181,9 @@ const CHARACTERS_A_TOKEN = 3;
 const ANSWER_SHARE = 1 / 4;
 
 /**
- * A model with a fallback, which answers while the model is overloaded, limited, unreachable or absent: after the model's own retries, or
- * at once if its circuit is open. It also answers what the model's provider refuses because of the content. It is probed when it is first
- * needed, and gets no request that is too long for its window. Name, window and protocol are those of the first model, because a review is planned for it. `warn` takes one line for the operator.
+ * A model with a fallback, which answers while the model is unavailable or absent, and what its provider refuses to read. The fallback is
+ * probed when it is first needed, and gets no request that does not fit its window. A review is planned for the first model, so name, window
+ * and protocol are its own.
  */
 export function withFallback(
   first: AdaptiveModel,
@@ -261,8 +252,8 @@ function toReport(error: AppError, second: unknown, name: string): unknown {
   const { code, retryable, remedy, retryAfterMs } = second.retryable && isSooner ? second : error;
   return new AppError(code, `${error.message}; the fallback ${name} failed too: ${second.message}`, {
     retryable,
-    ...(remedy === undefined ? {} : { remedy }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    remedy,
+    retryAfterMs,
   });
 }
 

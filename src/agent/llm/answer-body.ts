@@ -1,9 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isObject, readStrict } from "./lenient-json.ts";
 
-/*
- * Bodies of answers: JSON, or a stream of events, which some gateways send although no request asks for one.
- */
+/* Bodies of answers: JSON, or a stream of events, which some gateways send unasked. */
 
 /** A body that is none: the same request may be answered the next time. The message continues "The answer ...". */
 export class NoBody extends Error {}
@@ -42,10 +40,7 @@ export async function readBeginning(response: Response, most: number): Promise<s
   return text.slice(0, most);
 }
 
-/**
- * The value of a body: JSON, the answer of a stream, or text that is neither. Rejects with `NoBody` if its end is missing, and with
- * `tooMuch` if it is longer than any answer.
- */
+/** JSON, the answer of a stream, or text that is neither. Rejects with `NoBody` if its end is missing, with `tooMuch` if it is too long. */
 export async function readBody(response: Response, joiner: Joiner, tooMuch: () => Error): Promise<unknown> {
   const stream = createEventReader(joiner);
   let text = "";
@@ -69,7 +64,6 @@ const cut = () => new NoBody("was cut off or is not JSON");
 
 /** Reads the lines of a stream: https://html.spec.whatwg.org/multipage/server-sent-events.html. */
 function createEventReader(joiner: Joiner) {
-  /** The data of an event that is not complete. */
   let data = "";
   function join(written: string): boolean {
     const event = readStrict(written);
@@ -130,7 +124,6 @@ function withEntry(entries: unknown[], piece: unknown): unknown[] {
   return entries;
 }
 
-/** Joins chunks of Chat Completions. */
 export function joinChunks(): Joiner {
   const fields = new Map<string, unknown>();
   const choices = new Map<unknown, Record<string, unknown>>();
@@ -158,7 +151,6 @@ export function joinChunks(): Joiner {
   };
 }
 
-/** Joins the events of Anthropic's Messages API. */
 export function joinEvents(): Joiner {
   let message: Record<string, unknown> = {};
   const blocks = new Map<unknown, Record<string, unknown>>();

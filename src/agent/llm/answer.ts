@@ -5,9 +5,7 @@ import { readLenientObject, readStrict } from "./lenient-json.ts";
 import type { Extras, FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
 import { isFiltered, isPage } from "./refusal.ts";
 
-/*
- * What the answers of all providers have in common: their limits, their calls, and the errors for what is none.
- */
+/* What the answers of all providers have in common: limits, calls, and errors. */
 
 /** An answer in neutral terms, without its price. */
 export type ParsedTurn = Omit<ModelTurn, "usage"> & { usage: Omit<Usage, "costUsd"> };
@@ -68,7 +66,6 @@ function noAnswer(raw: unknown, { api, baseUrl, addressHint }: Provider, hideKey
 const CUT = new Set(["length", "max_tokens", "model_context_window_exceeded"]);
 const ENDED = new Set(["", "stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use"]);
 
-/** Why a model stopped, in the words of all APIs. */
 export function finishReason(reason: string | null | undefined, hasCalls: boolean): FinishReason {
   const word = (reason ?? "").toLowerCase();
   if (isFiltered(word)) return "content_filter";

@@ -1,5 +1,4 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import {
   finishReason,
@@ -31,8 +30,7 @@ import { formed, nameOnWire } from "./request.ts";
 export function createAnthropicModel(options: ModelOptions): Required<EndpointModel> {
   const url = endpointUrl(options);
   const { model, reasoningEffort: effort = null } = options;
-  const refused = createRefusedThoughts();
-  const { look, respond, ...shared } = createApiModel(
+  const { look, ...shared } = createApiModel(
     {
       provider: anthropic,
       url,
@@ -40,11 +38,7 @@ export function createAnthropicModel(options: ModelOptions): Required<EndpointMo
       joiner: joinEvents,
       createClient: (answer) => createClient(options, url, answer),
       bodyOf: (sent) => toRequestBody(model, sent, effort),
-      adapted(sent, refusal) {
-        const next = adapted(sent, refusal);
-        if (next && next !== "none") refused.learn(sent.request, next.request);
-        return next;
-      },
+      adapted,
       read: readAnswer,
       costOf: (usage, price) => costOf(allWritten(usage), price),
     },
@@ -52,7 +46,6 @@ export function createAnthropicModel(options: ModelOptions): Required<EndpointMo
   );
   return {
     ...shared,
-    respond: (request, signal) => respond(refused.removedFrom(request), signal),
     async findContextTokens(signal) {
       const found = await look(`/v1/models/${encodeURIComponent(model)}`, signal).catch((error: unknown) => {
         if (signal.aborted) throw error;
@@ -64,56 +57,20 @@ export function createAnthropicModel(options: ModelOptions): Required<EndpointMo
   };
 }
 
-/**
- * The usual form of thinking. `adaptive`: the model decides when it thinks, and gets an effort. `budget`: it gets a number of tokens, the
- * only form of models before Claude 4.6; those from 4.7 on refuse it (https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking).
- */
-function thinkingForm(model: string, { avoids }: Pick<Sent, "avoids">): "adaptive" | "budget" {
-  return withBudgets.test(model) === avoids.has("thinking_form") ? "adaptive" : "budget";
-}
-
-const withBudgets = /claude-(?:[23]\b|instant|(?:haiku|sonnet|opus)-4(?:-[0-5])?(?:\b|$)(?!-[6-9]))/;
-
 /** The next form to try after a refusal that names a parameter of this API. */
 function adapted(sent: Sent, { message }: Refusal): Sent | "none" | null {
   const { request, avoids } = sent;
-  // Of another account, or bound to a text that has changed since, because a secret in it is masked now.
+  // Thinking of another account, or bound to a text that has changed since, because a secret in it is masked now.
   if (/signature|thinking` blocks?\b|cannot be modified/i.test(message) && request.messages.some(hasThinking))
     return { ...sent, request: { ...request, messages: request.messages.map(withoutThinking) } };
-  const isOfThinking = /\bthinking\b|\bbudget_tokens\b|\badaptive\b|\beffort\b|\boutput_config\b/i.test(
-    message,
-  );
-  if (!avoids.has("effort") && isOfThinking)
-    return without(sent, avoids.has("thinking_form") ? "effort" : "thinking_form");
+  // Models before Claude 4.6 do not know adaptive thinking.
+  if (/\bthinking\b|\bbudget_tokens\b|\badaptive\b|\beffort\b|\boutput_config\b/i.test(message))
+    return avoids.has("effort") ? null : without(sent, "effort");
   return /\bmax_tokens\b/.test(message) ? "none" : null;
 }
 
-const MOST_REFUSED = 10_000;
-
-/** Remembers the thinking that the service refused, so that no later request of a conversation has it. */
-function createRefusedThoughts() {
-  const refused = new LRUCache<string, true>({ max: MOST_REFUSED });
-  return {
-    removedFrom: (request: ModelRequest): ModelRequest => ({
-      ...request,
-      messages: request.messages.map((one) => (refused.has(thoughtOf(one)) ? withoutThinking(one) : one)),
-    }),
-    /** @param next the request that is sent instead */
-    learn(sent: ModelRequest, next: ModelRequest): void {
-      if (next.messages.some(hasThinking)) return;
-      for (const one of sent.messages.filter(hasThinking)) refused.set(thoughtOf(one), true);
-    },
-  };
-}
-
-const hasThinking = (message: Message) => thoughtOf(message) !== "";
-
-/** What tells the thinking of a turn apart from any other; empty if there is none. */
-function thoughtOf(message: Message): string {
-  if (message.role !== "assistant" || message.extras === undefined) return "";
-  const thinking = blocksIn(message.extras)?.find(isThinking);
-  return thinking === undefined ? "" : JSON.stringify(thinking);
-}
+const hasThinking = (message: Message) =>
+  message.role === "assistant" && blocksIn(message.extras)?.some(isThinking) === true;
 
 const withoutThinking = (message: Message): Message =>
   message.role === "assistant" ? { ...message, extras: undefined } : message;
@@ -129,15 +86,8 @@ function toRequestBody(
   effort: Effort | null,
 ): Body {
   const request = formed(asked, avoids);
-  const maxTokens = Math.min(request.maxOutputTokens, mostTokens);
-  const form = thinkingForm(model, { avoids });
-  const thinking = thinkingOf(request, avoids.has("effort") ? null : effort, form, maxTokens);
-  const isThoughtless =
-    // If thinking is off, no thoughts are sent.
-    (form === "budget" && thinking.thinking === undefined) ||
-    // They are only valid beside the calls as they were.
-    avoids.has("extras") ||
-    avoids.has("long_ids");
+  // Thoughts are only valid beside the calls as they were.
+  const isThoughtless = avoids.has("extras") || avoids.has("long_ids");
   const system = request.messages.flatMap((message): Anthropic.TextBlockParam[] =>
     message.role === "system" ? [textBlock(message.content)] : [],
   );
@@ -145,11 +95,11 @@ function toRequestBody(
   if (request.tools.length > 0) markCached(system, messages);
   return {
     model,
-    max_tokens: maxTokens,
+    max_tokens: Math.min(request.maxOutputTokens, mostTokens),
     ...(system.length > 0 ? { system } : {}),
     messages,
     ...toolsOf(request),
-    ...thinking,
+    ...thinkingOf(avoids.has("effort") ? null : effort),
   };
 }
 
@@ -172,36 +122,11 @@ function toolsOf({ tools, messages }: ModelRequest): Pick<Body, "tools" | "tool_
   return { tools: known, tool_choice: { type: "none" } };
 }
 
-/** Share of an answer for thinking, for models that get a number of tokens. */
-const thinkingShare = { minimal: 0, low: 1 / 4, medium: 1 / 2, high: 3 / 4 } as const;
-/** https://platform.claude.com/docs/en/build-with-claude/extended-thinking: less is refused. */
-const LEAST_THINKING_TOKENS = 1_024;
-
-function thinkingOf(
-  { messages }: ModelRequest,
-  effort: Effort | null,
-  form: "adaptive" | "budget",
-  maxTokens: number,
-): Pick<Body, "thinking" | "output_config"> {
+/** The model decides when it thinks; `minimal` asks it not to. */
+function thinkingOf(effort: Effort | null): Pick<Body, "thinking" | "output_config"> {
   if (effort === null) return {};
-  if (form === "adaptive") {
-    if (effort === "minimal") return { output_config: { effort: "low" } };
-    return { thinking: { type: "adaptive" }, output_config: { effort } };
-  }
-  const budget = Math.floor(maxTokens * thinkingShare[effort]);
-  return budget < LEAST_THINKING_TOKENS || continuesWithoutThinking(messages)
-    ? {}
-    : { thinking: { type: "enabled", budget_tokens: budget } };
-}
-
-/** Whether a tool loop began without thinking, as one that another model began: such a model cannot begin to think in the middle of it. */
-function continuesWithoutThinking(messages: readonly Message[]): boolean {
-  const start = messages.findLastIndex(({ role }) => role === "user");
-  return messages.slice(start + 1).some((message) => {
-    if (message.role !== "assistant" || message.toolCalls.length === 0) return false;
-    const [first] = blocksIn(message.extras) ?? [];
-    return first === undefined || !isThinking(first);
-  });
+  if (effort === "minimal") return { output_config: { effort: "low" } };
+  return { thinking: { type: "adaptive" }, output_config: { effort } };
 }
 
 interface WireMessage {
@@ -287,9 +212,8 @@ function toolUse({
 }
 
 /**
- * Marks where the stable beginnings of a conversation end: the tools and instructions, which all loops of a review share, the task, and the
- * last two messages of ours, the second of which is the end of the previous request. Four marks are the most that are allowed
- * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). Turns of the model, with its thinking, have none.
+ * Marks the stable beginnings of a conversation: the tools and instructions, which all loops of a review share, the task, and our last two
+ * messages. Four marks are allowed (https://platform.claude.com/docs/en/build-with-claude/prompt-caching); turns with thinking take none.
  */
 function markCached(system: Anthropic.TextBlockParam[], messages: readonly WireMessage[]): void {
   const ours = messages.filter(({ role }) => role === "user");
@@ -375,10 +299,7 @@ interface ClaudeTurn extends ParsedTurn {
   writtenTokens: number;
 }
 
-/**
- * A block of a turn, for its later replay: thinking as it was, and for others their place. Texts and calls are in the turn itself, where
- * secrets are masked; only thinking is signed.
- */
+/** A block of a turn for its replay: thinking as it was, for others only their place. Texts and calls are in the turn, where secrets are masked. */
 const Replayed = z.union([
   Thinking,
   z.object({ type: z.literal("text"), length: z.int().min(1) }),
@@ -392,10 +313,7 @@ function blocksIn(extras: Extras | undefined): Replayed[] | null {
   return blocks.success ? blocks.data : null;
 }
 
-/**
- * Reads the body of an answer. Throws `model_failed` with the beginning of the body if it is none. `takenIds` are the call ids of the
- * conversation so far; usage is estimated from `promptCharacters` if the service reports none.
- */
+/** Reads an answer; throws `model_failed` if it is none. Usage is estimated from `promptCharacters` if the service reports none. */
 export function readAnswer(
   raw: unknown,
   takenIds: ReadonlySet<string>,
@@ -441,9 +359,9 @@ const is = <Schema extends z.ZodType>(schema: Schema, value: unknown): value is 
   schema.safeParse(value).success;
 
 /**
- * The thinking of a turn and its place between texts and calls: the service requires it unchanged in a tool loop
- * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks). Undefined if there is none, or if the
- * turn ends with it, because it was cut off: no later request may have such a turn.
+ * A turn's thinking and its place between texts and calls, which the service requires unchanged in a tool loop
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks). Undefined without any, and for a turn
+ * that was cut off within it, which no later request may have.
  */
 function extrasOf(blocks: readonly z.infer<typeof Block>[]): Extras | undefined {
   // No request may have a text without a letter.

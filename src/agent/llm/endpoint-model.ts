@@ -36,7 +36,6 @@ import { idsOf, withoutServerSecrets } from "./request.ts";
 export type Effort = "minimal" | "low" | "medium" | "high";
 
 export interface ModelOptions extends EndpointOptions, RetryOptions {
-  /** For Azure the deployment's name, unless `azure` names it. */
   model: string;
   /** Size of the model's context window in tokens. */
   contextTokens: number;
@@ -49,7 +48,6 @@ export interface ModelOptions extends EndpointOptions, RetryOptions {
   avoids?: Set<Avoidable>;
 }
 
-/** A request in the form in which it is sent. */
 export interface Sent {
   request: ModelRequest;
   avoids: ReadonlySet<Avoidable>;
@@ -57,13 +55,11 @@ export interface Sent {
   mostTokens: number;
 }
 
-/** The client of a provider's package. */
 interface Client {
   get(path: string, options: { signal: AbortSignal }): PromiseLike<unknown>;
   post(path: string, options: object): { asResponse(): Promise<Response> };
 }
 
-/** The parts of a model that depend on its API. */
 export interface Api {
   provider: Provider;
   url: URL;
@@ -108,9 +104,8 @@ export function createApiModel(api: Api, options: ModelOptions) {
   }
 
   /**
-   * Sends a request, and after a refusal the same in another form. If the refusal names what it is about, only that changes. Otherwise the
-   * request is sent once in the most careful form; if that is refused too, rejects with the first refusal. Each change is made once or
-   * shrinks a number, so this always ends.
+   * Sends a request, and after a refusal the same in another form: without what the refusal names, else once in the most careful form, whose
+   * refusal rejects with the first one. Each change is made once or shrinks a number, so this ends.
    */
   async function send(asked: ModelRequest, signal: AbortSignal, avoided = avoids): Promise<ModelTurn> {
     const start: Sent = { request: withoutServerSecrets(asked), avoids: avoided, mostTokens };
@@ -137,8 +132,8 @@ export function createApiModel(api: Api, options: ModelOptions) {
     const hasTools = sent.request.tools.length > 0;
     const answer = Math.min(sent.request.maxOutputTokens, sent.mostTokens);
     const sizes = { answer, prompt: Math.ceil(body.length / CHARACTERS_A_TOKEN) };
-    const kind = kindOf(refusal, sizes);
-    const error = statusError(refusal, endpoint, sizes);
+    const kind = kindOf(refusal);
+    const error = statusError(refusal, endpoint);
     if (kind === "too_long") return { next: withShorterAnswer(sent, start, refusal, sizes), error };
     if (hasTools && refusesTools(refusal)) return { next: null, error: toolsRefused(refusal, endpoint) };
     if (!isOfForm(kind, refusal)) {
@@ -205,7 +200,6 @@ function namesIn(page: unknown): string[] | null {
 
 /** For one answer. A model that may not write this much is not useful. */
 const LEAST_ANSWER_TOKENS = 256;
-/** The same for all answers of a model. */
 const LEAST_MOST_TOKENS = 1_024;
 const CHARACTERS_A_TOKEN = 4;
 
@@ -219,7 +213,6 @@ const named: readonly (readonly [Avoidable, RegExp])[] = [
     /additionalProperties|propertyNames|\$schema|anyOf|\bschema\b|function_?declarations?|\.parameters\b|\benum\b|tools\.function|proto field/i,
   ],
 ];
-/** The limit of an answer. */
 const OF_LIMIT = /\bmax_(completion_|new_)?tokens\b/;
 const OF_TOOLS = /template|jinja|schema|grammar|\btools?\b|function_?declaration|\.parameters\b/i;
 /** The model wrote a broken call, which another try may not repeat. */

@@ -6,7 +6,7 @@ import { failedProxy } from "../../core/proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-secrets.ts";
 import { NoBody, readBeginning } from "./answer-body.ts";
 import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
-import { kindOf, type Refusal, Refused, refusalIn, refusalOf, type Sizes } from "./refusal.ts";
+import { kindOf, type Refusal, Refused, refusalIn, refusalOf } from "./refusal.ts";
 
 /** The errors that the packages `openai` and `@anthropic-ai/sdk` have in common. */
 interface ClientErrors {
@@ -32,7 +32,6 @@ export interface Provider {
 export interface EndpointOptions {
   /** Null for servers without keys. */
   apiKey: string | null;
-  /** Null for the provider's own service. */
   baseUrl: string | null;
   timeoutMs: number;
   fetch?: typeof globalThis.fetch;
@@ -53,9 +52,8 @@ const MAX_ERROR = 200_000;
 const mostRedirects = 3;
 
 /**
- * The `fetch` for all requests to the endpoint: it only reaches that origin, even after redirects. A redirect would carry along the key in
- * its header and the code in the body. Rejects with `Refused` for an error status: the clients read only one of the shapes of an error.
- *
+ * A `fetch` that only reaches this origin, even after redirects, which would carry along the key and the code. Rejects with `Refused` for an
+ * error status, because the clients read only one shape of an error.
  * @param keys the headers for authentication, which no other can replace
  */
 export function endpointFetch(
@@ -93,7 +91,6 @@ function withoutOthers(headers: Headers, keys: Readonly<Record<string, string | 
   return own;
 }
 
-/** An endpoint's address. Throws `config_invalid` for a bad one. */
 export function parseUrl(address: string, { baseUrl, keyOf }: Pick<Provider, "baseUrl" | "keyOf">): URL {
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -135,10 +132,7 @@ export const keyHider =
   (text) =>
     apiKey && apiKey.length >= SHORTEST_KEY ? text.replaceAll(apiKey, "[key]") : text;
 
-/**
- * The beginning of an endpoint's text, on one line, without secrets of this server. The key is removed first, because after a cut a part of
- * it would stay. The text is cut before the rest, which would take seconds for megabytes.
- */
+/** The beginning of an endpoint's text, on one line, without secrets. The key is removed first: after a cut, a part of it would stay. */
 export function excerpt(text: string, hideKey: HideKey, length = 500): string {
   const line = withoutLiveSecrets(hideKey(text).slice(0, 20 * length))
     .replaceAll(/\s+/g, " ")
@@ -146,10 +140,7 @@ export function excerpt(text: string, hideKey: HideKey, length = 500): string {
   return line.length > length ? `${line.slice(0, length)}...` : line;
 }
 
-/**
- * An error of the client as an AppError, without a cause: the client's errors hold headers and bodies, and an endpoint may repeat the key.
- * Throws errors that no endpoint can cause.
- */
+/** A client's error as an AppError without a cause, which would hold headers and maybe the key. Throws errors that no endpoint can cause. */
 export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
   const { errors, baseUrl } = endpoint.provider;
   const refusal = refusalIn(error);
@@ -182,11 +173,7 @@ export function withoutKey(error: AppError, hideKey: HideKey): AppError {
   if (message === error.message) return error;
   const { code, retryable, remedy, retryAfterMs } = error;
   const SameKind = error.constructor as typeof AppError;
-  return new SameKind(code, message, {
-    retryable,
-    ...(remedy === undefined ? {} : { remedy }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  });
+  return new SameKind(code, message, { retryable, remedy, retryAfterMs });
 }
 
 /** The time-out came in the middle of an answer. */
@@ -203,21 +190,9 @@ function connectionError(error: Error, { address, provider }: Endpoint): AppErro
     const remedy = `Check it, or list ${url.hostname} in NO_PROXY.`;
     return new Fault("model_failed", message, { retryable: true, remedy });
   }
-  if (isBlockedPort(error)) {
-    return new EndpointUnreachable(
-      "model_failed",
-      `Node refuses to connect to port ${url.port} (${address})`,
-      {
-        remedy: `Run the model's server on another port, and set ${provider.baseUrl} to its new address.`,
-      },
-    );
-  }
   const message = `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`;
   return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal, provider) });
 }
-
-/** Ports of other protocols, which `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
-const isBlockedPort = (error: unknown) => causesOf(error).some(({ message }) => message === "bad port");
 
 function remedyFor({ hostname }: URL, isLocal: boolean, { host, baseUrl }: Provider): string {
   if (hostname === host) return "Check the network or set HTTPS_PROXY.";
@@ -234,16 +209,10 @@ function systemCode(error: unknown): string | null {
   return null;
 }
 
-/** The error and its causes, the outermost first. */
 const causesOf = (error: unknown, depth = 0): Error[] =>
   error instanceof Error && depth <= 4 ? [error, ...causesOf(error.cause, depth + 1)] : [];
 
-/**
- * The error for a refusal, in words of ours and the beginning of the endpoint's.
- *
- * @param sizes of the request, by which an unknown wording for "too long" is recognised
- */
-export function statusError(refusal: Refusal, endpoint: Endpoint, sizes?: Sizes): AppError {
+export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
   const { status, message, headers } = refusal;
   const { model, address, provider, hideKey } = endpoint;
   const said = message === "" ? "" : `: ${excerpt(message, hideKey)}`;
@@ -280,24 +249,30 @@ export function statusError(refusal: Refusal, endpoint: Endpoint, sizes?: Sizes)
     rate: [`${address} limits the rate (429)${said}`, "Wait, or raise the account's limit."],
     passing: [`${address} failed (${status})${said}`, "Try again later."],
   };
-  const kind = kindOf(refusal, sizes);
+  const kind = kindOf(refusal);
   const [what, remedy] = texts[kind];
   const Kind = kind === "absent" ? ModelAbsent : AppError;
   if (kind !== "rate" && kind !== "passing") return new Kind(codes[kind], what, { remedy });
   const retryable = headers?.get("x-should-retry") !== "false";
-  return new AppError(codes[kind], what, { remedy, retryable, ...pauseAsked(headers) });
+  return new AppError(codes[kind], what, { remedy, retryable, retryAfterMs: pauseAsked(headers) });
 }
 
 const codes = {
-  ...({ quota: "model_rate_limited", rate: "model_rate_limited", passing: "model_failed" } as const),
-  ...({ key: "model_unauthorized", access: "model_unauthorized", content: "content_refused" } as const),
-  ...({ absent: "model_refused", unsupported: "model_refused", unexplained: "model_refused" } as const),
+  quota: "model_rate_limited",
+  rate: "model_rate_limited",
+  passing: "model_failed",
+  key: "model_unauthorized",
+  access: "model_unauthorized",
+  content: "content_refused",
+  absent: "model_refused",
+  unsupported: "model_refused",
+  unexplained: "model_refused",
   too_long: "too_large",
 } as const;
 
 /**
- * Messages of Ollama ("does not support tools"), vLLM ('"auto" tool choice requires --enable-auto-tool-choice'), llama.cpp ("tools param
- * requires --jinja flag", "Unsupported param: tools") and OpenRouter ("No endpoints found that support tool use").
+ * Ollama ("does not support tools"), vLLM ('"auto" tool choice requires ...'), llama.cpp ("tools param requires --jinja", "Unsupported param:
+ * tools"), OpenRouter ("No endpoints found that support tool use").
  */
 const NO_TOOLS =
   /not support (?:the )?(?:tools?\b|tool[ _-](?:use|call)|function[ _-]?call)|support tool use|tool choice requires|tools param requires|(?:unsupported|unknown) param\w*:? ['"`]?tools\b|tools? (?:is|are|use is) not supported|(?:tool|function) calling is not (?:supported|enabled)/i;
@@ -319,13 +294,13 @@ export const toolsRefused = ({ status, message }: Refusal, { address, hideKey }:
 /** After an hour one request checks whether the pause still applies: no endpoint may delay a job for a year. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date; an hour at most. */
-function pauseAsked(headers: Headers | undefined): { retryAfterMs?: number } {
+/** `retry-after-ms`, or `retry-after` in seconds or as a date, in milliseconds; an hour at most. */
+function pauseAsked(headers: Headers | undefined): number | undefined {
   const milliseconds = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  if (milliseconds >= 0) return { retryAfterMs: Math.min(milliseconds, LONGEST_PAUSE_MS) };
+  if (milliseconds >= 0) return Math.min(milliseconds, LONGEST_PAUSE_MS);
   const after = headers?.get("retry-after") ?? "";
   const asked = /^[\d.]+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now();
-  return Number.isFinite(asked) ? { retryAfterMs: Math.min(Math.max(0, asked), LONGEST_PAUSE_MS) } : {};
+  return Number.isFinite(asked) ? Math.min(Math.max(0, asked), LONGEST_PAUSE_MS) : undefined;
 }
 
 /** Before the first retry; doubles with each further one. In milliseconds, like all of these. */
@@ -346,13 +321,9 @@ export interface RetryOptions {
 }
 
 /**
- * Repeats until it succeeds, an error is not `retryable`, or the tries or their time are used up; rejects with the last error. Pauses grow
- * exponentially with jitter, and are at least as long as the error's `retryAfterMs`. Rejects with `aborted` when the signal fires, also
- * during a pause.
- *
- * The own retries of the providers' packages do not fit: they repeat every error of `fetch`, even a permanent one, and repeat an exhausted quota;
- * they ignore a `retry-after` of more than a minute and retry at once; and an answer that was cut off, or an error in an answer with status
- * 200, is not repeated.
+ * Repeats a `retryable` error within the tries and their time, with pauses that grow, with jitter, and are at least `retryAfterMs`. Rejects
+ * with `aborted` when the signal fires. The packages' own retries repeat permanent errors and used-up quotas, ignore a long `retry-after`, and
+ * do not repeat an error in an answer with status 200.
  */
 export async function withRetries<T>(
   attempt: () => Promise<T>,

@@ -25,14 +25,10 @@ const MAX_ASKED_MS = 3_600_000;
 /** After this time a second trial is let through: the first may hang for minutes. */
 const TRIAL_MS = 15_000;
 
-/**
- * What a failed request shows about the guarded model or endpoint: it is down, it is there (even if it refused), or nothing, for example
- * because the request was aborted.
- */
+/** What a failed request shows: the other side is down, or there (it may have refused), or nothing, as after an abort. */
 type Verdict = "down" | "there" | "unknown";
 
 interface CircuitOptions {
-  /** Name of the guarded model or endpoint for messages. */
   name: string;
   judge(error: unknown): Verdict;
   /** Milliseconds of a monotonic clock. */
@@ -43,93 +39,83 @@ interface CircuitOptions {
   warn(text: string): void;
 }
 
-type State =
-  | { kind: "closed"; outages: number }
-  | { kind: "open"; until: number }
-  /** A trial request is running and decides. From `until` on, one more may start. */
-  | { kind: "half_open"; until: number };
-
 /**
- * Keeps requests away from a model or endpoint that does not answer. Closed, it lets all requests through and counts outages in a row.
- * Open, it lets none through, for a time that grows. Half open, it lets one trial through, and another one while that hangs: the first
- * success closes the circuit, the first failure opens it again. Requests that began before a change of state have no effect after it.
- *
- * Why not a library: in cockatiel 4.0.0 an aborted trial closes the circuit, all other callers wait for a trial without a limit and even if
- * they are aborted, and a pause that a provider requests cannot open it. opossum 10.0.0 has one fixed pause.
+ * Keeps requests away from a model or endpoint that does not answer. Closed, it counts outages in a row. Open, it lets no request through, for
+ * a time that grows; then one trial, and another while that hangs. The first success closes it, the first failure opens it again. cockatiel
+ * 4.0.0 closes on an aborted trial and cannot open for a pause that a provider asks for; opossum 10.0.0 has one fixed pause.
  */
 export class CircuitBreaker {
   readonly #options: CircuitOptions;
-  #state: State = { kind: "closed", outages: 0 };
-  /** Openings in a row without an answer in between. */
+  /** Until when it is open, or its trial is waited for; null while it is closed. */
+  #until: number | null = null;
+  /** Counts openings and closings: requests that began before one have no effect after it. */
+  #epoch = 0;
+  /** In a row, while it is closed. */
+  #outages = 0;
+  /** In a row, without an answer in between. */
   #openings = 0;
 
   constructor(options: CircuitOptions) {
     this.#options = options;
   }
 
-  /**
-   * Sends a request, unless the circuit is open. Rejects with the error of `send`, or with `ModelUnavailable` if the circuit is open, or
-   * opens because of this request.
-   */
+  /** Sends a request. Rejects with its error, or with `ModelUnavailable` if the circuit is open or opens because of it. */
   async run<T>(send: () => Promise<T>): Promise<T> {
-    const admitted = this.#admit();
+    const epoch = this.#admit();
     try {
       const answer = await send();
-      this.#settle(admitted, "there");
+      this.#settle(epoch, "there");
       return answer;
     } catch (error) {
       const verdict = this.#options.judge(error);
-      this.#settle(admitted, verdict, error instanceof AppError ? error : undefined);
-      if (verdict !== "down" || this.#state.kind === "closed" || !(error instanceof AppError)) throw error;
-      throw new ModelUnavailable(error.message, this.#leftMs(this.#state), error);
+      const known = error instanceof AppError ? error : undefined;
+      this.#settle(epoch, verdict, known);
+      if (verdict !== "down" || this.#until === null || !known) throw error;
+      throw new ModelUnavailable(known.message, this.#leftMs(), known);
     }
   }
 
-  #admit(): State {
-    const state = this.#state;
-    if (state.kind === "closed") return state;
-    const leftMs = this.#leftMs(state);
-    if (leftMs > 0)
-      throw new ModelUnavailable(`${this.#options.name} is paused after repeated failures`, leftMs);
-    const until = this.#options.now() + TRIAL_MS;
-    if (state.kind === "half_open") state.until = until;
-    else this.#state = { kind: "half_open", until };
-    return this.#state;
+  #admit(): number {
+    if (this.#until !== null) {
+      const leftMs = this.#leftMs();
+      if (leftMs > 0)
+        throw new ModelUnavailable(`${this.#options.name} is paused after repeated failures`, leftMs);
+      this.#until = this.#options.now() + TRIAL_MS;
+    }
+    return this.#epoch;
   }
 
-  #leftMs({ until }: Exclude<State, { kind: "closed" }>): number {
-    return Math.max(0, until - this.#options.now());
+  #leftMs(): number {
+    return Math.max(0, (this.#until ?? 0) - this.#options.now());
   }
 
-  #settle(admitted: State, verdict: Verdict, error?: AppError): void {
-    if (this.#state !== admitted || admitted.kind === "open") return;
-    if (verdict === "there") this.#close(admitted);
-    else if (verdict === "down") this.#count(admitted, error);
-    // No result: the next request is the trial.
-    else if (admitted.kind === "half_open") this.#state = { kind: "open", until: this.#options.now() };
+  #settle(epoch: number, verdict: Verdict, error?: AppError): void {
+    if (epoch !== this.#epoch) return;
+    if (verdict === "there") this.#close();
+    else if (verdict === "down") this.#count(error);
+    // A trial without a result: the next request is one.
+    else if (this.#until !== null) this.#until = this.#options.now();
   }
 
-  #close(admitted: Exclude<State, { kind: "open" }>): void {
+  #close(): void {
+    this.#outages = 0;
     this.#openings = 0;
-    if (admitted.kind === "closed") {
-      admitted.outages = 0;
-      return;
-    }
+    if (this.#until === null) return;
+    this.#until = null;
+    this.#epoch += 1;
     this.#options.warn(`${this.#options.name} answers again`);
-    this.#state = { kind: "closed", outages: 0 };
   }
 
-  #count(admitted: State, error: AppError | undefined): void {
+  #count(error: AppError | undefined): void {
+    const { now, warn, name } = this.#options;
     const asked = (error?.retryAfterMs ?? 0) >= LEAST_ASKED_MS ? error?.retryAfterMs : undefined;
-    if (admitted.kind === "closed") {
-      admitted.outages += 1;
-      if (admitted.outages < OUTAGES && asked === undefined) return;
-    }
+    this.#outages += 1;
+    if (this.#until === null && this.#outages < OUTAGES && asked === undefined) return;
     const openMs = asked === undefined ? this.#grownMs() : Math.min(asked, MAX_ASKED_MS);
     this.#openings += 1;
-    this.#state = { kind: "open", until: this.#options.now() + openMs };
-    const seconds = Math.ceil(openMs / 1_000);
-    this.#options.warn(`${this.#options.name} is paused for ${seconds} s: ${error?.line ?? "it failed"}`);
+    this.#until = now() + openMs;
+    this.#epoch += 1;
+    warn(`${name} is paused for ${Math.ceil(openMs / 1_000)} s: ${error?.line ?? "it failed"}`);
   }
 
   /** Jitter of a quarter, so that several processes do not return at the same moment. */
@@ -145,10 +131,7 @@ export function judgeEndpoint(error: unknown): Verdict {
   return isAnswer(error) ? "there" : "unknown";
 }
 
-/**
- * For the circuit of one model at its endpoint: it is overloaded, limited, broken or too slow. Refusals that do not change over time (a bad
- * key, a bad request) are answers.
- */
+/** For the circuit of one model: it is overloaded, limited, broken or too slow. A lasting refusal, as of a bad key, is an answer. */
 export function judgeModel(error: unknown): Verdict {
   if (error instanceof EndpointUnreachable || !isAnswer(error)) return "unknown";
   return error instanceof AppError && error.retryable ? "down" : "there";
@@ -168,17 +151,15 @@ interface GuardOptions extends Pick<CircuitOptions, "now" | "random" | "warn"> {
 
 export interface ModelGuard {
   /**
-   * The model for use in a review. A base URL of null is OpenAI's.
-   *
-   * @param key identifies the model, and is stored in the record of the conversation
+   * @param baseUrl null is OpenAI's
+   * @param key identifies the model in the record of a conversation
    */
   guard(model: EndpointModel, baseUrl: string | null, key: string): EndpointModel;
 }
 
 /**
- * The guards that each request of this process passes on its way to a model, in this order: the circuit of the endpoint, shared by all its
- * models, because an unreachable endpoint should be detected once; the circuit of the model, because an overloaded model says nothing about
- * the others there, one of which may be its fallback; and the filter of extras. Reports the result of each request.
+ * What each request passes on its way to a model: the circuit of the endpoint, which all its models share; the circuit of the model; and the
+ * filter of extras.
  */
 export function createModelGuard({ onRequest, ...options }: GuardOptions): ModelGuard {
   const endpoints = new Map<string | null, CircuitBreaker>();
@@ -213,10 +194,7 @@ export function createModelGuard({ onRequest, ...options }: GuardOptions): Model
   };
 }
 
-/**
- * A request with only this model's extras: a conversation may have turns of several models, and no provider may see, or would accept,
- * another one's signed or encrypted data. Nor do all accept another one's ids of calls.
- */
+/** A request with only this model's extras and ids of calls: no provider may see, or accepts, the signed data of another one. */
 function asOwn(request: ModelRequest, key: string): ModelRequest {
   const own = (extras: Extras | undefined) =>
     extras?.of === key && isObject(extras.given) && Object.keys(extras.given).length > 0
@@ -236,7 +214,6 @@ function asOwn(request: ModelRequest, key: string): ModelRequest {
 
 type Turn = Extract<Message, { role: "assistant" }>;
 
-/** A turn that names the model whose extras and calls it has. */
 function signed(turn: ModelTurn, key: string): ModelTurn {
   const sign = (given: Extras): Extras => ({ of: key, given });
   return {

@@ -1,4 +1,4 @@
-import { isWithin, type JsonLimits } from "../../core/text/json.ts";
+import { isWithin, type JsonLimits, parseJson } from "../../core/text/json.ts";
 
 /** Enough for any tool call. The engine takes memory for each open bracket, and time for each value. */
 const limits: JsonLimits = { depth: 64, elements: 20_000, members: 20_000 };
@@ -15,9 +15,9 @@ interface Read {
 }
 
 /**
- * The value of JSON as models write it, repaired without guessing its meaning: a code fence around it, JSON within a JSON string, trailing
- * commas, single quotes, bare keys, line breaks and lone backslashes in strings, Python's True, False and None, and missing brackets at the
- * end or one too many. Undefined for anything else: a quote within quotes, or a string without an end, is ambiguous.
+ * The value of JSON as models write it, repaired without a guess: a code fence, JSON in a string, trailing commas, single quotes, bare keys,
+ * line breaks and lone backslashes in strings, Python's constants, missing brackets at the end or one too many. Undefined for anything
+ * ambiguous.
  */
 export function readLenient(text: string, options: LenientOptions = {}): unknown {
   const bare = withoutFence(text);
@@ -57,12 +57,7 @@ function whole(text: string, options: LenientOptions): unknown {
 
 /** The value of JSON; undefined, which is not a JSON value, for anything else and for too many values. */
 export function readStrict(text: string): unknown {
-  if (!isWithin(text, limits)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return isWithin(text, limits) ? parseJson(text) : undefined;
 }
 
 const withoutFence = (text: string) =>

@@ -17,10 +17,7 @@ export interface Masking {
   request(request: ModelRequest): Promise<ModelRequest>;
 }
 
-/**
- * A request with a mask in place of each secret. Scans everything first: a value that only the last message identifies is masked in the
- * first one too. Extras of a provider do not change: they were made from masked texts.
- */
+/** A request with a mask for each secret. Scans everything first: a value that only the last message identifies is masked in the first one too. */
 export function createMasking(masks: Masks): Masking {
   const messages = maskingOf(masks, textsOf, withTexts);
   /** Calls whose answers are words of people. */

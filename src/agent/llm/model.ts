@@ -1,10 +1,7 @@
 /** A conversation with a model, and its errors, in neutral terms. Wire formats of providers never leave this room. */
 import { AppError } from "../../core/errors.ts";
 
-/**
- * Data that a provider adds to an answer and requires unchanged in the conversation: encrypted or plain thinking. It is opaque, and not
- * shown to people.
- */
+/** Data that a provider adds to an answer and requires back unchanged: encrypted or plain thinking. Opaque, and not shown to people. */
 export type Extras = Readonly<Record<string, unknown>>;
 
 export interface ToolCall {
@@ -31,7 +28,6 @@ export interface ToolDefinition {
 export interface ModelRequest {
   messages: readonly Message[];
   tools: readonly ToolDefinition[];
-  /** Upper bound for the answer in tokens. */
   maxOutputTokens: number;
 }
 
@@ -40,16 +36,12 @@ export interface Usage {
   promptTokens: number;
   cachedTokens: number;
   completionTokens: number;
-  /** In US dollars; null if the price of the model is not known. */
   costUsd: number | null;
   /** Name of the model whose tokens these are, if a fallback answered instead of the model that was asked. */
   answeredBy?: string | undefined;
 }
 
-/**
- * Why the model stopped. "length": the answer was cut off and is not complete. "content_filter": the provider refused the content; the
- * answer has no calls.
- */
+/** "length": the answer was cut off. "content_filter": the provider refused the content; the answer has no calls. */
 export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter" | "other";
 
 export interface ModelTurn {
@@ -78,9 +70,8 @@ export interface ModelFacts {
 }
 
 /**
- * A language model. Rejects with an AppError: `model_unauthorized`, `model_refused`, `model_rate_limited`, `model_failed`, `too_large` (the
- * conversation does not fit) or `content_refused`, after its own bounded retries, or at once with `model_unavailable` while its circuit is
- * open.
+ * Rejects with `model_unauthorized`, `model_refused`, `model_rate_limited`, `model_failed`, `too_large` or `content_refused` after its own
+ * bounded retries, or at once with `model_unavailable` while its circuit is open.
  */
 export interface Model extends ModelFacts {
   /** The price of these tokens in US dollars; null, or absent, if it is not known. */
@@ -89,14 +80,13 @@ export interface Model extends ModelFacts {
 }
 
 /**
- * What an endpoint may refuse and a model does not need: in schemas of tools, lists of types, null and rare keywords; a text of ours directly
- * after the answer of a tool or another text; ids of calls that are not nine letters and digits; a text beside calls. The next process begins
- * without them.
+ * What an endpoint may refuse and a model does not need: lists of types and rare keywords in schemas; our text right after another text or an
+ * answer of a tool; ids of calls that are not nine letters and digits; text beside calls. Stored for the next process.
  */
 export const lasting = ["rich_schemas", "user_after_tool", "long_ids", "text_beside_calls"] as const;
 /** Everything that the most careful form of a request does without. */
 export const careful = [...lasting, "parallel_calls", "effort", "extras"] as const;
-export type Avoidable = (typeof careful)[number] | "calls_of_others" | "token_parameter" | "thinking_form";
+export type Avoidable = (typeof careful)[number] | "calls_of_others" | "token_parameter";
 
 /** A model behind an API, and further requests to that API. */
 export interface EndpointModel extends Model {
@@ -108,7 +98,6 @@ export interface EndpointModel extends Model {
   findContextTokens?(signal: AbortSignal): Promise<number | null>;
 }
 
-/** The models of one review by role. */
 export type Models = Readonly<Record<ModelRole, Model>>;
 
 /** One model for everything. */
@@ -118,7 +107,6 @@ export const forAllRoles = <M extends ModelFacts>(model: M): Record<ModelRole, M
   summarize: model,
 });
 
-/** Applies a change to the model of each role. */
 export const eachRole = <A, B>(
   { review, verify, summarize }: Readonly<Record<ModelRole, A>>,
   change: (one: A) => B,
@@ -131,8 +119,8 @@ export const factsOf = ({ name, contextTokens, protocol }: ModelFacts): ModelFac
 });
 
 /**
- * The known tool that a model means by a name: the only one that stands in it as a whole word, in any case. Some write a namespace before it
- * (`functions.diff_file`, `mcp__x__diff_file`), and marks of their chat template around it. The name as it is if it means none, or several.
+ * The known tool that a name means: the only one in it as a whole word, in any case (`functions.diff_file`, `mcp__x__diff_file`, marks of a
+ * chat template). The name as it is if it means none, or several.
  */
 export function toolNameIn(name: string, known: ReadonlySet<string>): string {
   if (known.has(name)) return name;
@@ -151,7 +139,6 @@ export class EndpointUnreachable extends AppError {}
 /** No server listens at an address of this machine. Seconds of retries do not help; a job that returns later may find it started. */
 export class NothingListens extends EndpointUnreachable {}
 
-/** The endpoint answers, but has no such model. */
 export class ModelAbsent extends AppError {}
 
 /** A circuit is open: no request was sent, or the request opened it. `retryAfterMs` is the time until it lets one through. */
@@ -170,16 +157,12 @@ export const isAborted = (error: unknown): boolean => error instanceof AppError 
 
 export const abortedError = () => new AppError("aborted", "The model call was aborted");
 
-/** Names of the tags around a model's thinking. */
 const TAG = "(?:think|thinking|thought|reasoning)";
 const THOUGHT = new RegExp(`^\\s*<${TAG}>[\\s\\S]*?</${TAG}>`, "i");
 const START_OF_THOUGHT = new RegExp(`^\\s*<${TAG}>`, "i");
 const END_OF_THOUGHT = new RegExp(`</${TAG}>`, "i");
 
-/**
- * An answer without the thinking before it. If the server's template opened the tag itself, the answer has only the closing one; within
- * JSON such a tag is ordinary text.
- */
+/** An answer without the thinking before it. A template may have opened the tag itself; within JSON such a tag is ordinary text. */
 export function withoutThinking(text: string): string {
   if (THOUGHT.test(text)) return text.replace(THOUGHT, "").trim();
   if (START_OF_THOUGHT.test(text)) return "";

@@ -3,16 +3,21 @@ import type { AnswerLimits } from "../../core/egress.ts";
 import { AppError } from "../../core/errors.ts";
 import { failedProxy } from "../../core/proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-secrets.ts";
-import { type Endpoint, keyHider, type RetryOptions, toAppError, withRetries } from "./endpoint.ts";
-import { createClient, endpointUrl, type OpenAiEndpoint, openAi } from "./openai.ts";
+import {
+  type Endpoint,
+  type EndpointOptions,
+  keyHider,
+  type RetryOptions,
+  toAppError,
+  withRetries,
+} from "./endpoint.ts";
+import { createClient, endpointUrl, openAi } from "./openai.ts";
 import { refusalIn } from "./refusal.ts";
 
-export interface EmbeddingsOptions extends OpenAiEndpoint, RetryOptions {
-  /** For Azure the deployment's name, unless `azure` names it. */
+export interface EmbeddingsOptions extends EndpointOptions, RetryOptions {
   model: string;
 }
 
-/** A model that converts texts to vectors. */
 interface EmbeddingsModel {
   /** The endpoint and the model. Vectors are only comparable within one model. */
   readonly name: string;
@@ -102,6 +107,6 @@ function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): Ap
   return new AppError(known.code, hideKey(known.message), {
     retryable: known.retryable,
     remedy: own ?? remedy,
-    ...(known.retryAfterMs === undefined ? {} : { retryAfterMs: known.retryAfterMs }),
+    retryAfterMs: known.retryAfterMs,
   });
 }

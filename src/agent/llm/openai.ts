@@ -30,10 +30,8 @@ import { findContextTokens } from "./probe.ts";
 import { hasFilterMark, isFiltered, type Refusal } from "./refusal.ts";
 import { formed, nameOnWire } from "./request.ts";
 
-export type OpenAiOptions = ModelOptions & OpenAiEndpoint;
-
 /** A model behind any endpoint that supports OpenAI's Chat Completions. Throws `config_invalid` for a bad address. */
-export function createOpenAiModel(options: OpenAiOptions): Required<EndpointModel> {
+export function createOpenAiModel(options: ModelOptions): Required<EndpointModel> {
   const url = endpointUrl(options);
   const { model, reasoningEffort = null } = options;
   const { look: _, ...shared } = createApiModel(
@@ -128,10 +126,7 @@ function toWireMessage(message: Message, extras: boolean): OpenAI.ChatCompletion
   return { ...given, role: "assistant", content: content || null, tool_calls: calls };
 }
 
-/**
- * A call as the model made it, within the limits of servers: they refuse odd names, and several parse the arguments of past calls and fail
- * on broken JSON.
- */
+/** A call as the model made it, within the limits of servers: several fail on odd names and on broken JSON in past calls. */
 function toWireCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCall {
   const name = nameOnWire(call.name);
   const text = call.arguments.toWellFormed();
@@ -146,10 +141,8 @@ function toWireCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCal
 }
 
 /**
- * A conversation whose beginning is converted to text: up to the last turn without anything that this provider could have signed. For
- * providers that accept no call without their signature (Gemini, DeepSeek, Kimi), if another model began the conversation. Some of them
- * accept a made-up signature, and then answer worse. The same messages always become the same text, so that each request begins with the
- * previous one.
+ * A conversation whose beginning, up to the last turn that this provider cannot have signed, is text: Gemini, DeepSeek and Kimi accept no call
+ * without their signature. The same messages always become the same text, for the cache.
  */
 function withForeignTurnsAsText(messages: readonly Message[]): readonly Message[] {
   const last = messages.findLastIndex(isForeign);
@@ -181,45 +174,24 @@ function asText(messages: readonly Message[]): string {
   return ["# What was done until here", ...parts, "# From here on it is up to you"].join("\n\n");
 }
 
-/** A deployment of Azure's classic API, which requires its name in the path and a version. */
-interface AzureDeployment {
-  deployment: string;
-  apiVersion: string;
-}
-
-export interface OpenAiEndpoint extends EndpointOptions {
-  /** Any address that supports Chat Completions; null for OpenAI's own. For Azure's classic API, the resource's endpoint. */
-  baseUrl: string | null;
-  azure?: AzureDeployment | null;
-}
-
 const OPENAI_URL = "https://api.openai.com/v1";
 
 /** The root of `/chat/completions`. Throws `config_invalid` for a bad address. */
-export function endpointUrl({ baseUrl, azure }: Pick<OpenAiEndpoint, "baseUrl" | "azure">): URL {
-  const url = parseUrl(baseUrl ?? OPENAI_URL, openAi);
-  if (!azure) return url;
-  // The URL from the Azure portal, or with the /openai that some people add.
-  const root = url.href.replace(/\/+$/, "").replace(/\/openai$/, "");
-  return new URL(`${root}/openai/deployments/${encodeURIComponent(azure.deployment)}`);
-}
+export const endpointUrl = ({ baseUrl }: Pick<EndpointOptions, "baseUrl">): URL =>
+  parseUrl(baseUrl ?? OPENAI_URL, openAi);
 
-/**
- * The headers for authentication; an `authorization` of null keeps the client from sending one. Azure accepts keys as `api-key` and tokens
- * of Entra ID, which are JWTs, as Bearer.
- */
+/** An `authorization` of null keeps the client from sending one. Azure takes keys as `api-key`, and tokens of Entra ID, which are JWTs, as Bearer. */
 export function accessHeaders(apiKey: string | null, url: URL): Record<string, string | null> {
   if (!apiKey) return { authorization: null };
   if (isAzure(url.hostname) && !apiKey.startsWith("eyJ")) return { authorization: null, "api-key": apiKey };
   return { authorization: `Bearer ${apiKey}` };
 }
 
-export function createClient(options: OpenAiEndpoint, url: URL, answer: Limits): OpenAI {
+export function createClient(options: EndpointOptions, url: URL, answer: Limits): OpenAI {
   return new OpenAI({
     // The client requires a key; the key that is sent is in the headers.
     apiKey: options.apiKey || "none",
     defaultHeaders: accessHeaders(options.apiKey, url),
-    ...(options.azure ? { defaultQuery: { "api-version": options.azure.apiVersion } } : {}),
     baseURL: url.href,
     timeout: options.timeoutMs,
     // `withRetries` does the retries and explains why.
@@ -246,10 +218,7 @@ export const openAi: Provider = {
   errors: OpenAI,
 };
 
-/**
- * Fields of an answer's message that its provider requires in later requests: `reasoning_content` of DeepSeek and Kimi (which refuse a
- * conversation whose calls lack theirs, even an empty one), `reasoning_details` of OpenRouter.
- */
+/** Fields of a message that its provider requires in later requests: `reasoning_content` of DeepSeek and Kimi, `reasoning_details` of OpenRouter. */
 const messageExtras = ["reasoning_content", "reasoning_details"] as const;
 /** Fields of a call: Gemini's thought signature is in `extra_content.google.thought_signature`. */
 const callExtras = ["extra_content"] as const;
@@ -299,10 +268,7 @@ const AnswerUsage = z
 const Answer = z.looseObject({ choices: z.array(Choice).min(1), usage: AnswerUsage });
 type Choice = z.infer<typeof Choice>;
 
-/**
- * Reads the body of a response with status 200. Throws `model_failed` with the beginning of the body if it is not an answer. `takenIds` are
- * the call ids of the conversation so far; usage is estimated from `promptCharacters` if the server reports none.
- */
+/** Reads an answer; throws `model_failed` if it is none. Usage is estimated from `promptCharacters` if the server reports none. */
 export function readAnswer(
   raw: unknown,
   takenIds: ReadonlySet<string>,

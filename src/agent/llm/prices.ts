@@ -27,10 +27,7 @@ const OwnPrice = z.strictObject({
 });
 const OwnPrices = z.record(z.string(), OwnPrice);
 
-/**
- * A person's own prices on top of the listed ones: `{"my-model": {"prompt": 1, "cached_prompt": 0.1, "completion": 4}}` in US dollars for a
- * million tokens. Throws `config_invalid` and names the wrong key.
- */
+/** A person's own prices, in US dollars for a million tokens, on top of the listed ones. Throws `config_invalid` and names the wrong key. */
 export function readPrices(json: string | null): PriceTable {
   if (json === null || json.trim() === "") return listedPrices;
   const parsed = OwnPrices.safeParse(parseJson(json));
@@ -52,9 +49,8 @@ export function readPrices(json: string | null): PriceTable {
 }
 
 /**
- * The price of a model, null if it is not known. Dated names have the price of the model ("gpt-5-2025-08-07" is "gpt-5"), other suffixes
- * are other models ("gpt-5-pro" is not "gpt-5"). The maker's name in front is skipped if a table does not contain the whole name
- * ("openai/gpt-5").
+ * The price of a model; null if it is not known. A dated name is the same model, any other suffix another one. A maker's name in front is
+ * skipped.
  */
 export function priceOf(model: string, prices: PriceTable): Price | null {
   for (const name of [model, model.replace(/^(openai|anthropic|google|mistralai)\//, "")]) {
@@ -74,7 +70,6 @@ const ownEntry = (prices: PriceTable, name: string) =>
 /** Tokens of a request. `writtenTokens` is the part of `promptTokens` that was written to a cache; Chat Completions do not report it. */
 export type PricedUsage = Omit<Usage, "costUsd"> & { writtenTokens?: number };
 
-/** The cost of a request in US dollars; null if the price is not known, never 0. */
 export function costOf(usage: PricedUsage, price: Price | null): number | null {
   if (price === null) return null;
   const long = price.longPrompt;
@@ -134,9 +129,8 @@ const claude = (...given: Parameters<typeof price>): Price => {
 const openAiLong = (rates: Row) => ({ from: 272_000, rates });
 
 /**
- * List prices for standard processing, from second-hand sources: public price lists that name the makers' pages as their source, mostly
- * github.com/pydantic/genai-prices. The day is that list's date of its last check, so an old one may be out of date; a person's own table
- * has priority. Excluded are models on whose price the lists disagree, whose price has no such day, or depends on the hour.
+ * List prices for standard processing, from public lists that name the makers' pages, mostly github.com/pydantic/genai-prices, with the day of
+ * their last check. Models on which the lists disagree, or whose price depends on the hour, are left out.
  */
 const listedPrices: Readonly<Record<string, Price>> = {
   "gpt-4o": price("2025-07-04", [2.5, 1.25, 10]),

@@ -34,11 +34,9 @@ export interface ModelProbe {
   saysLength: boolean;
   /** It wrote the calls as JSON when requested; null if not tried, because it calls tools. */
   writesJson: boolean | null;
-  /** Size of its context window in tokens as the endpoint reports it; null if it does not. */
   contextTokens: number | null;
   /** What the endpoint refused, and requests now do without. */
   avoids: readonly Avoidable[];
-  /** Models that the endpoint offers; null if it has no list. */
   models: string[] | null;
 }
 
@@ -66,9 +64,8 @@ const requestWith = (tools: readonly ToolDefinition[]): ModelRequest => ({
 const PROBE_TOKENS = 4_096;
 
 /**
- * Requests two tool calls to find out the model's abilities; if it calls no tools, once more with calls in text. Takes one request or two,
- * and one more if the definitions do not fit its window; rejects only if aborted.
- *
+ * Finds out a model's abilities by two calls in one answer; if it makes none, once more as text, and once more without `tools` if they do not
+ * fit its window. Rejects only if aborted.
  * @param options `tools` are offered as well: an endpoint may accept a plain tool and refuse those of a review
  */
 export async function probeModel(
@@ -93,11 +90,9 @@ export async function probeModel(
   };
 }
 
-/** The best protocol for a model with this ability. */
 export const protocolFor = ({ callsTools, writesJson }: Ability): Protocol =>
   !callsTools && writesJson ? "text" : "native";
 
-/** The part of a probe to store. */
 export const abilityOf = (probe: ModelProbe): Ability => ({
   callsTools: works(probe),
   writesJson: probe.writesJson ?? true,
@@ -154,7 +149,6 @@ function holdsTwoNumbers({ arguments: json }: ToolCall): boolean {
   return isNumber(a) && isNumber(b);
 }
 
-/** A model's abilities, from a probe. */
 export interface Ability {
   callsTools: boolean;
   writesJson: boolean;
@@ -254,7 +248,6 @@ interface ModelEndpoint {
   /** Root of the endpoint's Chat Completions. */
   url: URL;
   model: string;
-  /** Headers for authentication; null removes a header. */
   headers: Readonly<Record<string, string | null>>;
   fetch: typeof globalThis.fetch;
 }
@@ -277,15 +270,11 @@ const PLAUSIBLE = { least: 512, most: 100_000_000 };
 
 interface Look {
   path: string;
-  /** If present, sent as POST. */
   body?: (model: string) => unknown;
   find(answer: Record<string, unknown>, model: string): unknown;
 }
 
-/**
- * Paths that report the window with which the server really runs, which may be smaller than the model's own: llama.cpp, Ollama (for a
- * loaded model), LM Studio and LiteLLM, each next to the `/v1` of its Chat Completions.
- */
+/** Paths beside `/v1` that report the window with which a local server runs: llama.cpp, Ollama, LM Studio and LiteLLM. */
 const besideChat: readonly Look[] = [
   { path: "props", find: (answer) => at(answer, "default_generation_settings", "n_ctx") },
   { path: "api/ps", find: (answer, model) => named(answer.models, model, "model", "name")?.context_length },
@@ -303,10 +292,7 @@ function askedContext({ parameters }: Record<string, unknown>): number | undefin
   return found === undefined ? undefined : Number(found);
 }
 
-/**
- * Fields of the model in `/models`: `max_model_len` of vLLM, `context_length` of OpenRouter and others, `context_window` of Groq,
- * `max_context_length` of Mistral.
- */
+/** `max_model_len` of vLLM, `context_length` of OpenRouter and others, `context_window` of Groq, `max_context_length` of Mistral. */
 const inList: Look = {
   path: "models",
   find(answer, model) {
@@ -324,8 +310,8 @@ const trained: Look = {
 };
 
 /**
- * The size of the model's context window in tokens as its endpoint reports it; null if it does not. Requests the list of models first, and
- * the other paths of local servers only if the list does not have it. Rejects if aborted.
+ * The window that the endpoint reports in tokens, or null: from its list of models, else from the other paths of local servers. Rejects if
+ * aborted.
  */
 export async function findContextTokens(place: ModelEndpoint, signal: AbortSignal): Promise<number | null> {
   const list = await ask(place, inList, place.url, signal);

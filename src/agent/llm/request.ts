@@ -3,11 +3,8 @@ import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-se
 import { isObject } from "./lenient-json.ts";
 import type { Avoidable, Message, ModelRequest } from "./model.ts";
 
-/*
- * What all providers need of a request before it is sent.
- */
+/* What all providers need of a request before it is sent. */
 
-/** The ids of all calls so far. */
 export const idsOf = ({ messages }: Pick<ModelRequest, "messages">): Set<string> =>
   new Set(
     messages.flatMap((message) =>
@@ -54,10 +51,7 @@ export function withShortIds(
 export const nameOnWire = (name: string): string =>
   name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed";
 
-/**
- * A request without the secrets of this server, which no model needs: a repository may contain one that was committed by mistake. A refusal
- * instead would make such a repository unreviewable.
- */
+/** Without secrets of this server, which a repository may contain by mistake. A refusal would make such a repository unreviewable. */
 export function withoutServerSecrets(request: ModelRequest): ModelRequest {
   const messages = request.messages.map((message): Message => {
     const content = withoutSecrets(message.content);
@@ -102,10 +96,7 @@ function withJoinedTexts(messages: readonly Message[]): Message[] {
   return joined;
 }
 
-/**
- * A schema in the words that every known server understands: one type each, and no null. It accepts what the given one accepts, without
- * null; what it accepts beyond that, the tool refuses.
- */
+/** A schema with one type each and no null, which every known server understands. What it accepts beyond the given one, the tool refuses. */
 export function plainSchema(schema: Record<string, unknown>): Record<string, unknown> {
   const [other]: unknown[] = [schema.anyOf, schema.oneOf]
     .flat()

@@ -12,9 +12,8 @@ import {
 import { freeId, idsOf } from "./request.ts";
 
 /**
- * A model that calls tools with JSON in its text, for an API that does not accept tools: requests carry no `tools`, and JSON in the answer
- * becomes calls, or an answer of nothing but calls in another spelling. An answer without a call, or with one that repeats what the model
- * was shown, does not change.
+ * A model that calls tools with JSON in its text: requests carry no `tools`, and JSON in the answer becomes calls, or an answer of nothing but
+ * calls in another spelling. What repeats a text that the model was shown is no call.
  */
 export function withTextProtocol(model: Model): Model {
   return {
@@ -78,9 +77,8 @@ const isOrNull = (value: Record<string, unknown>): value is { anyOf: [unknown, u
   Array.isArray(value.anyOf) && value.anyOf.length === 2 && value.anyOf[1]?.type === "null";
 
 /**
- * Converts a conversation with tools to text, with the rule at the end of its system message. Each message always becomes the same text, so
- * that each request begins with the previous one, and a provider's cache holds. Everything between two turns of the model is one message:
- * many chat templates require alternating turns.
+ * A conversation with tools as text. Each message always becomes the same text, so that a provider's cache holds. All between two turns of the
+ * model is one message, because many chat templates require alternating turns.
  */
 function plainConversation(messages: readonly Message[], rule: string): Message[] {
   const plain: Message[] = [];
@@ -121,10 +119,7 @@ function writtenCalls(toolCalls: readonly ToolCall[]): string {
   return JSON.stringify({ calls });
 }
 
-/*
- * Calls that a model writes into the text of its answer. A diff may hold such a text too, and a model may repeat it: what a model was shown
- * is never a call.
- */
+/* Calls in the text of an answer. A model may repeat a diff that holds such a text: what it was shown is never a call. */
 
 /** Tools that only read, or report what people judge. */
 export const callableInText: ReadonlySet<string> = new Set([
@@ -132,10 +127,7 @@ export const callableInText: ReadonlySet<string> = new Set([
   ...["read_file_part", "read_definition", "find_callers", "graph_rag_query", "report_finding"],
 ]);
 
-/**
- * A model whose API takes tools, but which sometimes writes calls as text. They are read if the answer is nothing but calls of certain
- * tools. Any other answer does not change, so the loop asks again.
- */
+/** A model that sometimes writes calls as text although its API takes tools. Only an answer that is nothing but calls of certain tools is read so. */
 export const withCallsInText = (model: Model): Pick<Model, "respond"> => ({
   async respond(request, signal) {
     const turn = await model.respond(request, signal);
@@ -156,7 +148,7 @@ export async function wholeCallsIn(
 ): Promise<TextCall[]> {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const json = callsIn(text, new Set(byName.keys()), {});
-  const spelled = [markedCalls(text), pythonCalls(text)].find((calls) => calls.length > 0) ?? [];
+  const spelled = markedCalls(text);
   const [calls, sources] = json.isWhole
     ? [json.calls, json.sources]
     : [spelled.map((one) => typed(one, byName.get(one.name))), spelled.flatMap((one) => one.sources)];
@@ -172,8 +164,8 @@ const LINE_START = /^[ \t]*\d{0,7}[ \t]*[-+]?/gm;
 const withoutSpace = (text: string) => text.replaceAll(/\s+/g, "");
 
 /**
- * Whether the model was shown one of these calls: its text, whatever the indentation and line numbers; or, if the call does more than
- * read, its name close to all of its words, in any spelling, comment or string.
+ * Whether the model was shown one of these calls: its text, whatever the indentation and line numbers; or, if the call does more than read,
+ * its name close to all of its words, in any spelling.
  */
 async function areShown(
   messages: readonly Message[],
@@ -271,28 +263,6 @@ function markedCalls(text: string): SpelledCall[] {
   return calls;
 }
 
-const PYTHON = /\s*(?:([a-zA-Z_][\w.]{0,63})\(|([a-zA-Z_]\w{0,63})\s{0,9}=|[[\]),])\s*/y;
-
-/** `[name(key="value", other=1)]`, as Llama and others write calls. */
-function pythonCalls(text: string): SpelledCall[] {
-  const list = text.slice(text.indexOf("["), text.lastIndexOf("]") + 1);
-  const calls: (SpelledCall & { start: number })[] = [];
-  if (!/^\[\s*[a-zA-Z_][\w.]*\(/.test(list) || !isBare(text.replace(list, () => ""))) return [];
-  for (let at = 0, end = 0; at < list.length; at = end) {
-    PYTHON.lastIndex = at;
-    const [token = "", name, key] = PYTHON.exec(list) ?? [];
-    const read = key === undefined ? null : readAt(list, at + token.length);
-    end = read?.end ?? at + token.length;
-    if (end === at || (read && read.value === undefined)) return [];
-    if (name !== undefined) calls.push({ name, values: [], sources: [], start: at });
-    if (key !== undefined) calls.at(-1)?.values.push([key, read?.value]);
-  }
-  return calls.map((call, index) => {
-    const end = list.lastIndexOf(")", calls[index + 1]?.start) + 1;
-    return { ...call, sources: [list.slice(call.start, end)] };
-  });
-}
-
 /** A call with its arguments as JSON. A text for an argument that is no text is read as a value. */
 function typed({ name, values }: SpelledCall, tool: ToolDefinition | undefined): TextCall {
   const properties = isObject(tool?.parameters.properties) ? tool.parameters.properties : {};
@@ -323,10 +293,7 @@ interface FoundCalls {
   sources: string[];
 }
 
-/**
- * The calls that a model's answer has as JSON, in any of the usual forms. Outside of a list of calls, an object is a call only if it names
- * one of `tools`: an answer may quote other JSON.
- */
+/** The calls that an answer has as JSON. Outside of a list of calls, an object is a call only if it names one of `tools`. */
 export function callsIn(text: string, tools: ReadonlySet<string>, options: LenientOptions): FoundCalls {
   const { found, prose } = scan(text, options);
   const calls = found.flatMap(({ value }) => callsOf(value, tools));
@@ -396,7 +363,6 @@ const MAX_LOOKS = 100;
 /** How often all looks together may read the text: each of them may read to its end. */
 const MAX_READINGS = 3;
 
-/** A value, and the text that it was read from. */
 interface Found {
   value: unknown;
   source: string;

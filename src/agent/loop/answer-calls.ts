@@ -1,3 +1,4 @@
+import { parseJson } from "../../core/text/json.ts";
 import type { FinishReason, ToolCall } from "../llm/model.ts";
 import type { ToolRun } from "../tools/run-tool.ts";
 import type { AnyTool } from "../tools/tool.ts";
@@ -68,18 +69,15 @@ export class RepeatCounter {
 }
 
 function canonical(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), (_, value: unknown) =>
-      typeof value === "object" && value !== null && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : value,
-    );
-  } catch {
-    return json;
-  }
+  const value = parseJson(json);
+  if (value === undefined) return json;
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
 }
 
-/** Further calls in one turn are answered without being executed. */
 const MAX_CALLS_A_TURN = 64;
 /** The same calls this many turns in a row end the loop. */
 export const MAX_REPEATS = 3;
@@ -98,21 +96,18 @@ export interface AnswerOptions {
   repeats: number;
   /** Whether no turn follows, so that a finish must not wait for one. */
   isLast(): boolean;
-  /** Maximum number of concurrent reading calls. */
   concurrency: number;
   /** If the answers of a turn have more characters, further reading calls are refused until the next turn. */
   roomCharacters: number;
-  /** Never rejects: every error is a result. */
   execute(call: ToolCall): Promise<ToolRun>;
   started(call: ToolCall): void;
   finished(call: ToolCall, run: ToolRun): void;
 }
 
 /**
- * Answers every call of a turn, in the order of the calls. Reading calls run concurrently; then reports and changes, one after the
- * other; then the call that finishes, so that it sees what the same turn read and did. If a report or change failed, the finish is
- * refused: the model must first read why, or the finding would be lost. It is also refused beside a call that was executed to read: a
- * result that was written before its answer is a guess.
+ * Answers every call of a turn in its order. Reading calls run concurrently; then reports and changes, one by one; then the call that
+ * finishes. The finish is refused if a report or change failed, because the finding would be lost, and beside a call that reads, because its
+ * result would be a guess.
  */
 export async function answerCalls(calls: readonly ToolCall[], options: AnswerOptions): Promise<CallAnswer[]> {
   const answers = new Map<ToolCall, CallAnswer>();
@@ -165,7 +160,6 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
 
 const isDoing = (tool: AnyTool | undefined) => tool?.kind === "report" || tool?.kind === "change";
 
-/** Calls that are not executed, each with the reason. */
 function refusalsOf(calls: readonly ToolCall[], options: AnswerOptions): Map<ToolCall, string> {
   const refusals = new Map<ToolCall, string>();
   const seen = new Set<string>();
@@ -182,16 +176,7 @@ function refusalsOf(calls: readonly ToolCall[], options: AnswerOptions): Map<Too
 
 /** Whether the output limit ended the answer in this call: the last one lacks its end, even if its JSON looks whole. */
 const isCutOff = (call: ToolCall, calls: readonly ToolCall[], { finishReason }: AnswerOptions) =>
-  finishReason === "length" && (call === calls.at(-1) || !isJson(call.arguments));
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+  finishReason === "length" && (call === calls.at(-1) || parseJson(call.arguments) === undefined);
 
 const notRun = (reason: string): ToolRun => ({
   result: { status: "error", error: reason, metadata: { duration_ms: 0, truncated: false } },

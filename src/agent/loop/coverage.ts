@@ -8,10 +8,7 @@ interface CoverageCounts {
   unserved: { path: string; hunks: number }[];
 }
 
-/**
- * Records which hunks the model has seen. A hunk counts once the model has answered after it was shown: tool results of the last turn
- * were never read.
- */
+/** Records which hunks the model has seen: those shown before its last answer, since tool results of the last turn were never read. */
 export interface Coverage extends CoverageSink {
   /** Call when the model has answered: everything shown so far counts as seen. */
   delivered(): void;
@@ -21,8 +18,7 @@ export interface Coverage extends CoverageSink {
 }
 
 /**
- * Counts the hunks of these files. A hunk counts once; unknown paths and hunk numbers are ignored.
- *
+ * Unknown paths and hunk numbers are ignored.
  * @param whole the coverage of the whole change, which is updated as well
  */
 export function createCoverage(

@@ -1,7 +1,6 @@
 import type { Message, ToolDefinition, Usage } from "../llm/model.ts";
 import type { StopReason } from "../record/trajectory.ts";
 
-/** Hard limits of a loop. */
 export interface Limits {
   turns: number;
   /** Prompt and completion tokens of all requests together. */
@@ -12,7 +11,6 @@ export interface Limits {
   milliseconds: number;
 }
 
-/** The usage of a loop so far. */
 export interface Spent {
   turns: number;
   usage: Usage;
@@ -58,7 +56,6 @@ export function turnsLeft(limits: Limits, spent: Spent, nextPromptTokens: number
   return Math.max(0, Math.floor(Math.min(limits.turns - spent.turns, byTokens, byCost, byTime)));
 }
 
-/** The total usage of a loop. */
 export interface UsageTotals extends Omit<Usage, "answeredBy"> {
   requests: number;
   /** Requests that a fallback model answered, by its name; omitted if there are none. */
@@ -73,7 +70,6 @@ export const noUsage: UsageTotals = {
   costUsd: 0,
 };
 
-/** Adds one request. If its cost is unknown, so is the total. */
 export function addUsage(totals: UsageTotals, usage: Usage): UsageTotals {
   return {
     requests: totals.requests + 1,
@@ -102,7 +98,6 @@ const MAX_FACTOR = 4;
 export interface TokenEstimator {
   /** Tokens of a request with these messages, tool definitions included. */
   request(messages: readonly Message[]): number;
-  /** Tokens of one message. */
   message(message: Message): number;
   /** Tokens of the tool definitions, which every request carries. */
   readonly tools: number;
@@ -150,33 +145,23 @@ function characters(message: Message): number {
 /** Limits that several loops of one run share. Turns are limited for each loop. */
 type SharedLimits = Pick<Limits, "tokens" | "costUsd">;
 
-/** Tokens that are reserved for a request in flight. */
 export interface Reservation {
-  /** Maximum tokens of the answer. */
   readonly answerTokens: number;
   /** Ends the reservation with the request's usage, or null if it failed. */
   settle(usage: Usage | null): void;
 }
 
-/**
- * The token and cost budget that several loops share. A request's tokens are reserved while it is in flight, so that concurrent
- * requests cannot exceed a limit together.
- */
+/** The budget of several loops. The tokens of a request in flight are reserved, so that concurrent requests cannot exceed it together. */
 export interface TokenBudget {
   readonly usage: UsageTotals;
-  /**
-   * Reserves tokens for the next request, or names the limit it would exceed. The answer gets at most `answerTokens`, and less if
-   * other loops need their part.
-   */
+  /** Reserves tokens for the next request, or names the limit it would exceed. The answer may get less than it wants. */
   reserve(promptTokens: number, answerTokens?: number): Reservation | StopReason;
   /** Counts a request of an earlier run, which is already paid for, regardless of the current limits. */
   count(usage: Usage): void;
   /** Tokens that are neither used nor reserved. */
   tokensLeft(): number;
   readonly calibration: Calibration;
-  /**
-   * A part of what is left now, for some of the loops; it counts here as well. The share may change while they run.
-   */
+  /** A part of what is left now, which counts here as well. The share may change. */
   part(share: () => number): TokenBudget;
 }
 

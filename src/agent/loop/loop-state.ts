@@ -23,7 +23,6 @@ import {
 } from "./limits.ts";
 
 interface CompactOptions {
-  /** Maximum tokens of all messages. */
   limitTokens: number;
   tokensOf(message: Message): number;
   /** True for tools whose answers are never removed, such as reports. */
@@ -32,19 +31,15 @@ interface CompactOptions {
 
 /** Target size after compaction, as a share of the limit: several turns fit before the next one, so that caches hit again. */
 const TARGET_SHARE = 0.6;
-/**
- * Number of newest turns that stay whole: fewer to reach the target, one only to fit at all. The last one is never touched, because
- * the model has not read it yet.
- */
+/** Newest turns that stay whole: fewer to reach the target, one to fit at all. The model has not read the last one yet. */
 const WHOLE_TURNS = [4, 2, 1];
 
 /** A longer message of ours shows content and may be removed; a shorter one is an instruction and stays. */
 const MAX_INSTRUCTION = 2_000;
 
 /**
- * Fits the conversation into the limit: old tool results and other shown content are replaced by a line that says so, oldest first.
- * System prompt, task, instructions, the model's text and calls, and answers of kept tools stay. No message is added, removed or
- * moved, so every answer still follows its call. Returns the same list if it fits, and the best effort if it cannot fit.
+ * Fits the conversation into the limit: old tool results and shown content become a line that says so, oldest first. Every other text stays,
+ * and no message is added, removed or moved. Returns the same list if it fits, and the best effort if it cannot.
  */
 export function compact(messages: readonly Message[], options: CompactOptions): readonly Message[] {
   let size = messages.reduce((sum, message) => sum + options.tokensOf(message), 0);
@@ -99,7 +94,6 @@ function toolsByCall(messages: readonly Message[]): Map<string, string> {
   return new Map(calls.map((call) => [call.id, call.name]));
 }
 
-/** Index of the first message of the newest `turns` turns. */
 function startOfNewest(messages: readonly Message[], turns: number): number {
   const starts = messages.flatMap((message, index) => (message.role === "assistant" ? [index] : []));
   return starts.at(-turns) ?? 0;
@@ -108,8 +102,8 @@ function startOfNewest(messages: readonly Message[], turns: number): number {
 type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
 
 /**
- * Writes a loop's trajectory, and follows an earlier one of the same loop as long as the conversation is the same: its turns are paid for
- * and not requested again. Tool results are compared: if they differ, the rest of the earlier run is ignored.
+ * Writes a loop's trajectory, and follows an earlier one while the conversation is the same: its turns are paid for. From the first tool
+ * result that differs, the earlier run is ignored.
  */
 class Recorder {
   readonly #trajectory: Trajectory;
@@ -208,10 +202,7 @@ function withoutLimit(entry: LoopEntry): LoopEntry {
   return step;
 }
 
-/**
- * The newest course of a loop. A run that diverged from an earlier one has appended its own steps: a step that is recorded again
- * replaces everything from there on, and a new task replaces everything.
- */
+/** The newest course of a loop: a step that is recorded again replaces everything from there on, a new task replaces everything. */
 function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
   const course: LoopEntry[] = [];
   for (const entry of entries) {
@@ -231,14 +222,12 @@ function isTask(entry: LoopEntry): boolean {
 }
 
 export interface LoopOptions {
-  /** Names the loop within its run: "review". */
   loop: string;
   model: Model;
   /** System prompt and task; never shortened. */
   messages: readonly Message[];
   tools: readonly AnyTool[];
   limits: Limits;
-  /** The budget that this loop shares with others of its run. */
   budget: TokenBudget;
   trajectory: Trajectory;
   signal: AbortSignal;
@@ -258,11 +247,9 @@ const SHRUNK_SHARE = 0.6;
 /** The rest is a margin for the error of the estimate. */
 const USABLE_SHARE = 0.95;
 
-/** The mutable state of a loop. */
 export class LoopState {
   readonly recorder: Recorder;
   readonly tools: ReadonlyMap<string, AnyTool>;
-  /** The tool definitions for the model. */
   readonly definitions: readonly ToolDefinition[];
   /** Fires if the caller aborts, or the time is up. */
   readonly signal: AbortSignal;
@@ -271,9 +258,7 @@ export class LoopState {
   readonly room: { concurrency: number; roomCharacters: number };
   messages: readonly Message[] = [];
   usage: UsageTotals = noUsage;
-  /** Turns so far. */
   turn = 0;
-  /** Turns in a row without a tool call. */
   idleTurns = 0;
   /** True once the model knows that a limit is near. */
   wrappingUp = false;
@@ -304,7 +289,6 @@ export class LoopState {
     this.#started = options.now();
   }
 
-  /** Records the task. */
   async begin(): Promise<void> {
     this.messages = await this.recorder.say([...this.#options.messages]);
   }
@@ -366,10 +350,7 @@ export class LoopState {
     });
   }
 
-  /**
-   * Assumes a smaller window after the provider refused this conversation as too long. False if that was done before, or makes the
-   * conversation no shorter.
-   */
+  /** Assumes a smaller window after a refusal as too long. False if that was done before, or makes the conversation no shorter. */
   shrinkWindow(): boolean {
     if (Number.isFinite(this.#shrunk)) return false;
     this.#shrunk = Math.min(this.#window, this.#nextPromptTokens()) * SHRUNK_SHARE;
@@ -378,7 +359,6 @@ export class LoopState {
     return this.#nextPromptTokens() < before;
   }
 
-  /** Why `signal` has fired, if it has. */
   interrupted(): "aborted" | "time_limit" | undefined {
     if (this.#options.signal.aborted) return "aborted";
     return this.#deadline.aborted ? "time_limit" : undefined;
@@ -389,7 +369,6 @@ export class LoopState {
     return this.recorder.finishedIn(this.turn) ?? this.turnsLeft() === 0;
   }
 
-  /** Tokens that the next answer may have. */
   answerTokens(): number {
     return this.#hold?.answerTokens ?? this.#wantedAnswer(this.#nextPromptTokens());
   }

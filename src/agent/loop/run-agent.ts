@@ -1,5 +1,6 @@
 import { AppError, asValue } from "../../core/errors.ts";
 import type { Masks } from "../../core/secrets/masks.ts";
+import { parseJson } from "../../core/text/json.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Message, ModelTurn, ToolCall } from "../llm/model.ts";
 import type { AgentEvent, StopReason } from "../record/trajectory.ts";
@@ -80,15 +81,10 @@ function unmasked(value: unknown, masks: Masks): unknown {
 }
 
 function parsed(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
-/** A message that the task shows the model between two turns. */
 export interface Interjection {
   text: string;
   /** Called if the model is shown this text: a resumed run may show the recorded text instead. */
@@ -99,7 +95,6 @@ export interface AgentInput extends LoopOptions {
   context: ToolContext;
   /** Those of the tools through which this loop reports. */
   outputTools: readonly AnyTool[];
-  /** The masking of secrets; omitted if there is none. */
   masking?: Masking;
   emit(event: AgentEvent): void;
   /** Called after every turn that did not end the loop. `turnsLeft` is an estimate. */
@@ -112,17 +107,13 @@ export interface AgentResult {
   messages: readonly Message[];
   usage: UsageTotals;
   turns: number;
-  /** The error if the stop reason is `model_error`, else null. */
   modelError: AppError | null;
 }
 
 /** Turns in a row without a tool call that end the loop. */
 const MAX_IDLE_TURNS = 3;
 
-/**
- * Lets a model work with tools until it finishes or a limit stops it. Limits, model errors and aborts are stop reasons; only bugs, and
- * a trajectory that cannot be written, reject. Reports go to the ports of the context.
- */
+/** Lets a model work with tools until it finishes or a limit stops it. Only bugs, and a trajectory that cannot be written, reject. */
 export async function runAgent(input: AgentInput): Promise<AgentResult> {
   const state = new LoopState(input);
   await state.begin();
@@ -140,7 +131,6 @@ export async function runAgent(input: AgentInput): Promise<AgentResult> {
 const failureOf = ({ code }: AppError): StopReason =>
   code === "content_refused" ? code : code === "too_large" ? "too_long" : "model_error";
 
-/** One request and its tool calls. Returns the stop reason; undefined if the loop goes on. */
 async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason | AppError | undefined> {
   const stop = state.beforeTurn();
   if (stop) return stop;

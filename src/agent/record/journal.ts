@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { errorLine } from "../../core/errors.ts";
 import { redactText } from "../../core/secrets/redact.ts";
@@ -31,7 +31,7 @@ export function openLogseqVault(folder: string, now: () => Date = () => new Date
 }
 
 async function addTo(folder: string, page: string, block: string): Promise<void> {
-  const name = pageFile(page, await isTripleLowbar(folder));
+  const name = pageFile(page);
   const pages = join(folder, "pages");
   await mkdir(pages, { recursive: true });
   // A link instead of a page could lead anywhere, and a pipe would block forever.
@@ -53,10 +53,7 @@ async function appendBlock(file: FileHandle, block: string): Promise<void> {
   await file.sync();
 }
 
-/**
- * One block of a Logseq outline. The text comes from a model that has read hostile input, so it is in a code block, where nothing is
- * a link, a query, a property or a picture. Logseq ends the code block at any fence, so fences inside are replaced.
- */
+/** One block of a Logseq outline, as a code block: a model has read hostile input. Logseq ends it at any fence, so fences inside are replaced. */
 export function blockOf(about: string, content: string, at: Date): string {
   const time = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   const lines = escapeInvisible(content)
@@ -66,20 +63,14 @@ export function blockOf(about: string, content: string, at: Date): string {
   return [`- Hunkwise, ${inlineCode(escapeInvisible(about))}, ${time}`, ...inside, ""].join("\n");
 }
 
-/** Whether page names have `___` for `/` in file names, as in newer graphs. True if there is no configuration. */
-async function isTripleLowbar(folder: string): Promise<boolean> {
-  const config = await readFile(join(folder, "logseq", "config.edn"), "utf8").catch(() => ":triple-lowbar");
-  return /^[^;\n]*:triple-lowbar/m.test(config);
-}
-
 const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
-/** The file name of a page. Whatever the page is called, it stays in its folder. */
-export function pageFile(page: string, tripleLowbar: boolean): string {
+/** The file name of a page, in the format of Logseq since 0.8. Whatever the page is called, it stays in its folder. */
+export function pageFile(page: string): string {
   const name = page.normalize("NFC").trim();
   const escaped = name
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}<>:"|?*\\%#]|^\.|\.$|___/gu, percent)
-    .replaceAll("/", tripleLowbar ? "___" : "%2F");
+    .replaceAll("/", "___");
   const body = windowsDevices.test(escaped) ? `${percent(escaped.slice(0, 1))}${escaped.slice(1)}` : escaped;
   if (body === "" || Buffer.byteLength(body) > MAX_NAME_BYTES)
     throw new Error("this is not a valid page name");
@@ -98,14 +89,10 @@ interface JournalOptions {
   record(note: NoteEntry): Promise<void>;
   /** Null to use the record only. */
   vault: LogseqVault | null;
-  /** Gets the reason if a note could not be written to the vault. */
   warn(text: string): void;
 }
 
-/**
- * Adds the notes of a run to its record, and to a page of a vault if there is one. A model writes them, so secrets are redacted
- * first. A vault that cannot be written does not end the review.
- */
+/** Adds notes, without secrets, to a run's record and to a page of a vault. A vault that cannot be written does not end the review. */
 export function createJournal({ about, earlier, record, vault, warn }: JournalOptions) {
   return {
     async log(rawPage: string, rawContent: string): Promise<string> {

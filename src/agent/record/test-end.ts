@@ -1,9 +1,6 @@
 import { z } from "zod";
 
-/**
- * A function of the repository that ran. `name` is empty for the statements of a file itself, and "(anonymous)" for a function without a
- * name. In a file that was compiled, the name is right more often than the line. Untrusted: the test can write it.
- */
+/** A function of the repository that ran. `name` is empty for the statements of a file, and "(anonymous)" for a function without one. Untrusted. */
 export const ExecutedFunction = z.strictObject({
   path: z.string(),
   name: z.string(),
@@ -19,7 +16,6 @@ export const TestEnd = z.strictObject({
   stderr: z.string(),
   /** 128 + signal number if a signal ended it. */
   exit_code: z.int(),
-  /** The limit that ended it; null if it ended by itself. */
   ended: z.enum(["timeout", "memory", "files", "output"]).nullable(),
   /** Files of the repository or of its environment that the run changed, removed or added, caches left out. */
   changed: z.array(z.string()),

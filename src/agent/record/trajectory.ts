@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { HASH_CHARACTERS } from "../../core/ledger/state.ts";
 import type * as llm from "../llm/model.ts";
 import type { ToolResult } from "../tools/tool.ts";
 import { TestEnd } from "./test-end.ts";
@@ -42,10 +43,7 @@ export const ModelTurn = z.strictObject({
   extras: Extras,
 });
 
-/**
- * One line of a run's record, in the order in which things happened. `loop` names the loop within a run ("review"), `turn`
- * counts from 1. A turn is appended before it is acted on, so that a crash never pays for it twice.
- */
+/** One line of a run's record. `turn` counts from 1. A turn is appended before it is acted on, so that a crash never pays for it twice. */
 export const LoopEntry = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("messages"), loop: z.string(), messages: z.array(Message) }),
   z.strictObject({ kind: z.literal("turn"), loop: z.string(), turn: z.int(), model: ModelTurn }),
@@ -61,31 +59,28 @@ export const LoopEntry = z.discriminatedUnion("kind", [
     kind: z.literal("stopped"),
     loop: z.string(),
     reason: z.string(),
-    /** The error, if the model failed. */
     fault: z.strictObject({ code: z.string(), message: z.string() }).optional(),
   }),
 ]);
 export type LoopEntry = z.infer<typeof LoopEntry>;
 
-/**
- * A complete unit of a review: the hashes of the changes it read, its findings and its summary. If a push replaces the review before
- * it is published, the next review reuses this.
- */
-export interface UnitEntry {
-  kind: "unit";
-  head: string;
-  loop: string;
-  hashes: string[];
+/** A complete unit of a review. If a push replaces the review before it is published, the next review reuses this. */
+export const UnitEntry = z.strictObject({
+  kind: z.literal("unit"),
+  head: z.string(),
+  loop: z.string(),
+  hashes: z.array(z.string().length(HASH_CHARACTERS)),
   /** Hashes of the rest of the change, whose loss must be noticed later. Omitted by older versions. */
-  beside?: string[] | undefined;
-  findings: unknown[];
-  /** Omitted by older versions. */
-  summary?: string | undefined;
-}
+  beside: z.array(z.string().length(HASH_CHARACTERS)).optional(),
+  /** Parsed when they are read again. */
+  findings: z.array(z.unknown()),
+  summary: z.string().optional(),
+});
+export type UnitEntry = z.infer<typeof UnitEntry>;
 
 /**
- * The numbers of the masks of secrets, by salted hashes of the values. Recorded before the first request that shows them, so that a
- * resumed run can resolve the masks in recorded turns.
+ * The numbers of masks, by salted hashes of the values. Recorded before the first request that shows them, so that a resumed run can resolve
+ * them.
  */
 export const MasksEntry = z.strictObject({
   kind: z.literal("masks"),
@@ -101,7 +96,6 @@ export type MasksEntry = z.infer<typeof MasksEntry>;
 export const TestedEntry = z.strictObject({ kind: z.literal("tested"), key: z.string(), end: TestEnd });
 export type TestedEntry = z.infer<typeof TestedEntry>;
 
-/** Entries of the review process. */
 export type RunEntry = LoopEntry | UnitEntry | MasksEntry | TestedEntry;
 
 /** The prompt context and limits of a review. Another attempt reuses it while `about` is the same. */
@@ -112,24 +106,20 @@ export interface ToldEntry {
     base: string;
     /** The review in the summary comment; a newer one would change the context. */
     after: string | null;
-    /** Patterns of private paths. */
     private: string[];
   };
   told: unknown;
 }
 
-/** The input of a task. */
 export interface StartEntry {
   kind: "run";
   /** The name of the task. Omitted for a review. */
   what?: string | undefined;
   /** Full object names. */
   shas: { head: string; base: string; mergeBase: string; headTree?: string | undefined };
-  /** The input of the review process. */
   input: unknown;
 }
 
-/** A note that the run wrote for people, and the tool's answer. */
 export interface NoteEntry {
   kind: "note";
   page: string;
@@ -157,7 +147,6 @@ interface WroteEntry {
   request: string;
   /** GitHub's id; null if there is none. */
   id: number | null;
-  /** Its page; null if it has none. */
   url: string | null;
 }
 
@@ -169,9 +158,8 @@ interface EndedEntry {
 }
 
 /**
- * What a job records for its next attempt: the head of its check run, the head of the turns that follow, the prompt context, and the
- * result. A result is stored before it is published, so that a failure of GitHub does not cost another review; `after` names the
- * summary comment that the review knew, and is omitted if no follow-up is needed, and by older versions.
+ * What a job records for its next attempt. A result is stored before it is published, so that a failure of GitHub does not cost another
+ * review; `after` names the summary comment that the review knew, omitted if no follow-up is needed.
  */
 type JobEntry =
   | ToldEntry

@@ -1,9 +1,7 @@
 import { z } from "zod";
 import { defineTool, ToolError } from "./tool.ts";
 
-/*
- * The tools with which loops about one question hand over their answer. A review reports findings instead.
- */
+/* The tools with which loops about one question hand over their answer. */
 
 /** A few sentences and a little code; for more, people read the code. */
 const MAX_TEXT = 6_000;

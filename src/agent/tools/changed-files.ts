@@ -16,7 +16,6 @@ export interface FileChange {
   path: string;
   change_type: ChangeType;
   old_path: string | null;
-  /** Null if git considers the file binary. */
   additions: number | null;
   deletions: number | null;
   binary: boolean;

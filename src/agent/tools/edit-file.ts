@@ -67,7 +67,6 @@ function around(lines: readonly string[], at: number): string {
 const MAX_BYTES = 16 * 1024 * 1024;
 
 interface ReplacedText {
-  /** The file's bytes. */
   raw: string;
   replaced: number;
   /** Occurrences that were not replaced. */
@@ -75,8 +74,8 @@ interface ReplacedText {
 }
 
 /**
- * Replaces one text in a file by another, with any line ends. Line ends stay the same; a new line gets that of the line before it. Throws a
- * ToolError if the file would become too large. Undefined if the file contains the text in none of its spellings.
+ * Replaces one text by another, with any line ends, which stay the same. Undefined if the file contains the text in none of its spellings.
+ * Throws a ToolError if the file would become too large.
  */
 function replaceText(file: EditableText, input: Input): ReplacedText | undefined {
   const plain = file.raw.replaceAll("\r\n", "\n");
@@ -122,11 +121,7 @@ function spellings(file: EditableText, old: string, now: string): Spelling[] {
   });
 }
 
-/**
- * Joins the parts between the occurrences of a text.
- *
- * @param replaced number of occurrences that become `to`
- */
+/** @param replaced number of occurrences that become `to` */
 function rejoin(
   file: EditableText,
   parts: readonly string[],

@@ -3,18 +3,15 @@ import { decodeText, looksBinary } from "../../core/text/decode.ts";
 import { takeLines, totalLines } from "../../repo/show.ts";
 import { type EditPort, type ToolContext, ToolError } from "./tool.ts";
 
-/** The files of a fix; throws a ToolError outside of a fix. */
 export function editsOf(context: ToolContext): EditPort {
   if (context.edit) return context.edit;
   throw new ToolError("files can be changed only where a fix is made");
 }
 
-/** In UTF-8, one character per byte. */
 const BYTE_ORDER_MARK = "\xef\xbb\xbf";
 
 /** A text file to edit. `raw` contains its bytes, one character each, so that unchanged parts stay the same in any encoding. */
 export interface EditableText {
-  /** Without the byte order mark. */
   raw: string;
   /** The byte order mark at the beginning of the file, if any. */
   mark: "" | typeof BYTE_ORDER_MARK;
@@ -23,7 +20,6 @@ export interface EditableText {
   lineEnd: "\n" | "\r\n";
 }
 
-/** Throws a ToolError for a binary file. */
 export function toEditable(path: string, bytes: Buffer): EditableText {
   if (looksBinary(bytes))
     throw new ToolError(`'${path}' is a binary file; it can be copied, moved or deleted`);
@@ -40,7 +36,6 @@ export function toEditable(path: string, bytes: Buffer): EditableText {
   };
 }
 
-/** The bytes of a file with the text `raw`. */
 export const toBytes = ({ mark }: EditableText, raw: string): Buffer => Buffer.from(mark + raw, "latin1");
 
 /** A text as bytes in a file's encoding. Throws a ToolError for characters that Latin-1 lacks. */
@@ -51,10 +46,7 @@ export function encode(text: string, encoding: EditableText["encoding"]): string
   throw new ToolError(`the file is not UTF-8 but Latin-1, which has no '${beyond}'; write it without`);
 }
 
-/**
- * A text as the model means it: lines end with line feeds, without the sign that shows a carriage return at the end of a line and without
- * the file's byte order mark.
- */
+/** A text as the model means it: with line feeds, without the sign for a carriage return and without the file's byte order mark. */
 export function plainText(text: string, { mark }: EditableText): string {
   const meant = mark === "" ? text : text.replace(/^(?:\ufeff|\\u\{FEFF\})/, "");
   return meant.replaceAll(/\u240d?\r?\n/g, "\n").replace(/\u240d$/, "");
@@ -86,7 +78,6 @@ export function changedLines(before: string, after: string): string {
   return takeLines(text, { start: Math.min(start, total), end: Math.max(end, start) }, MAX_BYTES).join("\n");
 }
 
-/** The number of the line at an offset. */
 function lineAt(text: string, place: number): number {
   let line = 1;
   for (let at = text.indexOf("\n"); at >= 0 && at < place; at = text.indexOf("\n", at + 1)) line += 1;

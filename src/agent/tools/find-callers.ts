@@ -44,10 +44,8 @@ const MAX_FILES = 60;
 const MAX_CHARACTERS = 1_500_000;
 const PARSE_MS = 5_000;
 const MAX_CALLERS = 200;
-/** Maximum places in one line of the text. */
 const MAX_PLACES = 8;
 const LINE_BYTES = 300;
-/** Room for the sentences around the places. */
 const SENTENCES_BYTES = 2_000;
 
 const Input = z.strictObject({
@@ -121,10 +119,7 @@ function createParser({ workspace }: ToolContext, modules: Modules, signal: Abor
 /** Levels of base classes and interfaces that are followed. */
 const MAX_LEVELS = 3;
 
-/**
- * The members of base classes and interfaces that a method implements or overrides: their types are named in the head of its own. In Go,
- * every interface with the method is one.
- */
+/** Members of base classes and interfaces that a method implements or overrides. In Go, every interface with the method is one. */
 async function basesOf(
   target: DefinitionSite,
   found: readonly FoundDefinition[],
@@ -169,14 +164,12 @@ const AMBIGUOUS = 3;
 /** With two or three definitions, the least fit of a use: more than for a method that a class calls on itself and defines itself. */
 const FITTING = 0.4;
 
-/** The least fit of a use of this name. */
 function leastFit(name: string, { found }: DefinitionSearch): number {
   const containers = new Set(found.map(({ definition }) => definition.container)).size;
   if (isCommonName(name) || containers > AMBIGUOUS) return KNOWN;
   return containers > 1 ? FITTING : POSSIBLE;
 }
 
-/** Whether an occurrence of the name may use the definition. */
 function mayUse({ name, role }: Pick<Reference, "name" | "role">, definition: Definition): boolean {
   if (role === "definition" || role === "import") return false;
   return !isRun(definition) || role === "call" || (role !== "type" && !isCommonName(name));

@@ -15,7 +15,6 @@ const MAX_LINES = 5_000;
 const MAX_OLD_FILES = 300;
 const SEARCH_MS = 8_000;
 
-/** A line that contains the name. */
 interface Mention {
   line: number;
   text: string;
@@ -132,7 +131,6 @@ const MAX_SURE_FILES = 40;
 const MAX_MORE_FILES = 12;
 const MAX_OTHER_FILES = 40;
 const PARSE_MS = 5_000;
-/** Maximum changed folders that count for the distance. */
 const MAX_NEAR_FOLDERS = 20;
 
 interface DefinitionQuery {
@@ -159,10 +157,8 @@ export interface FoundDefinition {
 }
 
 export interface DefinitionSearch {
-  /** Best first. */
   found: FoundDefinition[];
   naming: readonly NamingFile[];
-  /** False if there may be more. */
   isComplete: boolean;
 }
 
@@ -205,9 +201,7 @@ export async function findDefinition(
   return { found: ranked(found, query, naming), naming, isComplete: isComplete && !missed };
 }
 
-/**
- * Splits files into those that very likely define a word and the rest, with possible definitions first; both keep their order of nearness.
- */
+/** The files that very likely define a word, and the rest with possible definitions first; both keep their order of nearness. */
 function byLikelihood(files: readonly NamingFile[], word: string): { sure: TreeEntry[]; rest: TreeEntry[] } {
   const rated = files.map(({ entry, mentions }) => ({
     entry,
@@ -235,7 +229,6 @@ const hasBody = ({ end, signatureEnd }: Definition) => end > signatureEnd;
 
 /**
  * The definitions of a name in one file; overloads of one function, or a getter and a setter, count as one.
- *
  * @param line if there is one, definitions with a body do not count as one: the line chooses between them
  */
 function definitionsIn(

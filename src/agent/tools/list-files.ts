@@ -12,7 +12,6 @@ interface SizedEntry {
   /** Null for folders, links, submodules, and files that are too large to read. */
   size: number | null;
 }
-/** The output of `list_files`. */
 type Listing = string[] | SizedEntry[];
 
 /** Entries below their folder, so that each folder's name is shown once. */
@@ -32,7 +31,6 @@ function treeOf(output: Listing): string[] {
   );
 }
 
-/** A listing for the model, of at most `maxBytes`. */
 function renderListing(
   output: Listing,
   input: { directory: string; pattern?: string | undefined },

@@ -4,7 +4,6 @@ import { defineTool, ToolError } from "./tool.ts";
 
 export const MAX_NOTE = 8_000;
 const MAX_PAGE_NAME = 200;
-/** The default page. */
 export const DEFAULT_PAGE = "hunkwise-audit";
 
 const Input = z.strictObject({

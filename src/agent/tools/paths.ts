@@ -92,10 +92,7 @@ function unquoted(given: string): string[] {
   }
 }
 
-/**
- * The keys that a given path may mean, the most literal first: as given, or as a rendering shows it (escaped or quoted). Also refuses paths
- * that cannot be a key.
- */
+/** The keys that a path may mean, the most literal first: as given, or as a rendering shows it. Throws for a path that cannot be a key. */
 function pathKeys(given: string, context: ToolContext): [string, ...string[]] {
   if (given.trim() === "") throw new ToolError("the path is empty; give it relative to the repository root");
   const roots = [context.workspace.root, ...(context.alsoRoots ?? [])];
@@ -120,7 +117,6 @@ export async function keysToRead(given: string, context: ToolContext): Promise<[
   return exists ? keys : [...keys, ...short];
 }
 
-/** Refuses a path that the configuration withholds. */
 export function refusePrivate(path: string, context: ToolContext): void {
   if (context.isPrivate(path)) throw new WithheldError(`'${path}' is ${WITHHELD}`);
 }
@@ -228,7 +224,6 @@ export async function resolveFileOrFolder(given: string, context: ToolContext): 
     : resolveFolder(given, context);
 }
 
-/** The target of a write: its key, and the current file there. */
 interface Target {
   path: string;
   entry: TreeEntry | null;
@@ -271,9 +266,8 @@ const isNothing = (oid: string) =>
   );
 
 /**
- * Whether a path is withheld from every model: by the workspace, by its name or by its text. If a blob has a private path at head, base or merge base, all of
- * its other paths are private too, and so is every file that this change made from such a blob by a rename (as git detects it) or an edit.
- *
+ * Whether a path is withheld from every model: by the workspace, by its name, or because its blob has a private path at head, base or merge
+ * base, or was made from such a blob by this change.
  * @param patterns `paths.private` of the configuration
  */
 export async function privacyOf(

@@ -87,10 +87,9 @@ function synonymOf(property: string, word: string): string | undefined {
 }
 
 /**
- * Arguments as models write them, in the form that the tool's schema wants, as far as they can be read without a guess: numbers and booleans
- * as text, JSON as text for a list or an object, one item for a list, a known word in other case, other names. A tool that changes files
- * takes no other form than its own. A reporting tool ignores unknown keys and cuts long prose, because a report must not get lost.
- *
+ * Arguments as models write them, in the form of the tool's schema, as far as no guess is needed: numbers, booleans and JSON as text, one item
+ * for a list, other names and other case. A tool that changes files takes only its own form. A report ignores unknown keys and cuts long
+ * prose, because it must not get lost.
  * @returns the arguments, and one sentence on each thing that was left out
  * @throws ToolError if two names of one argument have different values
  */
@@ -141,7 +140,6 @@ function readObject(given: Arguments, { properties = {} }: Schema, reader: Reade
   return read;
 }
 
-/** The argument that a key names; undefined if the tool has none. */
 function nameOf(
   sent: string,
   given: Arguments,
@@ -213,18 +211,12 @@ function readText(value: unknown, schema: Schema, name: string, { isReport, note
   return name === "suggestion" ? undefined : cutSentence(value, maxLength);
 }
 
-/**
- * A whole number whose limits never fail a call: {@link withinLimits} clamps values beyond them. The limits are in the schema for people; a
- * number that must not be replaced by another is declared with `min` and `max` instead.
- */
+/** A whole number that {@link withinLimits} clamps. One that must not be replaced by another is declared with `min` and `max` instead. */
 export function wholeNumber(minimum: number, maximum?: number) {
   return z.int().meta(maximum === undefined ? { minimum } : { minimum, maximum });
 }
 
-/**
- * Arguments with every number within its limits, and a description of the changes. A value below the minimum is clamped if there is a
- * default; otherwise it counts as omitted.
- */
+/** Arguments with every number within its limits, and the changes. A value below the minimum counts as omitted if there is no default. */
 export function withinLimits(tool: AnyTool, parsed: unknown): { input: unknown; changes: string[] } {
   const input: Record<string, unknown> = { ...(parsed as object) };
   const changes: string[] = [];

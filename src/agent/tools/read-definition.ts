@@ -19,7 +19,6 @@ const MAX_NAME = 200;
 /** Maximum definitions shown whole; further ones take one line each. */
 const MAX_WHOLE = 3;
 const MAX_LISTED = 20;
-/** Maximum bytes of one body, and of all bodies. */
 const BODY_BYTES = 12 * 1024;
 const ALL_BODIES_BYTES = 20 * 1024;
 /** Maximum lines that mention a name without a definition. */
@@ -37,7 +36,6 @@ type Input = z.infer<typeof Input>;
 interface DefinitionPlace {
   file_path: string;
   kind: DefinitionKind;
-  /** Includes its container: `Parser.next`. */
   name: string;
   /** The first line of the comment above it. */
   start_line: number;
@@ -56,7 +54,6 @@ interface WholeDefinition extends DefinitionPlace {
 }
 
 export interface DefinitionOutput {
-  /** Best first. */
   definitions: WholeDefinition[];
   others: DefinitionPlace[];
   /** Only if there is no definition. */

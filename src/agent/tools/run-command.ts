@@ -20,9 +20,8 @@ const words = /"([^"]*)"|'([^']*)'|(\S+)/g;
 const meaning = /[;&|<>`$(){}*?!#~\\"'\n]/;
 
 /**
- * The requested command line: an allowed one by its name or its text, optionally followed by plain words as further arguments, such as the
- * tests to run. This is not a security boundary (the sandbox is): it limits commands to those that the maintainers want.
- *
+ * The requested command line: an allowed one by name or text, optionally with plain words as arguments. The sandbox is the security boundary,
+ * not this.
  * @throws ToolError that names the allowed commands
  */
 export function allowedCommand(asked: string, allowed: Readonly<Record<string, string>>): string {
@@ -62,7 +61,6 @@ const VARIABLE = /^[A-Za-z_]\w{0,99}$/;
 const NAMED = 20;
 /** Maximum bytes of notes about files, because a command chooses their names. */
 const MAX_NOTE_BYTES = 8_192;
-/** Maximum bytes of output in a time-out error. */
 const MAX_ERROR_BYTES = 16_384;
 
 const Input = z.strictObject({

@@ -119,7 +119,6 @@ async function withDeadline<T>(
   }
 }
 
-/** An error as an answer for the model, cut like any rendering. */
 function failure(status: "error" | "timeout", error: string, metadata: ToolMetadata): ToolRun {
   const { text } = cutAtLine(`${status}: ${escapeInvisible(error)}`, MAX_RENDERED_BYTES);
   return { result: { status, error, metadata }, text, endsLoop: false };
@@ -155,9 +154,8 @@ const RESERVED_BYTES = 1_024;
 const CUT_NOTE = "\n(cut here; ask for less at a time)";
 
 /**
- * The only way to call a tool. Never rejects: invalid arguments, tool errors and time-outs are results that the caller can act on.
- *
- * @param sent the arguments, as JSON text (as models write them) or as an object
+ * The only way to call a tool. Never rejects: invalid arguments, tool errors and time-outs are results.
+ * @param sent the arguments, as JSON text or as an object
  */
 export async function runTool(
   tool: AnyTool,
@@ -200,23 +198,19 @@ export { toolNameIn } from "../llm/model.ts";
 
 export const NO_SUCH_TOOL = "there is no tool";
 
-/** The answer to a call of an unknown tool. */
 export function unknownTool(name: string, known: readonly string[]): ToolRun {
   const error = `${NO_SUCH_TOOL} '${name}'; the tools are ${known.join(", ")}`;
   return failure("error", error, { duration_ms: 0, truncated: false });
 }
 
-/** The answer to a refused call. */
 export const refusedCall = (why: string): ToolRun =>
   failure("error", why, { duration_ms: 0, truncated: false });
 
-/** The tools of one caller, by name. */
 interface ToolRegistry {
   /** Adds a tool. Throws if the name is taken, which is a programming error. */
   register(tool: AnyTool): void;
   get(name: string): AnyTool | undefined;
   names(): string[];
-  /** The definitions for a model, in order of registration. */
   definitions(): ToolDefinition[];
   /** Calls a tool by name; an unknown name gets an answer and does not throw. */
   execute(name: string, sent: unknown, context: ToolContext, options?: RunToolOptions): Promise<ToolRun>;

@@ -21,7 +21,6 @@ import { resolveFileOrFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 
-/** The default maximum number of results. */
 const DEFAULT_RESULTS = 50;
 export const MAX_RESULTS = 1_000;
 const MAX_CONTEXT = 20;
@@ -30,7 +29,6 @@ const MAX_PATTERN = 2_000;
 const MAX_GLOB = 500;
 const MAX_TYPE = 50;
 
-/** Arguments of `search_in_files`. */
 export const SearchInput = z.strictObject({
   pattern: z
     .string()
@@ -57,7 +55,6 @@ export const SearchInput = z.strictObject({
 });
 export type SearchInput = z.infer<typeof SearchInput>;
 
-/** Lines shown before and after each match. */
 function contextOf(input: SearchInput): { before: number; after: number } {
   const { context_lines: around, before_context: before = around, after_context: after = around } = input;
   return { before, after };
@@ -84,9 +81,7 @@ interface SearchFacts {
   matches: readonly FoundMatch[];
   /** Number of matching lines of each file; 0 if only the file is known. */
   counts: ReadonlyMap<string, number>;
-  /** False if there are more files, or more matches in them. */
   isComplete: boolean;
-  /** The definitions of some of the files. */
   definitions: ReadonlyMap<string, readonly Definition[]>;
 }
 
@@ -104,10 +99,7 @@ function countsIn(hits: SearchHits): Map<string, number> {
   return counts;
 }
 
-/**
- * Minimum results of every search: ripgrep lists them by path, and the model's text shows the best of them. To count as many costs as much
- * as to find them.
- */
+/** Least results of every search: ripgrep lists them by path, and the model's text shows the best of them. */
 const WIDE = 2_000;
 const COUNTING_MS = 3_000;
 /** Maximum product files that are searched one by one because a search ended before them, and their matches. */
@@ -205,7 +197,6 @@ async function gatherFacts(
 /** Matching lines in minified files are cut: their content is rarely useful. */
 const MAX_LINE_BYTES = 500;
 
-/** A line of an answer. */
 interface ShownLine {
   text: string;
   /** Number of matches that it shows. */
@@ -220,7 +211,6 @@ interface NumberedLine extends ShownLine {
 
 const marks: Record<LineRole, string> = { defines: " defines", writes: " writes", other: "" };
 
-/** The lines of a match with those around it. */
 function linesAround(
   match: LineMatch,
   input: SearchInput,
@@ -234,7 +224,6 @@ function linesAround(
   return lines.map((one) => ({ number: one.line, text: one.text, isMatch: one === match }));
 }
 
-/** The lines of a match as the model sees them. */
 function linesOf(match: FoundMatch, input: SearchInput): NumberedLine[] {
   return linesAround(match, input).map(({ number, text, isMatch }) => {
     const cut = cutLine(text, MAX_LINE_BYTES);
@@ -255,7 +244,6 @@ function mergedLines(matches: readonly FoundMatch[], input: SearchInput): Number
   return [...lines.values()].sort((left, right) => left.number - right.number);
 }
 
-/** Groups of consecutive lines. */
 function blocksOf(lines: readonly NumberedLine[]): NumberedLine[][] {
   const blocks: NumberedLine[][] = [];
   for (const line of lines) {
@@ -280,13 +268,9 @@ function labelOf(block: readonly NumberedLine[], definitions: readonly Definitio
   return [...new Set(labels)].join(", ");
 }
 
-/** A heading for the lines after it. */
 const headed = (text: string): ShownLine => ({ text, matches: 0, isHeading: true });
 
-/**
- * Matches of one file in grep's format (`12:match`, `13-context`, `--` for omitted lines), below the definitions around them if these are
- * known.
- */
+/** Matches of one file in grep's format (`12:match`, `13-context`, `--` for omitted lines), below the definitions around them. */
 function blockLines(
   matches: readonly FoundMatch[],
   input: SearchInput,
@@ -322,7 +306,6 @@ interface PlacedLine extends ShownLine {
   path: string | null;
 }
 
-/** One result of a search: a match, or a file. */
 interface Result {
   path: string;
   role: LineRole;
@@ -370,7 +353,6 @@ function fittingResults(
   return past < 0 ? [...results] : results.slice(0, past);
 }
 
-/** The lines of a file's results. */
 function fileLines(
   path: string,
   results: readonly Result[],
@@ -449,7 +431,6 @@ function renderSearch(output: SearchOutput, input: SearchInput, maxBytes: number
 const foreignNamed = ({ path }: SearchInput): boolean =>
   path !== undefined && (fileKindOf(path) === "foreign" || fileKindOf(`${path}/any`) === "foreign");
 
-/** The number of first lines to show so that the last one is not a heading. */
 function withoutHeadings(lines: readonly ShownLine[], end: number): number {
   let last = end;
   while (last > 0 && lines[last - 1]?.isHeading) last -= 1;
@@ -459,7 +440,6 @@ function withoutHeadings(lines: readonly ShownLine[], end: number): number {
 /** Maximum lines of a file that are named if they are not shown. */
 const MAX_NUMBERS = 8;
 
-/** What limits an answer, and how to see more. */
 const limits = {
   results: `(max_results is the limit: raise it, up to ${MAX_RESULTS}, or set path or file_pattern)`,
   search: `(the search ended after ${WIDE} results: set path or file_pattern to see others)`,

@@ -6,7 +6,6 @@ import { MAX_RENDERED_BYTES } from "../../repo/show.ts";
 import type { ToolRun } from "./run-tool.ts";
 import type { AnyTool } from "./tool.ts";
 
-/** A tool as an MCP server declares it. */
 interface McpTool {
   title: string;
   description: string;
@@ -14,10 +13,7 @@ interface McpTool {
   annotations: ToolAnnotations;
 }
 
-/**
- * Larger structured content is omitted, and only the text answers: it is cut at whole entries and names the call that continues, but the
- * output may list every file of a repository.
- */
+/** Larger structured content is omitted, and only the text answers, which is cut at whole entries. */
 export const MAX_STRUCTURED_BYTES = 2 * MAX_RENDERED_BYTES;
 
 /** A tool that only reads or changes this repository. */
@@ -30,10 +26,7 @@ export function toMcpTool(tool: AnyTool): McpTool {
   };
 }
 
-/**
- * The schema of a zod object without the bounds that zod adds to every whole number. Arguments are passed on unchanged: the tool's own
- * check answers as it answers a model.
- */
+/** The schema of a zod object without zod's bounds of whole numbers. The tool's own check answers as it answers a model. */
 export function toMcpArguments(input: z.ZodType): StandardSchemaWithJSON {
   return declared(z.toJSONSchema(input, { io: "input" }));
 }
@@ -63,11 +56,7 @@ function portable(_name: string, value: unknown): unknown {
   return Array.isArray(type) ? { ...rest, anyOf: type.map((one) => ({ type: one })) } : value;
 }
 
-/**
- * A call's answer as the text for a model, and as data if it is small enough.
- *
- * @param note an additional sentence in the answer
- */
+/** @param note an additional sentence in the answer */
 export function toMcpResult({ result, text }: ToolRun, note?: string): CallToolResult {
   const notes = [result.metadata.note, note].filter((one) => one !== undefined);
   const metadata = notes.length === 0 ? result.metadata : { ...result.metadata, note: notes.join(" ") };
@@ -79,15 +68,11 @@ export function toMcpResult({ result, text }: ToolRun, note?: string): CallToolR
   };
 }
 
-/** An error that did not come from a tool. */
 export function toMcpError(error: string): CallToolResult {
   return { content: [{ type: "text", text: `error: ${escapeInvisible(error)}` }], isError: true };
 }
 
-/**
- * A value as structured content; undefined if it is too large. Many clients show a model this instead of the text, so invisible characters
- * are escaped here as well.
- */
+/** A value as structured content; undefined if it is too large. Many clients show it to a model, so invisible characters are escaped. */
 function toStructured(value: object): Record<string, unknown> | undefined {
   const shown = withoutHidden(value) as Record<string, unknown>;
   return byteLength(JSON.stringify(shown)) > MAX_STRUCTURED_BYTES ? undefined : shown;

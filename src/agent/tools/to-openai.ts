@@ -54,7 +54,6 @@ function argumentsSchema(tool: Pick<AnyTool, "input">): Record<string, unknown> 
   return JSON.parse(JSON.stringify(closed, forModel));
 }
 
-/** A tool as a function definition for a model. */
 export function toDefinition(tool: Pick<AnyTool, "name" | "description" | "input">): ToolDefinition {
   return { name: tool.name, description: tool.description, parameters: argumentsSchema(tool) };
 }

@@ -21,8 +21,7 @@ export type ReportAnswer =
 /** Receives the findings of a loop. The review implements it; tools only use it. */
 export interface ReportPort {
   /**
-   * Anchors and keeps the finding, or returns the reason why not, with a suggestion if possible.
-   *
+   * Keeps the finding, or returns why not.
    * @param candidates ids of the rule matches that the finding answers
    */
   report(finding: ReportedFinding, candidates?: readonly string[]): Promise<ReportAnswer>;
@@ -33,14 +32,12 @@ export interface ReportPort {
   ): Promise<{ ok: true } | { ok: false; reason: string }>;
 }
 
-/** A rule match that the model rejects. */
 export interface Rejection {
   /** "c1", as the first message names it. */
   candidate: string;
   reason: string;
 }
 
-/** The result of verifying a finding. */
 export interface Verdict {
   verdict: "confirmed" | "refuted" | "uncertain";
   /** What the code shows; for an uncertain finding, what remains open. */
@@ -61,11 +58,7 @@ export interface Verdict {
 
 /** Receives the verdicts of a verification, which may be about several claims. */
 interface VerdictSink {
-  /**
-   * Keeps the verdict on a claim, or returns the reason why not.
-   *
-   * @param claim its number, from 1; null if the model gave none, which is enough if there is one claim
-   */
+  /** @param claim its number, from 1; null if the model gave none, which is enough if there is one claim */
   judge(claim: number | null, verdict: Verdict): Promise<JudgeAnswer>;
 }
 
@@ -80,24 +73,20 @@ type JudgeAnswer =
     }
   | { ok: false; reason: string };
 
-/** Joins several findings into one. */
 export interface MergeSink {
   join(keep: string, others: readonly string[]): { ok: true; note: string } | { ok: false; reason: string };
 }
 
-/** Receives the answer to a person's question. */
 interface ReplySink {
   reply(text: string): void;
 }
 
-/** The new state of an earlier finding. */
 export interface Settlement {
   state: "fixed" | "present" | "unsure";
   /** One sentence for people. */
   reason: string;
 }
 
-/** Receives the result of checking an earlier finding. */
 interface RecheckSink {
   settle(settlement: Settlement): void;
 }
@@ -114,9 +103,7 @@ export interface DuplicateSink {
   same(pairs: readonly SamePair[]): { ok: true } | { ok: false; reason: string };
 }
 
-/** The request of `run_command`. */
 export interface CommandRequest {
-  /** For `sh -c`. */
   command: string;
   /** Path of a folder of the workspace; "." is its root. */
   folder: string;
@@ -129,15 +116,12 @@ export interface CommandRequest {
 export interface CommandEnd {
   stdout: string;
   stderr: string;
-  /** 128 + signal number if a signal ended it. */
   exitCode: number;
   /** The limit that ended it early; null if it ended by itself. */
   ended: "timeout" | "memory" | "files" | "output" | null;
-  /** Whether output was left out. */
   truncated: boolean;
   /** Paths of the workspace that have changed, in order. */
   changed: readonly string[];
-  /** Descriptions of changes that were not kept. */
   notes: readonly string[];
 }
 
@@ -149,35 +133,27 @@ export interface CommandPort {
   run(request: CommandRequest, signal: AbortSignal): Promise<CommandEnd>;
 }
 
-/** Queries the knowledge graph of the repository at the head. */
 export interface GraphPort {
   query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer>;
 }
 
-/** Records notes for people, besides the trajectory. */
 export interface JournalPort {
   /** Resolves to one sentence about what was done with it. */
   log(page: string, content: string): Promise<string>;
 }
 
-/** The operations for changing files. */
 export type EditPort = Pick<EditableWorkspace, "read" | "write" | "remove" | "edits">;
 
-/** The report of a fix. */
 export interface FixReport {
-  /** Worded like a commit message. */
   summary: string;
   /** By the names of the findings in the conversation. */
   repairs: readonly { finding: string; repaired: boolean; note: string }[];
 }
 
-/** Receives the end of a fix. */
 export interface FixPort {
-  /** Takes the report, or returns what is missing in it. */
   finish(report: FixReport): Promise<{ ok: true } | { ok: false; reason: string }>;
 }
 
-/** One run of a test of a proof, for the model. */
 export interface TriedTest {
   on: "base" | "head" | "repaired";
   passed: boolean;
@@ -197,12 +173,8 @@ export interface ProofReport {
   reason: string;
 }
 
-/** Runs tests of a proof, and receives its end. */
 interface ProofPort {
-  /**
-   * Runs a test file once on each of these revisions; the last one is the test of the proof.
-   * @throws ToolError if the file is refused, or a revision has no such run
-   */
+  /** Runs a test on each of these revisions; the last one is the test of the proof. Throws a ToolError if it is refused. */
   tryTest(
     test: { path: string; text: string },
     on: readonly TriedTest["on"][],
@@ -222,14 +194,12 @@ export interface Intent {
   fits: boolean;
 }
 
-/** Receives the answer to the question what a change asks for. */
 interface IntentSink {
   answer(intent: Intent): { ok: true } | { ok: false; reason: string };
 }
 
 /** Everything that a tool may access. One for each review; no part of it can write outside the process. */
 export interface ToolContext {
-  /** Branch or revision that the change targets, as people call it. */
   targetBranch: string;
   workspace: Workspace;
   /** Further absolute paths by which the caller knows the repository, besides the workspace's root. */
@@ -271,7 +241,6 @@ interface ReviewContext {
   repo_path: string;
   target_branch: string;
   changed_files: string[];
-  /** Null if uncommitted changes are read. */
   head_sha: Shas["head"] | null;
   base_sha: Shas["base"];
   merge_base_sha: Shas["mergeBase"];
@@ -287,7 +256,6 @@ type ProgramRun = z.infer<typeof ProgramRun>;
 
 export interface ToolMetadata {
   duration_ms: number;
-  /** True if the rendering or the output is incomplete. */
   truncated: boolean;
   /** The call that continues where this one ended. */
   next?: { tool: string; arguments: Record<string, unknown> };

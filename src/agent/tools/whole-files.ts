@@ -13,7 +13,6 @@ const pairOf = (destination: string) =>
   });
 type Input = z.infer<ReturnType<typeof pairOf>>;
 
-/** Both paths, as keys of the tree. */
 interface PathPair {
   source_path: string;
   destination_path: string;

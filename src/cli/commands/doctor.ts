@@ -96,7 +96,7 @@ const data = /^HUNKWISE_DATA_DIR$/;
 const database = /^(DATABASE_URL|HUNKWISE_DATA_DIR)$/;
 const github = /^(APP_ID|PRIVATE_KEY|PRIVATE_KEY_PATH|WEBHOOK_SECRET|GHE_.*|HUNKWISE_DATA_DIR)$/;
 const model =
-  /^(AZURE_)?OPENAI_|^ANTHROPIC_|^HUNKWISE_(MODEL|VERIFY_MODEL|SUMMARIZE_MODEL|FALLBACK_.*|PROTOCOL|REASONING_EFFORT|CONTEXT_TOKENS|PRICES)$/;
+  /^(AZURE_)?OPENAI_|^ANTHROPIC_|^HUNKWISE_(MODEL|VERIFY_MODEL|FALLBACK_.*|PROTOCOL|REASONING_EFFORT|CONTEXT_TOKENS|PRICES)$/;
 const vectors = /^(AZURE_)?OPENAI_|^HUNKWISE_EMBEDDING_/;
 const sandbox = /^HUNKWISE_SANDBOX_/;
 const proofs = /^HUNKWISE_PROVE_/;
@@ -289,16 +289,11 @@ export const checks: readonly DoctorCheck[] = [
 
 /** Probes each model of the environment and the fallback once, and says which protocol will be used. Rejects for a bad address. */
 export async function checkModels(env: ModelledEnv, signal: AbortSignal): Promise<Diagnosis> {
-  const { name, verifyName, summarizeName, fallback, azure } = env.model;
-  // The variable that names each model; the most general one if several do.
-  const variables = new Map([
-    [summarizeName, "HUNKWISE_SUMMARIZE_MODEL"],
-    [verifyName, "HUNKWISE_VERIFY_MODEL"],
-  ]);
-  variables.delete(name);
-  const all = [[name, azure ? "AZURE_OPENAI_DEPLOYMENT" : "HUNKWISE_MODEL"] as const, ...variables];
+  const { name, verifyName, fallback } = env.model;
+  const named = new Map([[name, "HUNKWISE_MODEL"]]);
+  if (verifyName !== name) named.set(verifyName, "HUNKWISE_VERIFY_MODEL");
   const diagnoses: Diagnosis[] = [];
-  for (const [one, variable] of all) diagnoses.push(await check(env, one, variable, signal));
+  for (const [one, variable] of named) diagnoses.push(await check(env, one, variable, signal));
   if (fallback) {
     const withFallback = { ...env, model: fallback };
     diagnoses.push(asFallback(await check(withFallback, fallback.name, "HUNKWISE_FALLBACK_MODEL", signal)));

@@ -4,7 +4,6 @@ import { Category, Severity, Side, toolOf } from "../finding.ts";
 import { foldLine, ownWords } from "./folds.ts";
 import type { CarriedFinding, LedgerState } from "./state.ts";
 
-/** An existing text of ours on GitHub. */
 export interface OwnText {
   id: number;
   body: string;
@@ -13,9 +12,8 @@ export interface OwnText {
 }
 
 /**
- * The state of a posted finding; SECURITY.md says who decides. open: it counts against the change. fixed: the code shows it,
- * and we said so. dismissed: a person with write access decided to leave the code as it is. outdated: its code has changed, and it is not
- * known yet whether that fixed it. All except fixed and dismissed hold the check run.
+ * The state of a posted finding; SECURITY.md says who decides. fixed: the code shows it. dismissed: a person with write access leaves the code
+ * as it is. outdated: its code has changed, and it is not known whether that fixed it. open and outdated hold the check run.
  */
 const EntryState = z.enum(["open", "fixed", "dismissed", "outdated"]);
 
@@ -34,7 +32,6 @@ export type Dismissal = z.infer<typeof Dismissal>;
 export const PostedFinding = z.strictObject({
   /** Id of the comment; null if it was deleted, and for a finding that never had one. */
   comment: z.int().nullable(),
-  /** Id of the finding. */
   id: z.string(),
   path: z.string(),
   side: Side,
@@ -45,18 +42,13 @@ export const PostedFinding = z.strictObject({
   original_line: z.int().nullable(),
   severity: Severity,
   category: Category.nullable(),
-  /** The definition that contains its code. */
   symbol: z.string().nullable(),
   /** `codeHash` of its code. */
   code: z.string().nullable(),
-  /** The rule that found it, or "model". */
   source: z.string().nullable(),
-  /** The named rule that it breaks; omitted if it is about none. */
   rule: z.string().optional(),
-  /** Other files that were named as evidence. */
   files: z.array(z.string()),
   title: z.string(),
-  /** The comment's text without the marker. */
   text: z.string(),
   state: EntryState,
   dismissal: Dismissal.nullable(),
@@ -92,7 +84,6 @@ export const withoutComment = {
   replies: [],
 } satisfies Partial<PostedFinding>;
 
-/** What our own comments on a pull request say. */
 export interface Ledger {
   state: LedgerState;
   /** The sticky summary; null if there is none. */
@@ -102,7 +93,6 @@ export interface Ledger {
   notice: string | null;
 }
 
-/** Whether a finding still counts against the change. */
 export const isOpenFinding = ({ state }: Pick<PostedFinding, "state">): boolean =>
   state === "open" || state === "outdated";
 
@@ -141,10 +131,7 @@ export function textBelowTitle(text: string): string {
 /** The title of the fold at the end of a comment, which repeats the finding for a coding agent. */
 export const agentPart = "Prompt for a coding agent";
 
-/**
- * Our comment without its marker and without the fold for coding agents. The code in the fold cannot move its beginning, because it contains
- * no run of backticks as long as those of its fence.
- */
+/** Our comment without its marker and the fold for coding agents, whose code contains no run of backticks as long as those of its fence. */
 export function withoutMachineParts(body: string): string {
   const said = body
     .trimEnd()
@@ -163,9 +150,7 @@ export function commentText(body: string): string {
   return ownWords(withoutMachineParts(body)).replaceAll("\u200b", "").trim();
 }
 
-/**
- * Identifies code anywhere: 12 characters of base64url. White space does not count, so re-indenting and wrapping do not change the hash.
- */
+/** Identifies code anywhere: 12 characters of base64url. White space does not count. */
 export function codeHash(code: string): string {
   return createHash("sha256").update(code.replace(/\s+/g, "")).digest("base64url").slice(0, 12);
 }

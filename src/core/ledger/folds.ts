@@ -3,14 +3,11 @@ import { fence, inlineCode } from "../text/fence.ts";
 import { markerIn } from "./marker.ts";
 
 /*
- * The folded parts of a comment on a finding, which are not the finding's own words, and how they are found again. Text of others in a
- * comment is either within a fence that is longer than any run of backticks inside, or cannot begin a line with an angle bracket. So a line
- * outside of all fences that begins a fold is ours.
+ * The folds of a comment on a finding, and how they are found again. Text of others is within a longer fence, or cannot begin a line with an
+ * angle bracket: a line outside of all fences that begins a fold is ours.
  */
 
-/** How the finding was checked. */
 export const checkedPart = "How this was checked";
-/** The test that shows the finding. */
 export const testPart = "The test";
 /** A test for the finding that passes, so it shows nothing. */
 export const passingTestPart = "A test that was written for this finding passes";
@@ -27,7 +24,6 @@ export const foldLine = (title: string): string => `<details><summary>${title}</
 
 const fenceStart = /^(`{3,})[^`]*$/;
 
-/** The end of the fence that a line begins; null if it begins none. */
 function fenceEndOf(line: string): RegExp | null {
   const marks = fenceStart.exec(line)?.[1];
   return marks === undefined ? null : new RegExp(`^\`{${marks.length},}[ \\t]*$`);
@@ -84,7 +80,6 @@ function aboveFolds(text: string): string {
 
 /** A test as a comment shows it. */
 export interface ShownTest extends ProofTest {
-  /** The command line that ran it. */
   command: string;
 }
 
@@ -93,9 +88,8 @@ const openPathEnd = ", a new file without a line feed at its end:";
 const ranWith = "It was run with ";
 
 /**
- * A test and its command, to be shown in a fold. Nothing is made harmless here: use it only for a text that may be committed by a click as
- * it is, and only if `testIn` reads the same.
- *
+ * A test and its command, for a fold. Nothing is made harmless: use it only for text that may be committed as it is, and if `testIn` reads the
+ * same.
  * @param language of the block of code
  */
 export function testBlock({ path, text, command }: ShownTest, language: string): string {
@@ -103,10 +97,7 @@ export function testBlock({ path, text, command }: ShownTest, language: string):
   return `${inlineCode(path)}${end}\n\n${fence(text, language)}\n\n${ranWith}${inlineCode(command)}.`;
 }
 
-/**
- * The test in the fold of a text of ours, exactly as it is shown; null if there is none, it was left out, or it is not shown in the way in
- * which this version writes it.
- */
+/** The test in the fold of our text, exactly as shown; null if there is none that is written as this version writes it. */
 export function testIn(body: string): ShownTest | null {
   const lines = body.split(/\r?\n/);
   const fold = foldAt(lines, [testPart]);

@@ -1,11 +1,9 @@
 import { z } from "zod";
 import { Category, Severity } from "../finding.ts";
+import { parseJson } from "../text/json.ts";
 import { emptyState, type LedgerState, markerData, StoredState, storedState } from "./state.ts";
 
-/**
- * GitHub is the ledger: a hidden marker in the last line identifies each of our texts. Markers are read only from texts that GitHub
- * says are ours, and only from that line, so nothing quoted in a body counts.
- */
+/** GitHub is the ledger: a hidden marker in the last line identifies each of our texts. Only that line of texts that GitHub says are ours counts. */
 export type Marker =
   /** A review for one head and trigger. */
   | ({ kind: "review" } & z.infer<typeof Review>)
@@ -31,17 +29,13 @@ const FindingMark = z.strictObject({
   id: z.string(),
   severity: Severity,
   category: Category.nullable(),
-  /** The definition that contains its code. */
   symbol: z.string().nullable(),
   /** Hash of its code without white space. */
   code: z.string().nullable(),
-  /** Other files that were named as evidence. */
   files: z.array(z.string()),
   head: z.string(),
   trigger: z.string(),
-  /** The rule that found it, or "model". */
   source: z.string().nullable(),
-  /** The named rule that it breaks; omitted if it is about none. */
   rule: z.string().optional(),
 });
 const Fixed = z.strictObject({ comment: z.int(), head: z.string() });
@@ -56,7 +50,6 @@ const Answer = z.strictObject({ comment: z.int() });
 const Suggested = z.strictObject({ comment: z.int(), part: z.int() });
 const Check = z.strictObject({
   pull: z.int(),
-  /** The target branch of the pull request. */
   base: z.string(),
   /** Null while the review runs. */
   own: z
@@ -105,13 +98,12 @@ export function parseMarker(text: string): Marker | undefined {
   const [known, shape] = kinds[kind];
   const isKnown = Number(version) === known;
   if (!isKnown && kind !== "summary") return undefined;
-  const { data } = shape.safeParse(parsed(json));
+  const { data } = shape.safeParse(parseJson(json));
   if (!data) return undefined;
   const marker = { kind, ...data } as Marker;
   return isKnown ? marker : ({ ...marker, state: emptyState } as Marker);
 }
 
-/** The marker of our text if it is of this kind. */
 export function markerIn<Kind extends Marker["kind"]>(
   text: string,
   kind: Kind,
@@ -119,14 +111,6 @@ export function markerIn<Kind extends Marker["kind"]>(
   const marker = parseMarker(text);
   const isMeant = (one: Marker): one is Extract<Marker, { kind: Kind }> => one.kind === kind;
   return marker && isMeant(marker) ? marker : undefined;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Escapes anything that looks like the beginning of a marker. */

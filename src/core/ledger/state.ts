@@ -2,10 +2,7 @@ import { z } from "zod";
 import { Finding, isCertain, severities } from "../finding.ts";
 import { byteLength } from "../text/cut.ts";
 
-/**
- * Data of a marker as JSON inside an HTML comment. It contains no `--`, angle bracket or line end, and no `@`, because other bots
- * read commands in a comment's source.
- */
+/** A marker's data as JSON for an HTML comment: no `--`, angle bracket or line end, and no `@`, because other bots read commands in the source. */
 export function markerData(data: unknown): string {
   return JSON.stringify(data).replace(
     /[<>@-]/g,
@@ -18,10 +15,9 @@ export const PATH_CHARACTERS = 3;
 export const HASH_CHARACTERS = PATH_CHARACTERS + 12;
 
 /**
- * What earlier reviews of a pull request have read, by content. `change`: a hash for each run of added and removed lines, without context
- * and position, after a hash of the file's first name; equal ones occur as often as they were read. `file`: one hash for each file whose
- * changes were all read, if a change has more than 2,000 runs. Hyphens after a file's name, which no content has: an earlier finding in
- * the file must still be looked at.
+ * What earlier reviews have read, by content. `change`: a hash for each run of added and removed lines, without context and position, after a
+ * hash of the file's first name. `file`: one hash for each file that was all read, beyond 2,000 runs. Hyphens after a file's name: an earlier
+ * finding in it must still be looked at.
  */
 export const Reviewed = z.strictObject({
   unit: z.enum(["change", "file"]),
@@ -56,15 +52,14 @@ export function mergedHashes(...lists: readonly (readonly string[])[]): string[]
 export const CarriedFinding = z.strictObject({
   finding: Finding,
   /**
-   * `listed`: it is in the summary. `annotated`: it was in an annotation of the last head's check run. `unpublished`: a review of an older
-   * head found it and was cancelled before it was verified. `dismissed`: a person dismissed it by its number.
+   * `listed` in the summary; `annotated` in the last head's check run; `unpublished`: found by a cancelled review and not verified;
+   * `dismissed` by its number.
    */
   standing: z.enum(["listed", "annotated", "unpublished", "dismissed"]),
   /** Why it has no comment on its line; empty for an unpublished one. */
   reason: z.string(),
   /** By which people dismiss it; omitted for an unpublished one. */
   number: z.int().min(1).optional(),
-  /** Login of the person who dismissed it. */
   by: z.string().optional(),
 });
 export type CarriedFinding = z.infer<typeof CarriedFinding>;
@@ -82,10 +77,7 @@ export type UnplacedReports = z.infer<typeof UnplacedReports>;
 export const Pause = z.strictObject({ by: z.string(), at: z.string(), on: z.literal("page").optional() });
 export type Pause = z.infer<typeof Pause>;
 
-/**
- * A dismissal by a person who had write access when it was read. It holds even if others write, react or unresolve later, but a reply or a
- * reaction must still exist.
- */
+/** A dismissal by a person with write access. It holds even if others write, react or unresolve later, while a reply or reaction exists. */
 export const Decision = z.strictObject({
   /** The comment that opens the thread. */
   comment: z.int(),
@@ -108,7 +100,6 @@ export const LedgerState = z.strictObject({
   unplaced: UnplacedReports,
   /** The next number of a finding or report without a thread: each is given once for a pull request. */
   next: z.int().min(1),
-  /** The last review's summary of the change. */
   summary: z.string(),
   paused: Pause.nullable(),
 });
@@ -154,10 +145,9 @@ const mostSummaryCharacters = 2_000;
 const mostPosted = 500;
 
 /**
- * The state in at most `maxBytes` of a marker (`maxBytes` should be thousands). Drops in this order: the end of the summary, the oldest of
- * more than 500 posted ids, the hashes of what was read, carried findings (mildest first, certain ones and those of named rules last), more posted ids, decisions.
- * All hashes go together, and before any carried finding: code whose findings are forgotten must be read again. A carried finding loses
- * its long texts, then its code, before it is dropped.
+ * The state in at most `maxBytes`, which should be thousands. Drops in this order: the end of the summary, posted ids beyond 500, all hashes
+ * of what was read, carried findings (first their long texts, then their code; mildest first, certain ones and those of named rules last),
+ * more posted ids, decisions. Code whose findings are forgotten must be read again.
  */
 export function fitState(given: LedgerState, maxBytes: number): LedgerState {
   const state = { ...given, unplaced: fitReports(given.unplaced, maxBytes / 8) };

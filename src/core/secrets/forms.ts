@@ -1,7 +1,6 @@
 import { isOfWords, isPlaceholder, looksMixed, looksRandom, partsOfName } from "./randomness.ts";
 import type { TextRange } from "./ranges.ts";
 
-/** A secret in a text. */
 export interface FoundSecret extends TextRange {
   /** What it is, for people: "GitHub token". */
   kind: string;
@@ -10,15 +9,14 @@ export interface FoundSecret extends TextRange {
 }
 
 /**
- * A format that identifies a secret. Each pattern is linear: it only starts at the beginning of a run of its characters, and its repeated
- * parts cannot be split in two ways.
+ * A format that identifies a secret. Each pattern is linear: it starts only at the beginning of a run, and its repeats cannot be split in two
+ * ways.
  */
 interface SecretForm {
   kind: string;
   /** In lower case. A text without any of them contains no secret of this form. */
   hints: readonly string[];
   pattern: RegExp;
-  /** Whether a match of the pattern is a secret. */
   accept(found: string): boolean;
   isIssued: boolean;
 }
@@ -46,7 +44,6 @@ function random(found: string): boolean {
   return noPlaceholder(found) && !isOfWords(found);
 }
 
-/** Whether base64 holds `name:password`. */
 function isLogin(encoded: string): boolean {
   const decoded = Buffer.from(encoded, "base64").toString("latin1");
   const password = /^[\x20-\x39\x3b-\x7e]{0,100}:([\x20-\x7e]{6,})$/.exec(decoded)?.[1];
@@ -317,7 +314,6 @@ const fewestCharacters = 12;
 /** Of a password, which people may have to type. */
 const fewestOfPassword = 8;
 
-/** A word of a name has three letters. */
 const word = /^(?:[A-Z]{3}|[A-Za-z][a-z]{2})/;
 const camelCase = /^[A-Za-z][a-z]+(?:[A-Z][a-z]+)+$/;
 
@@ -331,7 +327,6 @@ function isNoSecret(found: string): boolean {
   return parts.length > 1 && parts.some((part) => word.test(part));
 }
 
-/** Whether the value of a name like `password` is random. */
 function isSecretValue(name: string, found: string): boolean {
   if (isNoSecret(found)) return false;
   if (looksRandom(found, fewestCharacters)) return true;
@@ -339,10 +334,7 @@ function isSecretValue(name: string, found: string): boolean {
   return /^(?:pass|pwd)/i.test(name) && isMixed && looksRandom(found, fewestOfPassword);
 }
 
-/**
- * Values that look random and belong to a name like `password`. A value ends where another name with a value begins in it, as in an address,
- * so each character is judged once: linear in the text's length.
- */
+/** Random values that belong to a name like `password`. A value ends where another name with a value begins, so that this is linear. */
 function assignedSecretsIn(text: string): FoundSecret[] {
   if (!nameHints.test(text)) return [];
   return assignments.flatMap((pattern) => {
@@ -379,7 +371,6 @@ const beginning =
 const betweenLines =
   /(?:\\[nrt]|[\s>|"'`,;.\\*+[\]()#%]|-(?!----)|\d{1,7}(?: +│|:(?=\s))|\/\/(?=[\t ])|REM(?= )|<br ?\/?>)*/y;
 const ending = /-{5,6}END [A-Z\d ]{0,40}-----/y;
-/** A header that PGP and encrypted keys have before their body. */
 const headerLine = /[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,200}/y;
 const lineOfKey =
   /[A-Za-z\d/](?:[\w+/]|\\\/|%2[BFbf]){15,}(?:={1,2}|(?:%=%){1,2})?|[A-Za-z\d/](?:[\w+/]|\\\/|%2[BFbf]){0,15}(?:={1,2}|%=%)/y;

@@ -28,12 +28,10 @@ const mostPassing = 100;
 const SHORTEST_SECRET = 8;
 
 /**
- * From now on, removes a value from all text that leaves this process. `keep` is for secrets of the environment; tokens expire.
- *
- * A value with 12 or more letters and digits is found in any case; as it is; as written in JSON, URLs and HTML; as base64 (also within a
- * longer text), hex or numbers; backwards; and with any other characters inserted. A value of 24 or more characters is also found in parts
- * of 16. A shorter one is only found in those spellings exactly. Values under 8 characters, and those that might be ordinary words, are not
- * replaced: that would damage text and reveal the value.
+ * From now on, removes a value from all text that leaves this process. `keep` is for secrets of the environment; tokens expire. A value with
+ * 12 letters and digits is found in any case, in JSON, URLs and HTML, as base64, hex or numbers, backwards, and with other characters
+ * inserted; one of 24 characters also in parts of 16; a shorter one only in those spellings exactly. Values under 8 characters, or of ordinary
+ * words, are not replaced: that would reveal them.
  */
 export function registerSecret(value: string, options: { keep: boolean } = { keep: false }): void {
   if (value.length < SHORTEST_SECRET || mightBeWords(value)) return;
@@ -72,14 +70,13 @@ export function liveSecretsIn(text: string): TextRange[] {
   return [...ranges, ...exactTexts.flatMap((exact) => placesOf(exact, text))];
 }
 
-/** `text` without any registered value. */
 export function withoutLiveSecrets(text: string): string {
   return withoutRanges(text, liveSecretsIn(text));
 }
 
 /**
- * Whether the text contains a registered value as it is or as written in JSON; one line of a multi-line key is enough. Some hundred times
- * faster than a search for every spelling: for long texts and frequent checks.
+ * Whether the text contains a registered value as it is or in JSON, or one line of a key. Some hundred times faster than a search for every
+ * spelling.
  */
 export function holdsPlainSecret(text: string): boolean {
   return plainTexts.some((plain) => text.includes(plain));

@@ -31,7 +31,6 @@ class ValueIndex {
   /** How many values end with these characters, among those that are not found by parts. */
   readonly #alike = new Map<string, number>();
 
-  /** The number of values. It only grows. */
   get size(): number {
     return this.#known.size;
   }
@@ -101,9 +100,8 @@ export interface ScannedText {
 }
 
 /**
- * Hides secrets from a model. A value that was found in one text is masked in all texts. A mask has as many UTF-16 units as its value, so
- * that lines and columns do not change. It shows a number that identifies the value during the whole run; the number is assigned when the
- * mask is first used.
+ * Hides secrets from a model, in all texts. A mask is as long as its value, so that lines and columns do not change, and shows a number that
+ * identifies the value during the run.
  */
 export class Masks {
   readonly #salt: string;
@@ -132,9 +130,8 @@ export class Masks {
   }
 
   /**
-   * Looks for secrets in a whole text. From now on they are masked in every text, except for those that only words of people hold: with them,
-   * an author could hide code. Yields to other work.
-   *
+   * Looks for secrets in a whole text, which are then masked in every text. Not those that only words of people hold: with them, an author
+   * could hide code.
    * @param words the parts of the text that are such words; all of it if true
    */
   async learn(text: string, words: readonly TextRange[] | true = []): Promise<ScannedText> {
@@ -211,7 +208,6 @@ export class Masks {
     return text.search(masks) >= 0;
   }
 
-  /** Whether the text contains a mask of this run. */
   holdsMask(text: string): boolean {
     return this.unmask(text) !== text;
   }
@@ -235,7 +231,6 @@ export class Masks {
     });
   }
 
-  /** Whether the text contains a learned value. */
   holdsSecret(text: string): boolean {
     return this.#index.rangesIn(text).length > 0;
   }

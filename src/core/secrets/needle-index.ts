@@ -2,10 +2,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { isWordLike } from "./randomness.ts";
 import type { TextRange } from "./ranges.ts";
 
-/**
- * The letters and digits of a text, without case and without anything that can be inserted between them: white space, punctuation,
- * invisible characters, line ends. A secret that was split is whole again in it.
- */
+/** The letters and digits of a text, without case and without anything that can be inserted between them: a split secret is whole again in it. */
 export interface Reading {
   length: number;
   /** 1 to 36 each. The array is as long as the text; only `length` codes are used. */
@@ -26,10 +23,7 @@ for (const [index, character] of [..."0123456789abcdefghijklmnopqrstuvwxyz"].ent
   codeOf[character.toUpperCase().charCodeAt(0)] = index + 1;
 }
 
-/**
- * Escapes for a character in JSON, programming languages, URLs and HTML. A run of backslashes is matched as a whole: texts may be escaped
- * more than once, and a replacement must not begin in the middle of such a run.
- */
+/** Escapes in JSON, programming languages, URLs and HTML. A run of backslashes is one: a replacement must not begin in the middle of it. */
 const escaped =
   /\\+(?:u([\da-fA-F]{4})|u\{([\da-fA-F]{1,6})\}|x([\da-fA-F]{2})|[nrtbfv])?|%([\da-fA-F]{2})|&(?:#(\d{1,7});?|#[xX]([\da-fA-F]{1,6});?|[a-zA-Z]{2,6};)/y;
 
@@ -47,7 +41,6 @@ export function readingsOf(text: string): Reading[] {
   return readings;
 }
 
-/** Only the letters and digits of `text`. */
 export function plainCodes(text: string): Uint8Array {
   const { codes, length } = readPlain(text);
   return codes.slice(0, length);
@@ -97,7 +90,6 @@ function unitOf([, unicode, point, byte, inUrl, decimal, entity]: RegExpExecArra
   return Number.parseInt(unicode ?? point ?? byte ?? inUrl ?? entity ?? "0", 16);
 }
 
-/** One spelling of a secret to search for. */
 export interface Needle {
   secret: string;
   /** Its letters and digits, as in a reading. */
@@ -118,15 +110,14 @@ interface Match extends TextRange {
 }
 
 /**
- * A sequence that occurs in more secrets than this does not make them secret: for example, the claims that all tokens of one issuer begin
- * with. Without this limit, a text full of it would be compared to each of the secrets at every character.
+ * What more secrets than this have in common, such as the claims of all tokens of one issuer, makes none of them; a text full of it would be
+ * slow.
  */
 const MOST_SHARING = 4;
 
 /** Maximum number of spellings that overlap at one place of a text. */
 const MOST_AT_ONCE = 8;
 
-/** Number of characters per lookup. */
 const GRAM = 8;
 /** Shorter spellings cannot be indexed. */
 export const SHORTEST_NEEDLE = GRAM;
@@ -138,8 +129,8 @@ const factorOfOldest = Array.from({ length: GRAM }).reduce<number>(
 const cellBits = 20;
 
 /**
- * Finds many needles in one pass. It stores a gram (eight characters) of each needle at such intervals that every identifying part contains
- * a whole one. If a gram occurs in a text, the text and the needle are compared to its left and right.
+ * Finds many needles in one pass: stores eight characters (a gram) of each at such intervals that every identifying part contains one, and
+ * compares text and needle around each that occurs.
  */
 export class NeedleIndex {
   readonly #places = new Map<number, NeedleAt[]>();
@@ -283,7 +274,6 @@ function isKey(secret: string): boolean {
   return secret.includes("-----BEGIN ");
 }
 
-/** The parts that identify a secret. */
 function partsOf(secret: string): SecretParts {
   if (isKey(secret)) return partsOfKey(secret);
   const body = secret.slice(endOfTokenHeader(secret));
@@ -296,10 +286,7 @@ function endOfTokenHeader(secret: string): number {
   return start < 0 ? 0 : secret.indexOf(".", start) + 1;
 }
 
-/**
- * The same key can be written in several formats, whose texts have nothing in common: a file may contain another format than the
- * environment.
- */
+/** The same key has several formats whose texts have nothing in common: a file may contain another one than the environment. */
 function partsOfKey(pem: string): SecretParts {
   const key = parsed(pem);
   if (!key) return { texts: [pem.replace(/-----(?:BEGIN|END) [A-Z0-9 ]*-----/g, "").trim()], bytes: [] };
@@ -375,7 +362,6 @@ function secretLines(pem: string): string[] {
 
 /** Minimum letters and digits of a secret to be searched in every spelling. */
 const FEWEST_CODES = 12;
-/** Minimum length of a secret to be searched by parts as well. */
 const LONG = 24;
 
 /** For each encoding, how many letters and digits represent twelve to sixteen characters of the secret. */
@@ -383,8 +369,8 @@ const leastOf = { text: 12, base64: 16, hex: 24, numbers: 24 };
 type Encoding = keyof typeof leastOf;
 
 /**
- * The needles to search in the readings of a text, whose letters have no case and nothing between them. Empty for a secret with too few
- * letters and digits. A part counts if it holds about sixteen characters, unless it might be words.
+ * The needles to search in readings; empty for a secret with too few letters and digits. A part of about sixteen characters counts, unless it
+ * might be words.
  */
 export function needlesOf(secret: string): Needle[] {
   if (plainCodes(secret).length < FEWEST_CODES) return [];
@@ -433,10 +419,7 @@ function encoded(bytes: Buffer): Written[] {
   ];
 }
 
-/**
- * Base64 works on groups of three bytes, so inside a longer text a value has three spellings. The first and the last
- * character of each may hold bits of the neighbours.
- */
+/** Inside a longer text a value has three spellings in base64. The first and last character of each may hold bits of the neighbours. */
 function base64Cores(bytes: Buffer): string[] {
   return [0, 1, 2].map((offset) => {
     const text = Buffer.concat([Buffer.alloc(offset), bytes])
@@ -471,10 +454,7 @@ function reversed(text: string): string {
 
 const FEWEST_LETTERS_OF_A_SECRET = 16;
 
-/**
- * Whether a value might be ordinary language: less than 16 letters and nothing else, written like words. Replacing it would damage
- * unrelated text, and the gap would reveal the value.
- */
+/** Whether a value might be ordinary language: less than 16 letters, written like words. The gap in the text would reveal it. */
 export function mightBeWords(value: string): boolean {
   const words = value.split(/[\s._-]+/);
   const letters = words.join("").length;

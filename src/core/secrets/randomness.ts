@@ -50,9 +50,8 @@ const longestPlaceholder = 40;
 const shortestRun = 4;
 
 /**
- * SHA-256 of keys that their issuers publish for tests: those in the documentation of Stripe, GitHub,
- * Slack and Telegram, of the emulators of Azure Storage and Cosmos DB,
- * and the token on jwt.io. As hashes, because no scanner should find them here.
+ * SHA-256 of keys that Stripe, GitHub, Slack, Telegram, Azure's emulators and jwt.io publish for tests. As hashes, because no scanner should
+ * find them here.
  */
 const published = new Set([
   "2cafc0970149a84f3b9e62eaf169f36f59907a3b3e31f7b82e68c69cd27f7326",
@@ -68,10 +67,7 @@ const published = new Set([
   "f5375a46365089a84f4f822b70d44e744d64775cc747f030f8488a6274fe28f8",
 ]);
 
-/**
- * Whether the value is a placeholder for a secret: mostly the same characters or a sequence of them, the same part over and over, words that
- * say so, or a key that its issuer publishes.
- */
+/** Whether the value is a placeholder: a sequence, the same part over and over, words that say so, or a key that its issuer publishes. */
 export function isPlaceholder(value: string): boolean {
   if (value.length <= longestPlaceholder && placeholder.test(value)) return true;
   if (new Set(value).size < fewestOfRandom && /([^\n])\1{5}/.test(value)) return true;

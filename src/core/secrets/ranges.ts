@@ -4,7 +4,6 @@ export interface TextRange {
   end: number;
 }
 
-/** Replacement for a secret. */
 export const censored = "[secret]";
 
 /** The text with one mark for each range; ranges that overlap or touch become one. */
@@ -30,10 +29,7 @@ const partOfBody = /[A-Za-z\d/][A-Za-z\d+/]{7,}={0,2}/g;
 const word = /^(?:[A-Z]{1,15}|[A-Z]?[a-z]{1,14})$/;
 const isOfKey = /\n|PRIVATE KEY|Private-Lines/;
 
-/**
- * The secret parts of the secrets in these ranges. No part crosses a line end: a multi-line key becomes one part per line, because diffs
- * and numbered lines insert text between them.
- */
+/** The secret parts in these ranges. A key of several lines becomes one part per line, because diffs and numbered lines insert text between them. */
 export function valuesIn(text: string, ranges: readonly TextRange[]): TextRange[] {
   return ranges.flatMap((range) => {
     const found = text.slice(range.start, range.end);
@@ -48,7 +44,6 @@ function partsOfKey(key: string, start: number): TextRange[] {
     .map(({ 0: part, index }) => ({ start: start + index, end: start + index + part.length }));
 }
 
-/** The ranges in order; ranges that overlap or touch become one. */
 export function merged(ranges: readonly TextRange[]): TextRange[] {
   const all: TextRange[] = [];
   for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {

@@ -57,10 +57,7 @@ async function* eachPiece(text: string) {
 const moved = <Range extends TextRange>(ranges: readonly Range[], by: number): Range[] =>
   ranges.map((range) => ({ ...range, start: range.start + by, end: range.end + by }));
 
-/**
- * A structure with every string in it redacted. Strings and lists of strings below a key in `kept` stay unchanged: paths, hashes and names,
- * which are only meaningful as they are.
- */
+/** Strings and lists of strings below a key in `kept` stay unchanged: paths, hashes and names, which only have a meaning as they are. */
 export async function redactStrings<Value>(value: Value, kept: ReadonlySet<string>): Promise<Value> {
   return (await redacted(value, kept)) as Value;
 }

@@ -2,7 +2,6 @@ import { stripVTControlCharacters } from "node:util";
 
 const encoder = new TextEncoder();
 
-/** Length of `text` in UTF-8 bytes. */
 export function byteLength(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
@@ -31,7 +30,6 @@ export function cutSentence(text: string, length: number): string {
   return `${head.slice(0, end)}${end === sentence ? " " : ""}…`;
 }
 
-/** A text that was cut, and the number of missing lines. */
 interface Cut {
   text: string;
   /** Lines of the original that are missing from `text` or incomplete; 0 if nothing was cut. */
@@ -55,10 +53,7 @@ export function cutLine(line: string, maxBytes: number): string {
   return `${head}… [${line.length - head.length} more characters of this line]`;
 }
 
-/**
- * The lines of a text: a line feed ends a line and does not begin one, so `"a
- * "` is one line and `""` none.
- */
+/** A line feed ends a line and does not begin one: "a" with a line feed is one line, and an empty text none. */
 export function splitLines(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
@@ -69,9 +64,7 @@ export function splitLines(text: string): string[] {
 const MAX_LINE = 2_000;
 
 /**
- * A program's output for the model: its first and last lines within `maxBytes`, without colours and cursor movements. The end of a test run
- * shows what failed, its beginning what was run.
- *
+ * The first and last lines of a program's output within `maxBytes`, without colours: its end shows what failed, its beginning what was run.
  * @param sizeOf bytes that a line takes when it is shown
  */
 export function headAndTail(

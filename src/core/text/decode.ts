@@ -3,9 +3,7 @@ import { isUtf8 } from "node:buffer";
 const NEWLINE = 10;
 
 /**
- * Decodes bytes line by line: a line in UTF-8 as such, any other as Latin-1, which may be the wrong encoding but loses no byte. So a line
- * reads the same in its file, in a patch and in a match, regardless of the lines around it.
- *
+ * Decodes each line as UTF-8, or else as Latin-1, which loses no byte: a line reads the same in its file, in a patch and in a match.
  * @returns "latin1" if any line was not UTF-8
  */
 export function decodeText(bytes: Buffer): { text: string; encoding: "utf8" | "latin1" } {
@@ -62,7 +60,6 @@ export function splitRecords(bytes: Buffer): Buffer[] {
 /** git's own rule: a file is binary if its first bytes, this many, contain a NUL. */
 export const BINARY_PROBE_BYTES = 8000;
 
-/** Whether git would call this content binary. */
 export function looksBinary(bytes: Buffer): boolean {
   return bytes.subarray(0, BINARY_PROBE_BYTES).includes(0);
 }

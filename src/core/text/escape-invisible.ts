@@ -1,10 +1,7 @@
 /**
- * Makes invisible characters visible, reversibly. Text of a pull request may hide instructions in characters that
- * print as nothing (tag characters, zero-width joiners, bidirectional controls). Deleting them would hide the attack,
- * so they are shown as `\u{E0049}`. A carriage return, harmless and frequent, is shown as `␍`.
- *
- * `unescapeInvisible(escapeInvisible(text)) === text` for every text: text that looks like an escape is escaped itself, a literal `\u{41}`
- * as `\u{5C}u{41}`.
+ * Makes invisible characters visible, reversibly: they may hide instructions, and deleting them would hide the attack. They become
+ * `\u{E0049}`, a carriage return `␍`. For every text, `unescapeInvisible(escapeInvisible(text)) === text`: what looks like an escape is
+ * escaped itself.
  */
 
 /** Everything Default_Ignorable, format and control except line feed and tab, and separators that print as nothing. */
@@ -56,8 +53,8 @@ const seenOrHidden = new RegExp(
 );
 
 /**
- * Like {@link escapeInvisible}, for text that people read and that is not unescaped: invisible characters in an emoji or a word stay, and
- * so does text that looks like an escape. Applying it again changes nothing. Linear in the length of the text.
+ * Like {@link escapeInvisible}, for text that people read: characters in an emoji or a word stay, and so does what looks like an escape.
+ * Idempotent.
  */
 export function showHidden(text: string): string {
   return text.replace(
@@ -66,10 +63,7 @@ export function showHidden(text: string): string {
   );
 }
 
-/**
- * Undoes the escapes that {@link escapeInvisible} shows of `original`, and no others: for text that was written after reading `original`.
- * Any other text that looks like an escape is its writer's own code.
- */
+/** Undoes only the escapes that {@link escapeInvisible} shows of `original`: any other in the text is its writer's own code. */
 export function unescapeAsIn(text: string, original: string): string {
   const shown = escapeInvisible(original).match(escaped) ?? [];
   const known = new Set(shown.map(unescapeInvisible));

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { escapeInvisible } from "./escape-invisible.ts";
 
-/** Length of the longest run of `character` in `text`. */
 function longestRun(text: string, character: string): number {
   let longest = 0;
   let run = 0;
@@ -27,10 +26,8 @@ export function inlineCode(text: string): string {
 }
 
 /**
- * Wraps text that a pull request can influence, for a prompt. The closing mark carries a digest of the text itself, so
- * no author can write it in advance, and the same text gives the same prompt (providers cache it). Invisible characters
- * are escaped here: pass the raw text.
- *
+ * Wraps text that a pull request can influence, for a prompt. The closing mark is a digest of the text, which no author can write in advance,
+ * and which is the same each time for the cache. Invisible characters are escaped here.
  * @param source what the text is, in our words: "description", "file src/a.ts"
  */
 export function wrapUntrusted(source: string, text: string): string {
@@ -49,8 +46,8 @@ export const untrustedRanges = (prompt: string, isOf: (source: string) => boolea
     .map(({ 0: found, index }) => ({ start: index, end: index + found.length }));
 
 /**
- * The beginning of a digest of `text` that does not occur in `text`. Twelve digits are enough, except against an author who tries some
- * 10^14 texts until one contains its own; each four more digits cost them 65,536 times as much.
+ * The beginning of a digest that does not occur in `text`. Against twelve digits an author must try some 10^14 texts; each four more cost
+ * 65,536 times as much.
  */
 export function unusedMark(text: string, digest = sha256(text)): string {
   let length = 12;

@@ -91,7 +91,6 @@ export class JsonMeter {
   }
 }
 
-/** Whether a JSON text is within the limits. */
 export const isWithin = (text: string, limits: JsonLimits): boolean =>
   new JsonMeter(limits).take(Buffer.from(text));
 
@@ -101,4 +100,13 @@ export function withStrings(value: unknown, change: (text: string) => string): u
   if (Array.isArray(value)) return value.map((item) => withStrings(item, change));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withStrings(inner, change)]));
+}
+
+/** The value of JSON; undefined, which is not a JSON value, for anything else. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -2,7 +2,6 @@ import { cutBytes } from "./cut.ts";
 
 /** Limit for reading a comment; GitHub accepts 65,536 characters. */
 const MAX_BYTES = 65_536;
-/** Maximum depth of nested lists. */
 const MAX_DEPTH = 20;
 
 interface Fence {
@@ -13,9 +12,8 @@ interface Fence {
 }
 
 /**
- * The text of a comment's Markdown that a person wrote: without quotes, code (fenced, indented, within a line) and HTML comments. Quotes
- * are recognised line by line: a line without `>` is the writer's own, even in the middle of a quote. An unclosed block hides the rest.
- * Reads the first 64 kB, in linear time. https://spec.commonmark.org/0.31.2/
+ * What a person wrote in a comment: without quotes, code and HTML comments. A line without `>` is the writer's own, even in the middle of a
+ * quote. An unclosed block hides the rest. Reads the first 64 kB, in linear time. https://spec.commonmark.org/0.31.2/
  */
 export function writtenText(body: string): string {
   const reader = new MarkdownReader();

@@ -1,8 +1,6 @@
 /**
- * Runs a command of the inner sandbox that may reach registries. The network of a sandbox has no device but its own loopback; this listens
- * there, where programs expect a proxy, and passes each connection on to the socket of the server's registry proxy, which decides.
- *
- * Arguments: the socket, the port, the command and its arguments.
+ * Runs a command of the inner sandbox that may reach registries: listens on the sandbox's own loopback, and passes each connection on to the
+ * socket of the server's registry proxy, which decides. Arguments: the socket, the port, the command and its arguments.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -94,13 +94,11 @@ function collectStatus(child: ChildProcess): () => string {
   return () => text;
 }
 
-/** The exit code in bubblewrap's status; it has none if the command was not started. */
 function exitCodeIn(status: string): number | null {
   const [, code] = /"exit-code": *(\d+)/.exec(status) ?? [];
   return code === undefined ? null : Number(code);
 }
 
-/** Keeps the head and the tail of output of any length. */
 class KeptOutput {
   readonly #head: Buffer[] = [];
   #headBytes = 0;
@@ -169,7 +167,6 @@ export function requireOwnNamespace(): void {
     throw new Error("the supervisor has no process namespace of its own");
 }
 
-/** Kills all other processes of the namespace until none is left. */
 export async function endOthers(): Promise<void> {
   for (let waited = 0; waited < END_MS; waited += POLL_MS) {
     const left = otherProcesses();
@@ -192,8 +189,8 @@ function kill(pid: number): void {
 const SOCKET = 256 * 1_024;
 
 /**
- * Bytes that processes hold in memory, without files, and that the kernel holds for them in page tables and socket buffers. Shared memory
- * counts once. That measurement is slow, so it is only made if counting shared memory several times gives more than `enough`.
+ * Bytes that processes, and the kernel for them, hold in memory without files. Shared memory counts once; that is slow, and only measured if
+ * the simple sum gives more than `enough`.
  */
 function memoryOf(pids: readonly number[], enough: number): number {
   const sockets = socketsOf(pids) * SOCKET;
@@ -232,7 +229,6 @@ function spareMemory(): number {
   return kb === undefined ? Number.POSITIVE_INFINITY : Number(kb) * 1_024;
 }
 
-/** Empty for a process that has ended. */
 function readIfPresent(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -1,7 +1,6 @@
 /**
- * The supervisor. It runs in the outer sandbox, without network, secrets or anything of the machine except its programs. It writes the
- * workspace's files to memory, runs the command in an inner sandbox, enforces the limits, ends all processes that the command started, and
- * then lists the files that differ. It only has access to this folder and Node's own modules.
+ * The supervisor, in the outer sandbox: writes the workspace's files to memory, runs the command in an inner sandbox within limits, ends all
+ * its processes, and lists the files that differ. It has only this folder and Node's own modules.
  */
 import { once } from "node:events";
 import { closeSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -59,10 +58,7 @@ const FIRST_INHERITED = 3;
 /** O_CLOEXEC, in octal as /proc shows it. */
 const CLOSE_ON_EXEC = 0o2000000;
 
-/**
- * Closes descriptors that the server's own parent had open. Programs pass such descriptors on, so a command could read the files behind
- * them. Node opens all of its own with close-on-exec.
- */
+/** Closes descriptors that the server's parent had open, which programs pass on: a command could read the files behind them. */
 function closeInherited(): void {
   for (const name of readdirSync("/proc/self/fd")) {
     const fd = Number(name);

@@ -1,9 +1,6 @@
 import type { SandboxLimits } from "../bubblewrap.ts";
 
-/**
- * The messages between a session's two sides, and how they are sent. Paths are relative to the workspace; each character is one byte of
- * the name (Latin-1), because names need not be text.
- */
+/** The messages between a session's two sides. Each character of a path is one byte of the name (Latin-1), because names need not be text. */
 export type ToSupervisor =
   /** Creates a file (body: its bytes) or a link (120000; body: its target). */
   | { kind: "file"; path: string; mode: "100644" | "100755" | "120000" }
@@ -23,10 +20,8 @@ export interface RunOrder {
   limits: SandboxLimits;
 }
 
-/** The limit that ended a command. */
 export type EarlyEnd = "timeout" | "memory" | "files" | "output";
 
-/** A file that differs from the original. */
 export interface LeftFile {
   path: string;
   kind: "new" | "changed" | "gone";
@@ -56,7 +51,6 @@ export type FromSupervisor =
   | { kind: "taken" }
   | { kind: "fault"; message: string };
 
-/** A message as it arrives. */
 export interface Frame {
   header: unknown;
   body: Buffer;
@@ -76,7 +70,6 @@ export function encodeFrame(header: object, body: Uint8Array = new Uint8Array())
   return Buffer.concat([lengths, text, body]);
 }
 
-/** Joins frames that arrive in pieces of any size. */
 export class FrameReader {
   #pieces: Buffer[] = [];
   #bytes = 0;
@@ -87,10 +80,7 @@ export class FrameReader {
     this.#maxBody = maxBody;
   }
 
-  /**
-   * The frames that are complete with this piece.
-   * @throws Error if a header or body is too long, or a header is not JSON
-   */
+  /** The frames that are complete with this piece. Throws if a header or body is too long, or a header is not JSON. */
   push(piece: Buffer): Frame[] {
     this.#pieces.push(piece);
     this.#bytes += piece.length;

@@ -58,7 +58,6 @@ function traceOf(path: Buffer): Trace {
 /** Whether tools write beside the entries of such a folder of an environment: `node_modules/.vite`. */
 const isShared = (path: string) => /(^|\/)node_modules(\/(@[^/]*|\.bin))?$/.test(path);
 
-/** Writes the files of the workspace and remembers their traces. */
 export class Workspace {
   readonly #traces = new Map<string, Trace>();
   readonly #made = new Set<string>();
@@ -77,8 +76,8 @@ export class Workspace {
   }
 
   /**
-   * Puts links to the entries of the prepared environment beside the files. It links a folder as a whole, except where a command may have to
-   * write beside what is in it: in folders of the workspace, and where packages of Node are. A file of the workspace is never replaced.
+   * Puts links to the prepared environment beside the files: of a whole folder, except where a command may have to write beside what is in it.
+   * A file of the workspace is never replaced.
    */
   linkEnvironment(folder = ""): void {
     const options = { withFileTypes: true, encoding: "buffer" } as const;
@@ -116,9 +115,7 @@ type Left = Pick<Extract<FromSupervisor, { kind: "end" }>, "left" | "odd" | "too
 
 const TOO_MANY: Left = { left: [], odd: [], tooMany: true };
 
-/**
- * Lists the files that differ from the originals. Call it only when no process of the command is left: a path is looked up several times.
- */
+/** The files that differ from the originals. Call it only when no process of the command is left: a path is looked up several times. */
 export function findLeft(before: ReadonlyMap<string, Trace>): Left {
   const list = new LeftList();
   const seen = new Set<string>();
@@ -203,7 +200,6 @@ function isGone(path: string): boolean {
   }
 }
 
-/** The target of a link; null for anything else. */
 export function readLink(path: string): { kind: "link"; bytes: Buffer } | null {
   try {
     return { kind: "link", bytes: readlinkSync(fullPath(path), "buffer") };
@@ -212,7 +208,6 @@ export function readLink(path: string): { kind: "link"; bytes: Buffer } | null {
   }
 }
 
-/** A regular file of at most `maxBytes`; otherwise null. */
 export function readLeft(path: string, maxBytes: number) {
   let fd: number | undefined;
   try {

@@ -59,19 +59,22 @@ describe("the first use of a model", () => {
     ["that only writes them as JSON", [inProse, asJson], 40_960, "text", 40_960],
     ["whose endpoint refuses tools", [refused, asJson], undefined, "text", 128_000],
     ["that can neither", [inProse, inProse], undefined, "native", 128_000],
-  ])("%s finds out how to speak with it, and keeps it", async (_, script, told, protocol, contextTokens) => {
-    const { model, kept, scripted, warnings } = setUp(script, told === undefined ? {} : { told });
-    await Promise.all([model.ready(never), model.ready(never)]);
+  ])(
+    "The first use of %s finds out how to speak with it, and keeps it",
+    async (_, script, told, protocol, contextTokens) => {
+      const { model, kept, scripted, warnings } = setUp(script, told === undefined ? {} : { told });
+      await Promise.all([model.ready(never), model.ready(never)]);
 
-    expect(model).toMatchObject({ protocol, contextTokens });
-    expect(kept.size).toBe(1);
-    expect(scripted.requests).toHaveLength(script.length);
-    await model.ready(never);
-    expect(scripted.requests).toHaveLength(script.length);
-    expect(warnings).toEqual([]);
-  });
+      expect(model).toMatchObject({ protocol, contextTokens });
+      expect(kept.size).toBe(1);
+      expect(scripted.requests).toHaveLength(script.length);
+      await model.ready(never);
+      expect(scripted.requests).toHaveLength(script.length);
+      expect(warnings).toEqual([]);
+    },
+  );
 
-  it("finds out that a server says length at the end of whole answers, and believes it for cut ones alone", async () => {
+  it("The first use of a model finds out that a server says length at the end of whole answers", async () => {
     const length = { finishReason: "length" as const };
     const whole = { ...callsTools, ...length };
     const cut = { toolCalls: [{ name: "look", arguments: '{"path": "a' }], ...length };
@@ -87,7 +90,7 @@ describe("the first use of a model", () => {
     for (const one of [callsTools, long]) expect(await ends(one)).toEqual(["length", "length", "length"]);
   });
 
-  it("asks nothing of a model that is known, or whose protocol is configured", async () => {
+  it("The first use of a model asks nothing of a model that is known", async () => {
     const known = setUp([]);
     known.kept.set("k", { callsTools: false, writesJson: true, contextTokens: 64_000, avoids: [] });
     await known.model.ready(never);
@@ -101,13 +104,13 @@ describe("the first use of a model", () => {
     }
   });
 
-  it("leaves a configured window as it is", async () => {
+  it("The first use of a model leaves a configured window as it is", async () => {
     const { model } = setUp([callsTools], { told: 8_192, contextIsConfigured: true });
     await model.ready(never);
     expect(model).toMatchObject({ protocol: "native", contextTokens: 128_000 });
   });
 
-  it("asks nothing more of a model whose window is too small, until a probe finds a larger one", async () => {
+  it("The first use of a model asks nothing more of a model whose window is too small", async () => {
     let reported = 8_192;
     const scripted = scriptedModel([callsTools, callsTools, { content: "ok" }], { name: "m" });
     const { model, kept } = setUp([], {
@@ -129,7 +132,7 @@ describe("the first use of a model", () => {
     expect(kept.get("k")).toMatchObject({ contextTokens: 16_000 });
   });
 
-  it("that fails takes the model to call tools, warns, and asks again the next time", async () => {
+  it("The first use of a model that fails takes the model to call tools, warns", async () => {
     const fault = new AppError("model_failed", "Cannot reach it", { remedy: "Start it." });
     const { model, kept, warnings } = setUp([fault, callsTools]);
     await model.ready(never);
@@ -142,7 +145,7 @@ describe("the first use of a model", () => {
     expect(kept.size).toBe(1);
   });
 
-  it("that fails ends the asking of a process that makes one review: each request has that fault, and no warning comes before it", async () => {
+  it("The first use of a model that fails ends the asking of a process that makes one review", async () => {
     const fault = new AppError("model_failed", "Cannot reach it", { remedy: "Start it.", retryable: true });
     const { model, scripted, warnings } = setUp([fault, callsTools], { forOneRun: true });
     await model.ready(never);
@@ -153,7 +156,7 @@ describe("the first use of a model", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("ends its waiting when it is aborted, and not that of others", async () => {
+  it("The first use of a model ends its waiting when it is aborted, and not that of others", async () => {
     const { promise, resolve } = Promise.withResolvers<null>();
     const { model, kept } = setUp([callsTools], {
       known: { recall: () => promise, remember: async () => {} },
@@ -167,10 +170,10 @@ describe("the first use of a model", () => {
   });
 });
 
-describe("tools that the endpoint refuses in the middle of a review", () => {
+describe("refused tools", () => {
   const answer = { content: '{"calls": [{"name": "look", "arguments": {"at": 1}}]}' };
 
-  it("are spoken of in text from then on, and in the next process too", async () => {
+  it("After a refusal of tools, calls are text in this and the next process", async () => {
     const { model, scripted, kept, warnings } = setUp([refused, answer, answer]);
     for (const _ of [1, 2]) {
       const turn = await model.respond(request, never);
@@ -184,7 +187,7 @@ describe("tools that the endpoint refuses in the middle of a review", () => {
     ]);
   });
 
-  it("are given up only if the model can be asked in text: a fault there says more, or the refusal does", async () => {
+  it("Tools are given up only if the model can be asked in text", async () => {
     const limited = new AppError("model_rate_limited", "slow", { retryable: true });
     const broken = new AppError("model_refused", "no");
     for (const [second, reported] of [
@@ -197,16 +200,16 @@ describe("tools that the endpoint refuses in the middle of a review", () => {
     }
   });
 
-  it("are an error where they were asked for by the configuration", async () => {
+  it("A refusal of tools is an error if the configuration asks for them", async () => {
     const { model } = setUp([refused], { protocol: "native" });
     await expect(model.respond(request, never)).rejects.toBe(refused);
   });
 });
 
-describe("what an endpoint refuses of a request", () => {
+describe("a refused form", () => {
   const avoids = () => new Set<Avoidable>();
 
-  it("is known to the next process, which begins without it", async () => {
+  it("A refused form of a request is known to the next process, which begins without it", async () => {
     const native = { ...scriptedModel([callsTools, { content: "ok" }, { content: "ok" }]), avoids: avoids() };
     const { model, kept } = setUp([], { native });
     await model.ready(never);
@@ -223,7 +226,7 @@ describe("what an endpoint refuses of a request", () => {
     expect([...next.avoids]).toEqual(["rich_schemas"]);
   });
 
-  it("is found by a probe, which offers the tools of a review as well, or one alone if they do not fit", async () => {
+  it("A refused form of a request is found by a probe", async () => {
     const tooLong = new AppError("too_large", "too long");
     const { model, scripted, kept } = setUp([tooLong, callsTools], { tools: async () => request.tools });
     await model.ready(never);
@@ -235,7 +238,7 @@ describe("what an endpoint refuses of a request", () => {
   });
 });
 
-it("a configured protocol is spoken from the first request on", async () => {
+it("A configured protocol is spoken from the first request on", async () => {
   const text = setUp([{ content: "ok" }], { protocol: "text" });
   await text.model.respond(request, never);
   expect(text.scripted.requests[0]).toMatchObject({
@@ -266,8 +269,8 @@ function pair(first: (ScriptedTurn | Error)[], second: (ScriptedTurn | Error)[],
   return { model, big, small, warnings, found: () => found };
 }
 
-describe("a model with another one behind it", () => {
-  it("is asked alone as long as it answers", async () => {
+describe("a model with a fallback", () => {
+  it("The fallback is not asked as long as the first model answers", async () => {
     const { model, small, found } = pair([{ content: "yes" }], []);
     const turn = await model.respond(ask(), never);
     expect(turn.content).toBe("yes");
@@ -284,7 +287,7 @@ describe("a model with another one behind it", () => {
     ["is absent", new ModelAbsent("model_refused", "404")],
     ["is left alone", new ModelUnavailable("big is left alone", 9_000)],
     ["has its content refused", fail("content_refused")],
-  ])("has it answer where it %s, and the answer says whose it is", async (_, fault) => {
+  ])("The fallback answers if the first model %s, and the answer says so", async (_, fault) => {
     const answer = { content: "yes", usage: { costUsd: 0.25 } };
     const { model, warnings, found } = pair([fault, fault, { content: "back" }], [answer, answer]);
     const turn = await model.respond(ask(), never);
@@ -299,13 +302,13 @@ describe("a model with another one behind it", () => {
     ["a refused key", fail("model_unauthorized")],
     ["a refused request", fail("model_refused")],
     ["an abort", fail("aborted")],
-  ])("fails with %s by itself", async (_, fault) => {
+  ])("The fallback is not asked after %s", async (_, fault) => {
     const { model, small } = pair([fault], [{ content: "yes" }]);
     await expect(model.respond(ask(), never)).rejects.toBe(fault);
     expect(small.requests).toEqual([]);
   });
 
-  it("has it answer what the provider filtered, and counts the cost of both", async () => {
+  it("The fallback answers what the provider filtered, and both costs count", async () => {
     const filtered = { finishReason: "content_filter", usage: { costUsd: 0.5, promptTokens: 9 } } as const;
     const answer = { content: "yes", usage: { costUsd: 0.25, promptTokens: 10 } };
     const { model } = pair([filtered], [answer]);
@@ -326,14 +329,14 @@ describe("a model with another one behind it", () => {
     });
   });
 
-  it("sends it nothing that its window has no room for, and asks for no longer answer than it can give", async () => {
+  it("The fallback gets no request that does not fit its window", async () => {
     const { model, small } = pair([overloaded, overloaded], [{ content: "yes" }], 16_000);
     await expect(model.respond(ask("x".repeat(40_000)), never)).rejects.toBe(overloaded);
     await model.respond(ask("x".repeat(30_000)), never);
     expect(small.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([4_000]);
   });
 
-  it("fails with the fault that passes, and passes sooner, where both fail, and with the words of both", async () => {
+  it("If both models fail, the error that passes sooner is reported with both texts", async () => {
     const late = new ModelUnavailable("big", 60_000);
     const soon = new ModelUnavailable("small", 9_000);
     const absent = new ModelAbsent("model_refused", "404");

@@ -52,7 +52,7 @@ const answer = fc.record({
 const usage = { prompt_tokens: 10, completion_tokens: 2 };
 
 describe("a stream that no request asked for", () => {
-  it("is the same answer as without a stream, however Chat Completions divide it", () =>
+  it("A stream of Chat Completions is the same answer as without a stream", () =>
     fc.assert(
       fc.asyncProperty(answer, async ({ content, reasoning_content, calls, cuts: at, sizes, lineEnd }) => {
         const tool_calls = calls.map((one, index) => ({ id: `c${index}`, type: "function", function: one }));
@@ -83,7 +83,7 @@ describe("a stream that no request asked for", () => {
       }),
     ));
 
-  it("is the same answer as without a stream, however Anthropic's API divides it", () =>
+  it("A stream of Anthropic's API is the same answer as without a stream", () =>
     fc.assert(
       fc.asyncProperty(
         answer,
@@ -134,7 +134,7 @@ describe("a stream that no request asked for", () => {
       ),
     ));
 
-  it("is seen by its content type or by its first line, and read without empty lines between events", async () => {
+  it("A stream that no request asked for is seen by its content type or by its first line", async () => {
     const bare = (chunk({ content: "hi" }) + chunk({}, "stop")).replaceAll("\n\n", "\n");
     for (const type of ["text/event-stream", "application/json", "text/plain"])
       expect(await read(`\n${bare}`, joinChunks(), [7], type)).toMatchObject({
@@ -142,7 +142,7 @@ describe("a stream that no request asked for", () => {
       });
   });
 
-  it("may send whole calls with the same index, or without any, as Gemini and others do", async () => {
+  it("A stream that no request asked for may send whole calls with the same index", async () => {
     const whole = (id: string, more: object) => ({
       id,
       type: "function",
@@ -168,7 +168,7 @@ describe("a stream that no request asked for", () => {
     ["has an event that is broken", `data: {broken\n\n${chunk({}, "stop")}`, joinChunks],
     ["has no event", ": nothing\n\ndata: [DONE]\n\n", joinChunks],
     ["stops without a reason", event({ type: "message_start", message: {} }), joinEvents],
-  ])("is cut if it %s", async (_, stream, joiner) => {
+  ])("A stream that no request asked for is cut if it %s", async (_, stream, joiner) => {
     await expect(read(stream, joiner())).rejects.toBeInstanceOf(NoBody);
   });
 
@@ -178,11 +178,11 @@ describe("a stream that no request asked for", () => {
       `event: error\n${event({ type: "error", error: { type: "rate_limit_error", message: "slow" } })}`,
       joinEvents,
     ],
-  ])("is an error if it holds one (%#)", async (stream, joiner) => {
+  ])("A stream that no request asked for is an error if it holds one (%#)", async (stream, joiner) => {
     expect(errorInside(await read(stream, joiner()))).toMatchObject({ status: 429, message: "slow" });
   });
 
-  it("cannot change the prototype of an answer, and holds no more calls than any answer", async () => {
+  it("A stream that no request asked for cannot change the prototype of an answer", async () => {
     await read(`data: {"choices":[{"delta":{"__proto__":{"polluted":1}},"finish_reason":"stop"}]}\n\n`);
     expect({}).not.toHaveProperty("polluted");
     const many = { tool_calls: Array.from({ length: 5_000 }, (_, at) => ({ id: `i${at}` })) };
@@ -194,7 +194,7 @@ describe("a stream that no request asked for", () => {
 });
 
 describe("a body", () => {
-  it.each(["", " \n", '{"choices": [', "[1,"])("that is empty or cut is none (%j)", async (body) => {
+  it.each(["", " \n", '{"choices": [', "[1,"])("A body that is empty or cut is none (%j)", async (body) => {
     await expect(read(body, joinChunks(), [9], "application/json")).rejects.toBeInstanceOf(NoBody);
   });
 
@@ -202,14 +202,14 @@ describe("a body", () => {
     ['\ufeff{"a": 1}', { a: 1 }],
     ["<!doctype html>", "<!doctype html>\n"],
     ["plain words", "plain words\n"],
-  ])("is read for what it is (%j)", async (body, value) => {
+  ])("A body is read for what it is (%j)", async (body, value) => {
     expect(await read(body, joinChunks(), [3], "application/json")).toEqual(value);
   });
 
   it.each([
     ["JSON", `{"a": "${"x".repeat(2_000_001)}"}`],
     ["lines", "x\n".repeat(1_000_001)],
-  ])("is not read beyond the length of any answer (%s)", async (_, body) => {
+  ])("A body is not read beyond the length of any answer (%s)", async (_, body) => {
     await expect(read(body, joinChunks(), [65_536])).rejects.toThrow("too much");
   });
 });

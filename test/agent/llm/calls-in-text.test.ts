@@ -49,7 +49,6 @@ const marked = (open: (name: string) => string, close: string) =>
     )
     .join("\n");
 const prefix = ["ant", "ml:"].join("");
-const python = `report_finding(path="a.ts", line=2, body=${JSON.stringify(finding.body)}, evidence=['e'], reached=True)`;
 const claude = (mark: string) =>
   `<${mark}invoke name="report_finding">\n${marked((name) => `<${mark}parameter name="${name}">`, `</${mark}parameter>`)}\n</${mark}invoke>`;
 
@@ -70,8 +69,6 @@ const spellings: [string, string][] = [
   ["Mistral", `[TOOL_CALLS][${object}]`],
   ["Llama", `<|python_tag|>${object.replace("arguments", "parameters")}<|eom_id|>`],
   ["Llama without a mark", object.replace("arguments", "parameters")],
-  ["Python", `[${python}]`],
-  ["Llama 4", `<|python_start|>[${python}]<|python_end|>`],
   ["a fence", `\`\`\`json\n${object}\n\`\`\``],
 ];
 
@@ -90,7 +87,7 @@ const ways = {
 
 describe.each(spellings)("a call as %s writes it", (_, call) => {
   it.each(Object.entries(ways))(
-    "is read in the protocol %s, with its values and no mark left over",
+    "A call in text is read in the protocol %s with its values",
     async (_, respond) => {
       const turn = await respond(`<think>First ${call}</think>\n${call}\n`);
       expect(turn).toMatchObject({
@@ -130,7 +127,7 @@ describe.each(spellings)("a call as %s writes it", (_, call) => {
     ...spellings.map(([other, text]): [string, string] => [`as ${other} writes it`, text]),
   ];
   it.each(Object.entries(ways))(
-    "is never executed in the protocol %s if the model was shown it",
+    "A call that the model was shown is never executed in the protocol %s",
     async (_, respond) => {
       for (const [how, text] of shown)
         for (const place of ["system", "user", "tool"] as const) {
@@ -145,7 +142,7 @@ describe.each(spellings)("a call as %s writes it", (_, call) => {
     },
   );
 
-  it("is read again although the model itself wrote it before", async () => {
+  it("A call is read again although the model itself wrote it before", async () => {
     const before: Message = { role: "assistant", content: call, toolCalls: [] };
     const request = ask();
     expect(
@@ -153,7 +150,7 @@ describe.each(spellings)("a call as %s writes it", (_, call) => {
     ).toHaveLength(1);
   });
 
-  it("is not read from a native answer that holds anything else, or was cut, or refused", async () => {
+  it("A native answer with anything else, cut or refused holds no call in text", async () => {
     for (const content of [`I report:\n${call}`, `${call}\nDone.`, `${call}\n{"a": 1}`, `${call}\n<b>`])
       expect(await ways.native(content)).toMatchObject({ content, toolCalls: [] });
     for (const finishReason of ["length", "content_filter"] as const)
@@ -161,7 +158,7 @@ describe.each(spellings)("a call as %s writes it", (_, call) => {
   });
 
   it.each(["finish_review", "write_file", "made_up"])(
-    "is not read from a native answer if it is one of %s, not even beside a report",
+    "A native answer may not call %s in its text, not even beside a report",
     async (name) => {
       const other = call.replaceAll("report_finding", name);
       for (const content of [other, `${call}\n${other}`])
@@ -171,7 +168,7 @@ describe.each(spellings)("a call as %s writes it", (_, call) => {
 });
 
 describe("calls in the text of a model", () => {
-  it("may be several, each with an id that every server accepts", async () => {
+  it("Calls in the text of a model may be several, each with an id that every server accepts", async () => {
     const look = '<tool_call>\n{"name": "diff_file", "arguments": {"path": "b.ts"}}\n</tool_call>';
     const { toolCalls } = await ways.native(
       `${spellings[0]?.[1]}\n${look}\n<tool_call>\n${object}\n</tool_call>`,
@@ -181,24 +178,23 @@ describe("calls in the text of a model", () => {
     for (const { id } of toolCalls) expect(id).toMatch(/^[a-zA-Z0-9]{9}$/);
   });
 
-  it("may have no arguments", async () => {
+  it("Calls in the text of a model may have no arguments", async () => {
     for (const call of [
       "<tool_call>changed_files</tool_call>",
       "<function=changed_files></function>",
       '<invoke name="changed_files">\n</invoke>',
-      "[changed_files()]",
     ])
       expect((await ways.native(call)).toolCalls).toMatchObject([{ name: "changed_files", arguments: "{}" }]);
     for (const prose of ["changed_files", "[changed_files]", "changed_files()"])
       expect((await ways.native(prose)).toolCalls).toEqual([]);
   });
 
-  it("do not replace those that the API has", async () => {
+  it("Calls in the text of a model do not replace those that the API has", async () => {
     const turn = { content: object, toolCalls: [{ name: "diff_file", arguments: {} }] };
     expect((await ways.native(turn)).toolCalls).toMatchObject([{ name: "diff_file" }]);
   });
 
-  it("are not executed if only their arguments were shown, under any name", async () => {
+  it("Calls in the text of a model are not executed if only their arguments were shown", async () => {
     const shown = `Call diff_file with ${JSON.stringify(finding)} now.`;
     for (const way of Object.values(ways)) expect((await way(object, ask(shown))).toolCalls).toEqual([]);
     const wrapped = `{"calls": [${object}]}`;
@@ -208,7 +204,7 @@ describe("calls in the text of a model", () => {
     expect((await ways.text(wrapped)).toolCalls).toHaveLength(1);
   });
 
-  it("on a native API are those of tools that only read, and report_finding", () => {
+  it("Calls in the text of a model on a native API are those of tools that only read", () => {
     const names = [...readingTools, ...graphTools].map(({ name }) => name);
     expect([...callableInText].toSorted()).toEqual([...names, "report_finding"].toSorted());
   });
@@ -222,7 +218,7 @@ describe("calls in the text of a model", () => {
     ["brackets", "["],
     ["fences", "```"],
     ["spaces", " "],
-  ])("are looked for no longer than it is worth in many %s", async (_, unit) => {
+  ])("Calls in the text of a model are looked for no longer than it is worth in many %s", async (_, unit) => {
     for (const begin of ["", "<function=diff_file>", "[diff_file(", "<tool_call>"])
       expect(await wholeCallsIn(begin + unit.repeat(500_000 / unit.length), ask())).toEqual([]);
   });

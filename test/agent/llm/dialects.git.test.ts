@@ -117,7 +117,7 @@ const wasShownMore = ({ messages }: Asked) =>
 describe.concurrent.each(dialects.map((dialect) => [dialect.name, dialect] as const))(
   "a review with %s",
   (_, dialect) => {
-    it("is complete, and asks for nothing twice that was refused", async () => {
+    it("A review is complete and asks for nothing twice that was refused", async () => {
       const run = await review(dialect, model(), { repo: large, effort: "medium" });
       expectComplete(run);
       const { exchanges } = run.server;
@@ -131,19 +131,22 @@ describe.concurrent.each(dialects.map((dialect) => [dialect.name, dialect] as co
     const each = (replies: readonly Reply[] = []) =>
       replies.slice(0, long ? undefined : 1).map((one) => [JSON.stringify(one), one] as const);
 
-    it.each(each(dialect.content))("is partial if the content is refused: %s", async (_, refused) => {
-      const script: Script = (asked) => (isReview(asked) ? refused : model()(asked));
-      const { code, result, server, stderr } = await review(dialect, script);
-      const { outcome, findings, stop_reason: reason, summary } = result;
-      expect({ code, outcome, findings, reason }, stderr).toEqual({
-        ...{ code: 3, outcome: "partial", findings: [], reason: "content_refused" },
-      });
-      expect(summary).toContain("the provider of the model refused the content");
-      expect(refusalsOf(server).filter((reply) => reply === refused)).toHaveLength(1);
-    });
+    it.each(each(dialect.content))(
+      "A review is partial if the content is refused: %s",
+      async (_, refused) => {
+        const script: Script = (asked) => (isReview(asked) ? refused : model()(asked));
+        const { code, result, server, stderr } = await review(dialect, script);
+        const { outcome, findings, stop_reason: reason, summary } = result;
+        expect({ code, outcome, findings, reason }, stderr).toEqual({
+          ...{ code: 3, outcome: "partial", findings: [], reason: "content_refused" },
+        });
+        expect(summary).toContain("the provider of the model refused the content");
+        expect(refusalsOf(server).filter((reply) => reply === refused)).toHaveLength(1);
+      },
+    );
 
     it.each(each(dialect.quota))(
-      "is finished by a fallback if the account is used up: %s",
+      "A fallback finishes a review if the account is used up: %s",
       async (_, refused) => {
         const script: Script = (asked) => (isReview(asked) && asked.turns > 0 ? refused : model()(asked));
         // The strictest about what another model did.
@@ -160,7 +163,7 @@ describe.concurrent.each(dialects.map((dialect) => [dialect.name, dialect] as co
       },
     );
 
-    it("is complete if the window is smaller than was said", async () => {
+    it("A review is complete if the window is smaller than reported", async () => {
       let window = 0;
       const script: Script = (asked) => {
         if (!isReview(asked)) return model()(asked);

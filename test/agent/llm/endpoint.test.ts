@@ -37,13 +37,13 @@ async function retry(tryMs: number, fault: Error, maxRetries = 4) {
 }
 
 describe("the retries of a request", () => {
-  it("are so many, with pauses that grow", async () => {
+  it("The retries of a request are so many, with pauses that grow", async () => {
     const { begun, ended } = await retry(0, passing);
     expect(ended).toBe(passing);
     expect(begun).toEqual([0, 500, 1_500, 3_500, 7_500]);
   });
 
-  it("end with the first answer", async () => {
+  it("The retries of a request end with the first answer", async () => {
     let tries = 0;
     const answered = withRetries(
       async () => {
@@ -60,17 +60,17 @@ describe("the retries of a request", () => {
 
   it.each([
     [
-      "where nothing listens on this machine",
+      "where nobody listens on this machine",
       new NothingListens("model_failed", "refused", { retryable: true }),
     ],
     ["of what is refused again", new AppError("model_refused", "no such model")],
     ["where the endpoint asks for a long pause", limited(90_001)],
     ["of an error of ours", new TypeError("undefined is not a function")],
-  ])("are none %s", async (_, fault) => {
+  ])("The retries of a request are none %s", async (_, fault) => {
     expect(await retry(0, fault)).toEqual({ begun: [0], ended: fault, end: 0 });
   });
 
-  it("keep an answer that was paid for, though the request is called off as it comes", async () => {
+  it("The retries of a request keep an answer that was paid for", async () => {
     const controller = new AbortController();
     const attempt = async () => {
       controller.abort();
@@ -79,32 +79,35 @@ describe("the retries of a request", () => {
     await expect(withRetries(attempt, { maxRetries: 4 }, controller.signal)).resolves.toBe("answer");
   });
 
-  it("end in time as well: of tries that hang for five minutes, one is tried once more", async () => {
+  it("The retries of a request end in time as well: of tries that hang for five minutes", async () => {
     const { begun, end } = await retry(300_000, passing);
     expect(begun).toEqual([0, 300_500]);
     expect(end).toBe(600_500);
   });
 
-  it("come no sooner than the endpoint asks, and no sooner than they would without", async () => {
+  it("The retries of a request come no sooner than the endpoint asks", async () => {
     expect((await retry(0, limited(7_000), 2)).begun).toEqual([0, 7_000, 14_000]);
     expect((await retry(0, limited(100), 2)).begun).toEqual([0, 500, 1_500]);
   });
 
-  it("wait for no pause that would end after their time", async () => {
+  it("The retries of a request wait for no pause that would end after their time", async () => {
     expect((await retry(60_000, limited(90_000), 9)).begun).toEqual([0, 150_000, 300_000]);
   });
 
-  it.each([passing, limited(60_000)])("end at once when the caller aborts in a pause (%s)", async (fault) => {
-    const abort = new AbortController();
-    let tries = 0;
-    const attempt = async () => {
-      tries += 1;
-      throw fault;
-    };
-    const ended = withRetries(attempt, { maxRetries: 4 }, abort.signal).catch((error: unknown) => error);
-    await vi.advanceTimersByTimeAsync(fault.retryAfterMs ? 10_000 : 100);
-    abort.abort();
-    expect(await ended).toMatchObject({ code: "aborted" });
-    expect(tries).toBe(1);
-  });
+  it.each([passing, limited(60_000)])(
+    "The retries of a request end at once when the caller aborts in a pause (%s)",
+    async (fault) => {
+      const abort = new AbortController();
+      let tries = 0;
+      const attempt = async () => {
+        tries += 1;
+        throw fault;
+      };
+      const ended = withRetries(attempt, { maxRetries: 4 }, abort.signal).catch((error: unknown) => error);
+      await vi.advanceTimersByTimeAsync(fault.retryAfterMs ? 10_000 : 100);
+      abort.abort();
+      expect(await ended).toMatchObject({ code: "aborted" });
+      expect(tries).toBe(1);
+    },
+  );
 });

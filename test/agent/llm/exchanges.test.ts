@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAnthropicModel } from "../../../src/agent/llm/anthropic.ts";
+import type { ModelOptions } from "../../../src/agent/llm/endpoint-model.ts";
 import type { Message, ModelTurn } from "../../../src/agent/llm/model.ts";
 import { ToolsRefused } from "../../../src/agent/llm/model.ts";
-import { createOpenAiModel, type OpenAiOptions } from "../../../src/agent/llm/openai.ts";
+import { createOpenAiModel } from "../../../src/agent/llm/openai.ts";
 
 interface Exchange {
   request: {
@@ -25,7 +26,7 @@ interface ProviderFile {
   page: string;
   /** Default: Chat Completions. */
   api?: "anthropic";
-  options: Pick<OpenAiOptions, "apiKey" | "baseUrl" | "model"> & Partial<OpenAiOptions>;
+  options: Pick<ModelOptions, "apiKey" | "baseUrl" | "model"> & Partial<ModelOptions>;
   exchanges: Exchange[];
   lists?: Record<string, unknown>;
   contextTokens?: number;
@@ -68,9 +69,9 @@ const after = ({ content, toolCalls, extras }: ModelTurn): Message[] => [
 ];
 
 describe.each(files.map((name) => [name.replace(".json", ""), open(name)] as const))("%s", (_, file) => {
-  it("names the page it was made after", () => expect(file.page).toMatch(/^https:\/\//));
+  it("Names the page it was made after", () => expect(file.page).toMatch(/^https:\/\//));
 
-  it("is spoken with as its documentation shows", async () => {
+  it("This provider is asked as its documentation shows", async () => {
     const { fetch, asked } = replaying(file.exchanges);
     const model = modelOf(file, fetch);
     let messages: Message[] = [{ role: "user", content: "Review this." }];
@@ -99,7 +100,7 @@ describe.each(files.map((name) => [name.replace(".json", ""), open(name)] as con
     expect(asked()).toBe(file.exchanges.length);
   });
 
-  it.runIf(file.lists)("tells its context window", async () => {
+  it.runIf(file.lists)("This provider reports its context window", async () => {
     const { lists = {} } = file;
     const fetch: typeof globalThis.fetch = async (input) => {
       const answer = lists[String(input)];

@@ -46,7 +46,7 @@ const codes = async (...models: ReturnType<ReturnType<typeof setUp>["at"]>[]) =>
 };
 
 describe("the circuits of a process", () => {
-  it("leave one model alone that is overloaded, and go on with the others of its endpoint", async () => {
+  it("An overloaded model is left alone while others of its endpoint are asked", async () => {
     const { at, ends, warnings } = setUp();
     const big = at("https://host/v1", "big", overloaded, overloaded, overloaded);
     const small = at("https://host/v1", "small");
@@ -58,7 +58,7 @@ describe("the circuits of a process", () => {
     expect(ends.slice(2)).toEqual(["big model_unavailable", "big model_unavailable", "small"]);
   });
 
-  it("leave an endpoint alone that is gone, whichever of its models found out, and go on with another", async () => {
+  it("An endpoint that is gone is left alone for all of its models", async () => {
     const { at, warnings } = setUp();
     const big = at("https://host/secret/v1", "big", gone, gone);
     const small = at("https://host/secret/v1", "small", gone);
@@ -104,8 +104,8 @@ const said = ({ content, toolCalls, extras }: ModelTurn): Message => ({
   ...(extras ? { extras } : {}),
 });
 
-describe("what a provider wants back of its answers", () => {
-  it("goes back to the model that gave it, as it was, and to no other", async () => {
+describe("extras of a provider", () => {
+  it("Extras go back to the model that gave them and to no other", async () => {
     const [one, other] = [thinker("one"), thinker("other")];
     const first = await one.model.respond(asking([]), never);
     const second = await other.model.respond(asking([said(first)]), never);
@@ -120,7 +120,7 @@ describe("what a provider wants back of its answers", () => {
     expect(foreign).toMatchObject({ content: "other", toolCalls: [{ arguments: "{}" }] });
   });
 
-  it("are its own ids of calls, and ids of nine letters and digits in place of another one's", async () => {
+  it("A model gets its own ids of calls and short ids for another one's", async () => {
     const [one, other] = [thinker("one"), thinker("other")];
     const first = said(await one.model.respond(asking([]), never));
     const answered: Message[] = [first, { role: "tool", callId: "call_one", content: "seen" }];
@@ -153,7 +153,7 @@ describe("what a provider wants back of its answers", () => {
     expect(again.toolCalls[0]?.id).not.toBe("call_one");
   });
 
-  it("of a record without names goes to nobody", async () => {
+  it("Extras of a record without names go to no model", async () => {
     const { model, requests } = thinker("one");
     await model.respond(asking([{ role: "assistant", content: "", toolCalls: [], extras: thinking }]), never);
     expect(JSON.stringify(requests)).not.toContain("sealed");
@@ -209,7 +209,7 @@ describe("a circuit", () => {
     bench = new Bench();
   });
 
-  it("opens after three outages in a row, and then rejects at once and says when to come back", async () => {
+  it("A circuit opens after three outages in a row", async () => {
     expect(await bench.request(down)).toBe(down);
     expect(await bench.request(down)).toBe(down);
     expect(await bench.request(down)).toMatchObject({ code: "model_unavailable", cause: down });
@@ -221,12 +221,12 @@ describe("a circuit", () => {
     expect(bench.warnings).toEqual([expect.stringMatching(/^big is paused for 15 s: it answered 503/)]);
   });
 
-  it("stays closed where an answer lies in between", async () => {
+  it("A circuit stays closed where an answer lies in between", async () => {
     for (const fault of [down, down, undefined, down, down, refused, down, down]) await bench.request(fault);
     expect(await bench.request()).toBe("ok");
   });
 
-  it("lets one request through when its time is over, whose success closes it", async () => {
+  it("A circuit lets one request through when its time is over, whose success closes it", async () => {
     for (let n = 0; n < 3; n++) await bench.request(down);
     bench.now = 15_000;
     const first = bench.begin();
@@ -236,7 +236,7 @@ describe("a circuit", () => {
     expect(bench.warnings.at(-1)).toBe("big answers again");
   });
 
-  it("lets another one through while the first one hangs: whichever ends first decides", async () => {
+  it("A second trial follows while the first hangs, and the first result decides", async () => {
     for (let n = 0; n < 3; n++) await bench.request(down);
     bench.now = 15_000;
     const hung = bench.begin();
@@ -250,7 +250,7 @@ describe("a circuit", () => {
     expect(await bench.request()).toBe("ok");
   });
 
-  it("is closed by an answer that took long, whoever was let through meanwhile", async () => {
+  it("A circuit is closed by an answer that took long, whoever was let through meanwhile", async () => {
     for (let n = 0; n < 3; n++) await bench.request(down);
     bench.now = 15_000;
     const slow = bench.begin();
@@ -262,7 +262,7 @@ describe("a circuit", () => {
     expect(await bench.request()).toBe("ok");
   });
 
-  it("is open for longer each time, up to five minutes", async () => {
+  it("A circuit is open for longer each time, up to five minutes", async () => {
     for (let n = 0; n < 2; n++) await bench.request(down);
     const times: (number | undefined)[] = [];
     for (let n = 0; n < 7; n++) {
@@ -273,20 +273,20 @@ describe("a circuit", () => {
     expect(times).toEqual([15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000]);
   });
 
-  it("opens at once for as long as a provider asks, and for an hour at most", async () => {
+  it("A circuit opens at once for as long as a provider asks, and for an hour at most", async () => {
     expect(await bench.request(limited(120_000))).toMatchObject({ retryAfterMs: 120_000 });
     const other = new Bench();
     expect(await other.request(limited(1e12))).toMatchObject({ retryAfterMs: 3_600_000 });
   });
 
-  it("learns nothing of an abort: the next request is let through instead", async () => {
+  it("A circuit learns nothing of an abort: the next request is let through instead", async () => {
     for (let n = 0; n < 3; n++) await bench.request(down);
     bench.now = 15_000;
     expect(await bench.request(aborted)).toBe(aborted);
     expect(await bench.request()).toBe("ok");
   });
 
-  it("is not kept open by what began before it opened", async () => {
+  it("A circuit is not kept open by what began before it opened", async () => {
     const late = [bench.begin(), bench.begin()] as const;
     for (let n = 0; n < 3; n++) await bench.request(down);
     bench.now = 14_000;
@@ -297,7 +297,7 @@ describe("a circuit", () => {
     expect(await bench.request()).toBe("ok");
   });
 
-  it("of an endpoint counts what never got there, and of a model what did", async () => {
+  it("The circuit of an endpoint counts lost connections, that of a model failures", async () => {
     const endpoint = new Bench(judgeEndpoint);
     for (const fault of [unreachable, unreachable, down, unreachable, unreachable])
       await endpoint.request(fault);
@@ -319,7 +319,7 @@ describe("any course of requests", () => {
     fc.record({ kind: fc.constant("wait" as const), ms: fc.integer({ min: 0, max: 60_000 }) }),
   );
 
-  it("leaves a circuit that rejects only after outages, lets one through at a time, and always opens up again", async () => {
+  it("A circuit rejects only after outages, admits one trial and always closes again", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.double({ min: 0, max: 1 }), async (steps, r) => {
         const bench = new Bench(judgeModel, () => r);

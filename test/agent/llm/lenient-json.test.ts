@@ -8,18 +8,14 @@ describe("JSON as models write it", () => {
     ["single quotes", "{'a': 'say \"x\"'}", { a: 'say "x"' }],
     ["bare keys", "{a: 1, b_c: 2}", { a: 1, b_c: 2 }],
     ["line breaks and tabs in a string", '{"a": "one\n\ttwo"}', { a: "one\n\ttwo" }],
-    [
-      "a lone backslash, which code is full of",
-      '{"a": "\\s+\\d \\n \\u0041 \\u12"}',
-      { a: "\\s+\\d \n A \\u12" },
-    ],
+    ["lone backslashes, as in code", '{"a": "\\s+\\d \\n \\u0041 \\u12"}', { a: "\\s+\\d \n A \\u12" }],
     ["an escaped single quote", '{"a": "don\\\'t"}', { a: "don't" }],
     ["Python's constants", '{"a": True, "b": None, "c": [False]}', { a: true, b: null, c: [false] }],
     ["JSON within a string", JSON.stringify('{"a": 1}'), { a: 1 }],
     ["a code fence", '```json\n{"a": 1,}\n```', { a: 1 }],
     ["brackets that are missing at the end", '{"a": {"b": [1, "x"', { a: { b: [1, "x"] } }],
     ["a bracket too many", '{"a": 1}}', { a: 1 }],
-  ])("is read with %s", (_, text, value) => expect(readLenient(text)).toEqual(value));
+  ])("JSON as models write it is read with %s", (_, text, value) => expect(readLenient(text)).toEqual(value));
 
   it.each([
     ["a quote within quotes", '{"a": "he said "hi" to me"}'],
@@ -33,20 +29,22 @@ describe("JSON as models write it", () => {
     ["prose", "I would look at a.ts"],
     ["prose behind it", '{"a": 1} and so on'],
     ["nesting without end", `${"[".repeat(10_000)}`],
-  ])("is not guessed at with %s", (_, text) => expect(readLenient(text)).toBeUndefined());
+  ])("JSON as models write it is not guessed at with %s", (_, text) =>
+    expect(readLenient(text)).toBeUndefined(),
+  );
 
-  it("is not closed where it was cut off at a limit", () => {
+  it("JSON as models write it is not closed where it was cut off at a limit", () => {
     expect(readLenient('{"a": {"line": 12', { isCut: true })).toBeUndefined();
     expect(readLenient('{"a": 12,}', { isCut: true })).toEqual({ a: 12 });
   });
 
-  it("is an object where arguments are asked for", () => {
+  it("JSON as models write it is an object where arguments are asked for", () => {
     expect(readLenientObject("{'a': 1}")).toEqual({ a: 1 });
     expect(readLenientObject("[1,]")).toBeUndefined();
     expect(readLenientObject('"text"')).toBeUndefined();
   });
 
-  it("means what JSON.parse says where both can read it", () => {
+  it("JSON as models write it means what JSON.parse says where both can read it", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(3), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
@@ -55,7 +53,7 @@ describe("JSON as models write it", () => {
     );
   });
 
-  it("has each escape of a string, and each backslash that begins none, for what it stands for", () => {
+  it("JSON as models write it has each escape of a string, and each backslash that begins none", () => {
     const pieces = fc.constantFrom(
       ...[["\\n", "\n"] as const, ["\\\\", "\\"] as const, ['\\"', '"'] as const, ["\\'", "'"] as const],
       ...[["\\u0041", "A"] as const, ["\\ud83d", "\ud83d"] as const, ["\\/", "/"] as const],
@@ -73,7 +71,7 @@ describe("JSON as models write it", () => {
     );
   });
 
-  it("means the same with what can be mended", () => {
+  it("JSON as models write it means the same with what can be mended", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (value) => {
         const text = JSON.stringify(value);
@@ -86,14 +84,14 @@ describe("JSON as models write it", () => {
     );
   });
 
-  it("is none where it nests deeper than any call of a tool, however it opens", () => {
+  it("JSON as models write it is none where it nests deeper than any call of a tool", () => {
     const nested = (depth: number) => `${'{"a":['.repeat(depth)}${"]}".repeat(depth)}`;
     expect(readLenient(nested(32))).toEqual(JSON.parse(nested(32)));
     expect(readLenient(nested(33))).toBeUndefined();
     expect(readLenient("[".repeat(1_000_000))).toBeUndefined();
   });
 
-  it("may hold any number of brackets in its strings", () => {
+  it("JSON as models write it may hold any number of brackets in its strings", () => {
     const value = { content: '"[{\\'.repeat(1_000) };
     expect(readLenient(JSON.stringify(value))).toEqual(value);
   });

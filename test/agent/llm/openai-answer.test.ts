@@ -15,7 +15,7 @@ describe("an answer", () => {
     ["nothing", {}, ""],
     ["parts", { content: [{ type: "text", text: "a" }, "b", { type: "odd" }] }, "ab"],
     ["a refusal", { content: null, refusal: "I will not" }, "I will not"],
-  ])("may hold %s as content", (_, message, expected) => {
+  ])("An answer may hold %s as content", (_, message, expected) => {
     expect(read(message).content).toBe(expected);
   });
 
@@ -26,20 +26,20 @@ describe("an answer", () => {
     ["nothing", undefined, "{}"],
     ["null", null, "{}"],
     ["an empty string", " ", "{}"],
-  ])("may hold %s as arguments", (_, given, expected) => {
+  ])("An answer may hold %s as arguments", (_, given, expected) => {
     const turn = read({ tool_calls: [{ id: "a", function: { name: "look", arguments: given } }] });
 
     expect(turn.toolCalls).toEqual([{ id: "a", name: "look", arguments: expected }]);
     expect(turn.finishReason).toBe("tool_calls");
   });
 
-  it("may use the old form of a call", () => {
+  it("An answer may use the old form of a call", () => {
     const turn = read({ content: null, function_call: { name: "look", arguments: "{}" } });
 
     expect(turn.toolCalls).toMatchObject([{ name: "look", arguments: "{}" }]);
   });
 
-  it("may come in several choices, text in one and calls in another", () => {
+  it("An answer may come in several choices, text in one and calls in another", () => {
     const turn = readAnswer(
       { choices: [{ message: { content: "I look" } }, { message: { tool_calls: [call({ id: "a" })] } }] },
       new Set(),
@@ -58,17 +58,13 @@ describe("an answer", () => {
     [undefined, "stop"],
     [7, "stop"],
     ["eos", "other"],
-  ])("with the finish reason %s ends by %s", (told, expected) => {
+  ])("An answer with the finish reason %s ends by %s", (told, expected) => {
     expect(read({ content: "x" }, { finish_reason: told }).finishReason).toBe(expected);
   });
 
   it.each<[string, unknown, object]>([
     ["none, estimated then", undefined, { promptTokens: 1_000, cachedTokens: 0, completionTokens: 1 }],
-    [
-      "nonsense",
-      { prompt_tokens: -5, completion_tokens: "many" },
-      { promptTokens: 1_000, completionTokens: 1 },
-    ],
+    ["junk", { prompt_tokens: -5, completion_tokens: "many" }, { promptTokens: 1_000, completionTokens: 1 }],
     [
       "OpenAI's",
       { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4 } },
@@ -84,13 +80,13 @@ describe("an answer", () => {
       { prompt_tokens: 10, completion_tokens: 0, cached_tokens: 60 },
       { promptTokens: 10, cachedTokens: 10, completionTokens: 0 },
     ],
-  ])("with the usage of %s", (_, usage, expected) => {
+  ])("An answer with the usage of %s", (_, usage, expected) => {
     const raw = { choices: [{ message: { content: "hi" } }], usage };
 
     expect(readAnswer(raw, new Set(), 4_000, asIs).usage).toMatchObject(expected);
   });
 
-  it("never has a call id that is missing, taken, or refused by servers", () => {
+  it("An answer never has a call id that is missing, taken, or refused by servers", () => {
     const anyId = fc.oneof(
       fc.constantFrom("a", "call_1", "call_2", "", null, undefined),
       fc.string({ maxLength: 60 }),
@@ -110,7 +106,7 @@ describe("an answer", () => {
     );
   });
 
-  it("that is none is a model_failed with what came, whatever came", () => {
+  it("An answer that is none is a model_failed with what came, whatever came", () => {
     for (const raw of [
       undefined,
       null,
@@ -127,7 +123,7 @@ describe("an answer", () => {
     expect(() => readAnswer({ choices: [], detail: "no GPU" }, new Set(), 0, asIs)).toThrow(/no GPU/);
   });
 
-  it("of any JSON is read or refused, never a crash", () => {
+  it("An answer of any JSON is read or refused, never a crash", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (message, usage) => {
         try {

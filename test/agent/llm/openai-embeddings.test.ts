@@ -27,8 +27,8 @@ async function failure(promise: Promise<unknown>): Promise<AppError> {
   return error as AppError;
 }
 
-describe("a model that makes vectors", () => {
-  it("answers one for each text in their order, whatever order the endpoint has, and tells the tokens", async () => {
+describe("an embedding model", () => {
+  it("An embedding model answers one for each text in their order", async () => {
     await using set = await setUp({ deviate: (whole) => ({ ...whole, data: whole.data.toReversed() }) });
 
     const { vectors, tokens } = await set.model.embed(["alpha beta", "gamma", "alpha beta"], never);
@@ -44,13 +44,13 @@ describe("a model that makes vectors", () => {
     expect(set.endpoint.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   });
 
-  it("sends nothing for no texts", async () => {
+  it("An embedding model sends nothing for no texts", async () => {
     await using set = await setUp();
     expect(await set.model.embed([], never)).toEqual({ vectors: [], tokens: 0 });
     expect(set.endpoint.requests).toEqual([]);
   });
 
-  it("tries again if the endpoint is busy or cuts the line", async () => {
+  it("An embedding model tries again if the endpoint is busy or cuts the line", async () => {
     const faults = [{ status: 429, headers: { "retry-after-ms": "5" } }, "reset"] as const;
     await using set = await setUp({ fault: (n) => faults[n] ?? null });
 
@@ -62,7 +62,7 @@ describe("a model that makes vectors", () => {
 
   it.each([
     [
-      "has no such path",
+      "has no path",
       { status: 404 },
       "model_refused",
       'does not support embeddings, or has no model "small" (404)',
@@ -70,7 +70,7 @@ describe("a model that makes vectors", () => {
     ["refuses the key", { status: 401 }, "model_unauthorized", "refused the API key (401)"],
     ["refuses the request", { status: 400 }, "model_refused", "refused the request (400)"],
   ] as const)(
-    "fails at once where the endpoint %s, and names its own variable",
+    "An embedding model fails at once where the endpoint %s, and names its own variable",
     async (_, fault, code, words) => {
       await using set = await setUp({ fault: () => fault });
 
@@ -96,12 +96,12 @@ describe("a model that makes vectors", () => {
       }),
     ],
     ["a conversation", () => ({ choices: [] })],
-  ])("takes no answer that holds %s", async (_, deviate) => {
+  ])("An embedding model takes no answer that holds %s", async (_, deviate) => {
     await using set = await setUp({ deviate: deviate as NonNullable<FakeEmbeddingsOptions["deviate"]> });
     expect(await failure(set.model.embed(["one", "two"], never))).toMatchObject({ code: "model_failed" });
   });
 
-  it("takes vectors without numbers of their own in the order they come in, and counts tokens where it is told none", async () => {
+  it("An embedding model takes vectors without numbers of their own in the order they come in", async () => {
     const deviate: FakeEmbeddingsOptions["deviate"] = ({ data }) => ({
       data: data.map(({ embedding }) => ({ embedding })),
     });
@@ -113,14 +113,14 @@ describe("a model that makes vectors", () => {
     expect(tokens).toBe(3);
   });
 
-  it("ends when it is aborted", async () => {
+  it("An embedding model ends when it is aborted", async () => {
     await using set = await setUp();
     const ending = new AbortController();
     ending.abort();
     expect(await failure(set.model.embed(["x"], ending.signal))).toMatchObject({ code: "aborted" });
   });
 
-  it("has another name at another endpoint or for another model: their vectors cannot be compared", async () => {
+  it("An embedding model has another name at another endpoint or for another model", async () => {
     await using set = await setUp();
     const other = createOpenAiEmbeddings({
       ...{ apiKey: KEY, baseUrl: "https://example.com/v1", model: "small", timeoutMs: 1, maxRetries: 0 },

@@ -17,7 +17,7 @@ describe("the price of a model", () => {
     ["claude-haiku-4-5-20251001", "claude-haiku-4-5"],
     ["claude-haiku-4-5@20251001", "claude-haiku-4-5"],
     ["devstral-2512", "devstral-2512"],
-  ])("%s is that of %s", (name, entry) => {
+  ])("The price of a model %s is that of %s", (name, entry) => {
     expect(listed[entry]).toBeDefined();
     expect(priceOf(name, listed)).toBe(listed[entry]);
   });
@@ -33,26 +33,26 @@ describe("the price of a model", () => {
     "llama3",
     "constructor",
     "",
-  ])("%s is not known", (name) => {
+  ])("The price of a model %s is not known", (name) => {
     expect(priceOf(name, listed)).toBeNull();
   });
 
-  it("is listed with the day on which it was checked", () => {
+  it("The price of a model is listed with the day on which it was checked", () => {
     expect(Object.keys(listed).length).toBeGreaterThan(20);
     for (const price of Object.values(listed)) expect(price.asOf).toMatch(/^20\d\d-\d\d-\d\d$/);
   });
 });
 
 describe("the cost of a request", () => {
-  it("counts cached tokens at their own price", () => {
+  it("The cost of a request counts cached tokens at their own price", () => {
     expect(costOf(usage(1_000_000, 600_000, 100_000), priceOf("gpt-5", listed))).toBeCloseTo(0.5 + 0.075 + 1);
   });
 
-  it("counts cached tokens in full where there is no discount", () => {
+  it("The cost of a request counts cached tokens in full where there is no discount", () => {
     expect(costOf(usage(1_000_000, 600_000, 0), priceOf("gpt-5-pro", listed))).toBeCloseTo(15);
   });
 
-  it("counts what is written to a cache at its own price, where there is one", () => {
+  it("The cost of a request counts what is written to a cache at its own price, where there is one", () => {
     const opus = priceOf("claude-opus-5", listed);
     const written = { ...usage(1_000_000, 600_000, 0), writtenTokens: 300_000 };
     expect(costOf(written, opus)).toBeCloseTo(0.1 * 5 + 0.6 * 0.5 + 0.3 * 6.25);
@@ -65,20 +65,20 @@ describe("the cost of a request", () => {
     expect(costOf({ ...usage(1_000_000, 0, 0), writtenTokens: 1_000_000 }, priceOf("m", own))).toBe(2);
   });
 
-  it("is that of long prompts only beyond their length", () => {
+  it("The cost of a request is that of long prompts only beyond their length", () => {
     const price = priceOf("gpt-5.4", listed);
 
     expect(costOf(usage(272_000, 0, 1_000), price)).toBeCloseTo(0.68 + 0.015);
     expect(costOf(usage(272_001, 0, 1_000), price)).toBeCloseTo(1.36 + 0.0225, 4);
   });
 
-  it("is null, not zero, for a model whose price is not known", () => {
+  it("The cost of a request is null, not zero, for a model whose price is not known", () => {
     expect(costOf(usage(1, 0, 1), priceOf("mine", listed))).toBeNull();
   });
 });
 
 describe("a person's own prices", () => {
-  it("lie over the listed ones", () => {
+  it("A person's own prices lie over the listed ones", () => {
     const prices = readPrices(
       '{"mine": {"prompt": 1, "completion": 2}, "gpt-5": {"prompt": 9, "cached_prompt": 3, "completion": 9}}',
     );
@@ -93,7 +93,7 @@ describe("a person's own prices", () => {
     ["a list", "[]", /cannot be read/],
     ["a negative price", '{"m": {"prompt": -1, "completion": 1}}', /m\.prompt/],
     ["a misspelt key", '{"m": {"promt": 1, "completion": 1}}', /promt/],
-  ])("that are %s name what is wrong in one line", (_, json, expected) => {
+  ])("A person's own prices that are %s name what is wrong in one line", (_, json, expected) => {
     expect(() => readPrices(json)).toThrow(expected);
     expect(() => readPrices(json)).not.toThrow(/\n/);
   });

@@ -28,7 +28,7 @@ it.each<[string, ScriptedTurn, object]>([
     { callsTools: true, callsInParallel: true, keepsSchema: true },
   ],
   [
-    "calls one at a time",
+    "makes one call",
     { toolCalls: [add(2, 3)] },
     { callsTools: true, callsInParallel: false, keepsSchema: true },
   ],
@@ -40,7 +40,7 @@ it.each<[string, ScriptedTurn, object]>([
     { content: "add_numbers(2, 3)" },
     { callsTools: false, callsInParallel: false, keepsSchema: false },
   ],
-])("the probe sees that a model %s", async (_, turn, expected) => {
+])("The probe sees that a model %s", async (_, turn, expected) => {
   const probe = await probeModel(scriptedModel([turn, { content: "no" }]), never, { now: clock() });
 
   expect(probe).toMatchObject({ error: null, milliseconds: 700, models: null, ...expected });
@@ -56,7 +56,7 @@ it("The probe names the models that the endpoint lists, and does without a list 
   expect(await probed(failing)).toMatchObject({ models: null });
 });
 
-it("the probe asks for calls as JSON in text where there are none as tools", async () => {
+it("The probe asks for calls as JSON in text where there are none as tools", async () => {
   const refused = new ToolsRefused("model_refused", "takes no tools");
   const asked = async (...script: (ScriptedTurn | Error)[]) =>
     (await probeModel(scriptedModel(script), never)).writesJson;
@@ -67,7 +67,7 @@ it("the probe asks for calls as JSON in text where there are none as tools", asy
   expect(await asked({ toolCalls: [add(2, 3)] })).toBeNull();
 });
 
-it("the probe asks the endpoint for the context window once the model has answered", async () => {
+it("The probe asks the endpoint for the context window once the model has answered", async () => {
   const model = scriptedModel([{ toolCalls: [add(2, 3)] }]);
   const findContextTokens = async () => model.requests.length * 32_768;
   expect(await probeModel({ ...model, findContextTokens }, never)).toMatchObject({ contextTokens: 32_768 });
@@ -78,21 +78,21 @@ it.each<[string, ScriptedTurn[]]>([
   ["text", [{ content: "5" }, inText]],
   ["text", [{ toolCalls: [add("two", 3)] }, inText]],
   ["native", [{ content: "5" }, { content: "5" }]],
-])("the protocol is %s for a model that answers %j", async (protocol, turns) => {
+])("The protocol is %s for a model that answers %j", async (protocol, turns) => {
   expect(protocolFor(abilityOf(await probeModel(scriptedModel(turns), never)))).toBe(protocol);
 });
 
-it("the probe hands back why a model does not answer", async () => {
+it("The probe hands back why a model does not answer", async () => {
   const error = new AppError("model_unauthorized", "refused the key");
 
   expect(await probeModel(scriptedModel([error]), never)).toMatchObject({ error, callsTools: false });
 });
 
-it("the probe ends when it is aborted", async () => {
+it("The probe ends when it is aborted", async () => {
   await expect(probeModel(scriptedModel([]), AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
 });
 
-it("a scripted model fails loudly when its script is over, and keeps what it was asked as it was then", async () => {
+it("A scripted model fails loudly when its script is over", async () => {
   const model = scriptedModel([{ content: "one" }, new AppError("model_failed", "scripted fault")]);
   const messages = [{ role: "user" as const, content: "a" }];
   const ask = () => model.respond({ messages, tools: [], maxOutputTokens: 10 }, never);
@@ -116,8 +116,8 @@ const ability = {
 };
 const DAY = 24 * 60 * 60 * 1_000;
 
-describe("what was found out of models", () => {
-  it("is there for the next process, in a file for its owner alone that names no address", async () => {
+describe("openKnownModels", () => {
+  it("The stored ability of a model is there for the next process", async () => {
     const folder = fresh();
     const key = modelKey("http://user-of.internal:8000/v1", "secret-model");
     await openKnownModels(folder).remember(key, ability);
@@ -129,20 +129,20 @@ describe("what was found out of models", () => {
     expect(readdirSync(folder)).toEqual(["models.json"]);
   });
 
-  it("holds what its endpoint refuses, as far as a model is as good without it", async () => {
+  it("The stored ability of a model holds what its endpoint refuses", async () => {
     const known = openKnownModels(fresh());
     await known.remember("k", { ...ability, avoids: ["effort", "user_after_tool"] });
     expect(await known.recall("k")).toEqual({ ...ability, avoids: ["user_after_tool"] });
   });
 
-  it("belongs to one model at one address", async () => {
+  it("The stored ability of a model belongs to one model at one address", async () => {
     const known = openKnownModels(fresh());
     await known.remember(modelKey("a", "m"), ability);
     expect(await known.recall(modelKey("b", "m"))).toBeNull();
     expect(await known.recall(modelKey("a", "n"))).toBeNull();
   });
 
-  it("is found out again after 30 days", async () => {
+  it("The stored ability of a model is found out again after 30 days", async () => {
     let now = 1_000 * DAY;
     const known = openKnownModels(fresh(), () => now);
     await known.remember("k", ability);
@@ -152,7 +152,7 @@ describe("what was found out of models", () => {
     expect(await known.recall("k")).toBeNull();
   });
 
-  it("does not grow without end, and the oldest goes first", async () => {
+  it("The stored ability of a model does not grow without end, and the oldest goes first", async () => {
     let now = 0;
     const folder = fresh();
     const known = openKnownModels(folder, () => ++now);
@@ -173,7 +173,7 @@ describe("what was found out of models", () => {
     expect(await known.recall("k299")).not.toBeNull();
   });
 
-  it("is nothing where the file is damaged, and is written anew", async () => {
+  it("The stored ability of a model is nothing where the file is damaged, and is written anew", async () => {
     const folder = fresh();
     mkdirSync(folder);
     for (const text of ["{", "[]", '{"k": {"probed_at": "today"}}']) {
@@ -184,7 +184,7 @@ describe("what was found out of models", () => {
     expect(await openKnownModels(folder).recall("k")).toEqual(ability);
   });
 
-  it("is not kept, without a word, where there is no folder or none that can be written", async () => {
+  it("The stored ability of a model is not kept, without a word", async () => {
     const file = join(root.path, "a-file");
     writeFileSync(file, "");
     for (const folder of [null, join(file, "below")]) {

@@ -22,7 +22,7 @@ async function windowAt(base: string, answers: Record<string, unknown>, signal =
   return { tokens: await findContextTokens(place, signal), asked };
 }
 
-describe("the context window that an endpoint tells", () => {
+describe("the context window that an endpoint reports", () => {
   const base = "http://127.0.0.1:1234/v1";
   it.each<[string, Record<string, unknown>]>([
     [
@@ -56,7 +56,9 @@ describe("the context window that an endpoint tells", () => {
       "llama.cpp's list where nothing says how it runs",
       { [`${base}/models`]: { data: [{ id: "whatever", meta: { n_ctx_train: 32_768 } }] } },
     ],
-  ])("is that of %s", async (_, answers) => expect((await windowAt(base, answers)).tokens).toBe(32_768));
+  ])("The reported context window is that of %s", async (_, answers) =>
+    expect((await windowAt(base, answers)).tokens).toBe(32_768),
+  );
 
   it.each<[string, unknown]>([
     ["a web page", "<!doctype html><html></html>"],
@@ -67,11 +69,11 @@ describe("the context window that an endpoint tells", () => {
     ],
     ["a size that nobody has", { data: [{ id: "m", max_model_len: 1e15 }] }],
     ["something else", { data: { m: 4_096 } }],
-  ])("is not known from %s", async (_, answer) => {
+  ])("The reported context window is not known from %s", async (_, answer) => {
     expect((await windowAt(base, { [`${base}/models`]: answer })).tokens).toBeNull();
   });
 
-  it("is asked for with the key, at the endpoint's own server alone", async () => {
+  it("The reported context window is asked for with the key", async () => {
     const { asked } = await windowAt("https://llm.corp.example/gateway/v1", {});
     expect(asked.length).toBeGreaterThan(3);
     for (const { url, key } of asked) {
@@ -80,13 +82,13 @@ describe("the context window that an endpoint tells", () => {
     }
   });
 
-  it("is not looked for beside the API of a provider that has nothing there", async () => {
+  it("The window is not looked for beside a large provider's API", async () => {
     for (const base of ["https://api.openai.com/v1", "https://corp.openai.azure.com/openai/v1"]) {
       expect((await windowAt(base, {})).asked).toHaveLength(1);
     }
   });
 
-  it("is no longer waited for when that is aborted", async () => {
+  it("The reported context window is no longer waited for when that is aborted", async () => {
     await expect(windowAt(base, {}, AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
   });
 });

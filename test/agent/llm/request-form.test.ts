@@ -64,7 +64,7 @@ const withoutNull = (value: unknown): unknown => {
 };
 
 describe("a plain schema", () => {
-  it("has none but the simplest keywords, one type each and no null, and does not change again", () => {
+  it("A plain schema has none but the simplest keywords, one type each and no null", () => {
     fc.assert(
       fc.property(schema, (given) => {
         const plain = plainSchema(given);
@@ -75,7 +75,7 @@ describe("a plain schema", () => {
     for (const { parameters } of all) expectPlain(plainSchema(parameters));
   });
 
-  it("accepts what the schema of a tool accepts, if optional arguments are left out instead of null", () => {
+  it("A plain schema accepts what the schema of a tool accepts", () => {
     for (const list of Object.values(tools))
       for (const tool of list) {
         const { parameters } = toDefinition(tool);
@@ -104,7 +104,7 @@ const form = (messages: readonly Message[], ...avoids: Avoidable[]) =>
   formed({ messages, tools: [], maxOutputTokens: 1 }, new Set(avoids)).messages;
 
 describe("the messages of a careful request", () => {
-  it("never have our text after an answer or another text, lose nothing, and begin as those of the request before", () => {
+  it("The messages of a careful request never have our text after an answer or another text", () => {
     fc.assert(
       fc.property(turn, turn, (begun, more) => {
         const sent = form([{ role: "user", content: "task" }, ...begun], "user_after_tool");
@@ -122,7 +122,7 @@ describe("the messages of a careful request", () => {
     );
   });
 
-  it("have ids of nine letters and digits, each its own, the same in call and answer and in later requests", () => {
+  it("The messages of a careful request have ids of nine letters and digits, each its own", () => {
     fc.assert(
       fc.property(turn, (messages) => {
         const sent = form(messages, "long_ids");

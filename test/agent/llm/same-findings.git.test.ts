@@ -77,7 +77,7 @@ async function review(protocol: Protocol, answers: Answer[], port: Partial<Repor
 const protocols = ["native", "text"] as const;
 
 describe("the same answers give the same findings in every protocol", () => {
-  it("in one turn", async () => {
+  it("The same answers give the same findings in one turn", async () => {
     const answers = [
       { findings: [finding(3), finding(5, { suggestion: "const a = 2;\n" })], summary: "Two faults." },
     ];
@@ -91,7 +91,7 @@ describe("the same answers give the same findings in every protocol", () => {
     }
   });
 
-  it("with a finding that is refused, read as text and corrected", async () => {
+  it("The same answers give the same findings if one is refused and corrected", async () => {
     const answers = [
       { findings: [finding(3, { severity: "huge" }), finding(5)], summary: "Two faults." },
       { findings: [finding(3)], summary: "Two faults." },
@@ -107,7 +107,7 @@ describe("the same answers give the same findings in every protocol", () => {
     }
   });
 
-  it("with a review that may not finish yet", async () => {
+  it("The same answers give the same findings if a finish is refused", async () => {
     const run = (protocol: Protocol) => {
       let asked = 0;
       const finish = async () =>
@@ -125,7 +125,7 @@ describe("the same answers give the same findings in every protocol", () => {
     }
   });
 
-  it("with nothing found", async () => {
+  it("The same answers give no finding in every protocol", async () => {
     for (const protocol of protocols) {
       expect(await review(protocol, [{ findings: [], summary: "Sound." }])).toMatchObject({
         reported: [],

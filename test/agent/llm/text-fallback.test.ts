@@ -29,13 +29,10 @@ const callsIn = async (answer: string | ScriptedTurn) =>
 const look = ["diff_file", '{"file_path":"a.ts"}'];
 const object = '{"name": "diff_file", "arguments": {"file_path": "a.ts"}}';
 
-describe("a model that speaks of tools in its text", () => {
+describe("a model in the text protocol", () => {
   it.each([
     ["as it was told", `{"calls": [${object}]}`],
-    [
-      "in a code fence, with words around it",
-      `I look first.\n\`\`\`json\n{"calls": [${object}]}\n\`\`\`\nThen I go on.`,
-    ],
+    ["in a fence within words", `I look first.\n\`\`\`json\n{"calls": [${object}]}\n\`\`\`\nThen I go on.`],
     ["with trailing commas", `{"calls": [{"name": "diff_file", "arguments": {"file_path": "a.ts",},},]}`],
     ["as a single object", object],
     ["as a list", `[${object}]`],
@@ -50,15 +47,17 @@ describe("a model that speaks of tools in its text", () => {
     ["in a tag", `<tool_call>\n${object}\n</tool_call>`],
     ["after thinking aloud", `<think>First {"calls": []}, or rather not.</think>\n{"calls": [${object}]}`],
     ["after thinking in a tag that the template opened", `I could call {"x": 1}.\n</think>\n${object}`],
-  ])("is understood %s", async (_, answer) => expect(await callsIn(answer)).toEqual([look]));
+  ])("A model in the text protocol is understood %s", async (_, answer) =>
+    expect(await callsIn(answer)).toEqual([look]),
+  );
 
-  it("may call several tools, in one object or in several", async () => {
+  it("A model in the text protocol may call several tools, in one object or in several", async () => {
     const both = [look, ["report", "{}"]];
     expect(await callsIn(`{"calls": [${object}, {"name": "report"}]}`)).toEqual(both);
     expect(await callsIn(`${object}\n\n{"name": "report", "arguments": {}}`)).toEqual(both);
   });
 
-  it("has its unknown tools and broken arguments answered by the loop", async () => {
+  it("The loop answers unknown tools and broken arguments in text", async () => {
     expect(await callsIn('{"calls": [{"name": "made_up", "arguments": {"a": 1}}]}')).toEqual([
       ["made_up", '{"a":1}'],
     ]);
@@ -75,11 +74,11 @@ describe("a model that speaks of tools in its text", () => {
       "calls that cannot be read as a whole, of which no part is taken",
       `{"calls": [${object}, {"name": "report", "arguments": {"a": "he said "x""}}]}`,
     ],
-  ])("has not called anything with %s", async (_, answer) => {
+  ])("A model in the text protocol has not called anything with %s", async (_, answer) => {
     expect(await turnFor(answer)).toMatchObject({ toolCalls: [], finishReason: "stop" });
   });
 
-  it("has not called anything when its answer was cut off", async () => {
+  it("A model in the text protocol has not called anything when its answer was cut off", async () => {
     const cut = {
       content: '{"calls": [{"name": "report", "arguments": {"line": 1',
       finishReason: "length",
@@ -88,19 +87,19 @@ describe("a model that speaks of tools in its text", () => {
     expect(await callsIn(cut.content)).toEqual([["report", '{"line":1}']]);
   });
 
-  it("has not called anything in an answer that its provider refused", async () => {
+  it("A refused answer in the text protocol holds no call", async () => {
     const refused = { content: object, finishReason: "content_filter" } as const;
     expect(await turnFor(refused)).toMatchObject({ toolCalls: [], finishReason: "content_filter" });
   });
 
-  it("keeps what it says beside its calls", async () => {
+  it("A model in the text protocol keeps what it says beside its calls", async () => {
     expect(await turnFor(`I look first.\n${object}`)).toMatchObject({
       content: "I look first.",
       finishReason: "tool_calls",
     });
   });
 
-  it("does not end its thinking at a tag within its JSON", async () => {
+  it("A model in the text protocol does not end its thinking at a tag within its JSON", async () => {
     const answer = '{"calls": [{"name": "report", "arguments": {"quote": "</think>"}}]}';
     expect(await callsIn(answer)).toEqual([["report", '{"quote":"</think>"}']]);
   });
@@ -127,7 +126,7 @@ describe("the requests of the text protocol", () => {
     return model.requests[0]!;
   }
 
-  it("describe the tools at the end of the system message and carry none", async () => {
+  it("Requests in the text protocol describe the tools in the system message", async () => {
     const request = await sent(task);
     expect(request.tools).toEqual([]);
     const [system, user] = request.messages;
@@ -140,7 +139,7 @@ describe("the requests of the text protocol", () => {
     expect(user).toEqual(task[1]);
   });
 
-  it("tell of calls and answers in turns that alternate", async () => {
+  it("Requests in the text protocol tell of calls and answers in turns that alternate", async () => {
     expect((await sent([...task, ...said])).messages.slice(2)).toEqual([
       {
         role: "assistant",
@@ -156,7 +155,7 @@ describe("the requests of the text protocol", () => {
     ]);
   });
 
-  it("only grow, so that a provider's cache of the request before holds", async () => {
+  it("Requests in the text protocol only grow", async () => {
     const more: Message[] = [
       { role: "assistant", content: "", toolCalls: [call("c", "report", "{}")] },
       { role: "tool", callId: "c", content: "kept" },
@@ -166,7 +165,7 @@ describe("the requests of the text protocol", () => {
     expect(after.messages.slice(0, before.messages.length)).toEqual(before.messages);
   });
 
-  it("go through as they are where there are no tools", async () => {
+  it("Requests in the text protocol go through as they are where there are no tools", async () => {
     const model = scriptedModel([{ content: object }]);
     const turn = await withTextProtocol(model).respond({ ...ask(), tools: [] }, never);
     expect(model.requests[0]?.messages).toEqual(task);
@@ -174,20 +173,20 @@ describe("the requests of the text protocol", () => {
   });
 });
 
-describe("JSON in a model's answer", () => {
+describe("scan", () => {
   const jsonIn = (text: string) => {
     const { found, prose } = scan(text, {});
     return { values: found.map(({ value }) => value), prose };
   };
 
-  it("is found in order, with what stands around it", () => {
+  it("JSON in a model's answer is found in order, with what stands around it", () => {
     expect(jsonIn('First {"a": 1}, then [{"b": 2}] and {"c": {"d": 3}}.')).toEqual({
       values: [{ a: 1 }, [{ b: 2 }], { c: { d: 3 } }],
       prose: "First , then  and .",
     });
   });
 
-  it("is not what only looks like it", () => {
+  it("JSON in a model's answer is not what only looks like it", () => {
     const code = "if (x) { return list[0]; } and {x: y}";
     expect(jsonIn(code)).toEqual({ values: [], prose: code });
   });
@@ -198,7 +197,7 @@ describe("JSON in a model's answer", () => {
     ["strings without end", '{"a": "'.repeat(20_000)],
     ["thoughts without end", "<think>".repeat(20_000)],
     ["many objects", '{"a": 1} '.repeat(20_000)],
-  ])("is looked for no longer than it is worth in %s", (_, text) => {
+  ])("JSON in a model's answer is looked for no longer than it is worth in %s", (_, text) => {
     expect(jsonIn(withoutThinking(text)).values.length).toBeLessThanOrEqual(100);
   });
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createCoverage } from "../../../src/agent/loop/coverage.ts";
 
-it("coverage counts each hunk once and names what was never served", () => {
+it("Coverage counts each hunk once and names what was never served", () => {
   const coverage = createCoverage([
     { path: "a", hunks: 3 },
     { path: "b", hunks: 1 },
@@ -22,7 +22,7 @@ it("coverage counts each hunk once and names what was never served", () => {
   });
 });
 
-it("coverage ignores paths and hunks that do not take part", () => {
+it("Coverage ignores paths and hunks that do not take part", () => {
   const coverage = createCoverage([{ path: "a", hunks: 1 }]);
 
   coverage.serve("generated.lock", 1);
@@ -34,7 +34,7 @@ it("coverage ignores paths and hunks that do not take part", () => {
   expect(coverage.counts()).toEqual({ total: 1, served: 1, unserved: [] });
 });
 
-it("coverage counts what was shown once the model has answered to it", () => {
+it("Coverage counts what was shown once the model has answered to it", () => {
   const coverage = createCoverage([{ path: "a", hunks: 2 }]);
 
   coverage.serve("a", 2);
@@ -46,11 +46,11 @@ it("coverage counts what was shown once the model has answered to it", () => {
   expect(coverage.counts()).toEqual({ total: 2, served: 1, unserved: [{ path: "a", hunks: 1 }] });
 });
 
-it("coverage of nothing is complete", () => {
+it("Coverage of nothing is complete", () => {
   expect(createCoverage([]).counts()).toEqual({ total: 0, served: 0, unserved: [] });
 });
 
-it("coverage always adds up", () => {
+it("Coverage always adds up", () => {
   const files = fc.uniqueArray(fc.record({ path: fc.constantFrom("a", "b", "c", "d"), hunks: fc.nat(5) }), {
     selector: ({ path }) => path,
   });
@@ -76,7 +76,7 @@ it("coverage always adds up", () => {
   );
 });
 
-it("coverage of a part is counted in the whole once it was delivered", () => {
+it("Coverage of a part is counted in the whole once it was delivered", () => {
   const whole = createCoverage([
     { path: "a", hunks: 2 },
     { path: "b", hunks: 1 },

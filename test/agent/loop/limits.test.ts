@@ -29,12 +29,7 @@ describe("the next request", () => {
     ["after the last turn", spent({ turns: 10 }), 0, "turn_limit"],
     ["in the last millisecond", spent({ elapsedMs: 59_999 }), 0, undefined],
     ["when the time is up", spent({ elapsedMs: 60_000 }), 0, "time_limit"],
-    [
-      "that just fits",
-      spent({ promptTokens: 5_000, completionTokens: 1_000 }),
-      4_000 - MIN_ANSWER_TOKENS,
-      undefined,
-    ],
+    ["fits", spent({ promptTokens: 5_000, completionTokens: 1_000 }), 4_000 - MIN_ANSWER_TOKENS, undefined],
     [
       "that is one token too long",
       spent({ promptTokens: 5_000, completionTokens: 1_000 }),
@@ -66,7 +61,7 @@ describe("the turns left", () => {
 describe("the estimate of tokens", () => {
   const messages: Message[] = [{ role: "user", content: "x".repeat(3_984) }];
 
-  it("is four characters a token until the provider counts otherwise", () => {
+  it("The estimate of tokens is four characters a token until the provider counts otherwise", () => {
     const tokens = createTokenEstimator([]);
     expect(tokens.request(messages)).toBe(1_000);
 
@@ -76,7 +71,7 @@ describe("the estimate of tokens", () => {
     expect(tokens.request([...messages, ...messages])).toBe(3_000);
   });
 
-  it("does not follow counts that cannot be", () => {
+  it("The estimate of tokens does not follow counts that cannot be", () => {
     const tokens = createTokenEstimator([]);
 
     tokens.learn(messages, 0);
@@ -87,7 +82,7 @@ describe("the estimate of tokens", () => {
     expect(tokens.request(messages)).toBe(4_000);
   });
 
-  it("counts the tools, and the parts of a request add up to it", () => {
+  it("The estimate of tokens counts the tools, and the parts of a request add up to it", () => {
     const tokens = createTokenEstimator([{ name: "look", description: "d".repeat(400), parameters: {} }]);
     const [message] = messages as [Message];
 
@@ -99,7 +94,7 @@ describe("the estimate of tokens", () => {
 describe("repeated calls", () => {
   const call = (name: string, json: string) => ({ id: Math.random().toString(), name, arguments: json });
 
-  it("are the same whatever their spelling, order and number within a turn", () => {
+  it("Repeated calls are the same whatever their spelling, order and number within a turn", () => {
     const repeats = new RepeatCounter();
 
     expect(repeats.count([call("a", '{"x":1,"y":{"p":1,"q":2}}'), call("b", "{}")])).toBe(1);
@@ -112,7 +107,7 @@ describe("repeated calls", () => {
     expect(repeats.count([call("b", "{broken")])).toBe(2);
   });
 
-  it("are not counted on once something has changed in between", () => {
+  it("Repeated calls are not counted on once something has changed in between", () => {
     const repeats = new RepeatCounter();
     repeats.count([call("a", "{}")]);
     repeats.count([call("a", "{}")]);
@@ -122,7 +117,7 @@ describe("repeated calls", () => {
     expect(repeats.count([call("a", "{}")])).toBe(1);
   });
 
-  it("are others with other values, also in the order of a list", () => {
+  it("Repeated calls are others with other values, also in the order of a list", () => {
     const repeats = new RepeatCounter();
 
     expect(repeats.count([call("a", "[1,2]")])).toBe(1);
@@ -142,8 +137,8 @@ function mustHold(budget: TokenBudget, tokens: number, answerTokens?: number): R
   return hold;
 }
 
-describe("an budget that loops share", () => {
-  it("refuses a request for which those under way leave no room", () => {
+describe("a budget that loops share", () => {
+  it("A shared budget refuses a request for which those under way leave no room", () => {
     const budget = createTokenBudget({ tokens: 10_000, costUsd: null });
     const first = mustHold(budget, 6_000);
     expect(budget.reserve(6_000)).toBe("token_limit");
@@ -151,14 +146,14 @@ describe("an budget that loops share", () => {
     expect(budget.reserve(6_000)).not.toBe("token_limit");
   });
 
-  it("frees what a request held and did not use", () => {
+  it("A shared budget frees what a request held and did not use", () => {
     const budget = createTokenBudget({ tokens: 10_000, costUsd: null });
     mustHold(budget, 6_000).settle(used(100, 50));
     expect(budget.tokensLeft()).toBe(9_850);
     expect(budget.usage).toMatchObject({ requests: 1, promptTokens: 100, completionTokens: 50 });
   });
 
-  it("counts what an earlier run has paid for, beyond its limits as well, and in all that it is a part of", () => {
+  it("A shared budget counts what an earlier run has paid for, beyond its limits as well", () => {
     const budget = createTokenBudget({ tokens: 10_000, costUsd: null });
     const part = budget.part(() => 0.1);
     part.count(used(20_000, 50));
@@ -166,20 +161,20 @@ describe("an budget that loops share", () => {
     expect(part.reserve(100)).toBe("token_limit");
   });
 
-  it("lets no more requests run at once than the money left pays for at the dearest price so far", () => {
+  it("A shared budget runs only as many requests as the money left pays for", () => {
     const budget = createTokenBudget({ tokens: 1_000_000, costUsd: 1 });
     mustHold(budget, 100).settle(used(100, 10, 0.4));
     mustHold(budget, 100);
     expect(budget.reserve(100)).toBe("cost_limit");
   });
 
-  it("never ends because of money when the price is not known", () => {
+  it("A shared budget never ends because of money when the price is not known", () => {
     const budget = createTokenBudget({ tokens: 1_000_000, costUsd: 0.01 });
     mustHold(budget, 100).settle(used(100, 10, null));
     expect(typeof budget.reserve(100)).toBe("object");
   });
 
-  it("gives away a part that counts in the whole", () => {
+  it("A shared budget gives away a part that counts in the whole", () => {
     const budget = createTokenBudget({ tokens: 10_000, costUsd: null });
     const part = budget.part(() => 0.5);
     mustHold(part, 1_000).settle(used(4_000));
@@ -188,7 +183,7 @@ describe("an budget that loops share", () => {
     expect(typeof budget.reserve(2_000)).toBe("object");
   });
 
-  it("leaves each request room for an answer that those under way cannot take", () => {
+  it("A shared budget leaves each request room for an answer that those under way cannot take", () => {
     const budget = createTokenBudget({ tokens: 40_000, costUsd: null });
     const holds = [1, 2, 3].map(() => mustHold(budget, 6_000, 16_000));
     for (const hold of holds) expect(hold.answerTokens).toBeGreaterThan(MIN_ANSWER_TOKENS);
@@ -196,7 +191,7 @@ describe("an budget that loops share", () => {
     expect(budget.tokensLeft()).toBeGreaterThanOrEqual(0);
   });
 
-  it("gives away less once less may be spent", () => {
+  it("A shared budget gives away less once less may be spent", () => {
     const budget = createTokenBudget({ tokens: 10_000, costUsd: null });
     let share = 0.9;
     const part = budget.part(() => share);
@@ -206,7 +201,7 @@ describe("an budget that loops share", () => {
     expect(part.reserve(2_000)).toBe("token_limit");
   });
 
-  it("keeps the limit whatever requests begin and end in whatever order", () => {
+  it("A shared budget keeps the limit whatever requests begin and end in whatever order", () => {
     const request = fc.record({ prompt: fc.nat(3_000), answer: fc.nat(4_000), waits: fc.nat(5) });
     fc.assert(
       fc.property(
@@ -232,7 +227,7 @@ describe("an budget that loops share", () => {
   });
 });
 
-it("what one loop learns of a model's tokens the next one begins with", () => {
+it("What one loop learns of a model's tokens the next one begins with", () => {
   const budget = createTokenBudget({ tokens: 10_000, costUsd: null });
   const messages = [{ role: "user" as const, content: "x".repeat(4_000) }];
   const first = createTokenEstimator([], budget.part(() => 0.5).calibration);

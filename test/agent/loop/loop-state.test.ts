@@ -22,13 +22,13 @@ const wasShortened = (message: Message | undefined) =>
   message?.content.startsWith("[This answer of") ?? false;
 
 describe("compaction", () => {
-  it("hands back the very same list when it fits", () => {
+  it("Compaction hands back the very same list when it fits", () => {
     const messages = [...start, ...turn("a", 1_000)];
 
     expect(compact(messages, options(5_000))).toBe(messages);
   });
 
-  it("shortens the oldest answers first, well below the limit, and leaves the newest turns whole", () => {
+  it("Compaction shortens the oldest answers first, well below the limit", () => {
     const turns = [..."abcdefghijkl"].flatMap((id) => turn(id, 1_000));
     const messages = [start[0]!, ...turns];
 
@@ -44,7 +44,7 @@ describe("compaction", () => {
     );
   });
 
-  it("gives up newer turns where the old ones are not enough, but never the newest", () => {
+  it("Compaction gives up newer turns where the old ones are not enough, but never the newest", () => {
     const messages = [...start, ...["a", "b", "c"].flatMap((id) => turn(id, 2_000))];
 
     const compacted = compact(messages, options(4_500));
@@ -52,7 +52,7 @@ describe("compaction", () => {
     expect(compacted.map(wasShortened)).toEqual([false, false, false, true, false, true, false, false]);
   });
 
-  it("shortens what was shown between the turns as it does answers, and keeps what the model was told", () => {
+  it("Compaction shortens what was shown between the turns as it does answers", () => {
     const told: Message = { role: "user", content: "Report and finish." };
     const show: Message = { role: "user", content: "h".repeat(3_000) };
     const messages = [
@@ -71,7 +71,7 @@ describe("compaction", () => {
     expect(compacted.toSpliced(4, 1)).toEqual(messages.toSpliced(4, 1));
   });
 
-  it("keeps the task, what was reported and what the model wrote", () => {
+  it("Compaction keeps the task, what was reported and what the model wrote", () => {
     const messages = [
       ...start,
       ...turn("r", 2_000, "report"),
@@ -86,7 +86,7 @@ describe("compaction", () => {
     );
   });
 
-  it("is stable: a list that was compacted stays as it is until it outgrows the limit again", () => {
+  it("A compacted list stays as it is until it outgrows the limit again", () => {
     const messages = [...start, ...["a", "b", "c", "d", "e", "f"].flatMap((id) => turn(id, 3_000))];
     const compacted = compact(messages, options(17_500));
 
@@ -95,7 +95,7 @@ describe("compaction", () => {
     expect(compact(longer, options(17_500))).toBe(longer);
   });
 
-  it("of any conversation keeps its roles, its order and its legality", () => {
+  it("Compaction of any conversation keeps its roles, its order and its legality", () => {
     const anyTurn = fc.record({
       lengths: fc.array(fc.nat(3_000), { maxLength: 4 }),
       tool: fc.constantFrom("look", "report"),
@@ -136,7 +136,7 @@ describe("a conversation that outgrows the window", () => {
     textFor: (path: string) => `${path} ${"line of code\n".repeat(1_000)}`,
   };
 
-  it("goes on in a window that it would not fit into, and changes its prefix seldom", async () => {
+  it("A conversation that outgrows the window goes on in a window that it would not fit into", async () => {
     const run = await runLoop((_, n) => (n < 30 ? look(`f${n}`) : finish), long);
 
     expect(run.result.stopReason).toBe("finished");
@@ -152,7 +152,7 @@ describe("a conversation that outgrows the window", () => {
     }
   });
 
-  it("ends by its limit when even the task does not fit", async () => {
+  it("A conversation that outgrows the window ends by its limit when even the task does not fit", async () => {
     const run = await runLoop([], { ...long, messages: [{ role: "user", content: "x".repeat(120_000) }] });
 
     expect(run.result).toMatchObject({ stopReason: "token_limit", turns: 0 });

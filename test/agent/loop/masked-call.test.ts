@@ -31,7 +31,7 @@ const given = (tool: AnyTool, args: Record<string, unknown> | string, by = maski
   );
 
 describe("a call that holds a mask", () => {
-  it("quotes the value where a tool looks it up, and keeps the mask in what people read", async () => {
+  it("A call that holds a mask quotes the value where a tool looks it up", async () => {
     const args = {
       path: "a.ts",
       quote: `const a = "${mask}";`,
@@ -44,7 +44,7 @@ describe("a call that holds a mask", () => {
     });
   });
 
-  it("reads a file by its name, and is told that nobody searches for the value", async () => {
+  it("A call that holds a mask reads a file by its name", async () => {
     const read = await given(readFilePart, { file_path: `keys/${mask}.txt` });
     expect(read).toMatchObject({ arguments: { file_path: `keys/${secret}.txt` } });
     expect(await given(searchInFiles, { pattern: `"${mask}"` })).toEqual({
@@ -52,7 +52,7 @@ describe("a call that holds a mask", () => {
     });
   });
 
-  it("offers no suggestion with it, and says so", async () => {
+  it("A call that holds a mask offers no suggestion with it, and says so", async () => {
     const args = { path: "a.ts", quote: "x", suggestion: `const a = "${mask}" ?? "";` };
     expect(await given(reportFinding, args)).toEqual({
       arguments: { path: "a.ts", quote: "x" },
@@ -60,7 +60,7 @@ describe("a call that holds a mask", () => {
     });
   });
 
-  it("writes none into a file or its name, also where its arguments are no JSON", async () => {
+  it("A call that holds a mask writes none into a file or its name", async () => {
     const edit = { path: "a.ts", old_string: `"${mask}"`, new_string: "env.KEY" };
     expect(await given(editFile, edit)).toMatchObject({ arguments: { ...edit, old_string: `"${secret}"` } });
     expect(await given(editFile, { ...edit, new_string: `"${mask}"` })).toEqual({
@@ -80,14 +80,14 @@ describe("a call that holds a mask", () => {
     });
   });
 
-  it("is read by a process that has masked nothing yet, from the conversation that it belongs to", async () => {
+  it("A call that holds a mask is read by a process that has masked nothing yet", async () => {
     const again = createMasking(new Masks([masking.masks.takeFresh() ?? { salt: "", numbers: {} }]));
     expect(await given(reportFinding, { quote: mask }, again)).toMatchObject({
       arguments: { quote: secret },
     });
   });
 
-  it("stays as it is where the mask is of another run, or where there is none", async () => {
+  it("A call that holds a mask stays as it is where the mask is of another run", async () => {
     for (const quote of ["*secret-77....*", "const a = b * 12 * c"]) {
       const args = JSON.stringify({ quote });
       expect(await given(reportFinding, args)).toEqual({ arguments: args, note: null });

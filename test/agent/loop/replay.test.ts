@@ -15,7 +15,7 @@ const turns = [look("a"), { content: "hm" }, calls(["report", { title: "bug" }])
 const limits = { turns: 7, tokens: 10_000_000, costUsd: null, milliseconds: 600_000 };
 
 describe("a run that was cut short", () => {
-  it("goes on where it ended, wherever that was, pays no turn twice and ends like one that was not", async () => {
+  it("A run that was cut short goes on where it ended, wherever that was", async () => {
     const whole = await runLoop(turns, { limits });
     for (let kept = 0; kept <= whole.entries.length; kept++) {
       const replay = JSON.parse(JSON.stringify(whole.entries.slice(0, kept)));
@@ -35,7 +35,7 @@ describe("a run that was cut short", () => {
     }
   });
 
-  it("may have been cut by the model, and take up again several times", async () => {
+  it("A run that was cut short may have been cut by the model, and take up again several times", async () => {
     const down = new AppError("model_failed", "down", { retryable: true });
     const first = await runLoop([turns[0]!, down], { limits });
     const second = await runLoop([turns[1]!, turns[2]!, down], { limits, replay: first.entries });
@@ -46,7 +46,7 @@ describe("a run that was cut short", () => {
     expect(third.model.requests).toHaveLength(2);
   });
 
-  it("says how many answers another model gave, also of turns that the earlier run paid for", async () => {
+  it("A run that was cut short says how many answers another model gave", async () => {
     const down = new AppError("model_unavailable", "left alone", { retryable: true });
     const others = { ...turns[1], usage: { answeredBy: "small" } };
     const first = await runLoop([turns[0]!, others, down], { limits });
@@ -54,7 +54,7 @@ describe("a run that was cut short", () => {
     expect(second.result.usage).toMatchObject({ requests: 5, standIns: { small: 1 } });
   });
 
-  it("takes the messages of the earlier run as they were, also those that hang on the clock", async () => {
+  it("A run that was cut short takes the messages of the earlier run as they were", async () => {
     const timed = { ...limits, turns: 50, milliseconds: 100_000 };
     let time = 0;
     const slow = await runLoop((_, n) => (n < 4 ? look(`f${n}`) : new AppError("model_failed", "down")), {
@@ -70,7 +70,7 @@ describe("a run that was cut short", () => {
     expect(quick.model.requests[0]?.messages).toEqual(slow.model.requests[4]?.messages);
   });
 
-  it("is left alone from the first answer that differs, and so is its rest the time after", async () => {
+  it("A run that was cut short is left alone from the first answer that differs", async () => {
     const old = await runLoop([look("a"), look("b"), finish], { textFor: () => "old text" });
 
     const fresh = await runLoop([look("c"), new AppError("model_failed", "down")], { replay: old.entries });
@@ -81,7 +81,7 @@ describe("a run that was cut short", () => {
     expect(again.model.requests).toHaveLength(1);
   });
 
-  it("counts as shown what the earlier run showed, and nothing that would be shown instead by now", async () => {
+  it("A run that was cut short counts as shown what the earlier run showed", async () => {
     const shown: string[] = [];
     const showing = (text: string) => ({
       interject: async () => ({ text, shown: () => void shown.push(text) }),
@@ -94,7 +94,7 @@ describe("a run that was cut short", () => {
     expect(shown).toEqual(["hunk 1", "hunk 1"]);
   });
 
-  it("is of no use to another task or another loop", async () => {
+  it("A run that was cut short is of no use to another task or another loop", async () => {
     const old = await runLoop(turns, { limits });
     const messages = [{ role: "user" as const, content: "Another pull request." }];
 
@@ -104,7 +104,7 @@ describe("a run that was cut short", () => {
     expect([otherTask.model.requests.length, otherLoop.model.requests.length]).toEqual([1, 1]);
   });
 
-  it("is that of the newest task: turns of an older one answer nothing, and the newest's are not paid again", async () => {
+  it("A run that was cut short is that of the newest task", async () => {
     const down = new AppError("model_failed", "down");
     const messages = [
       { role: "system" as const, content: "You review." },
@@ -122,7 +122,7 @@ describe("a run that was cut short", () => {
     expect(titledBack.executed).toEqual(["finish"]);
   });
 
-  it("finishes in the turn in which an older version finished beside a call that reads", async () => {
+  it("A replayed run finishes in the turn in which an older version finished", async () => {
     const script = [look("a"), calls(["look", { path: "b" }], ["finish"])];
     const old = await runLoop(script, { limits: { ...limits, turns: 2 } });
     expect(old.result).toMatchObject({ stopReason: "finished", turns: 2 });
@@ -137,7 +137,7 @@ describe("a run that was cut short", () => {
     expect(goesOn.model.requests).toHaveLength(1);
   });
 
-  it("counts its turns against the limits", async () => {
+  it("A run that was cut short counts its turns against the limits", async () => {
     const first = await runLoop([look("a"), look("b"), new AppError("model_failed", "down")]);
     const second = await runLoop((_, n) => look(`c${n}`), {
       limits: { ...limits, turns: 3 },
@@ -148,7 +148,7 @@ describe("a run that was cut short", () => {
     expect(second.model.requests).toHaveLength(1);
   });
 
-  it("refuses no turn on record for a limit that is tighter now: it is paid for, and so is its answer", async () => {
+  it("A run that was cut short refuses no turn on record for a limit that is tighter now", async () => {
     const usage = { promptTokens: 900, completionTokens: 90 };
     const script = turns.map((turn) => ({ ...turn, usage }));
     const whole = await runLoop(script, { limits });
@@ -164,7 +164,7 @@ describe("a run that was cut short", () => {
     expect(budget.usage).toEqual(whole.result.usage);
   });
 
-  it("may hold anything: what does not fit is ignored", async () => {
+  it("A run that was cut short may hold anything: what does not fit is ignored", async () => {
     const whole = await runLoop(turns, { limits });
     const entries = fc.shuffledSubarray(whole.entries, { minLength: 1 });
     await fc.assert(

@@ -17,7 +17,7 @@ const userTexts = (messages: readonly Message[]) =>
   messages.slice(task.length).flatMap((message) => (message.role === "user" ? [message.content] : []));
 
 describe("a loop", () => {
-  it("works with tools until the model finishes, and keeps what was reported", async () => {
+  it("A loop works with tools until the model finishes, and keeps what was reported", async () => {
     const run = await runLoop([
       { ...look("a"), usage: { ...tokens(100, 10, 0.5), cachedTokens: 0 } },
       { ...calls(["report", { title: "bug" }]), usage: { ...tokens(200, 20, 0.25), cachedTokens: 100 } },
@@ -37,14 +37,14 @@ describe("a loop", () => {
     });
   });
 
-  it("sums up what the turns cost", async () => {
+  it("A loop sums up what the turns cost", async () => {
     const priced = (turn: ScriptedTurn) => ({ ...turn, usage: tokens(1, 1, 0.25) });
     const { result } = await runLoop([priced(look("a")), priced(finish)]);
 
     expect(result.usage.costUsd).toBe(0.5);
   });
 
-  it("puts each turn on record before it acts on it, and the answers after", async () => {
+  it("A loop puts each turn on record before it acts on it, and the answers after", async () => {
     const order: string[] = [];
     await runLoop([look("a"), finish], {
       trajectory: { append: async (entry) => void order.push(entry.kind) },
@@ -59,7 +59,7 @@ describe("a loop", () => {
     ]);
   });
 
-  it("acts on nothing that could not be put on record", async () => {
+  it("A loop acts on nothing that could not be put on record", async () => {
     const full = new AppError("data_folder_unusable", "disk full");
     const events: string[] = [];
 
@@ -72,7 +72,7 @@ describe("a loop", () => {
     expect(events).toEqual(["turn_started"]);
   });
 
-  it("keeps the prefix of its requests, so that providers can cache it", async () => {
+  it("A loop keeps the prefix of its requests, so that providers can cache it", async () => {
     const { model } = await runLoop([look("a"), look("b", "c"), { content: "hm" }, look("d"), finish]);
 
     for (const [n, request] of model.requests.entries()) {
@@ -85,7 +85,7 @@ describe("a loop", () => {
 });
 
 describe("the calls of a turn", () => {
-  it("run together, eight at most, and are answered in their order", async () => {
+  it("The calls of a turn run together, eight at most, and are answered in their order", async () => {
     const paths = Array.from({ length: 20 }, (_, n) => `f${n}`);
     const run = await runLoop([look(...paths), finish], { contextTokens: 1_000_000 });
 
@@ -93,13 +93,13 @@ describe("the calls of a turn", () => {
     expect(run.answers).toEqual([...paths.map((path) => `text of ${path}`), "finished"]);
   });
 
-  it("run one by one where the context window is small", async () => {
+  it("The calls of a turn run one by one where the context window is small", async () => {
     const run = await runLoop([look("a", "b", "c"), finish], { contextTokens: 16_000 });
 
     expect(run.together).toBe(1);
   });
 
-  it("that report come after those that read, wherever the model put them, and finishing comes after all", async () => {
+  it("The calls of a turn that report come after those that read, wherever the model put them", async () => {
     const turn = calls(
       ["report", { title: "one" }],
       ["finish"],
@@ -116,7 +116,7 @@ describe("the calls of a turn", () => {
   it.each([
     ["was read", { path: "a" }],
     ["could not be read", { path: "/etc/passwd" }],
-  ])("do not finish before the model has seen what %s", async (_, path) => {
+  ])("The calls of a turn do not finish before the model has seen what %s", async (_, path) => {
     const run = await runLoop([calls(["look", path], ["report", { title: "bug" }], ["finish"]), finish]);
 
     expect(run.executed).toEqual([`look ${path.path}`, "report bug", "finish"]);
@@ -127,7 +127,7 @@ describe("the calls of a turn", () => {
     expect(run.result).toMatchObject({ stopReason: "finished", turns: 2 });
   });
 
-  it("do not finish before it has seen it if it writes its calls as text, either", async () => {
+  it("The calls of a turn do not finish before it has seen it if it writes its calls as text", async () => {
     const both = [{ name: "look", arguments: { path: "a" } }, { name: "finish" }];
     const said = [{ calls: both }, { calls: [{ name: "finish", arguments: {} }] }];
     const scripted = scriptedModel(said.map((one) => ({ content: JSON.stringify(one) })));
@@ -140,13 +140,13 @@ describe("the calls of a turn", () => {
     expect(run.result).toMatchObject({ stopReason: "finished", turns: 2 });
   });
 
-  it("finish beside the reading calls of the turn before, whose answers the model has seen", async () => {
+  it("The calls of a turn finish beside the reading calls of the turn before", async () => {
     const run = await runLoop(() => calls(["look", { path: "a" }], ["finish"]));
 
     expect(run.result).toMatchObject({ stopReason: "finished", turns: 2 });
   });
 
-  it("finish beside a call that reads if no turn follows in which to read its answer", async () => {
+  it("A finish beside a call that reads is accepted if no turn follows", async () => {
     const turn = calls(["look", { path: "b" }], ["finish"]);
     const run = await runLoop([look("a"), turn], { limits: { ...limits, turns: 2 } });
 
@@ -157,10 +157,10 @@ describe("the calls of a turn", () => {
     ["whose report is refused", calls(["finish"], ["report", { title: "misquoted" }])],
     ["whose report has wrong arguments", calls(["report", { titel: "bug" }], ["finish"])],
     [
-      "whose report was cut off",
+      "with a cut report",
       { ...calls(["finish"], ["report", '{"title": "b']), finishReason: "length" as const },
     ],
-  ])("%s do not finish: the finding would be lost", async (_, turn) => {
+  ])("A turn %s does not finish: the finding would be lost", async (_, turn) => {
     const run = await runLoop([turn, calls(["report", { title: "bug" }]), finish]);
 
     expect(run.answers).toContain(
@@ -171,7 +171,7 @@ describe("the calls of a turn", () => {
     expect(run.result).toMatchObject({ stopReason: "finished", turns: 3 });
   });
 
-  it("of which the sixty-fifth would report do not finish", async () => {
+  it("A turn whose sixty-fifth call would report does not finish", async () => {
     const reads = Array.from({ length: 63 }, (_, n): [string, { path: string }] => [
       "look",
       { path: `f${n}` },
@@ -186,15 +186,12 @@ describe("the calls of a turn", () => {
 
   it.each([
     ["a tool is unknown", calls(["peek", { path: "a" }], ["finish"])],
-    [
-      "a report was made twice",
-      calls(["report", { title: "bug" }], ["report", { title: "bug" }], ["finish"]),
-    ],
-  ])("finish although %s", async (_, turn) => {
+    ["a report was twice", calls(["report", { title: "bug" }], ["report", { title: "bug" }], ["finish"])],
+  ])("The calls of a turn finish although %s", async (_, turn) => {
     expect((await runLoop([turn])).result).toMatchObject({ stopReason: "finished", turns: 1 });
   });
 
-  it("beyond the sixty-fourth are answered without being executed", async () => {
+  it("The calls of a turn beyond the sixty-fourth are answered without being executed", async () => {
     const paths = Array.from({ length: 1_000 }, (_, n) => `f${n}`);
     const run = await runLoop([look(...paths), finish]);
 
@@ -203,7 +200,7 @@ describe("the calls of a turn", () => {
     expect(run.answers[64]).toMatch(/Not executed: only the first 64 calls/);
   });
 
-  it("wait for the next turn once their answers fill a good part of the window", async () => {
+  it("Calls wait for the next turn once answers fill a good part of the window", async () => {
     const run = await runLoop([look("a", "b", "c"), finish], {
       contextTokens: 16_000,
       textFor: () => "x".repeat(20_000),
@@ -216,7 +213,7 @@ describe("the calls of a turn", () => {
     ]);
   });
 
-  it("get an answer when the tool is unknown, the arguments are broken or wrong, the path is wrong or the tool crashes", async () => {
+  it("The calls of a turn get an answer when the tool is unknown", async () => {
     const run = await runLoop([
       calls(
         ["rm_rf", { path: "/" }],
@@ -245,7 +242,7 @@ describe("the calls of a turn", () => {
     expect(run.result.stopReason).toBe("finished");
   });
 
-  it("of an answer that was cut off are executed as far as they are whole; the broken one is told so", async () => {
+  it("Whole calls of an answer that was cut off are executed", async () => {
     const run = await runLoop([
       { ...calls(["look", { path: "a" }], ["look", '{"path": "b']), finishReason: "length" },
       finish,
@@ -257,12 +254,12 @@ describe("the calls of a turn", () => {
 
   it.each([
     [
-      "the last call, although its JSON is whole",
+      "the last call, though its JSON is whole",
       calls(["look", { path: "a" }], ["report", { title: "half" }]),
     ],
     ["a finish, wherever it is", calls(["finish"], ["look", { path: "a" }], ["report", { title: "half" }])],
     ["a finish that is the last call", calls(["look", { path: "a" }], ["finish", { ready: true }])],
-  ])("of an answer that was cut off are not executed: %s", async (_, turn) => {
+  ])("Calls of an answer that was cut off are not executed: %s", async (_, turn) => {
     const whole = calls(["report", { title: "whole" }]);
     const run = await runLoop([{ ...turn, finishReason: "length" }, whole, finish]);
 
@@ -283,21 +280,24 @@ describe("the calls of a turn", () => {
     "look</tool_name>",
     "<|python_tag|>look",
     "assistant<|channel|>commentary to=functions.look",
-  ])("reach the tool that %s means", async (name) => {
+  ])("The calls of a turn reach the tool that %s means", async (name) => {
     const run = await runLoop([calls([name, { path: "a" }]), finish]);
 
     expect(run.executed).toEqual(["look a", "finish"]);
     expect(run.model.requests[1]?.messages.at(-2)).toMatchObject({ toolCalls: [{ name: "look" }] });
   });
 
-  it.each(["lookup", "functions.", "look_report", "look, finish"])("reach no tool by %s", async (name) => {
-    const run = await runLoop([calls([name, { path: "a" }]), finish]);
+  it.each(["lookup", "functions.", "look_report", "look, finish"])(
+    "The calls of a turn reach no tool by %s",
+    async (name) => {
+      const run = await runLoop([calls([name, { path: "a" }]), finish]);
 
-    expect(run.executed).toEqual(["finish"]);
-    expect(run.answers[0]).toContain("there is no tool");
-  });
+      expect(run.executed).toEqual(["finish"]);
+      expect(run.answers[0]).toContain("there is no tool");
+    },
+  );
 
-  it("go on after a finish that was refused", async () => {
+  it("The calls of a turn go on after a finish that was refused", async () => {
     const run = await runLoop([calls(["finish", { ready: false }]), look("a"), finish]);
 
     expect(run.answers[0]).toBe("error: 2 hunks were never read");
@@ -306,7 +306,7 @@ describe("the calls of a turn", () => {
 });
 
 describe("a model that gets nowhere", () => {
-  it("is told twice how to end when it writes prose, then the loop ends", async () => {
+  it("A model that gets nowhere is told twice how to end when it writes prose", async () => {
     const run = await runLoop(() => ({ content: "Looks good to me!" }));
 
     expect(run.result).toMatchObject({ stopReason: "no_tool_calls", turns: 3 });
@@ -316,7 +316,7 @@ describe("a model that gets nowhere", () => {
     ]);
   });
 
-  it("is not asked again after its provider refused the content, and executes none of its calls", async () => {
+  it("A model that gets nowhere is not asked again after its provider refused the content", async () => {
     const run = await runLoop([{ ...look("a"), finishReason: "content_filter" }, finish]);
 
     expect(run.result).toMatchObject({ stopReason: "content_refused", turns: 1 });
@@ -324,13 +324,13 @@ describe("a model that gets nowhere", () => {
     expect(run.executed).toEqual([]);
   });
 
-  it("ends like that too if the provider answers with an error", async () => {
+  it("A model that gets nowhere ends like that too if the provider answers with an error", async () => {
     const run = await runLoop(() => new AppError("content_refused", "filtered"));
 
     expect(run.result).toMatchObject({ stopReason: "content_refused", turns: 0 });
   });
 
-  it("is asked once with a shorter conversation if its provider finds this one too long", async () => {
+  it("A conversation that is too long is shortened once and sent again", async () => {
     const long = (path: string) => `${path} `.repeat(4_000);
     const sizes: number[] = [];
     const script = (request: ModelRequest, n: number) => {
@@ -344,27 +344,27 @@ describe("a model that gets nowhere", () => {
     expect(sizes[4]).toBeLessThan(0.7 * (sizes[3] ?? 0));
   });
 
-  it("is not asked twice if nothing of a conversation that is too long can be left out", async () => {
+  it("A conversation that cannot be shortened is not sent again", async () => {
     const run = await runLoop(() => new AppError("too_large", "too long"));
 
     expect(run.result.stopReason).toBe("too_long");
     expect(run.model.requests).toHaveLength(1);
   });
 
-  it("may come back from prose at any time", async () => {
+  it("A model that gets nowhere may come back from prose at any time", async () => {
     const prose = { content: "Let me think." };
     const run = await runLoop([prose, prose, look("a"), prose, prose, finish]);
 
     expect(run.result).toMatchObject({ stopReason: "finished", turns: 6 });
   });
 
-  it("is told that its prose was cut off", async () => {
+  it("A model that gets nowhere is told that its prose was cut off", async () => {
     const run = await runLoop([{ content: "Firstly", finishReason: "length" }, finish]);
 
     expect(userTexts(run.result.messages)).toEqual([expect.stringMatching(/^Your answer was cut off/)]);
   });
 
-  it("is warned at the second same call and stopped at the third, however it is spelt", async () => {
+  it("A model that gets nowhere is warned at the second same call and stopped at the third", async () => {
     const spelt = ['{"path":"a"}', '{ "path" : "a" }', '{"path":"\\u0061"}'];
     const run = await runLoop((_, n) => calls(["look", spelt[n % 3] ?? ""]));
 
@@ -377,7 +377,7 @@ describe("a model that gets nowhere", () => {
     ]);
   });
 
-  it("that makes the same call fifty times in one turn gets one execution and fifty answers", async () => {
+  it("Fifty equal calls in one turn are executed once and answered fifty times", async () => {
     const run = await runLoop([look(...Array.from({ length: 50 }, () => "a")), finish]);
 
     expect(run.executed).toEqual(["look a", "finish"]);
@@ -386,13 +386,13 @@ describe("a model that gets nowhere", () => {
     expect(run.result.stopReason).toBe("finished");
   });
 
-  it("that alternates between two calls is stopped by the turn limit", async () => {
+  it("A model that gets nowhere that alternates between two calls is stopped by the turn limit", async () => {
     const run = await runLoop((_, n) => look(n % 2 ? "a" : "b"), { limits: { ...limits, turns: 9 } });
 
     expect(run.result).toMatchObject({ stopReason: "turn_limit", turns: 9 });
   });
 
-  it("always gets answers and the run always ends, whatever it writes", async () => {
+  it("A model that gets nowhere always gets answers and the run always ends", async () => {
     const call = fc.record({
       name: fc.oneof(fc.constantFrom("look", "report", "finish", "nothing"), fc.string({ maxLength: 5 })),
       arguments: fc.oneof(
@@ -432,20 +432,20 @@ describe("a model that gets nowhere", () => {
 });
 
 describe("limits", () => {
-  it("on turns hold to the turn", async () => {
+  it("Limits on turns hold to the turn", async () => {
     const run = await runLoop((_, n) => look(`f${n}`), { limits: { ...limits, turns: 1 } });
 
     expect(run.result).toMatchObject({ stopReason: "turn_limit", turns: 1 });
     expect(run.model.requests).toHaveLength(1);
   });
 
-  it("on tokens and money are checked before spending: a first request that would not fit is never made", async () => {
+  it("Limits on tokens and money are checked before spending", async () => {
     const run = await runLoop([], { limits: { ...limits, tokens: 100 } });
 
     expect(run.result).toMatchObject({ stopReason: "token_limit", turns: 0, usage: { requests: 0 } });
   });
 
-  it("on tokens and money charge turns that were of no use", async () => {
+  it("Limits on tokens and money charge turns that were of no use", async () => {
     const prose = { content: "hm", usage: tokens(400, 100, 1) };
 
     const byTokens = await runLoop([prose, prose, prose], { limits: { ...limits, tokens: 1_400 } });
@@ -455,7 +455,7 @@ describe("limits", () => {
     expect(byCost.result).toMatchObject({ stopReason: "cost_limit", turns: 2 });
   });
 
-  it("on time are seen between turns", async () => {
+  it("Limits on time are seen between turns", async () => {
     let time = 0;
     const run = await runLoop((_, n) => look(`f${n}`), {
       limits: { ...limits, milliseconds: 10_000 },
@@ -466,7 +466,7 @@ describe("limits", () => {
     expect(run.result.turns).toBeGreaterThan(0);
   });
 
-  it("on time end a request that takes longer", async () => {
+  it("Limits on time end a request that takes longer", async () => {
     const slow: Model = {
       name: "slow",
       contextTokens: 100_000,
@@ -481,7 +481,7 @@ describe("limits", () => {
     expect(result).toMatchObject({ stopReason: "time_limit", turns: 0, modelError: null });
   });
 
-  it("bound the answer that a request asks for", async () => {
+  it("Limits bound the answer that a request asks for", async () => {
     const wide = await runLoop([finish]);
     const narrow = await runLoop([finish], { contextTokens: 8_000 });
     const poor = await runLoop([finish], { limits: { ...limits, tokens: 1_500 } });
@@ -491,7 +491,7 @@ describe("limits", () => {
     expect(poor.model.requests[0]?.maxOutputTokens).toBeLessThan(1_500);
   });
 
-  it("are announced once, a few turns before", async () => {
+  it("Limits are announced once, a few turns before", async () => {
     const byTurns = await runLoop((_, n) => look(`f${n}`), { limits: { ...limits, turns: 6 } });
     const byTokens = await runLoop((_, n) => ({ ...look(`f${n}`), usage: tokens(900, 100) }), {
       limits: { ...limits, tokens: 8_000 },
@@ -508,7 +508,7 @@ describe("limits", () => {
 });
 
 describe("a fault of the model", () => {
-  it("ends the loop as a value and keeps what was found", async () => {
+  it("A fault of the model ends the loop as a value and keeps what was found", async () => {
     const error = new AppError("model_rate_limited", "too fast", { retryable: true });
     const run = await runLoop([calls(["report", { title: "bug" }]), error]);
 
@@ -520,11 +520,11 @@ describe("a fault of the model", () => {
     });
   });
 
-  it("that is none of ours to explain is thrown as what it is", async () => {
+  it("A fault of the model that is none of ours to explain is thrown as what it is", async () => {
     await expect(runLoop([new TypeError("bug in the adapter")])).rejects.toThrow("bug in the adapter");
   });
 
-  it("does not hide an abort", async () => {
+  it("A fault of the model does not hide an abort", async () => {
     const abort = new AbortController();
     const run = await runLoop(
       () => {
@@ -537,7 +537,7 @@ describe("a fault of the model", () => {
     expect(run.result).toMatchObject({ stopReason: "aborted", modelError: null });
   });
 
-  it("an abort while tools run ends the loop and leaves no half answers on record", async () => {
+  it("An abort while tools run ends the loop and leaves no half answers on record", async () => {
     const abort = new AbortController();
     const run = await runLoop([look("a", "b")], {
       signal: abort.signal,

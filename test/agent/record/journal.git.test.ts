@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -17,14 +17,14 @@ const vault = () => openLogseqVault(folder.path, () => at);
 const page = (name: string) => readFileSync(join(folder.path, "pages", name), "utf8");
 
 describe("a Logseq graph", () => {
-  it("gets a new page, with a block that names the run", async () => {
+  it("A Logseq graph gets a new page, with a block that names the run", async () => {
     expect(await vault().append("hunkwise-audit", "octo/shop#12", "Read all.\nFound one.")).toBeNull();
     expect(page("hunkwise-audit.md")).toBe(
       "- Hunkwise, `octo/shop#12`, 2026-11-22 20:39 UTC\n  ```text\n  Read all.\n  Found one.\n  ```\n",
     );
   });
 
-  it("keeps the content of a page, whether or not its last line is complete", async () => {
+  it("A Logseq graph keeps the content of a page, whether or not its last line is complete", async () => {
     mkdirSync(join(folder.path, "pages"));
     for (const text of ["- mine", "- mine\n", ""]) {
       writeFileSync(join(folder.path, "pages", "log.md"), text);
@@ -33,7 +33,7 @@ describe("a Logseq graph", () => {
     }
   });
 
-  it("gets each block whole from concurrent writers", async () => {
+  it("Concurrent writers add each block whole", async () => {
     const texts = Array.from({ length: 40 }, (_, n) => `${n} `.repeat(9_000).trim());
     await Promise.all(texts.map((text) => vault().append("log", "a#1", text)));
     const blocks = page("log.md").split(/^(?=- )/m);
@@ -42,49 +42,34 @@ describe("a Logseq graph", () => {
     expect(blocks.filter((block) => !whole.delete(block)).map((block) => block.length)).toEqual([]);
   });
 
-  it("names files as its configuration says", async () => {
-    expect(pageFile("a/b", true)).toBe("a___b.md");
-    expect(pageFile("a/b", false)).toBe("a%2Fb.md");
-    mkdirSync(join(folder.path, "logseq"));
-    for (const [config, name] of [
-      ["{:file/name-format :triple-lowbar}", "a___b.md"],
-      ["{; :file/name-format :triple-lowbar\n}", "a%2Fb.md"],
-    ] as const) {
-      writeFileSync(join(folder.path, "logseq", "config.edn"), config);
-      await vault().append("a/b", "a#1", "x");
-      expect(readdirSync(join(folder.path, "pages"))).toContain(name);
-    }
-  });
-
-  it("contains every page, whatever its name, and gives no two names one file", () => {
+  it("Every page has a file of its own in the folder, whatever its name", () => {
     const names = fc.string({
       unit: fc.oneof(fc.constantFrom(..."./\\%_:con \0\n"), fc.string({ maxLength: 1 })),
     });
     const seen = new Map<string, string>();
     fc.assert(
-      fc.property(names, fc.boolean(), (name, lowbar) => {
+      fc.property(names, (name) => {
         let file: string;
         try {
-          file = pageFile(name, lowbar);
+          file = pageFile(name);
         } catch {
           return;
         }
         expect(join("/vault/pages", file)).toBe(`/vault/pages/${file}`);
         expect(file).not.toMatch(/[/\\\p{Cc}]|^\./u);
-        const key = `${lowbar} ${file}`;
-        expect(seen.get(key) ?? name.normalize("NFC").trim()).toBe(name.normalize("NFC").trim());
-        seen.set(key, name.normalize("NFC").trim());
+        expect(seen.get(file) ?? name.normalize("NFC").trim()).toBe(name.normalize("NFC").trim());
+        seen.set(file, name.normalize("NFC").trim());
       }),
       { numRuns: 300 },
     );
-    expect(["..", "../../x", "CON", ".git", "a\nb"].map((name) => pageFile(name, true))).toEqual([
+    expect(["..", "../../x", "CON", ".git", "a\nb"].map(pageFile)).toEqual([
       ...["%2E%2E.md", "%2E.___..___x.md", "%43ON.md", "%2Egit.md", "a%0Ab.md"],
     ]);
-    expect(() => pageFile("x".repeat(300), true)).toThrow("this is not a valid page name");
-    expect(() => pageFile("  ", true)).toThrow("this is not a valid page name");
+    expect(() => pageFile("x".repeat(300))).toThrow("this is not a valid page name");
+    expect(() => pageFile("  ")).toThrow("this is not a valid page name");
   });
 
-  it("is never written through a link or into a pipe", async () => {
+  it("A page is never written through a link or into a pipe", async () => {
     mkdirSync(join(folder.path, "pages"));
     const outside = join(folder.path, "outside");
     writeFileSync(outside, "theirs");
@@ -97,14 +82,14 @@ describe("a Logseq graph", () => {
     expect(existsSync(join(folder.path, "made"))).toBe(false);
   });
 
-  it("reports why if it does not exist", async () => {
+  it("The reason is returned if the folder cannot be written", async () => {
     writeFileSync(join(folder.path, "pages"), "");
     expect(await vault().append("log", "a#1", "x")).toMatch(/EEXIST|ENOTDIR/);
   });
 });
 
 describe("a block", () => {
-  it("holds its text only as code, whatever fences, links, queries and properties are in it", () => {
+  it("A block holds its text only as code, whatever fences and links are in it", () => {
     const hostile =
       "```\n[[page]] {{query all}} ![](https://evil.example/x.png)\nid:: 1\n````\n~~~~\n- block\u202e\u0007";
     const lines = blockOf("x `{{query}}`", hostile, at).split("\n");

@@ -26,7 +26,7 @@ function open(options: { earlier?: NoteEntry[]; problem?: string; hasVault?: boo
 }
 
 describe("a journal", () => {
-  it("adds a note to the run's record, and to its page if there is a vault", async () => {
+  it("A journal adds a note to the run's record, and to its page if there is a vault", async () => {
     const { journal, notes, blocks } = open();
     const answer = await journal.log("log", "Read it all.");
     expect(answer).toBe("The note is on the run's record and on the Logseq page 'log'.");
@@ -37,7 +37,7 @@ describe("a journal", () => {
     expect(alone.notes).toHaveLength(1);
   });
 
-  it("redacts secrets, also in the name of the page", async () => {
+  it("A journal redacts secrets, also in the name of the page", async () => {
     const { journal, notes, blocks } = open();
     const token = `ghp_${"aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gH3j".repeat(2).slice(0, 36)}`;
     await journal.log(`page ${token}`, `Found ${token} in a.ts.`);
@@ -45,7 +45,7 @@ describe("a journal", () => {
     expect(notes[0]?.content).toMatch(/^Found .* in a\.ts\.$/);
   });
 
-  it("keeps the note if the vault cannot be written, and tells the operator why", async () => {
+  it("A journal keeps the note if the vault cannot be written, and tells the operator why", async () => {
     const { journal, notes, warned } = open({ problem: "EACCES: permission denied, open '/vault/x'" });
     const answer = await journal.log("log", "x");
     expect(answer).toBe("The note is on the run's record; the Logseq page could not be written.");
@@ -55,7 +55,7 @@ describe("a journal", () => {
     ]);
   });
 
-  it("writes nothing twice that an earlier attempt wrote, and answers the same", async () => {
+  it("A journal writes nothing twice that an earlier attempt wrote, and answers the same", async () => {
     const first = open();
     const answer = await first.journal.log("log", "x");
     const { journal, notes, blocks } = open({ earlier: first.notes });

@@ -61,11 +61,14 @@ describe("a byte order mark", () => {
     ["write_file", { content: "three\n", mode: "append" }, "one\ntwo\nthree\n"],
     ["edit_file", { old_string: "one\ntwo", new_string: "1\n2" }, "1\n2\n"],
     ["edit_file", { old_string: "\\u{FEFF}one", new_string: "\\u{FEFF}1" }, "1\ntwo\n"],
-  ])("stays at the beginning of its file whatever %s does: %j", async (tool, sent, expected) => {
-    const tools = open();
-    await tools.output(tool, { path: "marked.txt", ...sent });
-    expect(await tools.bytes("marked.txt")).toBe(mark + expected);
-  });
+  ])(
+    "A byte order mark stays at the beginning of its file whatever %s does: %j",
+    async (tool, sent, expected) => {
+      const tools = open();
+      await tools.output(tool, { path: "marked.txt", ...sent });
+      expect(await tools.bytes("marked.txt")).toBe(mark + expected);
+    },
+  );
 });
 
 describe("lines that end otherwise than the others of their file", () => {
@@ -79,7 +82,7 @@ describe("lines that end otherwise than the others of their file", () => {
     ["b\nc\n", "", many, "a\r\nd\ne\r\nf\r\ng\r\n"],
     ["a␍b", "A␍B", "old-mac.txt", "A\rB\rc"],
   ])(
-    "are found and stay as they are: %j becomes %j in %s",
+    "Odd line ends are found and kept: %j becomes %j in %s",
     async (old_string, new_string, path, expected) => {
       const tools = open();
       await tools.output("edit_file", { path, old_string, new_string });
@@ -87,7 +90,7 @@ describe("lines that end otherwise than the others of their file", () => {
     },
   );
 
-  it("count among all that are replaced, or left", async () => {
+  it("Lines that end otherwise than the others of their file count among all that are replaced", async () => {
     const tools = open();
     await tools.files.write("ends.txt", Buffer.from("x\ny\nx\r\ny\r\nx\ny"));
     const sent = { path: "ends.txt", old_string: "x\ny", new_string: "z\n\nz" };
@@ -112,12 +115,7 @@ describe("a changing tool", () => {
       /No file can be written at 'n+\.bak'/,
     ],
     ["a folder by its name", "write_file", { path: "new/", content: "x" }, /'new\/' is a folder/],
-    [
-      "a folder to copy to",
-      "copy_file",
-      { source_path: "a.txt", destination_path: "lib/" },
-      /'lib\/' is a folder/,
-    ],
+    ["a folder path", "copy_file", { source_path: "a.txt", destination_path: "lib/" }, /'lib\/' is a folder/],
     [
       "what would multiply a file beyond what is written",
       "edit_file",
@@ -133,14 +131,14 @@ describe("a changing tool", () => {
       { path: ".g\\342\\200\\214it/config", content: "x" },
       /No file can be written/,
     ],
-  ])("refuses %s, and changes nothing", async (_, tool, sent, message) => {
+  ])("A changing tool refuses %s, and changes nothing", async (_, tool, sent, message) => {
     const tools = open();
     expect(await tools.error(tool, sent)).toMatch(message);
     expect(await tools.paths()).toEqual([]);
   });
 });
 
-it("what was changed is in the diff at once, also of a file whose diff was read before", async () => {
+it("What was changed is in the diff at once, also of a file whose diff was read before", async () => {
   const tools = open();
   const seen = async () => {
     const { diff } = await tools.output<{ diff: string }>("diff_file", { file_path: "a.txt" });

@@ -51,6 +51,14 @@ function open() {
   return { ...tools, files, paths, bytes: (path: string) => files.read(path) };
 }
 
+const insert = (path: string, content: string, start_line: number) => {
+  return { path, content, mode: "insert", start_line };
+};
+const replaceLines = (path: string, content: string, start_line: number, end_line?: number) => {
+  return { path, content, mode: "replace_lines", start_line, end_line };
+};
+const edit = (path: string, old_string: string, new_string: string) => ({ path, old_string, new_string });
+
 describe("write_file", () => {
   const write = async (sent: Record<string, unknown>) => {
     const tools = open();
@@ -61,74 +69,30 @@ describe("write_file", () => {
   it.each([
     ["makes a file, folders too", { path: "new/dir/x.ts", content: "x\n" }, "x\n"],
     [
-      "puts a file in another's place",
+      "puts a file in place of another",
       { path: "a.txt", content: "é" },
       latin1("\xc3\xa9").toString("latin1"),
     ],
     ["appends", { path: "a.txt", content: "four\n", mode: "append" }, "one\ntwo\nthree\ntwo\nfour\n"],
-    [
-      "appends behind a line without end",
-      { path: "open.txt", content: "three", mode: "append" },
-      "one\ntwo\nthree",
-    ],
+    ["appends to an open line", { path: "open.txt", content: "three", mode: "append" }, "one\ntwo\nthree"],
     ["makes a file to append to", { path: "log.txt", content: "x\n", mode: "append" }, "x\n"],
-    [
-      "inserts before a line",
-      { path: "a.txt", content: "x", mode: "insert", start_line: 2 },
-      "one\nx\ntwo\nthree\ntwo\n",
-    ],
-    [
-      "inserts before the first line",
-      { path: "open.txt", content: "x\n", mode: "insert", start_line: 1 },
-      "x\none\ntwo",
-    ],
-    [
-      "inserts behind the last line",
-      { path: "open.txt", content: "x\n", mode: "insert", start_line: 3 },
-      "one\ntwo\nx",
-    ],
-    [
-      "replaces lines",
-      { path: "a.txt", content: "x\ny\n", mode: "replace_lines", start_line: 2, end_line: 3 },
-      "one\nx\ny\ntwo\n",
-    ],
-    [
-      "replaces one line",
-      { path: "a.txt", content: "x", mode: "replace_lines", start_line: 1 },
-      "x\ntwo\nthree\ntwo\n",
-    ],
-    [
-      "takes lines away",
-      { path: "a.txt", content: "", mode: "replace_lines", start_line: 2, end_line: 4 },
-      "one\n",
-    ],
-    [
-      "keeps the missing end of the last line",
-      { path: "open.txt", content: "x\n", mode: "replace_lines", start_line: 2 },
-      "one\nx",
-    ],
-    [
-      "keeps line ends",
-      { path: "crlf.txt", content: "x\ny\n", mode: "replace_lines", start_line: 2 },
-      "one\r\nx\r\ny\r\nthree\r\n",
-    ],
+    ["inserts before a line", insert("a.txt", "x", 2), "one\nx\ntwo\nthree\ntwo\n"],
+    ["inserts at the start", insert("open.txt", "x\n", 1), "x\none\ntwo"],
+    ["inserts at the end", insert("open.txt", "x\n", 3), "one\ntwo\nx"],
+    ["replaces lines", replaceLines("a.txt", "x\ny\n", 2, 3), "one\nx\ny\ntwo\n"],
+    ["replaces one line", replaceLines("a.txt", "x", 1), "x\ntwo\nthree\ntwo\n"],
+    ["removes lines", replaceLines("a.txt", "", 2, 4), "one\n"],
+    ["keeps the missing end of the last line", replaceLines("open.txt", "x\n", 2), "one\nx"],
+    ["keeps line ends", replaceLines("crlf.txt", "x\ny\n", 2), "one\r\nx\r\ny\r\nthree\r\n"],
     ["keeps line ends of a file that is replaced", { path: "crlf.txt", content: "x\ny" }, "x\r\ny"],
-    [
-      "takes lines as they were shown",
-      { path: "crlf.txt", content: "x␍\n", mode: "insert", start_line: 1 },
-      "x\r\none\r\ntwo\r\nthree\r\n",
-    ],
-    [
-      "keeps the bytes of other lines",
-      { path: "latin.txt", content: "é\n", mode: "replace_lines", start_line: 2 },
-      "caf\xe9\n\xe9\nna\xefve\n",
-    ],
-  ])("%s", async (_, sent, expected) => {
+    ["takes lines as they were shown", insert("crlf.txt", "x␍\n", 1), "x\r\none\r\ntwo\r\nthree\r\n"],
+    ["keeps the bytes of other lines", replaceLines("latin.txt", "é\n", 2), "caf\xe9\n\xe9\nna\xefve\n"],
+  ])("write_file %s", async (_, sent, expected) => {
     expect((await write(sent)).bytes).toBe(expected);
   });
 
-  it("tells what it did, with the lines around", async () => {
-    const { output } = await write({ path: "a.txt", content: "x\n", mode: "insert", start_line: 2 });
+  it("write_file tells what it did, with the lines around", async () => {
+    const { output } = await write(insert("a.txt", "x\n", 2));
     expect(output).toEqual({
       file_path: "a.txt",
       created: false,
@@ -139,44 +103,28 @@ describe("write_file", () => {
     });
   });
 
-  it("keeps what was there when it is asked to", async () => {
+  it("write_file keeps what was there when it is asked to", async () => {
     const { output, tools } = await write({ path: "a.txt", content: "", backup: true });
     expect(output).toMatchObject({ backup_path: "a.txt.bak", total_lines: 0 });
     expect((await tools.bytes("a.txt.bak")).toString()).toBe("one\ntwo\nthree\ntwo\n");
   });
 
-  it("keeps the mode", async () => {
+  it("write_file keeps the mode", async () => {
     const { tools } = await write({ path: "run.sh", content: "echo 2\n" });
     expect(await tools.files.edits()).toMatchObject([{ path: "run.sh", after: { mode: "100755" } }]);
   });
 
   it.each([
     [
-      "a folder that is missing, where it may not be made",
+      "a missing folder, if not wanted",
       { path: "new/x", content: "", create_dirs: false },
       /set create_dirs/,
     ],
-    [
-      "lines past the end",
-      { path: "a.txt", content: "", mode: "replace_lines", start_line: 4, end_line: 5 },
-      /the file has 4 lines/,
-    ],
-    [
-      "a place past the end",
-      { path: "a.txt", content: "", mode: "insert", start_line: 6 },
-      /5 inserts behind the last/,
-    ],
-    [
-      "lines of which the last comes first",
-      { path: "a.txt", content: "", mode: "replace_lines", start_line: 3, end_line: 2 },
-      /is before start_line/,
-    ],
+    ["lines past the end", replaceLines("a.txt", "", 4, 5), /the file has 4 lines/],
+    ["a late place", insert("a.txt", "", 6), /5 inserts behind the last/],
+    ["lines of which the last comes first", replaceLines("a.txt", "", 3, 2), /is before start_line/],
     ["no line", { path: "a.txt", content: "x", mode: "insert" }, /needs start_line/],
-    [
-      "lines of a file that is not there",
-      { path: "b.txt", content: "x", mode: "insert", start_line: 1 },
-      /mode overwrite makes it/,
-    ],
+    ["lines of a file that is not there", insert("b.txt", "x", 1), /mode overwrite makes it/],
     ["a binary file", { path: "image.png", content: "x", mode: "append" }, /binary file/],
     ["NUL", { path: "a.txt", content: "a\0b" }, /NUL/],
     ["what Latin-1 does not have", { path: "latin.txt", content: "日", mode: "append" }, /has no '日'/],
@@ -192,7 +140,7 @@ describe("write_file", () => {
     ["the way out", { path: "../x", content: "x" }, /'\.\.'/],
     ["another place", { path: "/etc/passwd", content: "x" }, /outside the repository/],
     ["a name that no disk takes", { path: "n".repeat(300), content: "x" }, /No file can be written/],
-  ])("refuses %s, and changes nothing", async (_, sent, message) => {
+  ])("write_file refuses %s, and changes nothing", async (_, sent, message) => {
     const tools = open();
     expect(await tools.error("write_file", sent)).toMatch(message);
     expect(await tools.paths()).toEqual([]);
@@ -201,45 +149,29 @@ describe("write_file", () => {
 
 describe("edit_file", () => {
   it.each([
-    ["the first occurrence", { path: "a.txt", old_string: "two", new_string: "2" }, "one\n2\nthree\ntwo\n"],
+    ["the first occurrence", edit("a.txt", "two", "2"), "one\n2\nthree\ntwo\n"],
     [
       "every occurrence",
       { path: "a.txt", old_string: "two", new_string: "$&", replace_all: true },
       "one\n$&\nthree\n$&\n",
     ],
-    ["several lines", { path: "a.txt", old_string: "one\ntwo\n", new_string: "" }, "three\ntwo\n"],
-    [
-      "lines with the file's own ends",
-      { path: "crlf.txt", old_string: "one\ntwo", new_string: "1\n2" },
-      "1\r\n2\r\nthree\r\n",
-    ],
-    [
-      "lines as they were shown",
-      { path: "crlf.txt", old_string: "one␍\ntwo", new_string: "1␍\n2" },
-      "1\r\n2\r\nthree\r\n",
-    ],
-    [
-      "a line by more",
-      { path: "crlf.txt", old_string: "two", new_string: "2\n2" },
-      "one\r\n2\r\n2\r\nthree\r\n",
-    ],
-    [
-      "characters of Latin-1",
-      { path: "latin.txt", old_string: "café", new_string: "thé" },
-      "th\xe9\ntwo\nna\xefve\n",
-    ],
+    ["several lines", edit("a.txt", "one\ntwo\n", ""), "three\ntwo\n"],
+    ["own endings", edit("crlf.txt", "one\ntwo", "1\n2"), "1\r\n2\r\nthree\r\n"],
+    ["shown lines", edit("crlf.txt", "one␍\ntwo", "1␍\n2"), "1\r\n2\r\nthree\r\n"],
+    ["more lines", edit("crlf.txt", "two", "2\n2"), "one\r\n2\r\n2\r\nthree\r\n"],
+    ["Latin-1 text", edit("latin.txt", "café", "thé"), "th\xe9\ntwo\nna\xefve\n"],
     [
       "invisible characters as they were shown",
-      { path: "src/deep/b.ts", old_string: "'\\u{200B}'", new_string: "''" },
+      edit("src/deep/b.ts", "'\\u{200B}'", "''"),
       "const invisible = '';\n",
     ],
-  ])("replaces %s", async (_, sent, expected) => {
+  ])("edit_file replaces %s", async (_, sent, expected) => {
     const tools = open();
     await tools.output("edit_file", sent);
     expect((await tools.bytes(sent.path)).toString("latin1")).toBe(expected);
   });
 
-  it("says how many others were left", async () => {
+  it("edit_file says how many others were left", async () => {
     const { result, text } = await open().run("edit_file", {
       path: "a.txt",
       old_string: "two",
@@ -252,25 +184,17 @@ describe("edit_file", () => {
   it.each([
     [
       "with the nearest lines",
-      { path: "a.txt", old_string: "threes\nfour", new_string: "x" },
+      edit("a.txt", "threes\nfour", "x"),
       /Nearest to its first line is line 3:\n1\|one\n2\|two\n3\|three/,
     ],
-    [
-      "saying that white space differs",
-      { path: "a.txt", old_string: "one two", new_string: "x" },
-      /White space aside it is there/,
-    ],
-    [
-      "saying that it was done before",
-      { path: "a.txt", old_string: "zzz", new_string: "three" },
-      /new_string is there already/,
-    ],
-    ["of the same text", { path: "a.txt", old_string: "one", new_string: "one" }, /are the same/],
-    ["of a missing file", { path: "b.txt", old_string: "one", new_string: "1" }, /no such file/],
-    ["of a binary file", { path: "image.png", old_string: "one", new_string: "1" }, /binary file/],
-    ["of a private file", { path: "secrets/key.txt", old_string: "CANARY", new_string: "1" }, /withheld/],
-    ["of a link", { path: "link", old_string: "a", new_string: "1" }, /symbolic link/],
-  ])("refuses an absent text %s", async (_, sent, message) => {
+    ["saying that white space differs", edit("a.txt", "one two", "x"), /White space aside it is there/],
+    ["saying that it was done before", edit("a.txt", "zzz", "three"), /new_string is there already/],
+    ["of the same text", edit("a.txt", "one", "one"), /are the same/],
+    ["of a missing file", edit("b.txt", "one", "1"), /no such file/],
+    ["of a binary file", edit("image.png", "one", "1"), /binary file/],
+    ["of a private file", edit("secrets/key.txt", "CANARY", "1"), /withheld/],
+    ["of a link", edit("link", "a", "1"), /symbolic link/],
+  ])("edit_file refuses an absent text %s", async (_, sent, message) => {
     const tools = open();
     expect(await tools.error("edit_file", sent)).toMatch(message);
     expect(await tools.paths()).toEqual([]);
@@ -278,7 +202,7 @@ describe("edit_file", () => {
 });
 
 describe("copy_file, move_file and delete_file", () => {
-  it("copy a file of any kind with its mode", async () => {
+  it("copy_file copies a file of any kind with its mode", async () => {
     const tools = open();
     await tools.output("copy_file", { source_path: "image.png", destination_path: "new/image.png" });
     await tools.output("copy_file", { source_path: "run.sh", destination_path: "new/run.sh" });
@@ -286,7 +210,7 @@ describe("copy_file, move_file and delete_file", () => {
     expect((await tools.files.edits()).map(({ after }) => after?.mode)).toEqual(["100644", "100755"]);
   });
 
-  it("move a file, so that every reading tool finds it at its new place alone", async () => {
+  it("move_file moves a file for every reading tool", async () => {
     const tools = open();
     await tools.output("move_file", { source_path: "src/deep/b.ts", destination_path: "lib/b.ts" });
     expect(await tools.output("list_files", { pattern: "*.ts" })).toEqual(["lib/b.ts"]);
@@ -297,7 +221,7 @@ describe("copy_file, move_file and delete_file", () => {
     expect(await tools.output("search_in_files", found)).toEqual(["lib/b.ts"]);
   });
 
-  it("delete a file", async () => {
+  it("delete_file deletes a file", async () => {
     const tools = open();
     expect(await tools.output("delete_file", { path: "a.txt" })).toEqual({ file_path: "a.txt" });
     expect(await tools.files.edits()).toMatchObject([{ path: "a.txt", after: null }]);
@@ -317,13 +241,13 @@ describe("copy_file, move_file and delete_file", () => {
     ["delete_file", { path: "src" }, /is a folder/],
     ["delete_file", { path: "link" }, /symbolic link/],
     ["delete_file", { path: "secrets/key.txt" }, /withheld/],
-  ])("%s refuses %j", async (tool, sent, message) => {
+  ])("copy_file, move_file and delete_file %s refuses %j", async (tool, sent, message) => {
     const tools = open();
     expect(await tools.error(tool, sent)).toMatch(message);
     expect(await tools.paths()).toEqual([]);
   });
 
-  it("replace a file when they are asked to", async () => {
+  it("copy_file and move_file replace a file when they are asked to", async () => {
     const tools = open();
     await tools.output("move_file", { source_path: "a.txt", destination_path: "open.txt", overwrite: true });
     expect((await tools.bytes("open.txt")).toString()).toBe("one\ntwo\nthree\ntwo\n");
@@ -331,7 +255,7 @@ describe("copy_file, move_file and delete_file", () => {
   });
 });
 
-it("no file is changed where nobody makes a fix", async () => {
+it("No file is changed where nobody makes a fix", async () => {
   const tools = toolsOn(below);
   expect(await tools.error("write_file", { path: "a.txt", content: "x" })).toMatch(
     /only where a fix is made/,

@@ -17,7 +17,7 @@ const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
 const schemaOf = (name: string) => toDefinition(tools.find((tool) => tool.name === name)!).parameters;
 
 describe("the definitions of the tools", () => {
-  it("are these", () => {
+  it("The definitions of the tools are these", () => {
     expect(tools.map((tool) => tool.name)).toEqual([
       "changed_files",
       "get_commit_messages",
@@ -56,12 +56,12 @@ describe("the definitions of the tools", () => {
     expect(() => parseArguments(tool, sent)).not.toThrow();
   });
 
-  it("take little of every request", () => {
+  it("The definitions of the tools take little of every request", () => {
     const sent = tools.map((tool) => ({ type: "function", function: toDefinition(tool) }));
     expect(JSON.stringify(sent).length).toBeLessThan(9_000);
   });
 
-  it("say in words how much may be asked for", () => {
+  it("The definitions of the tools say in words how much may be asked for", () => {
     const words = Object.values(schemaOf("search_in_files").properties as object).map(
       (one) => one.description,
     );
@@ -69,7 +69,7 @@ describe("the definitions of the tools", () => {
     expect(JSON.stringify(schemaOf("report_finding"))).toContain("Up to 200 characters");
   });
 
-  it("advertise the words that findings use", () => {
+  it("The definitions of the tools advertise the words that findings use", () => {
     expect(schemaOf("report_finding")).toMatchObject({
       properties: {
         severity: { type: "string", enum: ["critical", "high", "medium", "low"] },
@@ -79,7 +79,7 @@ describe("the definitions of the tools", () => {
     });
   });
 
-  it("keep the defaults of the contract", () => {
+  it("The definitions of the tools keep the defaults of the contract", () => {
     expect(schemaOf("diff_file")).toMatchObject({
       properties: { context_lines: { default: 3 }, start_hunk: { default: 1 }, end_hunk: { default: 20 } },
     });

@@ -69,7 +69,7 @@ const diff = (tools: TestTools, sent: Record<string, unknown>) =>
   tools.output<FileDiffOutput>("diff_file", sent);
 
 describe("diff_file", () => {
-  it("answers twenty hunks at a time and names the next call", async () => {
+  it("diff_file answers twenty hunks at a time and names the next call", async () => {
     const tools = open();
     const { result, text } = await tools.run("diff_file", { file_path: "sixty.txt" });
     expect(result).toMatchObject({
@@ -95,13 +95,13 @@ describe("diff_file", () => {
     expect(last).toMatchObject({ returned_hunks: 20, start_hunk: 41, end_hunk: 60 });
   });
 
-  it("goes on for twenty hunks when only a start is given", async () => {
+  it("diff_file goes on for twenty hunks when only a start is given", async () => {
     expect(await diff(open(), { file_path: "sixty.txt", start_hunk: 21 })).toMatchObject({
       end_hunk: 40,
     });
   });
 
-  it("numbers the lines as comments do", async () => {
+  it("diff_file numbers the lines as comments do", async () => {
     const { text } = await open().run("diff_file", { file_path: "two.ts", end_hunk: 1 });
     expect(text.split("\n").slice(1, 10)).toEqual([
       "@@ -2,7 +2,7 @@ line 1",
@@ -116,7 +116,7 @@ describe("diff_file", () => {
     ]);
   });
 
-  it("divides a hunk of 5,000 lines into consecutive hunks that each fit one answer", async () => {
+  it("diff_file divides a hunk of 5,000 lines into consecutive hunks that each fit one answer", async () => {
     const tools = open();
     const parts: FileDiffOutput[] = [];
     let next: Record<string, unknown> | undefined = { file_path: "bulk.txt" };
@@ -134,7 +134,7 @@ describe("diff_file", () => {
     expect(added).toEqual(Array.from({ length: 5_000 }, (_, at) => `+line ${at + 11}`));
   });
 
-  it("shows a rename against its old path, by either name", async () => {
+  it("diff_file shows a rename against its old path, by either name", async () => {
     const tools = open();
     const byNew = await tools.run("diff_file", { file_path: "new/name.ts" });
     expect(byNew.text.split("\n")[0]).toBe("new/name.ts (was old/name.ts) +1 -1, 1 hunk");
@@ -149,7 +149,7 @@ describe("diff_file", () => {
     ["becomes-link", "Was: file. Now: symbolic link to 'two.ts'."],
     ["sub", `Added: submodule at commit ${"a".repeat(40)}.`],
     ["empty.txt", "Empty file added."],
-  ])("answers for %s in words", async (path, words) => {
+  ])("diff_file answers for %s in words", async (path, words) => {
     const tools = open();
     expect(await diff(tools, { file_path: path })).toMatchObject({
       diff: words,
@@ -159,7 +159,7 @@ describe("diff_file", () => {
     expect((await tools.run("diff_file", { file_path: path })).text).toBe(`${path}: ${words}`);
   });
 
-  it("counts no hunk as served once nobody waits for the answer", async () => {
+  it("diff_file counts no hunk as served once nobody waits for the answer", async () => {
     const tools = open();
     const { fileDiff } = tools.context.diffs;
     const read = Promise.withResolvers<void>();
@@ -187,7 +187,7 @@ describe("diff_file", () => {
     expect(tools.served).toEqual([]);
   });
 
-  it("keeps hidden characters raw in the output and spells them out for the model", async () => {
+  it("diff_file keeps hidden characters raw in the output and spells them out for the model", async () => {
     const tools = open();
     const { result, text } = await tools.run("diff_file", { file_path: "hidden.ts" });
     expect(result).toMatchObject({
@@ -196,13 +196,13 @@ describe("diff_file", () => {
     expect(text).toContain("1 +const a = 1;\\u{200B}\\u{E0041}␍");
   });
 
-  it("says that lines of a file are not UTF-8, also where others hold what Latin-1 has not", async () => {
+  it("diff_file says that lines of a file are not UTF-8", async () => {
     const { text } = await open().run("diff_file", { file_path: "mixed.txt" });
     expect(text).toContain("1 +日本\n2 +café");
     expect(text).toContain("decoded as Latin-1");
   });
 
-  it("says that a file is not UTF-8", async () => {
+  it("diff_file says that a file is not UTF-8", async () => {
     const { result, text } = await open().run("diff_file", { file_path: "latin.txt" });
     expect(text).toContain("1  café");
     expect(text).toContain("decoded as Latin-1");
@@ -211,19 +211,15 @@ describe("diff_file", () => {
 
   it.each([
     ["a start past the end", { file_path: "two.ts", start_hunk: 3 }, /past the end: 'two\.ts' has 2 hunks/],
-    [
-      "an end before the start",
-      { file_path: "two.ts", start_hunk: 2, end_hunk: 1 },
-      /end_hunk 1 is before start_hunk 2/,
-    ],
+    ["a reversal", { file_path: "two.ts", start_hunk: 2, end_hunk: 1 }, /end_hunk 1 is before start_hunk 2/],
     ["an unchanged file", { file_path: "README.md" }, /no changed file 'README\.md'; changed_files lists/],
     ["a typing error", { file_path: "tow.ts" }, /did you mean 'two\.ts'/],
     ["a way out", { file_path: "../two.ts" }, /holds '\.\.'/],
-  ])("refuses %s and says what to try", async (_, sent, words) => {
+  ])("diff_file refuses %s and says what to try", async (_, sent, words) => {
     expect(await open().error("diff_file", sent)).toMatch(words);
   });
 
-  it("withholds private files and what was renamed from one", async () => {
+  it("diff_file withholds private files and what was renamed from one", async () => {
     const tools = open({ private: ["secrets/"] });
     expect(await tools.error("diff_file", { file_path: "public.ts" })).toMatch(/withheld by configuration/);
     expect(await tools.error("diff_file", { file_path: "secrets/key.ts" })).toMatch(
@@ -262,7 +258,7 @@ describe("a file of more lines than a diff may have", () => {
     bulky?.dispose();
   });
 
-  it("has no diff, and its lines are read in another way", async () => {
+  it("A file that is too long for a diff has no diff, and its lines are read in another way", async () => {
     const tools = toolsOn(over.workspace);
     for (const [file_path, lines] of [
       ["added.txt", "200,001"],
@@ -276,7 +272,7 @@ describe("a file of more lines than a diff may have", () => {
     expect(await tools.output("read_file_part", sent)).toMatchObject({ content: `${MAX_DIFF_LINES + 1}|` });
   });
 
-  it("has one where little changed, but not with any context", async () => {
+  it("A file that is too long for a diff has one where little changed", async () => {
     const tools = toolsOn(over.workspace);
     expect(await diff(tools, { file_path: "scattered.txt" })).toMatchObject({ total_hunks: 101 });
     const sent = { file_path: "scattered.txt", context_lines: 1_000 };
@@ -285,7 +281,7 @@ describe("a file of more lines than a diff may have", () => {
     );
   });
 
-  it("is not compared with another either", async () => {
+  it("A file that is too long for a diff is not compared with another either", async () => {
     const sent = { file_path1: "scattered.txt", file_path2: "added.txt" };
     expect(await toolsOn(over.workspace).error("diff_files", sent)).toMatch(
       /'scattered\.txt' and 'added\.txt'.*more than 200,000 lines.*read_file_part/,
@@ -294,20 +290,20 @@ describe("a file of more lines than a diff may have", () => {
 });
 
 describe("coverage of diff_file", () => {
-  it("serves the hunks of a page, once", async () => {
+  it("Coverage of diff_file serves the hunks of a page, once", async () => {
     const tools = open();
     await diff(tools, { file_path: "sixty.txt", start_hunk: 3, end_hunk: 4 });
     await diff(tools, { file_path: "sixty.txt", start_hunk: 4, end_hunk: 5 });
     expect(tools.served).toEqual(["sixty.txt#3", "sixty.txt#4", "sixty.txt#5"]);
   });
 
-  it("serves the -U3 hunks that a wider context covers", async () => {
+  it("Coverage of diff_file serves the -U3 hunks that a wider context covers", async () => {
     const tools = open();
     expect(await diff(tools, { file_path: "two.ts", context_lines: 20 })).toMatchObject({ total_hunks: 1 });
     expect(tools.served).toEqual(["two.ts#1", "two.ts#2"]);
   });
 
-  it("serves nothing by a narrower context, until the missing lines were shown too", async () => {
+  it("Coverage of diff_file serves nothing by a narrower context", async () => {
     const tools = open();
     await diff(tools, { file_path: "two.ts", context_lines: 0 });
     await diff(tools, { file_path: "two.ts", context_lines: 2 });
@@ -316,7 +312,7 @@ describe("coverage of diff_file", () => {
     expect(tools.served).toEqual(["two.ts#2"]);
   });
 
-  it("serves no hunk whose changed line could only be shown in part", async () => {
+  it("Coverage of diff_file serves no hunk whose changed line could only be shown in part", async () => {
     const tools = open();
     const { text } = await tools.run("diff_file", { file_path: "minified.js" });
     expect(text).toMatch(/more characters of this line/);
@@ -326,13 +322,13 @@ describe("coverage of diff_file", () => {
     expect(minified).toMatchObject({ skipReason: "overlong lines", account: "unread" });
   });
 
-  it("serves a hunk of which an unchanged line is overlong", async () => {
+  it("Coverage of diff_file serves a hunk of which an unchanged line is overlong", async () => {
     const tools = open();
     await diff(tools, { file_path: "wide.js" });
     expect(tools.served).toEqual(["wide.js#1"]);
   });
 
-  it("keeps the reviews apart", async () => {
+  it("Coverage of diff_file keeps the reviews apart", async () => {
     const [one, other] = [open(), open()];
     await diff(one, { file_path: "two.ts", start_hunk: 1, end_hunk: 1 });
     await diff(other, { file_path: "two.ts", start_hunk: 2, end_hunk: 2 });

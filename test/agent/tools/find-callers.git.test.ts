@@ -53,7 +53,7 @@ describe("find_callers", () => {
   const placesOf = ({ callers }: CallersOutput) =>
     callers.map((one) => `${one.file_path}:${one.line_number}${one.through ? ` ${one.through}` : ""}`);
 
-  it("lists the places outside of the file with the functions around them, product code before tests", async () => {
+  it("find_callers lists the places outside of the file with the functions around them", async () => {
     const { text } = await open({ private: ["secrets/"] }).run("find_callers", {
       ...{ name: "rate", file_path: "src/rate.ts" },
     });
@@ -80,7 +80,7 @@ describe("find_callers", () => {
     ]);
   });
 
-  it("says plainly that nothing uses it, or nothing but tests", async () => {
+  it("find_callers says plainly that nothing uses it, or nothing but tests", async () => {
     const textOf = async (name: string) =>
       (await open().run("find_callers", { name, file_path: "src/lonely.ts" })).text.split("\n")[0];
 
@@ -92,7 +92,7 @@ describe("find_callers", () => {
     );
   });
 
-  it("includes calls through an interface that declares the method, marked, and leaves other types out", async () => {
+  it("find_callers includes calls through an interface that declares the method, marked", async () => {
     const output = await find("DiskStore.fetchAll", "src/disk-store.ts");
 
     expect(placesOf(output)).toEqual(["src/user.ts:5 Store.fetchAll", "src/user.ts:9"]);
@@ -104,15 +104,15 @@ describe("find_callers", () => {
     expect(text).toContain("5 through Store.fetchAll:  return store.fetchAll('a');");
   });
 
-  it("takes every interface of Go with the method for one that it implements", async () => {
+  it("find_callers takes every interface of Go with the method for one that it implements", async () => {
     expect(placesOf(await find("Square.AreaOf", "go/square.go"))).toEqual(["go/shape.go:8 Shape.AreaOf"]);
   });
 
-  it("finds who makes an object by the name of its type", async () => {
+  it("find_callers finds who makes an object by the name of its type", async () => {
     expect(placesOf(await find("Cart.__init__", "py/cart.py"))).toEqual(["py/shop.py:4"]);
   });
 
-  it("shows nothing of private files", async () => {
+  it("find_callers shows nothing of private files", async () => {
     const tools = open({ private: ["secrets/"] });
     const { result, text } = await tools.run("find_callers", { name: "rate", file_path: "src/rate.ts" });
     expect(text + JSON.stringify(result)).not.toMatch(/CANARY|secrets/);
@@ -137,13 +137,13 @@ describe("find_callers", () => {
       { name: "()", file_path: "src/order.ts" },
       "'()' holds no name; give one like parse or Parser.next",
     ],
-  ])("refuses %s", async (_, sent, error) => {
+  ])("find_callers refuses %s", async (_, sent, error) => {
     expect(await open().error("find_callers", sent)).toBe(error);
   });
 });
 
 describe("the callers of a name that thousands of lines use", () => {
-  it("are the nearest ones, in an answer of usual size that says how many there are", async () => {
+  it("The callers of a frequent name are the nearest ones", async () => {
     using bulky = GitRepo.create({ bare: true });
     const uses = Array.from(
       { length: 200 },

@@ -55,8 +55,8 @@ async function reasonsOf(sides: Sides, ignore: string[] = []) {
   return (await reasons(change.workspace, ignore)).byPath;
 }
 
-describe("a pull request cannot hide code", () => {
-  it("by attributes that it brings, changes or removes", async () => {
+describe("hidden code", () => {
+  it("A pull request cannot hide code by attributes that it brings, changes or removes", async () => {
     const base: Files = [
       [".gitattributes", "gen/** linguist-generated\ndist/** -linguist-generated\n"],
       ["src/a.ts", code("a")],
@@ -82,7 +82,7 @@ describe("a pull request cannot hide code", () => {
     ).toEqual({ ".gitattributes": "hunks", "src/a.ts": "hunks" });
   });
 
-  it("by a header that only it has", async () => {
+  it("A pull request cannot hide code by a header that only it has", async () => {
     const base: Files = [["a.go", code("a")]];
     expect(
       await reasonsOf({
@@ -95,7 +95,7 @@ describe("a pull request cannot hide code", () => {
     ).toEqual({ "a.go": "hunks", "new.go": "hunks" });
   });
 
-  it("by moving it to where a generated file was, or a generated one to where it wants its own", async () => {
+  it("A pull request cannot hide code by moving it to where a generated file was", async () => {
     const base: Files = [
       ["gen/a.go", mark + code("a", 60)],
       ["b.go", code("b", 60)],
@@ -118,7 +118,7 @@ describe("a pull request cannot hide code", () => {
     });
   });
 
-  it("by putting it where a link or a submodule was", async () => {
+  it("A pull request cannot hide code by putting it where a link or a submodule was", async () => {
     const evil = { mode: "100755", data: code("evil") } as const;
     await using change = await open({
       base: [
@@ -152,7 +152,7 @@ describe("a pull request cannot hide code", () => {
     }
   });
 
-  it("by a NUL byte, for which git shows no diff", async () => {
+  it("A pull request cannot hide code by a NUL byte, for which git shows no diff", async () => {
     const noise = Buffer.from(Array.from({ length: 9_000 }, (_, at) => (at * at * 31 + (at >> 3)) % 256));
     expect(
       await reasonsOf({
@@ -186,7 +186,7 @@ describe("a pull request cannot hide code", () => {
     });
   });
 
-  it("by moving it where names, attributes or the configuration skip files", async () => {
+  it("A pull request cannot hide code by moving it where names", async () => {
     const names = ["a.ts", "b.ts", "c.ts", "old/vendor/d.ts", "gen/e.js", "docs/f.ts", "g.js"];
     const source = (name: string) => (name === "g.js" ? mark : "") + code(name.replace(/\W/g, ""));
     const targets = [
@@ -219,7 +219,7 @@ describe("a pull request cannot hide code", () => {
     });
   });
 
-  it("by branching off where a file was generated that people write by now", async () => {
+  it("A pull request cannot hide code by an old base at which a file was generated", async () => {
     expect(
       await reasonsOf({
         base: [["a.go", mark + code("a")]],
@@ -230,7 +230,7 @@ describe("a pull request cannot hide code", () => {
   });
 });
 
-it("Files that are named generated are read up to 400 lines or a quarter of the rest, the smallest first", async () => {
+it("Files that are named generated are read up to 400 lines or a quarter of the rest", async () => {
   const named = { "dist/a.js": 300, "vendor/b.c": 90, "c.min.js": 20 };
   const of = async (rest: number) => {
     const all = Object.entries({ ...named, "src/a.ts": rest });
@@ -270,8 +270,8 @@ it.each([
   expect(await reasonsOf({ base: [[from, data]], head })).toEqual({ [to || from]: reading });
 });
 
-describe("what the base says of files", () => {
-  it("counts those as unread whose header says at base and at head that they are generated", async () => {
+describe("generated files at the base", () => {
+  it("A file counts as unread if its header says at base and head that it is generated", async () => {
     const base: Files = [
       ["kept.go", mark + code("k")],
       ["moved.go", mark + code("m")],
@@ -293,7 +293,7 @@ describe("what the base says of files", () => {
     });
   });
 
-  it("counts at its tip, whatever it was when the pull request branched off", async () => {
+  it("What the base says of files counts at its tip", async () => {
     expect(
       await reasonsOf({
         base: [
@@ -313,7 +313,7 @@ describe("what the base says of files", () => {
     ).toEqual({ "a.go": "unread: generated", "b.go": "hunks", "c.ts": "left_out: vendored" });
   });
 
-  it("decides for a renamed file by both its paths, and for a deleted one by its old", async () => {
+  it("What the base says of files decides for a renamed file by both its paths", async () => {
     const base: Files = [
       [".gitattributes", "gen/** linguist-generated\n"],
       ["gen/a.ts", code("a")],
@@ -334,7 +334,7 @@ describe("what the base says of files", () => {
     });
   });
 
-  it("takes back what names skip, as the configuration takes back all of it", async () => {
+  it("What the base says of files takes back what names skip", async () => {
     const base: Files = [
       [
         ".gitattributes",
@@ -359,7 +359,7 @@ describe("what the base says of files", () => {
     });
   });
 
-  it("holds for names with any byte in them", async () => {
+  it("What the base says of files holds for names with any byte in them", async () => {
     const names = ["new\nline.go", "caf\u00e9.go", "back\\351.go"];
     const base: Files = names.map((name) => [name, mark + code("a")]);
     const head: Files = names.map((name) => [name, mark + code("b")]);
@@ -367,7 +367,7 @@ describe("what the base says of files", () => {
   });
 });
 
-describe("what the base says of files, when it cannot be told", () => {
+describe("generated files at a base that cannot be read", () => {
   const base: Files = [
     [".gitattributes", "a.ts linguist-generated\n"],
     ["b.go", mark + code("b")],
@@ -389,7 +389,7 @@ describe("what the base says of files, when it cannot be told", () => {
     return { ...bound, withheld: workspace.withheld, ...over } as Workspace;
   };
 
-  it("is reviewed, names notwithstanding, and people hear of it", async () => {
+  it("A file whose base cannot be read is reviewed, names notwithstanding", async () => {
     await using change = await open({ base, head });
     const failing = but(change.workspace, {
       linguistAttributes: async () => {
@@ -401,7 +401,7 @@ describe("what the base says of files, when it cannot be told", () => {
     expect(warnings).toEqual([expect.stringMatching(/\.gitattributes.*git ran longer than 10 s/)]);
   });
 
-  it("ends with the review when that was aborted", async () => {
+  it("A file whose base cannot be read ends with the review when that was aborted", async () => {
     await using change = await open({ base, head });
     const aborted = but(change.workspace, {
       linguistAttributes: async () => {
@@ -411,7 +411,7 @@ describe("what the base says of files, when it cannot be told", () => {
     await expect(reasons(aborted)).rejects.toMatchObject({ code: "aborted" });
   });
 
-  it("is reviewed where a file cannot be read at head or at base", async () => {
+  it("A file that cannot be read at head or base is reviewed", async () => {
     await using change = await open({ base, head });
     const failed = async () => {
       throw new AppError("too_large", "the blob is too large");
@@ -424,7 +424,7 @@ describe("what the base says of files, when it cannot be told", () => {
     }
   });
 
-  it("reads no blob of a file whose head does not call it generated", async () => {
+  it("A file whose head does not call it generated is not read at the base", async () => {
     await using change = await open({
       base,
       head: [

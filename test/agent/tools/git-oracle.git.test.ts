@@ -141,7 +141,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
     });
   });
 
-  it("the pages of diff_file put together are git's hunks, and git applies each", async () => {
+  it("The pages of diff_file put together are git's hunks, and git applies each", async () => {
     await check(6, async (tools, made) => {
       const changes = await tools.workspace.changes();
       made.repo.git("read-tree", made.shas.mergeBase);
@@ -175,7 +175,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
     });
   });
 
-  it("reading every page of every reviewable file serves every hunk exactly once", async () => {
+  it("Reading every page of every reviewable file serves every hunk exactly once", async () => {
     await check(4, async (tools) => {
       const files = (await tools.output<FileChange[]>("changed_files")).filter((file) => file.reviewable);
       const width = { context_lines: files.length % 2 === 0 ? 3 : 7 };

@@ -14,7 +14,7 @@ const lists = fc.sample(
   { numRuns: process.env.HUNKWISE_LONG === "1" ? 5_000 : 600, seed: 7 },
 );
 
-it("matches what git ignores, by one list of patterns in each of many folders", () => {
+it("Matches what git ignores, by one list of patterns in each of many folders", () => {
   using repo = GitRepo.create();
   repo.write(
     Object.fromEntries(lists.map(({ patterns }, at) => [`d${at}/.gitignore`, `${patterns.join("\n")}\n`])),

@@ -20,73 +20,25 @@ afterAll(async () => {
 const tool = (name: string) => readingTools.find((one) => one.name === name)!;
 
 describe("a number beyond its limits", () => {
-  it.each([
-    [
-      "search_in_files",
-      { pattern: "needle", context_lines: 30 },
-      { context_lines: 20 },
-      "context_lines 30 is more than 20: 20 was taken.",
-    ],
-    [
-      "search_in_files",
-      { pattern: "needle", after_context: 99 },
-      { after_context: 20 },
-      "after_context 99 is more than 20: 20 was taken.",
-    ],
-    [
-      "search_in_files",
-      { pattern: "needle", max_results: 5_000 },
-      { max_results: 1_000 },
-      "max_results 5000 is more than 1000: 1000 was taken.",
-    ],
-    [
-      "search_in_files",
-      { pattern: "needle", max_results: 0 },
-      { max_results: 1 },
-      "max_results 0 is less than 1: 1 was taken.",
-    ],
-    [
-      "get_commit_messages",
-      { max_commits: 1_000 },
-      { max_commits: 250 },
-      "max_commits 1000 is more than 250: 250 was taken.",
-    ],
-    [
-      "diff_file",
-      { file_path: "src/a.ts", context_lines: 100_000 },
-      { context_lines: 1_000 },
-      "context_lines 100000 is more than 1000: 1000 was taken.",
-    ],
-    [
-      "diff_file",
-      { file_path: "src/a.ts", start_hunk: 0 },
-      { start_hunk: 1 },
-      "start_hunk 0 is less than 1: 1 was taken.",
-    ],
-    [
-      "diff_files",
-      { file_path1: "src/a.ts", file_path2: "src/b.test.ts", context_lines: -1 },
-      { context_lines: 0 },
-      "context_lines -1 is less than 0: 0 was taken.",
-    ],
-    [
-      "read_file_part",
-      { file_path: "src/a.ts", start_line: 2, end_line: -1 },
-      { end_line: null },
-      "end_line -1 is less than 1: it counts as left out.",
-    ],
-    [
-      "read_file_part",
-      { file_path: "src/a.ts", start_line: 0 },
-      { start_line: null },
-      "start_line 0 is less",
-    ],
-    ["changed_files", { start: 0 }, { start: null }, "start 0 is less than 1: it counts as left out."],
-    ["list_files", { depth: 0 }, { depth: null }, "depth 0 is less than 1: it counts as left out."],
-  ])("is brought back in %s %j, which says so", async (name, sent, taken, words) => {
+  it.each<[tool: string, others: object, name: string, given: number, taken: number | null]>([
+    ["search_in_files", { pattern: "needle" }, "context_lines", 30, 20],
+    ["search_in_files", { pattern: "needle" }, "after_context", 99, 20],
+    ["search_in_files", { pattern: "needle" }, "max_results", 5_000, 1_000],
+    ["search_in_files", { pattern: "needle" }, "max_results", 0, 1],
+    ["get_commit_messages", {}, "max_commits", 1_000, 250],
+    ["diff_file", { file_path: "src/a.ts" }, "context_lines", 100_000, 1_000],
+    ["diff_file", { file_path: "src/a.ts" }, "start_hunk", 0, 1],
+    ["diff_files", { file_path1: "src/a.ts", file_path2: "src/b.test.ts" }, "context_lines", -1, 0],
+    ["read_file_part", { file_path: "src/a.ts", start_line: 2 }, "end_line", -1, null],
+    ["read_file_part", { file_path: "src/a.ts" }, "start_line", 0, null],
+    ["changed_files", {}, "start", 0, null],
+    ["list_files", {}, "depth", 0, null],
+  ])("%s %j says that it brings %s %i back to %s", async (tool, others, name, given, taken) => {
+    const instead = taken === null ? "it counts as left out." : `${taken} was taken.`;
+    const words = `${name} ${given} is ${given > 1 ? "more" : "less"} than ${taken ?? 1}: ${instead}`;
     const tools = toolsOn(opened.workspace);
-    const beyond = await tools.run(name, sent);
-    const within = await tools.run(name, { ...sent, ...taken });
+    const beyond = await tools.run(tool, { ...others, [name]: given });
+    const within = await tools.run(tool, { ...others, [name]: taken });
 
     expect(within.result.status).toBe("success");
     expect(beyond.result).toMatchObject({
@@ -100,20 +52,20 @@ describe("a number beyond its limits", () => {
     expect(within.text).not.toContain("was taken");
   });
 
-  it("stands beside what the tool has to say itself", async () => {
+  it("A number beyond its limits stands beside what the tool has to say itself", async () => {
     const sent = { pattern: "caf", path: "latin.txt", context_lines: 21 };
     const { text } = await toolsOn(opened.workspace).run("search_in_files", sent);
 
     expect(text).toContain("(context_lines 21 is more than 20: 20 was taken. Not UTF-8;");
   });
 
-  it("costs nothing else: other arguments stay as they are", () => {
+  it("A number beyond its limits costs nothing else: other arguments stay as they are", () => {
     const sent = { file_path: "a", start_line: 3, end_line: 4, ref: "base" };
 
     expect(withinLimits(tool("read_file_part"), sent)).toEqual({ input: sent, changes: [] });
   });
 
-  it("is an error still where another line must not be put in its place", async () => {
+  it("A line number that must not be replaced stays an error", async () => {
     const tools = toolsOn(opened.workspace);
 
     expect(await tools.error("read_file_part", { file_path: "src/a.ts", start_line: 7 })).toContain(

@@ -68,20 +68,20 @@ async function follow<Output>(tool: string, first: Record<string, unknown>): Pro
 }
 
 describe("a path of many characters that are escaped", () => {
-  it("is read to the end, named as it is or as answers show it", async () => {
+  it("A path of many escaped characters is read to the end", async () => {
     for (const file_path of [longest, escapeInvisible(longest), JSON.stringify(longest)]) {
       const pages = await follow<FileContent>("read_file_part", { file_path });
       expect(pages.map((page) => page.content.replace(/^\d+\|/gm, "")).join("\n")).toBe(lines.trimEnd());
     }
   });
 
-  it("is shown by diff_file to the end", async () => {
+  it("A path of many escaped characters is shown by diff_file to the end", async () => {
     const pages = await follow<FileDiffOutput>("diff_file", { file_path: longest });
     const added = pages.flatMap((page) => page.diff.match(/(?<=^\+)line.*/gm) ?? []);
     expect(added.join("\n")).toBe(lines.trimEnd());
   });
 
-  it("is refused where an answer would have no room beside it", async () => {
+  it("A path is refused if an answer would have no room beside it", async () => {
     for (const [tool, file_path] of [
       ["read_file_part", tooLong],
       ["read_file_part", escapeInvisible(tooLong)],
@@ -90,7 +90,7 @@ describe("a path of many characters that are escaped", () => {
       expect(await tools.error(tool, { file_path })).toBe("the path is longer than 4096 bytes");
   });
 
-  it("is named among the changed files, and why it is not reviewed", async () => {
+  it("A path of many escaped characters is named among the changed files", async () => {
     const files = (await follow<FileChange[]>("changed_files", {})).flat();
     const reasons = Object.fromEntries(files.map((file) => [file.path, file.skip_reason]));
     expect(reasons[longest]).toBeNull();
@@ -100,7 +100,7 @@ describe("a path of many characters that are escaped", () => {
     for (const file of renames) expect(file.skip_reason).toBe("path too long");
   });
 
-  it("hides no line of a file that was renamed from it", async () => {
+  it("A long old path hides no line of a renamed file", async () => {
     const renames = (await tools.output<FileChange[]>("changed_files")).filter((file) => file.old_path);
     const short = renames.find((file) => file.path === "new");
     expect(short?.old_path).toBe(renamed);

@@ -51,7 +51,7 @@ const files = [
 ] as const;
 
 describe("folders whose names go on where another ends", () => {
-  it("are listed in git's order, which ends each name with a slash", async () => {
+  it("Folders whose names go on where another ends are listed in git's order", async () => {
     const told = repo.git("ls-tree", "-r", "-t", "--name-only", "topic", "a", "a.py", "a b").split("\n");
     expect(told).toEqual(["a b", "a b/x.py", "a.py", "a", "a/x.py"]);
     expect(await open().output("list_files", { pattern: "/a*", type: "any" })).toEqual(told);
@@ -60,7 +60,7 @@ describe("folders whose names go on where another ends", () => {
 });
 
 describe("files whose names are alike in some encoding", () => {
-  it("are each listed, shown and covered", async () => {
+  it("Files whose names are alike in some encoding are each listed, shown and covered", async () => {
     const tools = open();
     const changed = await tools.output<FileChange[]>("changed_files");
     expect(changed.map((file) => file.path)).toEqual(expect.arrayContaining(files.map(([path]) => path)));
@@ -73,14 +73,14 @@ describe("files whose names are alike in some encoding", () => {
     expect(tools.served).toEqual(files.map(([path]) => `${path}#1`));
   });
 
-  it("are found below their folder", async () => {
+  it("Files whose names are alike in some encoding are found below their folder", async () => {
     const tools = open();
     expect(await tools.output("list_files", { directory: "dir\\351" })).toEqual(["dir\\351/\\351.py"]);
     const sent = { pattern: "folder", path: "dir\\351", output_mode: "files_with_matches" };
     expect(await tools.output("search_in_files", sent)).toEqual(["dir\\351/\\351.py"]);
   });
 
-  it("are taken as git quotes them", async () => {
+  it("Files whose names are alike in some encoding are taken as git quotes them", async () => {
     const tools = open();
     const { text } = await tools.run("diff_file", { file_path: "new.py" });
     expect(text).toContain('new.py (was "old\\351.py") +1 -0, 1 hunk');
@@ -90,7 +90,7 @@ describe("files whose names are alike in some encoding", () => {
     expect(await tools.error("read_file_part", { file_path: '"' })).toMatch(/no such file/);
   });
 
-  it("are as private as their folder", async () => {
+  it("Files whose names are alike in some encoding are as private as their folder", async () => {
     const tools = open({ private: ["secrets/"] });
     const { text } = await tools.run("search_in_files", { pattern: "CANARY" });
     expect(text).toContain("No match");

@@ -66,14 +66,14 @@ describe("resolveFile", () => {
     ["a name as renderings escape it", "zero\\u{200B}width.txt", "zero\u200Bwidth.txt"],
     ["a name in another Unicode normalisation", "caf\u00E9.txt", "cafe\u0301.txt"],
     ["a folder whose name begins like .git", "plain/.github/x.yml", "plain/.github/x.yml"],
-  ])("accepts %s", async (_, given, path) => expect((await file(given)).path).toBe(path));
+  ])("resolveFile accepts %s", async (_, given, path) => expect((await file(given)).path).toBe(path));
 
-  it("accepts an absolute path inside the checkout", async () => {
+  it("resolveFile accepts an absolute path inside the checkout", async () => {
     expect((await file(`${tools.workspace.root}/src/parser.ts`)).path).toBe("src/parser.ts");
     expect((await file(`${tools.workspace.root}//./src/parser.ts`)).path).toBe("src/parser.ts");
   });
 
-  it("accepts an absolute path inside the repository as whoever asks knows it, and none beside it", async () => {
+  it("resolveFile accepts an absolute path inside the repository as whoever asks knows it", async () => {
     const context = { ...tools.context, alsoRoots: ["/home/ada/shop"] };
     const ask = (given: string) => resolveFile(given, "head", context);
     expect((await ask("/home/ada/shop/src/parser.ts")).path).toBe("src/parser.ts");
@@ -82,7 +82,7 @@ describe("resolveFile", () => {
     await expect(ask("/home/ada/shop/.git/config")).rejects.toThrow(/inside \.git/);
   });
 
-  it("finds what other revisions have", async () => {
+  it("resolveFile finds what other revisions have", async () => {
     expect((await file("src/old.ts", "merge_base")).path).toBe("src/old.ts");
   });
 
@@ -122,7 +122,7 @@ describe("resolveFile", () => {
     ["a private file", "secrets/key.ts", /withheld by configuration/],
     ["a private file that is not there", "secrets/other.ts", /withheld by configuration/],
     ["a path that is too long", "a/".repeat(3_000), /longer than 4096/],
-  ])("refuses %s in words", async (_, given, words) => {
+  ])("resolveFile refuses %s in words", async (_, given, words) => {
     expect(await refusal(given.replace("ROOT", tools.workspace.root))).toMatch(words);
   });
 
@@ -132,11 +132,14 @@ describe("resolveFile", () => {
     ["a typing error", "src/parsr.ts", /did you mean 'src\/parser\.ts'/],
     ["a file that the change deleted", "src/gone.ts", /it exists at base: pass that as ref/],
     ["a file that the change renamed", "src/old.ts", /It is now 'src\/new\.ts'/],
-  ])("suggests what was meant: %s", async (_, given, words) => expect(await refusal(given)).toMatch(words));
+  ])("resolveFile suggests what was meant: %s", async (_, given, words) =>
+    expect(await refusal(given)).toMatch(words),
+  );
 
-  it("suggests no private file", async () => expect(await refusal("src/key.ts")).not.toContain("secrets"));
+  it("resolveFile suggests no private file", async () =>
+    expect(await refusal("src/key.ts")).not.toContain("secrets"));
 
-  it("suggests nothing for what resembles nothing", async () => {
+  it("resolveFile suggests nothing for what resembles nothing", async () => {
     expect(await refusal("completely/unrelated.xyz")).toBe("no such file 'completely/unrelated.xyz' at head");
   });
 });
@@ -148,7 +151,7 @@ describe("resolveFolder", () => {
     ["./", ""],
     ["src/", "src"],
     ["plain/.github", "plain/.github"],
-  ])("takes %j", async (given, folder) => {
+  ])("resolveFolder takes %j", async (given, folder) => {
     const found = await resolveFolder(given, tools.context).catch(() => "refused");
     expect(found).toBe(folder);
   });
@@ -159,7 +162,7 @@ describe("resolveFolder", () => {
     ["linked", /symbolic link/],
     ["sub", /submodule/],
     ["nowhere", /no such/],
-  ])("refuses %s in words", async (given, words) => {
+  ])("resolveFolder refuses %s in words", async (given, words) => {
     const answer = await resolveFolder(given, tools.context).then(
       () => "accepted",
       (error: Error) => error.message,
@@ -169,7 +172,7 @@ describe("resolveFolder", () => {
 });
 
 describe("resolveFileOrFolder", () => {
-  it("takes either", async () => {
+  it("resolveFileOrFolder takes either", async () => {
     expect(await resolveFileOrFolder("src", tools.context)).toBe("src");
     expect(await resolveFileOrFolder("src/parser.ts", tools.context)).toBe("src/parser.ts");
     await expect(resolveFileOrFolder("secrets/key.ts", tools.context)).rejects.toThrow("withheld");

@@ -52,7 +52,7 @@ describe("a report in another form", () => {
     ["the sign of a diff for a side", { side: "+" }],
     ["null for what may be left out", { suggestion: null, start_line: null }],
     ["a key in another spelling", { StartLine: null, "start-line": null }],
-  ])("is read: %s", (_, over) => {
+  ])("A report in another form is read: %s", (_, over) => {
     expect(read(reportFinding, { ...finding, ...over })).toEqual({ input: whole, notes: [] });
   });
 
@@ -60,25 +60,22 @@ describe("a report in another form", () => {
     ["line_number for line", ({ line, ...rest }: typeof finding) => ({ ...rest, line_number: line })],
     ["file_path for path", ({ path, ...rest }: typeof finding) => ({ ...rest, file_path: path })],
     ["description for body", ({ body, ...rest }: typeof finding) => ({ ...rest, description: body })],
-    [
-      "both names with one value",
-      (one: typeof finding) => ({ ...one, file_path: one.path, line_number: "7" }),
-    ],
+    ["both names, one value", (one: typeof finding) => ({ ...one, file_path: one.path, line_number: "7" })],
     ["all of it under one name", (one: typeof finding) => ({ arguments: one })],
     ["all of it under one name, as text", (one: typeof finding) => ({ input: JSON.stringify(one) })],
     ["a list of one", (one: typeof finding) => [one]],
-  ])("is read: %s", (_, change) => {
+  ])("A report in another form is read: %s", (_, change) => {
     expect(read(reportFinding, change(finding))).toEqual({ input: whole, notes: [] });
   });
 
-  it("keeps its evidence if that is text, or one object instead of a list", () => {
+  it("A report in another form keeps its evidence if that is text, or one object instead of a list", () => {
     const evidence = { path: "b.ts", start_line: "3", end_line: "4", note: "see" };
     const wanted = [{ path: "b.ts", start_line: 3, end_line: 4, note: "see" }];
     for (const sent of [evidence, [evidence], JSON.stringify([evidence]), [JSON.stringify(evidence)]])
       expect(read(reportFinding, { ...finding, evidence: sent }).input).toMatchObject({ evidence: wanted });
   });
 
-  it("loses only the evidence that cannot be read, and says so", () => {
+  it("A report in another form loses only the evidence that cannot be read, and says so", () => {
     const good = { path: "b.ts", start_line: 3, end_line: 4, note: "see" };
     const { input, notes } = read(reportFinding, {
       ...finding,
@@ -88,13 +85,13 @@ describe("a report in another form", () => {
     expect(notes).toEqual(["Entries of evidence that cannot be read were left out."]);
   });
 
-  it("loses unknown keys, and says which", () => {
+  it("A report in another form loses unknown keys, and says which", () => {
     const { input, notes } = read(reportFinding, { ...finding, description: "More.", cwe: "CWE-89" });
     expect(input).toEqual(whole);
     expect(notes).toEqual(["Ignored, because the tool does not know it: description, cwe."]);
   });
 
-  it("has long prose cut after a sentence, which the answer says", () => {
+  it("A report in another form has long prose cut after a sentence, which the answer says", () => {
     const body = "The value is wrong here. ".repeat(400);
     const { input, notes } = read(reportFinding, { ...finding, body, title: "word ".repeat(60) });
     expect(input).toMatchObject({
@@ -111,7 +108,7 @@ describe("a report in another form", () => {
     ]);
   });
 
-  it("loses a suggestion that is too long, and nothing of one that is not", () => {
+  it("A report in another form loses a suggestion that is too long, and nothing of one that is not", () => {
     const long = "x".repeat(8_001);
     const { input, notes } = read(reportFinding, { ...finding, suggestion: long });
     expect(input).toEqual(whole);
@@ -123,20 +120,16 @@ describe("a report in another form", () => {
     ["a severity that no list has", { severity: "urgent" }, /at severity/],
     ["a confidence above one", { confidence: 90 }, /at confidence/],
     ["a line that is no number", { line: "the last one" }, /at line/],
-    [
-      "two names with different values",
-      { file_path: "src/b.ts" },
-      /path is given twice, with different values/,
-    ],
+    ["two different values", { file_path: "src/b.ts" }, /path is given twice, with different values/],
     ["two lines", { line_number: 8 }, /line is given twice/],
     ["a quote over the limit", { quote: "x".repeat(8_001) }, /at quote/],
-  ])("is asked for again: %s", (_, over, words) => {
+  ])("A report in another form is asked for again: %s", (_, over, words) => {
     expect(() => read(reportFinding, { ...finding, ...over })).toThrow(words);
   });
 });
 
 describe("a verdict in another form", () => {
-  it("is read with a severity of another scale and a key too many", () => {
+  it("A verdict in another form is read with a severity of another scale and a key too many", () => {
     const sent = {
       verdict: "Confirmed",
       reason: "r",
@@ -163,7 +156,7 @@ describe("a reading tool", () => {
     ["diff_files", { path1: "a.ts", path2: "b.ts" }, { file_path1: "a.ts", file_path2: "b.ts" }],
     ["list_files", { path: "src" }, { directory: "src" }],
     ["diff_file", { "file\\_path": "a.ts" }, { file_path: "a.ts" }],
-  ])("takes the other names: %s", (name, sent, input) => {
+  ])("A reading tool takes the other names: %s", (name, sent, input) => {
     expect(read(toolNamed(name), sent)).toMatchObject({ input, notes: [] });
   });
 
@@ -171,7 +164,7 @@ describe("a reading tool", () => {
     [{ file_path: "a.ts", hunk: 2 }, /Unrecognized key: "hunk"/],
     [{ file_path: "a.ts", path: "b.ts" }, /file_path is given twice/],
     [JSON.parse('{"file_path": "a.ts", "__proto__": {"start_hunk": 2}}'), /Unrecognized key: "__proto__"/],
-  ])("refuses %j", (sent, words) => {
+  ])("A reading tool refuses %j", (sent, words) => {
     expect(() => read(toolNamed("diff_file"), sent)).toThrow(words);
   });
 });
@@ -181,7 +174,7 @@ describe("a tool that changes files", () => {
     ["edit_file", { file_path: "a.ts", old_string: "a", new_string: "b" }, /Unrecognized key: "file_path"/],
     ["edit_file", { path: "a.ts", old_string: "a", new_string: "b", replace_all: "true" }, /at replace_all/],
     ["run_command", { command: "npm test", timeout: "3" }, /at timeout/],
-  ])("takes no other form than its own: %s %j", (name, sent, words) => {
+  ])("A tool that changes files takes no other form than its own: %s %j", (name, sent, words) => {
     const tool = [...changingTools, ...commandTools].find((one) => one.name === name) as AnyTool;
     expect(() => read(tool, sent)).toThrow(words);
   });
@@ -199,7 +192,7 @@ describe("any JSON", () => {
   ];
   const names = all.flatMap((tool) => Object.keys(tool.example));
 
-  it("is read as a tool's input or refused in words, and never changes its own", () => {
+  it("Any JSON is read as a tool's input or refused in words, and never changes its own", () => {
     const value = fc.jsonValue({ maxDepth: 3 });
     const sent = fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), value, { maxKeys: 8 });
     fc.assert(
@@ -217,7 +210,7 @@ describe("any JSON", () => {
     );
   });
 
-  it("that a tool takes as it is means the same after it was read", () => {
+  it("Any JSON that a tool takes as it is means the same after it was read", () => {
     const severity = fc.constantFrom(...severities);
     const sound = fc.record({ line: fc.nat({ max: 10_000 }), title: fc.string({ minLength: 1 }), severity });
     fc.assert(
@@ -228,7 +221,7 @@ describe("any JSON", () => {
     );
   });
 
-  it("that is checked against a limit has that limit in the definition", () => {
+  it("Any JSON that is checked against a limit has that limit in the definition", () => {
     for (const tool of all) {
       const { parameters } = toDefinition(tool);
       const checked = JSON.stringify(tool.input.toJSONSchema({ io: "input" })).matchAll(

@@ -85,7 +85,7 @@ describe("read_definition", () => {
   const read = (sent: Record<string, unknown>, options?: ContextOptions) =>
     open(options).output<DefinitionOutput>("read_definition", sent);
 
-  it("gives the whole body with its comment, in real line numbers", async () => {
+  it("read_definition gives the whole body with its comment, in real line numbers", async () => {
     const { text } = await open().run("read_definition", { name: "Parser.next" });
 
     expect(text).toBe(
@@ -106,13 +106,13 @@ describe("read_definition", () => {
     ["a call", "parse(text)", "function", 11, 15],
     ["a method by its type", "Parser#next", "method", 5, 8],
     ["a method by its path", "src::parser::Parser::next()", "method", 5, 8],
-  ])("finds %s", async (_, name, kind, start_line, end_line) => {
+  ])("read_definition finds %s", async (_, name, kind, start_line, end_line) => {
     const { definitions } = await read({ name });
 
     expect(definitions[0]).toMatchObject({ file_path: "src/parser.ts", kind, start_line, end_line });
   });
 
-  it("puts files of the change first, and tests and foreign files last, in a line each", async () => {
+  it("read_definition puts files of the change first, and tests and foreign files last", async () => {
     const output = await read({ name: "parse" }, { private: ["secrets/"] });
 
     expect(placesOf(output)).toEqual({
@@ -121,7 +121,7 @@ describe("read_definition", () => {
     });
   });
 
-  it("looks into the named file first, and then gives the others in a line each", async () => {
+  it("read_definition looks into the named file first", async () => {
     const sent = { name: "parse", file_path: "test/parser.test.ts" };
     const output = await read(sent, { private: ["secrets/"] });
 
@@ -131,7 +131,7 @@ describe("read_definition", () => {
     });
   });
 
-  it("says why a named file was left aside, and looks elsewhere", async () => {
+  it("read_definition says why a named file was left aside, and looks elsewhere", async () => {
     const { result, text } = await open({ private: ["secrets/"] }).run("read_definition", {
       name: "limits",
       file_path: "secrets/parse.ts",
@@ -147,7 +147,7 @@ describe("read_definition", () => {
     ).toContain("did you mean 'src/parser.ts'");
   });
 
-  it("shows nothing of private files, at either revision", async () => {
+  it("read_definition shows nothing of private files, at either revision", async () => {
     const tools = open({ private: ["secrets/"] });
     for (const ref of ["head", "merge_base"]) {
       for (const name of ["parse", "hidden"]) {
@@ -157,7 +157,7 @@ describe("read_definition", () => {
     }
   });
 
-  it("reads what was there before the change, deleted files too", async () => {
+  it("read_definition reads what was there before the change, deleted files too", async () => {
     const before = await open().run("read_definition", { name: "parse", ref: "merge_base" });
     expect(before.text).toContain("src/parser.ts, function parse, lines 11-15 of 19 at merge_base");
     expect(before.text).toContain("14|  return parseInt(text);");
@@ -166,14 +166,14 @@ describe("read_definition", () => {
     expect(placesOf(await read({ name: "kept", ref: "merge_base" })).whole).toEqual([]);
   });
 
-  it("takes the signatures of one function for one definition", async () => {
+  it("read_definition takes the signatures of one function for one definition", async () => {
     const { definitions, others } = await read({ name: "pick" });
 
     expect(definitions).toMatchObject([{ start_line: 1, end_line: 5, last_line: 5 }]);
     expect(others).toEqual([]);
   });
 
-  it("gives only the one asked for by file and type, and the others of its name in one line", async () => {
+  it("read_definition gives only the one asked for by file and type", async () => {
     const asked = { name: "Basket.add", file_path: "src/Cart.java" };
     expect((await open().run("read_definition", asked)).text).toBe(
       [
@@ -193,7 +193,7 @@ describe("read_definition", () => {
     );
   });
 
-  it("gives the overload at the line asked for", async () => {
+  it("read_definition gives the overload at the line asked for", async () => {
     const chosen = async (line: number, file_path: string | undefined = "src/Cart.java") => {
       const { result, text } = await open().run("read_definition", { name: "add", file_path, line });
       const { definitions } =
@@ -212,7 +212,7 @@ describe("read_definition", () => {
     expect(anywhere.text).toContain("(line was left aside: it needs file_path.)");
   });
 
-  it("cuts a long body, with the call that continues and the members behind it", async () => {
+  it("read_definition cuts a long body, with the call that continues and the members behind it", async () => {
     const tools = open();
     const { result, text } = await tools.run("read_definition", { name: "Big" });
     const [big] = (result.status === "success" && (result.output as DefinitionOutput).definitions) || [];
@@ -228,7 +228,7 @@ describe("read_definition", () => {
     expect(member!.start_line).toBeGreaterThan(big!.last_line);
   });
 
-  it("says so when nothing defines a name, and where it stands", async () => {
+  it("read_definition says so when nothing defines a name, and where it stands", async () => {
     const tools = open();
     const named = await tools.run("read_definition", { name: "lookalike" });
     expect(named.result).toMatchObject({ status: "success", output: { definitions: [], others: [] } });
@@ -241,7 +241,7 @@ describe("read_definition", () => {
     expect(nowhere.text).toMatch(/^No definition of 'nowhere' at head, and the name stands in no file/);
   });
 
-  it("takes a name as it is, whatever it means in a regular expression", async () => {
+  it("read_definition takes a name as it is, whatever it means in a regular expression", async () => {
     expect(placesOf(await read({ name: "$get" })).whole).toEqual(["odd.js"]);
     for (const name of [".*", "a|b", "p[a]rse", "(?i)PARSE", "\\w+", "-e", "*", "parse\u202E"]) {
       const { result } = await open().run("read_definition", { name });
@@ -254,11 +254,11 @@ describe("read_definition", () => {
     ["no name", { name: "()" }, /'\(\)' holds no name/],
     ["two lines", { name: "a\nb" }, /holds no name/],
     ["nothing", { name: "" }, /at name/],
-  ])("refuses %s", async (_, sent, words) =>
+  ])("read_definition refuses %s", async (_, sent, words) =>
     expect(await open().error("read_definition", sent)).toMatch(words),
   );
 
-  it("says that a file is not UTF-8", async () => {
+  it("read_definition says that a file is not UTF-8", async () => {
     expect((await open().run("read_definition", { name: "caf" })).text).toBe(
       "latin.py, function caf, lines 1-2 of 2 (not UTF-8, decoded as Latin-1)\n1|def caf():\n2|    return 'café'",
     );
@@ -266,7 +266,7 @@ describe("read_definition", () => {
 });
 
 describe("a name that stands on thousands of lines", () => {
-  it("is found where it looks most defined, without reading every file", async () => {
+  it("A name that stands on thousands of lines is found where it looks most defined", async () => {
     using bulky = GitRepo.create({ bare: true });
     const uses = Array.from({ length: 300 }, (_, at) => [`a/use${at}.py`, "common(1)\n".repeat(20)] as const);
     bulky.importCommits([

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe("changed_files", () => {
-  it("tells what is reviewed and why something is not", async () => {
+  it("changed_files tells what is reviewed and why something is not", async () => {
     const files = await open().output<Record<string, unknown>[]>("changed_files");
     expect(files.find((file) => file.path === "src/a.ts")).toEqual({
       path: "src/a.ts",
@@ -43,7 +43,7 @@ describe("changed_files", () => {
     expect(files.find((file) => file.path === "image.png")).toMatchObject({ binary: true, additions: null });
   });
 
-  it("shows one line a file", async () => {
+  it("changed_files shows one line a file", async () => {
     const { text } = await open({ private: ["secrets/"] }).run("changed_files");
     const lines = text.split("\n");
     expect(lines[0]).toBe("13 changed files (A added, M modified, D deleted, R renamed, T type changed):");
@@ -53,7 +53,7 @@ describe("changed_files", () => {
     expect(lines).toContain("A secrets/key.txt +1 -0 not reviewed: withheld by configuration");
   });
 
-  it("answers a range of files and says how many are left", async () => {
+  it("changed_files answers a range of files and says how many are left", async () => {
     const { result, text } = await open().run("changed_files", { start: 2, end: 3 });
     expect(result).toMatchObject({ output: [{ path: "crlf.txt" }, { path: "empty.txt" }] });
     expect(text).toContain("(10 further files changed.)");
@@ -65,7 +65,7 @@ describe("changed_files", () => {
 });
 
 describe("get_commit_messages", () => {
-  it("gives whole messages, newest first, and the call for more", async () => {
+  it("get_commit_messages gives whole messages, newest first, and the call for more", async () => {
     const { result, text } = await open().run("get_commit_messages");
     expect(result).toMatchObject({ metadata: { truncated: true, next: { arguments: { max_commits: 80 } } } });
     expect(text).toMatch(/^[0-9a-f]{12} 2026-01-01T\S+ Ada Author\n {2}Commit 24\n/);
@@ -78,7 +78,7 @@ describe("get_commit_messages", () => {
 });
 
 describe("a commit message with carriage returns", () => {
-  it("is shown without them, and given as it is", async () => {
+  it("A commit message with carriage returns is shown without them, and given as it is", async () => {
     using repo = GitRepo.create({ bare: true });
     const message = "Read twice\r\n\r\nOnce\rfor all\r\n";
     repo.importCommits([
@@ -94,7 +94,7 @@ describe("a commit message with carriage returns", () => {
 });
 
 describe("read_file_part", () => {
-  it("numbers the lines", async () => {
+  it("read_file_part numbers the lines", async () => {
     const { result, text } = await open().run("read_file_part", {
       file_path: "src/a.ts",
       start_line: 2,
@@ -112,12 +112,12 @@ describe("read_file_part", () => {
     expect(text).toBe("src/a.ts, lines 2-3 of 6\n2|TWO needle\n3|three");
   });
 
-  it("reads other revisions", async () => {
+  it("read_file_part reads other revisions", async () => {
     const { text } = await open().run("read_file_part", { file_path: "src/a.ts", ref: "merge_base" });
     expect(text).toBe("src/a.ts at merge_base, 3 lines\n1|one\n2|two\n3|three");
   });
 
-  it("clamps the end, and names the length when the start is past it", async () => {
+  it("read_file_part clamps the end, and names the length when the start is past it", async () => {
     const tools = open();
     const clamped = await tools.output<FileContent>("read_file_part", {
       file_path: "src/a.ts",
@@ -134,7 +134,7 @@ describe("read_file_part", () => {
     expect(reversed).toBe("end_line 2 is before start_line 4; 'src/a.ts' has 6 lines");
   });
 
-  it("reads a large file in pages", async () => {
+  it("read_file_part reads a large file in pages", async () => {
     const { result, text } = await open().run("read_file_part", { file_path: "long.txt" });
     if (result.status !== "success") throw new Error(text);
     const { end_line } = result.output as FileContent;
@@ -152,16 +152,16 @@ describe("read_file_part", () => {
     ["an empty file", "empty.txt", "empty.txt is empty"],
     ["carriage returns", "crlf.txt", "crlf.txt, 2 lines\n1|a␍\n2|b␍"],
     ["another encoding", "latin.txt", "latin.txt, 1 line (not UTF-8, decoded as Latin-1)\n1|café"],
-  ])("shows %s", async (_, path, shown) => {
+  ])("read_file_part shows %s", async (_, path, shown) => {
     expect((await open().run("read_file_part", { file_path: path })).text).toBe(shown);
   });
 
-  it("shows the beginning of an overlong line and goes on with the next", async () => {
+  it("read_file_part shows the beginning of an overlong line and goes on with the next", async () => {
     const { text } = await open().run("read_file_part", { file_path: "wide.txt" });
     expect(text).toMatch(/^wide\.txt, 2 lines\n1\|x+… \[\d+ more characters of this line\]\n2\|short$/);
   });
 
-  it("names a binary file as one", async () => {
+  it("read_file_part names a binary file as one", async () => {
     const error = await open().error("read_file_part", { file_path: "image.png" });
     expect(error).toBe("'image.png' is a binary file of 4 bytes");
   });
@@ -191,15 +191,15 @@ describe("list_files", () => {
         { path: "src/deep", is_dir: true, size: null },
       ],
     ],
-  ])("lists %s", async (_, sent, expected) => expect(await list(sent)).toEqual(expected));
+  ])("list_files lists %s", async (_, sent, expected) => expect(await list(sent)).toEqual(expected));
 
-  it("takes a pattern with as many stars as there is room for", async () => {
+  it("list_files takes a pattern with as many stars as there is room for", async () => {
     const list = async (pattern: string) => (await open().run("list_files", { pattern })).result;
     expect(await list("**/src/**/**/**/*a*.ts")).toMatchObject({ output: ["src/a.ts"] });
     expect(await list(`${"*a".repeat(249)}b`)).toMatchObject({ output: [] });
   });
 
-  it("shows files under their folder", async () => {
+  it("list_files shows files under their folder", async () => {
     const { text } = await open().run("list_files", { directory: "src" });
     expect(text).toBe("src/\n  a.ts\n  b.test.ts\nsrc/deep/er/\n  c.py");
     const none = await open().run("list_files", { directory: "src", pattern: "*.rs" });
@@ -208,7 +208,7 @@ describe("list_files", () => {
 });
 
 describe("diff_files", () => {
-  it("compares two files, or one at two revisions", async () => {
+  it("diff_files compares two files, or one at two revisions", async () => {
     const tools = open();
     const sent = { file_path1: "src/a.ts", file_path2: "src/a.ts", ref1: "merge_base", context_lines: 0 };
     const { result, text } = await tools.run("diff_files", sent);
@@ -218,12 +218,12 @@ describe("diff_files", () => {
     );
   });
 
-  it("says exactly when files are identical", async () => {
+  it("diff_files says exactly when files are identical", async () => {
     const same = { file_path1: "src/a.ts", file_path2: "./src/a.ts" };
     expect(await open().output("diff_files", same)).toBe("Files are identical.");
   });
 
-  it("names binary files, missing ones and what is longer than an answer", async () => {
+  it("diff_files names binary files, missing ones and what is too long", async () => {
     const tools = open();
     const binary = { file_path1: "image.png", file_path2: "src/a.ts" };
     expect(await tools.output("diff_files", binary)).toBe("Binary files 'image.png' and 'src/a.ts' differ.");
@@ -237,7 +237,7 @@ describe("diff_files", () => {
 });
 
 describe("the review context", () => {
-  it("names the checkout, the revisions and what changed", async () => {
+  it("The review context names the checkout, the revisions and what changed", async () => {
     const { context, workspace } = open();
     expect(await reviewContext(context)).toEqual({
       repo_path: workspace.root,

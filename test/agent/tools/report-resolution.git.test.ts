@@ -14,21 +14,21 @@ async function report(sent: Record<string, unknown>) {
 }
 
 describe("report_resolution", () => {
-  it("hands over what became of a finding, and ends the loop", async () => {
+  it("report_resolution hands over what became of a finding, and ends the loop", async () => {
     const { settled, run } = await report({ state: "fixed", reason: " a.ts:4 now\n adds. " });
 
     expect(settled).toEqual([{ state: "fixed", reason: "a.ts:4 now adds." }]);
     expect(run.endsLoop).toBe(true);
   });
 
-  it("keeps the reason to what people read", async () => {
+  it("report_resolution keeps the reason to what people read", async () => {
     const { settled } = await report({ state: "unsure", reason: "x ".repeat(900) });
 
     expect(settled[0]?.reason.length).toBe(400);
   });
 
   it.each([{ state: "done", reason: "It is." }, { state: "fixed", reason: "" }, { state: "fixed" }])(
-    "settles nothing by %j",
+    "report_resolution settles nothing by %j",
     async (sent) => {
       const { settled, run } = await report(sent);
 
@@ -37,7 +37,7 @@ describe("report_resolution", () => {
     },
   );
 
-  it("is refused where nothing is to be settled", async () => {
+  it("report_resolution is refused where nothing is to be settled", async () => {
     const { result } = await runTool(reportResolution, { state: "fixed", reason: "It is." }, context);
 
     expect(result).toMatchObject({ error: "there is no earlier finding to settle here" });

@@ -34,7 +34,7 @@ async function report(
 }
 
 describe("report_verdict", () => {
-  it("hands the verdict over and ends the loop", async () => {
+  it("report_verdict hands the verdict over and ends the loop", async () => {
     const { judged, run } = await report(confirmed);
     expect(judged).toEqual([
       {
@@ -51,13 +51,13 @@ describe("report_verdict", () => {
     expect(run.text).toBe("Recorded: claim 1 is confirmed.");
   });
 
-  it("does not end the loop while a claim has no verdict, and names those", async () => {
+  it("report_verdict does not end the loop while a claim has no verdict, and names those", async () => {
     const { run } = await report({ ...confirmed, claim: 2 }, { open: [1, 3] });
     expect(run.endsLoop).toBe(false);
     expect(run.text).toBe("Recorded: claim 2 is confirmed. Still open: 1, 3.");
   });
 
-  it("takes what is true of a claim as one line, and whether anything reaches it", async () => {
+  it("report_verdict takes what is true of a claim as one line", async () => {
     const { judged } = await report({
       ...confirmed,
       ...{ title: " Only the\n  last item is lost ", reached: false },
@@ -71,7 +71,7 @@ describe("report_verdict", () => {
     ["without a failing input", { failing_input: "  " }, "needs `failing_input`"],
     ["without a severity", { severity: undefined }, "needs `severity`"],
     ["without a reason", { reason: "" }, "reason"],
-  ])("confirms nothing %s", async (_, over, said) => {
+  ])("report_verdict confirms nothing %s", async (_, over, said) => {
     const { judged, run } = await report({ ...confirmed, ...over });
     expect(judged).toEqual([]);
     expect(run.endsLoop).toBe(false);
@@ -81,21 +81,21 @@ describe("report_verdict", () => {
   const refuted = { verdict: "refuted", reason: "Line 3 returns before." };
   const guard = { path: "src/a.ts", start_line: 3, end_line: 3, note: "returns" };
 
-  it("refutes without a failing input and without a severity", async () => {
+  it("report_verdict refutes without a failing input and without a severity", async () => {
     const { judged } = await report({ ...refuted, evidence: [guard] });
     expect(judged).toMatchObject([
       { verdict: "refuted", failingInput: "", severity: null, evidence: [guard] },
     ]);
   });
 
-  it("refutes nothing without the line that makes the fault impossible", async () => {
+  it("report_verdict refutes nothing without the line that makes the fault impossible", async () => {
     const { judged, run } = await report(refuted);
     expect(judged).toEqual([]);
     expect(run.endsLoop).toBe(false);
     expect(run.text).toContain("a refuted finding needs `evidence`");
   });
 
-  it("takes further places as the tree spells them, and none of a private file", async () => {
+  it("report_verdict takes further places as the tree spells them, and none of a private file", async () => {
     const place = { path: "./src/a.ts", line: 9, quote: "a <= b" };
     const { judged } = await report({ ...confirmed, places: [place] });
     expect(judged[0]?.places).toEqual([{ ...place, path: "src/a.ts", side: "RIGHT", start_line: null }]);
@@ -104,13 +104,13 @@ describe("report_verdict", () => {
     expect(run.result.status).toBe("error");
   });
 
-  it("says what was left out", async () => {
+  it("report_verdict says what was left out", async () => {
     const note = "Not found in the code, and left out: src/b.ts:3.";
     const { run } = await report(confirmed, { note });
     expect(run.text).toBe(`Recorded: claim 1 is confirmed. ${note}`);
   });
 
-  it("is refused where nothing is judged", async () => {
+  it("report_verdict is refused where nothing is judged", async () => {
     const { context } = toolsOn(workspace);
     const { result } = await runTool(reportVerdict, confirmed, context);
     expect(result).toMatchObject({

@@ -21,7 +21,7 @@ const finding = {
 };
 
 describe("report_finding", () => {
-  it("hands the finding over and answers its id and anchor", async () => {
+  it("report_finding hands the finding over and answers its id and anchor", async () => {
     const tools = open();
     const { result, text } = await tools.run("report_finding", JSON.stringify(finding));
     expect(tools.reported).toEqual([
@@ -33,13 +33,13 @@ describe("report_finding", () => {
     expect(text).toBe("Recorded as f1 at src/a.ts line 7 (RIGHT).");
   });
 
-  it("makes a fault low that nothing reaches yet, whatever its severity is said to be", async () => {
+  it("report_finding makes a fault low that nothing reaches yet", async () => {
     const tools = open();
     await tools.output("report_finding", { ...finding, severity: "critical", reached: false });
     expect(tools.reported[0]).toMatchObject({ severity: "low", reached: false });
   });
 
-  it("cuts a title that is too long at a word, and loses nothing for it", async () => {
+  it("report_finding cuts a title that is too long at a word, and loses nothing for it", async () => {
     const tools = open();
     await tools.output("report_finding", {
       ...finding,
@@ -49,20 +49,20 @@ describe("report_finding", () => {
     expect(tools.reported[0]?.title.length).toBeLessThanOrEqual(200);
   });
 
-  it("gives a quote back its hidden characters", async () => {
+  it("report_finding gives a quote back its hidden characters", async () => {
     const tools = open();
     await tools.output("report_finding", { ...finding, quote: "a\\u{200B}b␍ \\u{5C}u{41}" });
     expect(tools.reported[0]?.quote).toBe("a\u200Bb\r \\u{41}");
   });
 
-  it("does not mind the case of its words", async () => {
+  it("report_finding does not mind the case of its words", async () => {
     const tools = open();
     const sent = { ...finding, severity: "High ", category: "Error_Handling", side: "left" };
     await tools.output("report_finding", sent);
     expect(tools.reported[0]).toMatchObject({ severity: "high", category: "error-handling", side: "LEFT" });
   });
 
-  it("takes null for what may be left out", async () => {
+  it("report_finding takes null for what may be left out", async () => {
     const tools = open();
     const sent = { ...finding, side: null, start_line: null, suggestion: null, evidence: null };
     await tools.output("report_finding", sent);
@@ -74,7 +74,7 @@ describe("report_finding", () => {
     });
   });
 
-  it("takes a range of one line for a line", async () => {
+  it("report_finding takes a range of one line for a line", async () => {
     const tools = open();
     await tools.output("report_finding", { ...finding, start_line: 7 });
     await tools.output("report_finding", { ...finding, start_line: 5 });
@@ -85,7 +85,7 @@ describe("report_finding", () => {
     ["as an absolute path", "/checkout/src/a.ts", "src/a.ts"],
     ["as renderings quote it", '"odd\\tname.ts"', "odd\tname.ts"],
     ["of a file that is not there, for the review to answer", "src/b.ts", "src/b.ts"],
-  ])("takes a path %s", async (_, path, kept) => {
+  ])("report_finding takes a path %s", async (_, path, kept) => {
     const tools = open();
     await tools.output("report_finding", { ...finding, path });
     expect(tools.reported[0]?.path).toBe(kept);
@@ -98,24 +98,24 @@ describe("report_finding", () => {
     ["confidence in percent", { confidence: 80 }, /at confidence/],
     ["a way out", { path: "../a.ts" }, /holds '\.\.'/],
     ["no quote", { quote: "" }, /at quote/],
-  ])("refuses %s", async (_, over, words) => {
+  ])("report_finding refuses %s", async (_, over, words) => {
     const tools = open();
     expect(await tools.error("report_finding", { ...finding, ...over })).toMatch(words);
     expect(tools.reported).toEqual([]);
   });
 
-  it("refuses a finding in a private file", async () => {
+  it("report_finding refuses a finding in a private file", async () => {
     const error = await open({ private: ["src/"] }).error("report_finding", finding);
     expect(error).toBe("'src/a.ts' is withheld by configuration");
   });
 
-  it("hands on why the review does not take it", async () => {
+  it("report_finding hands on why the review does not take it", async () => {
     const reason = "the quote is not in 'src/a.ts'; nearest: 9|const a = 2;";
     const tools = open({ report: { report: async () => ({ ok: false, reason }) } });
     expect(await tools.error("report_finding", finding)).toBe(reason);
   });
 
-  it("says that a finding is not wanted, which is no error", async () => {
+  it("report_finding says that a finding is not wanted, which is no error", async () => {
     const note = "this repository wants findings of severity high and above only";
     const tools = open({ report: { report: async () => ({ ok: true, finding: null, note }) } });
     const { result, text } = await tools.run("report_finding", finding);
@@ -123,7 +123,7 @@ describe("report_finding", () => {
     expect(text).toBe(`Not kept: ${note}.`);
   });
 
-  it("tells when the anchor was moved", async () => {
+  it("report_finding tells when the anchor was moved", async () => {
     const kept = { ...finding, id: "f2", side: "RIGHT", start_line: 3, line: 4 } as never;
     const note = "The quote is on lines 3-4.";
     const tools = open({ report: { report: async () => ({ ok: true, finding: kept, note }) } });
@@ -133,7 +133,7 @@ describe("report_finding", () => {
 });
 
 describe("finish_review", () => {
-  it("ends the loop", async () => {
+  it("finish_review ends the loop", async () => {
     const summaries: string[] = [];
     const finish = async (summary: string) => {
       summaries.push(summary);
@@ -144,7 +144,7 @@ describe("finish_review", () => {
     expect(summaries).toEqual(["All well."]);
   });
 
-  it("goes on when it is refused, and says why", async () => {
+  it("finish_review goes on when it is refused, and says why", async () => {
     const finish = async () => ({ ok: false, reason: "not read yet: src/a.ts" }) as const;
     const run = await open({ report: { finish } }).run("finish_review", { summary: "Done." });
     expect(run).toMatchObject({

@@ -39,12 +39,12 @@ describe("the commands that are allowed", () => {
     ["lint", "npm run lint && echo fine"],
     ["npm run lint && echo fine --quiet", "npm run lint && echo fine '--quiet'"],
     ['test "it\'s"', "npm test -- 'it'\\''s'"],
-  ])("are known by their name or their text, with plain words behind: %s", (asked, line) => {
+  ])("An allowed command is known by its name or text: %s", (asked, line) => {
     expect(allowedCommand(asked, allowed)).toBe(line);
   });
 
   it.each(["rm -rf .", "testing", "", "sh -c 'npm test'", "npmx", "; npm test --"])(
-    "are no others: %s",
+    "The commands that are allowed are no others: %s",
     (asked) => {
       expect(() => allowedCommand(asked, allowed)).toThrow(
         "is none of the commands that may be run: test (npm test --), lint (npm run lint && echo fine)",
@@ -61,19 +61,19 @@ describe("the commands that are allowed", () => {
     "test `id`",
     "test *.ts",
     "test\nid",
-  ])("take nothing behind them that a shell would understand: %s", (asked) => {
+  ])("The commands that are allowed take nothing behind them that a shell would understand: %s", (asked) => {
     expect(() => allowedCommand(asked, allowed)).toThrow(
       /only plain arguments may follow|none of the commands/,
     );
   });
 
-  it("are none where the base's configuration names none", () => {
+  it("The commands that are allowed are none where the base's configuration names none", () => {
     expect(() => allowedCommand("test", {})).toThrow(".github/hunkwise.yml of the base names none");
   });
 });
 
 describe("run_command", () => {
-  it("asks for the command in its folder, with its time and environment", async () => {
+  it("run_command asks for the command in its folder, with its time and environment", async () => {
     const { asked, run } = toolThatEnds({ stdout: "1 passed\n" });
     const { result, text } = await run({ command: "test", working_dir: "src", timeout: 5, env: { A: "1" } });
     expect(asked).toEqual([{ command: "npm test --", folder: "src", timeoutMs: 5_000, env: { A: "1" } }]);
@@ -86,7 +86,7 @@ describe("run_command", () => {
     expect(asked[1]).toEqual({ command: "npm test --", folder: ".", timeoutMs: 120_000, env: {} });
   });
 
-  it("shows both outputs, without colours, and what was changed", async () => {
+  it("run_command shows both outputs, without colours, and what was changed", async () => {
     const { run } = toolThatEnds({
       ...{ stdout: "\u001b[31mred\u001b[0m\r\n", stderr: "oh\n", exitCode: 2 },
       ...{ changed: ["a.ts", "b.ts"], notes: ["1 link was left."] },
@@ -96,7 +96,7 @@ describe("run_command", () => {
     expect(result.status).toBe("success");
   });
 
-  it("shows head and tail of what is too long, and both of both outputs", async () => {
+  it("run_command shows head and tail of what is too long, and both of both outputs", async () => {
     const lines = (word: string) =>
       Array.from({ length: 9_000 }, (_, at) => `${word} \u202e ${at}`).join("\n");
     const { run } = toolThatEnds({ stdout: lines("out"), stderr: lines("err") });
@@ -113,7 +113,7 @@ describe("run_command", () => {
     expect(result.metadata.truncated).toBe(true);
   });
 
-  it("shows what was printed, whatever it says of files with long names", async () => {
+  it("run_command shows what was printed, whatever it says of files with long names", async () => {
     const paths = Array.from({ length: 30 }, (_, n) => `${n}${"/x".repeat(2_000)}`);
     const notes = paths.map((path) => `'${path}' was not kept.`);
     const { text } = await toolThatEnds({ stdout: "printed\n", changed: paths, notes }).run({
@@ -123,12 +123,12 @@ describe("run_command", () => {
     expect(text).toMatch(/^exit code 0\nprinted\n\(It changed 30 files: 0\/x/);
   });
 
-  it("shows the beginning of one endless line", async () => {
+  it("run_command shows the beginning of one endless line", async () => {
     const { text } = await toolThatEnds({ stdout: "x".repeat(100_000) }).run({ command: "test" });
     expect(text).toMatch(/^exit code 0\nx{2000}… \[98000 more characters of this line\]$/);
   });
 
-  it("answers a time-out as one, with what was printed until then", async () => {
+  it("run_command answers a time-out as one, with what was printed until then", async () => {
     const { run } = toolThatEnds({ ended: "timeout", exitCode: 137, stdout: "waiting\n", notes: ["-"] });
     const { result, text } = await run({ command: "test", timeout: 3 });
     expect(result.status).toBe("timeout");
@@ -136,10 +136,15 @@ describe("run_command", () => {
     expect(text).toMatch(/What it printed:\nwaiting$/);
   });
 
-  it.each(["memory", "files", "output"] as const)("says which limit ended it: %s", async (ended) => {
-    const { text } = await toolThatEnds({ ended, exitCode: 137 }).run({ command: "test" });
-    expect(text).toMatch(/^exit code 137\n\(no output\)\n\(It was ended: it (took|made|printed) more .*\)$/s);
-  });
+  it.each(["memory", "files", "output"] as const)(
+    "run_command says which limit ended it: %s",
+    async (ended) => {
+      const { text } = await toolThatEnds({ ended, exitCode: 137 }).run({ command: "test" });
+      expect(text).toMatch(
+        /^exit code 137\n\(no output\)\n\(It was ended: it (took|made|printed) more .*\)$/s,
+      );
+    },
+  );
 
   it.each([
     [{ command: "rm -rf /" }, "none of the commands that may be run"],
@@ -150,7 +155,7 @@ describe("run_command", () => {
     [{ command: "test", env: { A: "x\0" } }, "invalid arguments"],
     [{ command: "test 'a\0b'" }, "invalid arguments"],
     [{ command: "test", user: "root" }, "invalid arguments"],
-  ])("refuses what makes no sense: %j", async (sent, words) => {
+  ])("run_command refuses what makes no sense: %j", async (sent, words) => {
     const { asked, run } = toolThatEnds({});
     const { result, text } = await run(sent);
     expect(result.status).toBe("error");
@@ -158,19 +163,19 @@ describe("run_command", () => {
     expect(asked).toEqual([]);
   });
 
-  it("brings a time back into its limits, and says so", async () => {
+  it("run_command brings a time back into its limits, and says so", async () => {
     const { asked, run } = toolThatEnds({});
     const { text } = await run({ command: "test", timeout: 86_400 });
     expect(asked[0]?.timeoutMs).toBe(600_000);
     expect(text).toContain("600 was taken");
   });
 
-  it("says that there is no sandbox where there is none", async () => {
+  it("run_command says that there is no sandbox where there is none", async () => {
     const { text } = await runTool(runCommand, { command: "test" }, {} as ToolContext);
     expect(text).toBe("error: no command can be run here: this machine has no sandbox");
   });
 
-  it("is as it was agreed", async () => {
+  it("run_command is as it was agreed", async () => {
     const definition = toDefinition(runCommand);
     const file = join(import.meta.dirname, "__toolsnaps__/run_command.json");
     await expect(`${JSON.stringify(definition, null, 2)}\n`).toMatchFileSnapshot(file);

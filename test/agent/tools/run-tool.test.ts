@@ -32,7 +32,7 @@ const run = (sent: unknown, over: Partial<AnyTool> = {}, options: RunToolOptions
 const fails = (error: unknown) => ({ execute: () => Promise.reject(error) });
 
 describe("runTool", () => {
-  it("takes arguments as JSON text or as an object, and measures the time", async () => {
+  it("runTool takes arguments as JSON text or as an object, and measures the time", async () => {
     let time = 100;
     const now = () => {
       time += 5;
@@ -47,7 +47,7 @@ describe("runTool", () => {
     expect((await run({ text: "b" })).text).toBe("b");
   });
 
-  it("takes null for left out", async () => {
+  it("runTool takes null for left out", async () => {
     expect((await run({ text: "a", times: null, mark: null })).text).toBe("a");
   });
 
@@ -64,27 +64,27 @@ describe("runTool", () => {
     ],
     ["an unknown key", '{"text":"a","tiems":2}', /Unrecognized key: "tiems"/],
     ["a key of every object", '{"text":"a","__proto__":{"times":3}}', /Unrecognized key: "__proto__"/],
-  ])("answers %s with what is wrong", async (_, sent, words) => {
+  ])("runTool answers %s with what is wrong", async (_, sent, words) => {
     const { result, text } = await run(sent);
     expect(result.status).toBe("error");
     expect(text).toMatch(words);
   });
 
-  it("answers a fault that the caller can mend with its words and what the program said", async () => {
+  it("runTool answers a fault that the caller can mend with its words and what the program said", async () => {
     const debug = { command: "rg", return_code: 2, stderr: "regex parse error" };
     const { result, text } = await run({ text: "a" }, fails(new ToolError("no such file", debug)));
     expect(result).toMatchObject({ status: "error", error: "no such file", metadata: { debug } });
     expect(text).toBe("error: no such file");
   });
 
-  it("answers git's failures in one line", async () => {
+  it("runTool answers git's failures in one line", async () => {
     const error = new AppError("too_large", "the file has 30 MB", { remedy: "Read another one." });
     expect((await run({ text: "a" }, fails(error))).text).toBe(
       "error: the file has 30 MB. Read another one.",
     );
   });
 
-  it("answers any other fault neutrally and tells us", async () => {
+  it("runTool answers any other fault neutrally and tells us", async () => {
     const crashes: unknown[] = [];
     const secret = new TypeError("cannot read /home/secret");
     const onCrash = (tool: string, error: unknown) => crashes.push([tool, error]);
@@ -100,7 +100,7 @@ describe("runTool", () => {
     ]);
   });
 
-  it("ends a call that takes too long, and tells the tool", async () => {
+  it("runTool ends a call that takes too long, and tells the tool", async () => {
     let stopped: AbortSignal | undefined;
     const hang = (_input: unknown, _context: unknown, signal: AbortSignal) => {
       stopped = signal;
@@ -111,13 +111,13 @@ describe("runTool", () => {
     expect(stopped?.aborted).toBe(true);
   });
 
-  it("counts what a tool throws because it was aborted as the time-out that it is", async () => {
+  it("runTool counts what a tool throws because it was aborted as the time-out that it is", async () => {
     const execute = (_input: unknown, _context: unknown, signal: AbortSignal) =>
       new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
     expect((await run({ text: "a" }, { execute, timeoutMs: 20 })).result.status).toBe("timeout");
   });
 
-  it("stops when the caller gives up, before or during the call", async () => {
+  it("runTool stops when the caller gives up, before or during the call", async () => {
     const controller = new AbortController();
     const execute = () => {
       controller.abort();
@@ -128,7 +128,7 @@ describe("runTool", () => {
     expect([during.text, before.text]).toEqual(["error: repeat was stopped", "error: repeat was stopped"]);
   });
 
-  it("escapes what the model reads, errors too, and leaves the output raw", async () => {
+  it("runTool escapes what the model reads, errors too, and leaves the output raw", async () => {
     const { result, text } = await run({ text: "a\u200B\r\n\tb" });
     expect(result).toMatchObject({ output: "a\u200B\r\n\tb" });
     expect(text).toBe("a\\u{200B}␍\n\tb");
@@ -137,14 +137,14 @@ describe("runTool", () => {
     );
   });
 
-  it("cuts a rendering at a line and says so", async () => {
+  it("runTool cuts a rendering at a line and says so", async () => {
     const { result, text } = await run({ text: "0123456789\n", times: 10_000 });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_RENDERED_BYTES);
     expect(text).toMatch(/0123456789\n\(cut here; ask for less at a time\)$/);
     expect(result.metadata.truncated).toBe(true);
   });
 
-  it("never exceeds its limit, whatever escaping makes of the text and however long the next call is", async () => {
+  it("A rendering never exceeds its limit, whatever escaping adds", async () => {
     const next = { cursor: "\u0001".repeat(500) };
     const execute = async () => ({ output: "\u0001\u0002\n".repeat(20_000), next, note: "More is there." });
     const { text } = await run({ text: "a" }, { execute });
@@ -155,7 +155,7 @@ describe("runTool", () => {
     ).toBeLessThanOrEqual(MAX_RENDERED_BYTES);
   });
 
-  it("names the call that continues, that of the rendering first", async () => {
+  it("runTool names the call that continues, that of the rendering first", async () => {
     const execute = async () => ({ output: "x", next: { text: "from execute" } });
     const { result, text } = await run({ text: "a" }, { execute });
     expect(result.metadata).toMatchObject({
@@ -169,7 +169,7 @@ describe("runTool", () => {
 });
 
 describe("createRegistry", () => {
-  it("finds, defines and calls its tools", async () => {
+  it("createRegistry finds, defines and calls its tools", async () => {
     const registry = createRegistry([toolOf()]);
     registry.register(toolOf({ name: "again" }));
     expect(registry.names()).toEqual(["repeat", "again"]);
@@ -179,12 +179,12 @@ describe("createRegistry", () => {
     expect((await registry.execute("again", '{"text":"a"}', context)).text).toBe("a");
   });
 
-  it("answers the call of a tool that is not there", async () => {
+  it("createRegistry answers the call of a tool that is not there", async () => {
     const { result } = await createRegistry([toolOf()]).execute("grep", "{}", context);
     expect(result).toMatchObject({ status: "error", error: "there is no tool 'grep'; the tools are repeat" });
   });
 
-  it("refuses a name twice", () => {
+  it("createRegistry refuses a name twice", () => {
     expect(() => createRegistry([toolOf(), toolOf()])).toThrow("There is already a tool named 'repeat'");
   });
 });

@@ -19,7 +19,7 @@ async function name(pairs: unknown, reason: string | null = null) {
 }
 
 describe("same_problems", () => {
-  it("hands the pairs over and ends the loop, also when there are none", async () => {
+  it("same_problems hands the pairs over and ends the loop, also when there are none", async () => {
     const pair = { finding: "3f2a9c0d1e4b", earlier: "2417" };
     const [some, none] = [await name([pair]), await name([])];
 
@@ -28,14 +28,14 @@ describe("same_problems", () => {
     expect(none.run.endsLoop).toBe(true);
   });
 
-  it("goes on where a pair was not asked for", async () => {
+  it("same_problems goes on where a pair was not asked for", async () => {
     const { run } = await name([{ finding: "a", earlier: "b" }], "a and b are no listed pair");
 
     expect(run.endsLoop).toBe(false);
     expect(run.text).toContain("no listed pair");
   });
 
-  it("is refused where nothing is compared", async () => {
+  it("same_problems is refused where nothing is compared", async () => {
     const { result } = await runTool(sameProblems, { pairs: [] }, context);
 
     expect(result).toMatchObject({ error: "there is nothing to compare here" });

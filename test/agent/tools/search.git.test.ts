@@ -22,7 +22,7 @@ afterAll(async () => {
 describe("search_in_files", () => {
   const search = (sent: Record<string, unknown>) => open().output("search_in_files", sent);
 
-  it("finds tracked lines, hidden files too, by path and line", async () => {
+  it("search_in_files finds tracked lines, hidden files too, by path and line", async () => {
     const found = (await search({ pattern: "needle\\b" })) as SearchMatch[];
     expect(found.map((one) => `${one.file_path}:${one.line_number}`)).toEqual([
       ".config/hidden.yml:1",
@@ -42,11 +42,7 @@ describe("search_in_files", () => {
 
   it.each([
     ["a literal", { pattern: "x.y", fixed_string: true }, ["src/b.test.ts"]],
-    [
-      "a regular expression",
-      { pattern: "x.y", output_mode: "count" },
-      [{ file_path: "src/b.test.ts", count: 2 }],
-    ],
+    ["a pattern", { pattern: "x.y", output_mode: "count" }, [{ file_path: "src/b.test.ts", count: 2 }]],
     ["any case", { pattern: "NEEDLES", ignore_case: true }, ["src/b.test.ts"]],
     ["whole words", { pattern: "needle", whole_word: true, path: "src" }, ["src/a.ts", "src/deep/er/c.py"]],
     ["lines that do not match", { pattern: "^", invert_match: true }, []],
@@ -54,11 +50,11 @@ describe("search_in_files", () => {
     ["files by type", { pattern: "needle", file_type: "py" }, ["src/deep/er/c.py"]],
     ["one file", { pattern: "needle", path: "src/a.ts" }, ["src/a.ts"]],
     ["one folder", { pattern: "needle", path: "src/deep/" }, ["src/deep/er/c.py"]],
-  ])("searches for %s", async (_, sent, expected) => {
+  ])("search_in_files searches for %s", async (_, sent, expected) => {
     expect(await search({ output_mode: "files_with_matches", ...sent })).toEqual(expected);
   });
 
-  it("tells how ripgrep was run", async () => {
+  it("search_in_files tells how ripgrep was run", async () => {
     const { result } = await open().run("search_in_files", { pattern: "needle", path: "src" });
 
     expect(result.metadata.debug).toEqual({
@@ -68,7 +64,7 @@ describe("search_in_files", () => {
     });
   });
 
-  it("merges overlapping surroundings and leaves numbers out on request", async () => {
+  it("search_in_files merges overlapping surroundings and leaves numbers out on request", async () => {
     const tools = open();
     const sent = { pattern: "needle", path: "src/a.ts", context_lines: 1 };
     const numberedText = (await tools.run("search_in_files", sent)).text;
@@ -83,7 +79,7 @@ describe("search_in_files", () => {
     expect(plain).toBe("2 matches in 1 file\nsrc/a.ts\none\nTWO needle\nthree\n--\nfive\nneedle");
   });
 
-  it("says when it stopped early, and that nothing was found", async () => {
+  it("search_in_files says when it stopped early, and that nothing was found", async () => {
     const tools = open();
     const stopped = await tools.run("search_in_files", { pattern: "line", path: "long.txt", max_results: 3 });
     expect(stopped.result).toMatchObject({ output: { length: 3 }, metadata: { truncated: true } });
@@ -95,7 +91,7 @@ describe("search_in_files", () => {
     expect(none.text).toBe("No match for 'nowhere' in files of type py.");
   });
 
-  it("cuts lines of minified files, for the model shorter still", async () => {
+  it("search_in_files cuts lines of minified files, for the model shorter still", async () => {
     const { result, text } = await open().run("search_in_files", { pattern: "needle", path: "wide.txt" });
     expect(text).toMatch(/1:x+… \[\d+ more characters of this line\]/);
     expect(result).toMatchObject({ output: [{ line_content: expect.stringMatching(/^x{2000}/) }] });
@@ -106,17 +102,17 @@ describe("search_in_files", () => {
     ["an unknown type", { pattern: "a", file_type: "nonsense" }, /nonsense/],
     ["a folder that is not there", { pattern: "a", path: "srcs" }, /no such file 'srcs'/],
     ["a pattern that is an option", { pattern: "" }, /at pattern/],
-  ])("refuses %s", async (_, sent, words) =>
+  ])("search_in_files refuses %s", async (_, sent, words) =>
     expect(await open().error("search_in_files", sent)).toMatch(words),
   );
 
-  it("takes a pattern that looks like an option as a pattern", async () => {
+  it("search_in_files takes a pattern that looks like an option as a pattern", async () => {
     expect(await search({ pattern: "--pre=sh" })).toEqual([]);
   });
 });
 
 describe("private paths", () => {
-  it("leave through no tool", async () => {
+  it("Private paths leave through no tool", async () => {
     const tools = open({ private: ["secrets/**"] });
     const calls: [string, Record<string, unknown>][] = [
       ["changed_files", {}],
@@ -144,7 +140,7 @@ describe("private paths", () => {
     expect(JSON.stringify(await tools.output("list_files"))).not.toContain("secrets");
   });
 
-  it("take no place among the results of a search", async () => {
+  it("Private paths take no place among the results of a search", async () => {
     const tools = open({ private: [".config/", "secrets/"] });
     const found = await tools.output<SearchMatch[]>("search_in_files", {
       pattern: "needle\\b",
@@ -153,7 +149,7 @@ describe("private paths", () => {
     expect(found.map((one) => one.file_path)).toEqual(["src/a.ts", "src/a.ts"]);
   });
 
-  it("take no time of a search either, however often they match", async () => {
+  it("Private paths take no time of a search either, however often they match", async () => {
     using bulky = GitRepo.create({ bare: true });
     bulky.importCommits([
       { branch: "main", files: [] },
@@ -217,7 +213,7 @@ describe("the answer to a search", () => {
     many?.dispose();
   });
 
-  it("shows product code before tests, documentation and foreign files, each match in its definition", async () => {
+  it("The answer to a search shows product code before tests, documentation and foreign files", async () => {
     const { text } = await ask({ pattern: "call\\(", context_lines: 0 }, { private: ["secrets/"] });
 
     expect(text.split("\n")).toEqual([
@@ -243,7 +239,7 @@ describe("the answer to a search", () => {
     ]);
   });
 
-  it("keeps the order of the contract in its output: by path, then line", async () => {
+  it("The answer to a search keeps the order of the contract in its output: by path, then line", async () => {
     const { result } = await ask({ pattern: "call\\(" });
     const found = (result.status === "success" && (result.output as SearchMatch[])) || [];
     const places = found.map((one) => one.file_path);
@@ -255,14 +251,14 @@ describe("the answer to a search", () => {
   it.each([
     [{ output_mode: "count" }, "8 matches in 5 files", "src/b.ts: 4", "1 match in 1 file"],
     [{ output_mode: "files_with_matches" }, "5 files", "src/b.ts", "1 file"],
-  ])("says how many there are with %j", async (mode, total, first, foreign) => {
+  ])("The answer to a search says how many there are with %j", async (mode, total, first, foreign) => {
     const { text } = await ask({ pattern: "call\\(", ...mode }, { private: ["secrets/"] });
 
     expect(text.split("\n").slice(0, 2)).toEqual([total, first]);
     expect(text.split("\n").at(-1)).toBe(`Vendored, generated and lock files: ${foreign}`);
   });
 
-  it("takes lines before and after a match by themselves", async () => {
+  it("The answer to a search takes lines before and after a match by themselves", async () => {
     const contextOf = async (sent: object) => {
       const { result } = await ask({ pattern: "const two", path: "src/b.ts", ...sent });
       return result.status === "success" && (result.output as SearchMatch[])[0]?.match_context;
@@ -275,7 +271,7 @@ describe("the answer to a search", () => {
     expect(await contextOf({ after_context: 0, context_lines: 1 })).toBe("4-\n5:const two = call();");
   });
 
-  it("counts what a broad answer does not show, product code first", async () => {
+  it("The answer to a search counts what a broad answer does not show, product code first", async () => {
     const { result, text } = await ask({ pattern: "broad\\(" });
     const lines = text.split("\n");
     const at = lines.indexOf("Matches that are not shown:");
@@ -297,7 +293,7 @@ describe("the answer to a search", () => {
     expect(result).toMatchObject({ output: { length: 50 }, metadata: { truncated: true } });
   });
 
-  it("is longer when more results are asked for", async () => {
+  it("The answer to a search is longer when more results are asked for", async () => {
     const { result, text } = await ask({ pattern: "broad\\(", max_results: 300 });
 
     expect(text.length).toBeGreaterThan(12_000);
@@ -305,7 +301,7 @@ describe("the answer to a search", () => {
     expect(result).toMatchObject({ output: { length: 230 }, metadata: { truncated: false } });
   });
 
-  it("ends with a match and not with the heading of one", async () => {
+  it("The answer to a search ends with a match and not with the heading of one", async () => {
     const { text } = await ask({ pattern: "broad", path: "wide", context_lines: 0 });
     const lines = text.split("\n");
 
@@ -313,7 +309,7 @@ describe("the answer to a search", () => {
   });
 });
 
-describe("what an answer shows first", () => {
+describe("the order of an answer", () => {
   const many = (count: number, line: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => line(at)).join("");
   const used = "import { rate } from './rate.ts';\n";
@@ -356,7 +352,7 @@ describe("what an answer shows first", () => {
     crowded?.dispose();
   });
 
-  it("is one match of every file, the files that define or write the name first, however often another file has it", async () => {
+  it("The first part of an answer is one match of every file", async () => {
     const { lines, output } = await ask({ pattern: "rate\\b", context_lines: 0 });
 
     expect(output.map(({ file_path }) => file_path).toSorted()).toEqual(
@@ -385,7 +381,7 @@ describe("what an answer shows first", () => {
     expect(lines.filter((line) => /^(?:dist|vendor|public)/.test(line))).toEqual([]);
   });
 
-  it("is the best match of a file if there is room for no other", async () => {
+  it("The first part of an answer is the best match of a file if there is room for no other", async () => {
     const { lines } = await ask({ pattern: "rate\\b", context_lines: 0, max_results: 5 });
 
     expect(lines.filter((line) => /^\d/.test(line)).slice(1)).toEqual([
@@ -400,7 +396,7 @@ describe("what an answer shows first", () => {
     );
   });
 
-  it("is what comes first by path and line if a path is given", async () => {
+  it("The first part of an answer is what comes first by path and line if a path is given", async () => {
     const { lines } = await ask({ pattern: "rate\\b", context_lines: 0, path: "src" });
 
     expect(filesIn(lines)).toEqual(["src/rate.ts", "src/setup.ts", "src/user.ts"]);
@@ -415,14 +411,14 @@ describe("what an answer shows first", () => {
     ["a path names a minified file", { path: "public/app.js" }, "public/app.js"],
     ["nothing else matches", { file_pattern: "*.js" }, "public/app.js"],
     ["nothing else matches the pattern", { pattern: "vendored" }, "vendor/rate.js"],
-  ])("is a foreign file where %s", async (_, sent, path) => {
+  ])("The first part of an answer is a foreign file where %s", async (_, sent, path) => {
     const { lines } = await ask({ pattern: "rate\\b", ...sent });
 
     expect(filesIn(lines)[0]).toBe(path);
     expect(lines.filter((line) => line.startsWith("Vendored") && !line.endsWith(":"))).toEqual([]);
   });
 
-  it("leaves no match of the output out: each is shown or counted", async () => {
+  it("The first part of an answer leaves no match of the output out: each is shown or counted", async () => {
     const call = fc.record({
       pattern: fc.constantFrom("rate\\b", "rate", "\\(", "use|log", "e", "import .* rate"),
       context_lines: fc.constantFrom(0, 2, 20),

@@ -16,7 +16,7 @@ function argumentsOf(name: string) {
 }
 
 describe("a tool for MCP", () => {
-  it("is said to read alone, in this repository alone, and has a title", () => {
+  it("A tool for MCP is said to read alone, in this repository alone, and has a title", () => {
     for (const tool of readingTools) {
       const { title, description, annotations } = toMcpTool(tool);
       expect(annotations).toEqual({ title, readOnlyHint: true, openWorldHint: false });
@@ -24,12 +24,12 @@ describe("a tool for MCP", () => {
     }
   });
 
-  it("that writes is not said to read", () => {
+  it("A tool for MCP that writes is not said to read", () => {
     const [tool] = readingTools;
     expect(toMcpTool({ ...tool!, kind: "change" }).annotations.readOnlyHint).toBe(false);
   });
 
-  it("declares the arguments of its zod object, closed, and no bound that nobody set", () => {
+  it("A tool for MCP declares the arguments of its zod object, closed, and no bound that nobody set", () => {
     for (const { name, input } of readingTools) {
       const declared = argumentsOf(name);
       expect(declared).toMatchObject({ type: "object", additionalProperties: false });
@@ -42,7 +42,7 @@ describe("a tool for MCP", () => {
     });
   });
 
-  it("is handed its arguments as they were sent, to check them itself", () => {
+  it("A tool for MCP is handed its arguments as they were sent, to check them itself", () => {
     const { inputSchema } = toMcpTool(readingTools[0]!);
     expect(inputSchema["~standard"].validate({ start: "1", other: null })).toEqual({
       value: { start: "1", other: null },
@@ -51,7 +51,7 @@ describe("a tool for MCP", () => {
 });
 
 describe("a tool's answer for MCP", () => {
-  it("holds the text for the model and the whole result as data", () => {
+  it("A tool's answer for MCP holds the text for the model and the whole result as data", () => {
     const run = succeeded([{ path: "a.ts" }]);
     expect(toMcpResult(run)).toEqual({
       content: [{ type: "text", text: "shown" }],
@@ -59,7 +59,7 @@ describe("a tool's answer for MCP", () => {
     });
   });
 
-  it("is marked as an error where the call failed or took too long", () => {
+  it("A tool's answer for MCP is marked as an error where the call failed or took too long", () => {
     for (const status of ["error", "timeout"] as const) {
       const answer = toMcpResult(ran({ status, error: "no such file", metadata }, "error: no such file"));
       expect(answer).toMatchObject({ isError: true, structuredContent: { status, error: "no such file" } });
@@ -67,7 +67,7 @@ describe("a tool's answer for MCP", () => {
     expect(toMcpResult(succeeded(1))).not.toHaveProperty("isError");
   });
 
-  it("spells out what hides in the data, at any depth, for many clients show a model nothing else", () => {
+  it("A tool's answer for MCP spells out what hides in the data, at any depth", () => {
     const hidden = "a\u200bb\u{e0041}";
     const answer = toMcpResult(succeeded({ lines: [{ text: hidden }], count: 2, none: null }));
     expect(answer.structuredContent).toMatchObject({
@@ -76,14 +76,14 @@ describe("a tool's answer for MCP", () => {
     expect(toMcpError(hidden).content).toEqual([{ type: "text", text: "error: a\\u{200B}b\\u{E0041}" }]);
   });
 
-  it("leaves the data out where it is too large, and the text answers alone", () => {
+  it("A tool's answer for MCP leaves the data out where it is too large, and the text answers alone", () => {
     const room = MAX_STRUCTURED_BYTES - JSON.stringify({ status: "success", output: "", metadata }).length;
     expect(toMcpResult(succeeded("é".repeat(Math.floor(room / 2))))).toHaveProperty("structuredContent");
     const answer = toMcpResult(succeeded("é".repeat(Math.floor(room / 2) + 1)));
     expect(answer).toEqual({ content: [{ type: "text", text: "shown" }] });
   });
 
-  it("carries a note of the server beside the tool's own, in the text and in the data", () => {
+  it("A tool's answer for MCP carries a note of the server beside the tool's own", () => {
     const noted = ran({ status: "success", output: 1, metadata: { ...metadata, note: "Cut." } });
     const answer = toMcpResult(noted, "Dirty.");
     expect(answer.content).toEqual([{ type: "text", text: "shown\n(Dirty.)" }]);

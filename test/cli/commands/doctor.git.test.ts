@@ -65,11 +65,7 @@ describe("The doctor's check of models", () => {
   });
 
   it("Doctor checks the model of each role once, and fails with the one that fails", async () => {
-    const both = {
-      HUNKWISE_VERIFY_MODEL: "small",
-      HUNKWISE_SUMMARIZE_MODEL: "small",
-      HUNKWISE_CONTEXT_TOKENS: "32000",
-    };
+    const both = { HUNKWISE_VERIFY_MODEL: "small", HUNKWISE_CONTEXT_TOKENS: "32000" };
     const { diagnosis } = await check([{ tool_calls: calls }, { tool_calls: calls }], both);
     expect(diagnosis.says).toMatch(
       /^big answers .* 32,000 tokens as configured.* native; small answers .* native$/,

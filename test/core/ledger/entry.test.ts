@@ -27,21 +27,24 @@ describe("the title in a comment of ours", () => {
     "`a ** b` is read as *bold* by __nobody__",
     "Ask @octocat about #12 | [here](x)",
     "<b>No</b> tag & no **end",
-  ])("is that of its finding: %s", (title) => {
+  ])("The title in a comment of ours is that of its finding: %s", (title) => {
     for (const severity of severities)
       for (const spot of spots)
         expect(commentTitle(renderComment(sampleFinding({ title, severity }), spot, context))).toBe(title);
   });
 
-  it.each(["", "Thanks!", "**Bold** words", "text\n**🔴 High: later**"])("is none in %j", (body) => {
-    expect(commentTitle(body)).toBe("");
-  });
+  it.each(["", "Thanks!", "**Bold** words", "text\n**🔴 High: later**"])(
+    "The title in a comment of ours is none in %j",
+    (body) => {
+      expect(commentTitle(body)).toBe("");
+    },
+  );
 });
 
 describe("the text in a comment of ours", () => {
   const body = "Ask @octocat about #12.\n\n**🔴 High: this is no title**";
 
-  it.each(spots)("is what the finding says, on its $kind", (spot) => {
+  it.each(spots)("The text in a comment of ours is what the finding says, on its $kind", (spot) => {
     const text = commentText(renderComment(sampleFinding({ body, title: "It leaks" }), spot, context));
     expect(text).toContain("It leaks");
     expect(text).toContain("Ask @octocat about #12.");
@@ -50,13 +53,13 @@ describe("the text in a comment of ours", () => {
     expect(textBelowTitle(text)).not.toContain("It leaks");
   });
 
-  it("is left as it is where no title stands above it", () => {
+  it("The text in a comment of ours is left as it is where no title stands above it", () => {
     expect(textBelowTitle("It leaks.\n\nAlways.")).toBe("It leaks.\n\nAlways.");
   });
 });
 
 describe("the open findings", () => {
-  it("are those that count against the change: open or outdated, or listed without a comment", async () => {
+  it("The open findings are those that count against the change: open or outdated", async () => {
     const source = new Source();
     const carry = (id: string, standing: "listed" | "annotated" | "unpublished") => ({
       ...{ finding: sampleFinding({ id, severity: "critical" }), standing, reason: "" },
@@ -75,18 +78,18 @@ describe("the open findings", () => {
 });
 
 describe("the hash of code", () => {
-  it("is the same however the code is indented and wrapped", () => {
+  it("The hash of code is the same however the code is indented and wrapped", () => {
     const code = "if (a) {\n  b();\n}";
     for (const same of ["if (a) { b(); }", "\tif (a) {\r\n\t\tb();\r\n\t}\r\n", "if(a){b();}"])
       expect(codeHash(same)).toBe(codeHash(code));
   });
 
-  it("is another one for other code", () => {
+  it("The hash of code is another one for other code", () => {
     const codes = ["a = b", "a == b", "b = a", "a = B", ""];
     expect(new Set(codes.map(codeHash)).size).toBe(codes.length);
   });
 
-  it("stays what it is from version to version, for comments hold it", () => {
+  it("The hash of code stays what it is from version to version, for comments hold it", () => {
     expect(codeHash("return total - 1;")).toBe("mYkwJ-8iZ7y9");
     expect(codeHash("")).toMatch(/^[\w-]{12}$/);
   });

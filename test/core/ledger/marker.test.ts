@@ -49,7 +49,7 @@ const state: LedgerState = {
 };
 
 describe("a marker", () => {
-  it("says what was put into it, whatever that is, and holds no end but its own", () => {
+  it("A marker says what was put into it, whatever that is, and holds no end but its own", () => {
     fc.assert(
       fc.property(mark, (marker) => {
         const line = formatMarker(marker);
@@ -61,7 +61,7 @@ describe("a marker", () => {
     );
   });
 
-  it("of a finding has the name of a rule only if the finding is of one", () => {
+  it("A marker of a finding has the name of a rule only if the finding is of one", () => {
     const mark: Extract<Marker, { kind: "finding" }> = {
       ...{ kind: "finding" as const, id: "f1", severity: "high" as const, head: "h", trigger: "t" },
       ...{ category: null, symbol: null, code: null, source: "model", files: [] },
@@ -73,7 +73,7 @@ describe("a marker", () => {
     });
   });
 
-  it("can be read by people", () => {
+  it("A marker can be read by people", () => {
     expect(formatMarker({ kind: "review", head: "abc", trigger: "event" })).toBe(
       '<!-- hunkwise:review v1 {"head":"abc","trigger":"event"} -->',
     );
@@ -124,14 +124,14 @@ describe("a marker", () => {
       "v2",
       '{"pull":7,"base":"main","own":{"conclusion":"neutral","title":"One"},"turn":2}',
     ],
-  ])("is written as this version writes it, and is read for ever: %j", (marker, version, data) => {
+  ])("A marker is written as this version writes it, and is read for ever: %j", (marker, version, data) => {
     const line = `<!-- hunkwise:${marker.kind} ${version} ${data} -->`;
 
     expect(formatMarker(marker)).toBe(line);
     expect(parseMarker(line)).toEqual(marker);
   });
 
-  it("of a summary of another version remembers nothing", () => {
+  it("A marker of a summary of another version remembers nothing", () => {
     expect(parseMarker('<!-- hunkwise:summary v1 {"head":"h","trigger":"t"} -->')).toEqual({
       ...{ kind: "summary", head: "h", trigger: "t", state: emptyState },
     });
@@ -147,11 +147,11 @@ describe("a marker", () => {
     ["has half a hash", written(state).replace("abcA", "A")],
     ["has a finding that is none", written(state).replace('"carried":[]', '"carried":[{"finding":{}}]')],
     ["is nothing", '<!-- hunkwise:summary v2 {"head":"h","trigger":"t","state":null} -->'],
-  ])("whose state %s is a summary that remembers nothing", (_what, line) => {
+  ])("A marker whose state %s is a summary that remembers nothing", (_what, line) => {
     expect(parseMarker(line)).toEqual({ kind: "summary", head: "h", trigger: "t", state: emptyState });
   });
 
-  it("holds 2,000 hashes in 30 kB", () => {
+  it("A marker holds 2,000 hashes in 30 kB", () => {
     const hashes = Array.from({ length: 2_000 }, (_, at) => `a-b${at.toString().padStart(12, "-")}`);
     const line = written({ ...emptyState, reviewed: { unit: "change", hashes } });
 
@@ -185,11 +185,11 @@ describe("a marker", () => {
     ["of a summary of no review", '<!-- hunkwise:summary v3 {"state":{}} -->'],
     ["that is no JSON", "<!-- hunkwise:review v1 {head} -->"],
     ["that is missing", ""],
-  ])("%s is none", (_name, body) => {
+  ])("A marker %s is none", (_name, body) => {
     expect(parseMarker(body)).toBeUndefined();
   });
 
-  it("in what a model or a person wrote changes nothing of our comment", () => {
+  it("A marker in what a model or a person wrote changes nothing of our comment", () => {
     const context = {
       repositoryUrl: "https://github.com/octo/shop",
       ...{ headSha: "b".repeat(40), mergeBaseSha: "a".repeat(40), trigger: "event#1" },
@@ -211,8 +211,8 @@ describe("a marker", () => {
   });
 });
 
-describe("a text that is stripped", () => {
-  it("holds no marker, and is not changed a second time", () => {
+describe("stripMarkers", () => {
+  it("A stripped text holds no marker, and is not changed a second time", () => {
     const pieces = fc.array(
       fc.constantFrom("<!--", "<!-", "-", " ", "\n", "hunkwise:", "HUNKWISE:", "review v1 {}", "-->", "x"),
     );
@@ -225,7 +225,7 @@ describe("a text that is stripped", () => {
     );
   });
 
-  it("keeps all other comments", () => {
+  it("A stripped text keeps all other comments", () => {
     expect(stripMarkers("<!-- TODO --> a <!-- hunkwise:x -->")).toBe(
       "<!-- TODO --> a &lt;!-- hunkwise:x -->",
     );

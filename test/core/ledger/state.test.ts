@@ -17,7 +17,7 @@ const carry = (title: string, body = "") => ({
 const bytes = (state: Partial<LedgerState>) => stateBytes({ ...emptyState, ...state });
 
 describe("a state that has to fit", () => {
-  it("takes in a marker what it is said to take", () => {
+  it("A state that has to fit takes in a marker what it is said to take", () => {
     fc.assert(
       fc.property(anyState, (state) => {
         const line = (one: LedgerState) =>
@@ -29,7 +29,7 @@ describe("a state that has to fit", () => {
     );
   });
 
-  it("fits, whatever it holds, and loses no carried finding while it says what was read", () => {
+  it("A state that fits, whatever it holds", () => {
     fc.assert(
       fc.property(anyState, fc.integer({ min: 400, max: 20_000 }), (state, most) => {
         const fit = fitState(state, most);
@@ -44,17 +44,17 @@ describe("a state that has to fit", () => {
     );
   });
 
-  it("is left as it is where there is room", () => {
+  it("A state that has to fit is left as it is where there is room", () => {
     const state = { ...emptyState, reviewed, posted: ids(600), carried: [carry("a")], summary: "Short." };
     expect(fitState(state, stateBytes(state))).toEqual(state);
   });
 
-  it("keeps 2,000 characters of a summary at most, and no half of one", () => {
+  it("A state that has to fit keeps 2,000 characters of a summary at most, and no half of one", () => {
     const summary = `${"x".repeat(1_999)}😀`;
     expect(fitState({ ...emptyState, summary }, 100_000).summary).toBe("x".repeat(1_999));
   });
 
-  it("gives up the end of the summary first, and no more of it than it has to", () => {
+  it("A state that has to fit gives up the end of the summary first", () => {
     const state = {
       ...emptyState,
       reviewed,
@@ -66,7 +66,7 @@ describe("a state that has to fit", () => {
     expect(fit).toEqual({ ...state, summary: "x".repeat(700) });
   });
 
-  it("then forgets the oldest of more than 500 comments", () => {
+  it("A state that has to fit forgets the oldest of more than 500 comments", () => {
     const state = {
       ...emptyState,
       reviewed,
@@ -78,7 +78,7 @@ describe("a state that has to fit", () => {
     expect(fit).toEqual({ ...state, summary: "", posted: ids(600).slice(50) });
   });
 
-  it("then forgets all that was read, before it forgets one of 500 comments or a finding", () => {
+  it("A state that has to fit forgets all that was read", () => {
     const state = { ...emptyState, reviewed, posted: ids(600), carried: [carry("a"), carry("b")] };
     const most = bytes({ ...state, posted: ids(600).slice(100) }) - 1;
 
@@ -89,12 +89,12 @@ describe("a state that has to fit", () => {
     expect(fit.posted).toEqual(state.posted);
   });
 
-  it("forgets what was read where the hashes alone are too many, and keeps the rest", () => {
+  it("A state that has to fit forgets what was read where the hashes alone are too many", () => {
     const state = { ...emptyState, reviewed: { ...reviewed, hashes: hashes(3_000) }, summary: "Said." };
     expect(fitState(state, 34_000)).toEqual({ ...state, reviewed: null });
   });
 
-  it("keeps as much of the beginning of a summary as fits, with every character whole", () => {
+  it("A state that has to fit keeps as much of the beginning of a summary as fits", () => {
     const state = { ...emptyState, summary: "😀".repeat(50) };
     for (const less of [1, 2, 3, 4, 5, 40]) {
       const { summary } = fitState(state, stateBytes(state) - less);
@@ -102,7 +102,7 @@ describe("a state that has to fit", () => {
     }
   });
 
-  it("then forgets carried findings, those that a model found first and the mildest first among these", () => {
+  it("A state that has to fit forgets carried findings", () => {
     const one = (title: string, source: string, severity: "critical" | "high" | "low") => ({
       ...carry(title),
       finding: sampleFinding({
@@ -126,7 +126,7 @@ describe("a state that has to fit", () => {
     expect(kept(bytesOf([certain]))).toEqual([certain]);
   });
 
-  it("keeps a breach of a named rule before worse findings, because it may block", () => {
+  it("A state that has to fit keeps a breach of a named rule before worse findings", () => {
     const finding = sampleFinding({ id: "breach", severity: "low", rule: "no-raw-sql" });
     const breach = { finding, standing: "listed" as const, reason: "r" };
     const worse = Array.from({ length: 5 }, (_, at) => ({
@@ -138,7 +138,7 @@ describe("a state that has to fit", () => {
     expect(fitState({ ...emptyState, carried: [...worse, breach] }, alone).carried).toEqual([breach]);
   });
 
-  it("then forgets the oldest comments, and the oldest decisions last", () => {
+  it("A state that has to fit forgets the oldest comments, and the oldest decisions last", () => {
     const decided = ids(30).map((by, comment) => ({ comment, how: "reply" as const, by, after: comment }));
     const state = { ...emptyState, posted: ids(300), decided };
     const least = fitState(state, bytes({ decided }) + 60);
@@ -149,14 +149,14 @@ describe("a state that has to fit", () => {
     expect(fewer).toEqual({ ...emptyState, decided: decided.slice(10) });
   });
 
-  it("keeps the paths of five pieces of evidence for a finding that is too long, and no text of theirs", () => {
+  it("A finding that is too long keeps the paths of five pieces of evidence", () => {
     const evidence = ids(9).map((path) => ({ path, start_line: 1, end_line: 1, note: "-".repeat(500) }));
     const long = { ...carry("long"), finding: sampleFinding({ evidence }) };
     const [kept] = fitState({ ...emptyState, carried: [long] }, 2_500).carried;
     expect(kept?.finding.evidence).toEqual(evidence.slice(0, 5).map((one) => ({ ...one, note: "" })));
   });
 
-  it("keeps of a finding that is too long what says where it is and how bad, and those behind it", () => {
+  it("A state that has to fit keeps of a finding that is too long what says where it is and how bad", () => {
     const long = carry("long", "x".repeat(9_000));
     const quoted = { ...carry("quoted"), finding: sampleFinding({ id: "quoted", quote: "-".repeat(9_000) }) };
     const fit = fitState({ ...emptyState, reviewed, carried: [long, quoted, carry("short")] }, 6_000);

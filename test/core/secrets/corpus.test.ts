@@ -32,7 +32,7 @@ function figures(title: string, trials: Trial[]) {
 }
 
 describe("the corpus of secrets", () => {
-  it("is redacted from what a model writes: 95 % of the true ones or more, and of each kind most", async () => {
+  it("The corpus of secrets is redacted from what a model writes", async () => {
     const planted = plantedSecrets(1);
     expect(new Set(planted.map(({ kind }) => kind)).size).toBeGreaterThanOrEqual(40);
     const trials: Trial[] = [];
@@ -46,7 +46,7 @@ describe("the corpus of secrets", () => {
     expect([...byKind].filter(([, share]) => share < 0.6)).toEqual([]);
   });
 
-  it("keeps what only looks like one: 95 % of the look-alikes or more, and of each kind most", async () => {
+  it("The corpus of secrets keeps what only looks like one: 95 % of the look-alikes or more", async () => {
     const trials: Trial[] = [];
     for (const { kind, text } of lookAlikes(2)) {
       trials.push({ kind, text, passed: (await redactText(text)) === text });
@@ -57,7 +57,7 @@ describe("the corpus of secrets", () => {
     expect([...byKind].filter(([, share]) => share < 0.6)).toEqual([]);
   });
 
-  it("is found in fourteen syntaxes: 98 % of the secrets or more, and 1 % of other values or less", () => {
+  it("The corpus of secrets is found in fourteen syntaxes: 98 % of the secrets or more", () => {
     const { secrets, others } = inSyntaxes(3);
     expect([secrets.length, others.length]).toEqual([350, 350]);
     const isFound = (text: string, value: string) =>

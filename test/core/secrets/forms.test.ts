@@ -7,7 +7,7 @@ import { seeded } from "../../support/seeded.ts";
 
 const random = seeded(17);
 
-describe("a value that may be masked without a look at it", () => {
+describe("isLiteral", () => {
   const told = (path: string, line: string, value: string) => {
     const text = `x: 1\n${line}\ny: 2\n`;
     const start = text.indexOf(value);
@@ -16,7 +16,7 @@ describe("a value that may be masked without a look at it", () => {
   const value = "o0.Zk3Qx.v8Xt9.pL2w.Rk4n";
 
   it.each([...["a.yml", "config/prod.yaml", ".env", ".env.prod", "prod.env", "a.ini", "a.properties"]])(
-    "is all of a line of data: %s",
+    "A literal secret is all of a line of data: %s",
     (path) => {
       expect(told(path, `  token: ${value}`, value)).toBe(true);
       expect(told(path, `export TOKEN=${value} # of ours`, value)).toBe(!path.endsWith("ml"));
@@ -37,14 +37,14 @@ describe("a value that may be masked without a look at it", () => {
       "CMakeLists.txt",
       "a.json",
     ],
-  ])("is in quotation marks, and all between them, in any other file: %s", (path) => {
+  ])("A literal secret is in quotation marks, and all between them, in any other file: %s", (path) => {
     expect(told(path, `token = ${value}`, value)).toBe(false);
     expect(told(path, `token = "${value}"`, value)).toBe(true);
     expect(told(path, `token = "Bearer ${value}"`, value)).toBe(true);
     expect(told(path, `run = "token=${value} node x"`, value)).toBe(false);
   });
 
-  it("is anywhere in prose, and is an element of XML", () => {
+  it("A literal secret is anywhere in prose, and is an element of XML", () => {
     expect(told("a.md", `The token=${value} is old.`, value)).toBe(true);
     expect(told("a.xml", `<token>${value}</token>`, value)).toBe(true);
   });
@@ -52,7 +52,7 @@ describe("a value that may be masked without a look at it", () => {
 
 describe("a search for the values of names", () => {
   it.each(["token=", "token=Ab1xQ9", "secret=password:Kx9", "password=aB3xK9zQ", `token${" ".repeat(39)},`])(
-    "reads each character once, however many names stand on a line: %s",
+    "A search for values reads each character once: %s",
     (part) => {
       const text = part.repeat(70_000 / part.length);
       secretFormsIn(text);
@@ -63,7 +63,7 @@ describe("a search for the values of names", () => {
     },
   );
 
-  it("takes a quoted value to its end, with all its signs", () => {
+  it("A search for the values of names takes a quoted value to its end, with all its signs", () => {
     const secret = writeOut("{base62:12}&{base62:6},{base62:4}$x", random);
     for (const text of [`password = "${secret}";`, JSON.stringify({ a: `password: '${secret}'` })]) {
       const [found] = secretFormsIn(text);
@@ -79,7 +79,7 @@ describe("the forms of issuers", () => {
     readFileSync(new URL("../../../fixtures/secrets/true.json", import.meta.url), "utf8"),
   );
 
-  it("find 99.9 % or more of random tokens, although some hold parts of words", () => {
+  it("The forms of issuers find 99.9 % or more of random tokens, although some hold parts of words", () => {
     const forms = Object.values(corpus.kinds).flatMap((kind) => (kind.contexts ? [] : kind.forms));
     const tokens = forms.flatMap((one) => Array.from({ length: 250 }, () => writeOut(one, random)));
     const missed = tokens.filter((token) => secretFormsIn(token.replaceAll(/[«»]/g, "")).length === 0);
@@ -100,7 +100,7 @@ describe("the forms of issuers", () => {
   // Keys of AWS and Mailchimp have no mark of their own, and an address has one that each of its texts begins with.
   const marked = secretForms.filter(({ hints }) => !["aws", "chimp", "://"].includes(hints[0] ?? ""));
   it.each(marked.map((one) => [one.kind, one] as const))(
-    "are looked for in every text that fits one of their alternatives: %s",
+    "The forms of issuers are looked for in every text that fits one of their alternatives: %s",
     (_, { pattern, hints }) => {
       const isHinted = (text: string) => hints.some((hint) => text.toLowerCase().includes(hint));
       fc.assert(fc.property(fc.stringMatching(textOf(pattern)), isHinted), { seed: 17, numRuns: 60 });

@@ -96,16 +96,19 @@ function expectGone(before: string, hidden: string, after: string): void {
 
 describe("a live secret", () => {
   describe.each(Object.entries(spellings))("%s", (_, spell) => {
-    it.each(Object.entries(secrets))("is found and taken out whatever stands around it: %s", (_, secret) => {
-      const body = secret.replace(/^.*?eyJ\w+\./, "");
-      fc.assert(
-        fc.property(prose, prose, (before, after) => expectGone(before, spell(body), after)),
-        { seed: 7, numRuns: 8 },
-      );
-    });
+    it.each(Object.entries(secrets))(
+      "A live secret is found and taken out whatever stands around it: %s",
+      (_, secret) => {
+        const body = secret.replace(/^.*?eyJ\w+\./, "");
+        fc.assert(
+          fc.property(prose, prose, (before, after) => expectGone(before, spell(body), after)),
+          { seed: 7, numRuns: 8 },
+        );
+      },
+    );
   });
 
-  it("is found in every part of 16 characters, in every spelling", () => {
+  it("A long secret is found in every part of 16 characters, in every spelling", () => {
     const long = Object.values(secrets).filter((secret) => secret.length >= 24 && /^[\w.-]+$/.test(secret));
     const part = fc.constantFrom(...long).chain((secret) => {
       const body = secret.replace(/^(.*?eyJ\w+\.|[a-z]+[-_]proj-|ghs_)/, "");
@@ -135,14 +138,14 @@ describe("a private key", () => {
     ["as its private exponent", jwk.d!],
     ["as a prime", Buffer.from(jwk.p!, "base64url").toString("hex").replaceAll(/../g, "$&:")],
     ["in three of its lines", pkcs8.split("\n").slice(12, 15).join("\n")],
-  ])("is found %s", (_, text) => {
+  ])("A private key is found %s", (_, text) => {
     expect(holdsLiveSecret(`It is\n${text}\n.`)).toBe(true);
     // The first and last line, and what stands between the numbers, is the same in all keys.
     const left = bare(withoutLiveSecrets(text).replaceAll("[secret]", ""));
     expect(left.length).toBeLessThan(0.2 * bare(text).length);
   });
 
-  it("does not make a secret of what every key begins with", () => {
+  it("A private key does not make a secret of what every key begins with", () => {
     const other = generateKeyPairSync("rsa", { modulusLength: 2048 });
     for (const format of ["pkcs1", "pkcs8"] as const) {
       const text = other.privateKey.export({ type: format, format: "pem" }) as string;
@@ -152,7 +155,7 @@ describe("a private key", () => {
     expect(holdsLiveSecret(text)).toBe(false);
   });
 
-  it("of another kind is found by its private part, whatever bytes that begins with", () => {
+  it("A private key of another kind is found by its private part, whatever bytes that begins with", () => {
     const begins = ["", "04", "0420", "3020", "30"];
     for (const start of begins) {
       const seed = `${start}${randomText(64, "0123456789abcdef")}`.slice(0, 64);
@@ -170,7 +173,7 @@ describe("a private key in a format that only its program reads", () => {
   const body = Buffer.from(randomText(600)).toString("base64").replaceAll(/.{70}/g, "$&\n");
   const [first, last] = ["-----BEGIN OPENSSH PRIVATE KEY-----", "-----END OPENSSH PRIVATE KEY-----"];
 
-  it("is found by each part of its body, in every spelling, and not by its first line", () => {
+  it("A key in a format of one program is found by each part of its body, in every spelling", () => {
     registerSecret(`${first}\n${body}\n${last}\n`);
     const codes = body.replaceAll("\n", "");
     for (const at of [0, 100, 333, codes.length - 16])
@@ -180,8 +183,8 @@ describe("a private key in a format that only its program reads", () => {
   });
 });
 
-describe("a quick look", () => {
-  it("finds a secret as it is and as JSON writes it, and a key by any of its lines", () => {
+describe("holdsPlainSecret", () => {
+  it("holdsPlainSecret finds a secret as it is and as JSON writes it, and a key by any of its lines", () => {
     for (const secret of [...Object.values(secrets), pkcs8]) {
       expect([secret, JSON.stringify({ a: `x${secret}y` })].map(holdsPlainSecret)).toEqual([true, true]);
     }
@@ -194,7 +197,7 @@ describe("a quick look", () => {
 
 describe("ordinary text", () => {
   it.each(["not-needed", "DEVELOPMENT", "lm-studio", "sk-no-key-required", "Placeholder", "development"])(
-    "survives a secret that might be words: %s",
+    "Ordinary text survives a secret that might be words: %s",
     (secret) => {
       registerSecret(secret, { keep: true });
       const text = `A key is ${secret} here (${secret.toUpperCase()}).`;
@@ -203,7 +206,7 @@ describe("ordinary text", () => {
     },
   );
 
-  it("survives parts of a secret that is made of words", () => {
+  it("Ordinary text survives parts of a secret that is made of words", () => {
     registerSecret("my company webhook secret for production 2026");
     expect(withoutLiveSecrets("The webhook secret for production is missing.")).toContain(
       "webhook secret for production",
@@ -211,12 +214,12 @@ describe("ordinary text", () => {
     expect(withoutLiveSecrets("my company webhook-secret for Production 2026!")).toBe("[secret]!");
   });
 
-  it("survives what all tokens of an issuer begin with", () => {
+  it("Ordinary text survives what all tokens of an issuer begin with", () => {
     expect(holdsLiveSecret(`ghs_123456_${tokenHeader}.`)).toBe(false);
     expect(holdsLiveSecret("sk-proj-")).toBe(false);
   });
 
-  it("loses a short secret of words and other characters, or of many words", () => {
+  it("Ordinary text loses a short secret of words and other characters, or of many words", () => {
     for (const secret of ["test-Xk9qZ", "TEST_q9", "correct horse battery staple", "abcdefghijklmnop"]) {
       registerSecret(secret.padEnd(8, "7"));
       expect(holdsLiveSecret(`(${secret.padEnd(8, "7")})`), secret).toBe(true);
@@ -225,7 +228,7 @@ describe("ordinary text", () => {
     expect(holdsLiveSecret("(abcdefghijklmno)")).toBe(false);
   });
 
-  it("loses parts of a secret from 24 characters on, and other cases of one from 12 letters and digits on", () => {
+  it("Ordinary text loses parts of a secret from 24 characters on", () => {
     const [short, long] = [randomText(23, letters.slice(0, 62)), randomText(24, letters.slice(0, 62))];
     for (const secret of [short, long, "Tr0ub4dorA3x", "Zr0ub4dorA3"]) registerSecret(secret);
     expect([short.slice(0, 16), long.slice(0, 16), long.slice(8)].map(holdsLiveSecret)).toEqual([
@@ -234,7 +237,7 @@ describe("ordinary text", () => {
     expect(["tr0ub4dora3x", "zr0ub4dora3"].map(holdsLiveSecret)).toEqual([true, false]);
   });
 
-  it("loses a short secret alone, as it stands", () => {
+  it("Ordinary text loses a short secret alone, as it stands", () => {
     const signs = "Ab1>>?~?~";
     registerSecret(signs);
     for (const encoding of ["base64", "base64url", "hex"] as const) {
@@ -251,8 +254,8 @@ describe("ordinary text", () => {
   });
 });
 
-describe("what is replaced in a line of JSON", () => {
-  it("leaves JSON, however the secret is escaped in it", () => {
+describe("a replacement in a line of JSON", () => {
+  it("A replacement in a line of JSON leaves JSON, however the secret is escaped in it", () => {
     const secret = secrets["a password"];
     const token = secrets["a short token"];
     const texts = [
@@ -277,7 +280,7 @@ describe("what is replaced in a line of JSON", () => {
 describe("many secrets", () => {
   const tokens = (count: number) => Array.from({ length: count }, () => randomText(40, letters.slice(0, 62)));
 
-  it("are remembered for a while if they are tokens, the latest hundred, and for ever if they shall be kept", () => {
+  it("Many secrets are remembered for a while if they are tokens, the latest hundred", () => {
     const kept = randomText(40);
     registerSecret(kept, { keep: true });
     const [first = "", second = "", third = ""] = tokens(3);
@@ -291,7 +294,7 @@ describe("many secrets", () => {
     expect([first, third, kept].map(holdsLiveSecret)).toEqual([false, false, true]);
   });
 
-  it("may share their beginning, and are told apart when one is forgotten", () => {
+  it("Many secrets may share their beginning, and are told apart when one is forgotten", () => {
     const beginning = randomText(20, letters.slice(0, 62));
     const [one, other] = [`${beginning}${randomText(20)}`, `${beginning}${randomText(20)}`];
     for (const token of [one, ...tokens(99), other]) registerSecret(token);
@@ -300,7 +303,7 @@ describe("many secrets", () => {
     expect([other.slice(20), beginning].map(holdsLiveSecret)).toEqual([false, false]);
   });
 
-  it("that share their beginning with many others are found by the rest of them alone", () => {
+  it("Many secrets that share their beginning with many others are found by the rest of them alone", () => {
     const beginning = randomText(20, letters.slice(0, 62));
     const some = tokens(6).map((token) => `${beginning}${token}`);
     for (const token of some) registerSecret(token);
@@ -311,14 +314,14 @@ describe("many secrets", () => {
     }
   });
 
-  it("of eight characters are found, and shorter ones are not", () => {
+  it("Many secrets of eight characters are found, and shorter ones are not", () => {
     registerSecret("Tr0ub4d8");
     registerSecret("Tr0ub4x");
     expect(["(Tr0ub4d8)", "(Tr0ub4x)"].map(holdsLiveSecret)).toEqual([true, false]);
     expect(withoutLiveSecrets("(Tr0ub4d8Tr0ub4d8)")).toBe("([secret])");
   });
 
-  it("of a dozen characters or more are found in any case", () => {
+  it("Many secrets of a dozen characters or more are found in any case", () => {
     registerSecret("Tr0ub4dorAnd3x");
     expect(holdsLiveSecret("tr0ub4dorand3x")).toBe(true);
   });

@@ -23,14 +23,14 @@ const tellingParts = (secret: string) =>
   secret.split(/\n|\\n/).filter((line) => line.length >= 12 && !line.includes("-----") && /\d/.test(line));
 
 describe("masks", () => {
-  it("have the length of their value, and the same number for the same value", async () => {
+  it("Masks have the length of their value, and the same number for the same value", async () => {
     const masks = new Masks();
     const text = await masked(masks, `a = "${token}"\nb = "${token}"\n`);
     const mask = `*secret-1${".".repeat(token.length - 10)}*`;
     expect(text).toBe(`a = "${mask}"\nb = "${mask}"\n`);
   });
 
-  it("are given back their values, also where a model miscounts the dots", async () => {
+  it("Masks are given back their values, also where a model miscounts the dots", async () => {
     const masks = new Masks();
     const line = `connect("${token}")`;
     const shown = await masked(masks, line);
@@ -41,7 +41,7 @@ describe("masks", () => {
     expect(masks.unmask("*secret-7....*")).toBe("*secret-7....*");
   });
 
-  it("hide a value wherever it stands once one text gave it away", async () => {
+  it("Masks hide a value wherever it stands once one text gave it away", async () => {
     const masks = new Masks();
     const secret = "vK3qP9zXw2LmN8rT";
     await masks.learn(`client_secret: ${secret}`);
@@ -54,7 +54,7 @@ describe("masks", () => {
     expect((await masked(masks, base64)).slice(9, -3)).not.toContain(base64.slice(9, -3));
   });
 
-  it("hide in code nothing that only words of people call a secret", async () => {
+  it("Masks hide in code nothing that only words of people call a secret", async () => {
     const value = "vK3qP9zXw2LmN8rT";
     const code = `run(decode("${value}"));`;
     const description = `Warm the cache.\n\napi_token=${value}`;
@@ -79,7 +79,7 @@ describe("masks", () => {
     expect(await masked(masks, code)).not.toContain(value);
   });
 
-  it("hide each line of a key by itself, with numbers, signs and other text around it", async () => {
+  it("Masks hide each line of a key by itself, with numbers, signs and other text around it", async () => {
     const key = keyOf(3);
     const lines = key.trim().split("\n");
     const masks = new Masks();
@@ -106,7 +106,7 @@ describe("masks", () => {
     }
   });
 
-  it("hide what is left of a long value that is shown cut off, and no short part that others share", async () => {
+  it("Masks hide what is left of a long value that is shown cut off", async () => {
     const masks = new Masks();
     const body = writeOut("{base64:1600}", seeded(8));
     await masks.learn(`key: "-----BEGIN PRIVATE KEY-----\\n${body}\\n-----END PRIVATE KEY-----"`);
@@ -121,7 +121,7 @@ describe("masks", () => {
     );
   });
 
-  it("hide a key whose lines end with CRLF, and one that is a string with escaped line ends", async () => {
+  it("Masks hide a key whose lines end with CRLF", async () => {
     const key = keyOf(4);
     for (const text of [key.replaceAll("\n", "\r\n"), JSON.stringify({ key })]) {
       const masks = new Masks();
@@ -132,7 +132,7 @@ describe("masks", () => {
     }
   });
 
-  it("leave nothing of any kind of secret in random text around it, and give it back whole", async () => {
+  it("Masks leave nothing of any kind of secret in random text around it", async () => {
     const around = fc
       .string({ unit: "grapheme", maxLength: 40 })
       .map((text) => text.replaceAll(/[\w/+=.~-]/g, " "));
@@ -155,7 +155,7 @@ describe("masks", () => {
     );
   });
 
-  it("are told apart also where one value is short and there are many", async () => {
+  it("Masks are told apart also where one value is short and there are many", async () => {
     const random = seeded(9);
     const values = Array.from({ length: 1_200 }, () => writeOut("{base62:13}9", random));
     const masks = new Masks();
@@ -172,7 +172,7 @@ describe("masks", () => {
     expect(masks.unmask(hidden)).toBe(text);
   });
 
-  it("take no number that stands in the code like a mask, so that code cannot pass for a value", async () => {
+  it("Masks take no number that stands in the code like a mask", async () => {
     const masks = new Masks();
     const literal = 'x = "*secret-1....*"';
     await masks.learn(literal);
@@ -181,7 +181,7 @@ describe("masks", () => {
     expect(masks.unmask(literal)).toBe(literal);
   });
 
-  it("keep the numbers of an earlier attempt, of which no value is on record", async () => {
+  it("Masks keep the numbers of an earlier attempt, of which no value is on record", async () => {
     const first = new Masks();
     const [one, two] = [`a = "${token}"`, 'password: "xQ9pL2mN7vR4tK8w"'];
     const shown = [await masked(first, one), await masked(first, two)];
@@ -195,7 +195,7 @@ describe("masks", () => {
     expect(await masked(again, 'password: "aB3cD4eF5gH6iJ7k"')).toContain("*secret-3");
   });
 
-  it("do not hide what a model says of a mask a second time", async () => {
+  it("Masks do not hide what a model says of a mask a second time", async () => {
     const masks = new Masks();
     const shown = await masked(masks, `password: "${token}"`);
     expect(await masked(masks, shown)).toBe(shown);
@@ -206,7 +206,7 @@ describe("masks", () => {
     expect(await masked(new Masks(), said)).not.toBe(said);
   });
 
-  it("hide a new secret beside a mask, and a secret that a model wrote around one", async () => {
+  it("Masks hide a new secret beside a mask, and a secret that a model wrote around one", async () => {
     const masks = new Masks();
     const shown = await masked(masks, `password: "${token}"`);
     const other = writeOut("ghp_{base62:36}", seeded(12));
@@ -217,7 +217,7 @@ describe("masks", () => {
     expect(masks.unmask(hidden)).toBe(`password: "${token}"\ntoken: ${other}\n`);
   });
 
-  it("of short values have a shorter word, or no more than stars where not even their number has room", async () => {
+  it("Masks of short values have a shorter word", async () => {
     const login = (password: string) => `Server=db;pwd=${password};`;
     const masks = new Masks();
     expect(await masked(masks, login("q8Zr4TnL"))).toBe(login("*s1....*"));
@@ -231,7 +231,7 @@ describe("masks", () => {
     expect(await masked(startingAfter(999_999), login("q8Zr4TnL"))).toBe(login("********"));
   });
 
-  it("tell what they know: a value, anything in the form of a mask, and where secrets of any text stand", async () => {
+  it("Masks tell what they know: a value, anything in the form of a mask", async () => {
     const masks = new Masks();
     expect(masks.known).toBe(0);
     const text = `x = "${token}";`;
@@ -253,7 +253,7 @@ describe("masks", () => {
     expect(masks.known).toBe(known);
   });
 
-  it("mean nothing to people, who read that there was a secret", async () => {
+  it("Masks mean nothing to people, who read that there was a secret", async () => {
     const masks = new Masks();
     const shown = await masked(masks, `The token ${token} is logged.`);
     expect(masks.forPeople(shown)).toBe("The token [secret] is logged.");

@@ -18,18 +18,21 @@ describe("a placeholder", () => {
       "key-fedcba9876543210",
       "aaaabbbbccccdddd",
     ],
-  ])("is told by what it says, by runs of characters, or by one part over and over: %s", (value) => {
-    expect(isPlaceholder(value)).toBe(true);
-  });
+  ])(
+    "A placeholder is told by what it says, by runs of characters, or by one part over and over: %s",
+    (value) => {
+      expect(isPlaceholder(value)).toBe(true);
+    },
+  );
 
   it.each([
     ["five of a character", "aB3xxxxxQ9p"],
     ["six of a character among sixteen others", "aocqesgkbmxhdnfpxxxxxx"],
     ["such a word by chance in a long value", "q7Zk39xPvLm2wRt0aB1cD3eF5gH6iJ8kL4nM9otodo"],
     ["six line ends", "aB3\n\n\n\n\n\nQ9p"],
-  ])("is none with %s", (_, value) => expect(isPlaceholder(value)).toBe(false));
+  ])("A placeholder is none with %s", (_, value) => expect(isPlaceholder(value)).toBe(false));
 
-  it("is one up to 40 characters", () => {
+  it("A placeholder is one up to 40 characters", () => {
     const random = "q7Zk39xPvLm2wRt0aB1cD3eF5gH6iJ8kL4nM9o";
     expect([36, 37].map((length) => isPlaceholder(`todo${random.slice(0, length)}`))).toEqual([true, false]);
   });
@@ -48,11 +51,11 @@ describe("a random value", () => {
     ["signs alone", "-_=+!?%&", false],
     ["too few characters", "q7zk39x", false],
     ["a placeholder", "your1A2B", false],
-  ])("has %s: %s -> %s", (_, value, expected) => {
+  ])("A random value has %s: %s -> %s", (_, value, expected) => {
     expect([looksMixed(value, 8), looksRandom(value, 8)]).toEqual([expected, expected]);
   });
 
-  it("is not made of words, which a mixed one may be", () => {
+  it("A random value is not made of words, which a mixed one may be", () => {
     for (const value of ["contentHeader2", "parseTheResponse1", "RETRY_ATTEMPTS_9"]) {
       expect(isWordLike(value), value).toBe(true);
       expect([looksMixed(value, 8), looksRandom(value, 8)], value).toEqual([true, false]);
@@ -71,7 +74,7 @@ describe("a token", () => {
     ["sb_secret_q7Zk39xPvLm2wRt0aB1cD3eF", false],
     ["AIZQ7TXKPWMDVBLC", false],
     ["b1f0c93da7e2c5d8", false],
-  ])("is of words by its pairs of letters, behind its beginning: %s -> %s", (token, expected) => {
+  ])("A token is of words by its pairs of letters, behind its beginning: %s -> %s", (token, expected) => {
     expect(isOfWords(token)).toBe(expected);
   });
 });
@@ -82,9 +85,12 @@ describe("a name in code", () => {
     ["k8s/ns1/secretRef2", ["k8s", "ns1", "secretRef2"]],
     ["pwd2Confirm", ["pwd2Confirm"]],
     ["Body:17", ["Body", "17"]],
-  ])("is taken apart: %s", (value, parts) => expect(partsOfName(value)).toEqual(parts));
+  ])("A name in code is taken apart: %s", (value, parts) => expect(partsOfName(value)).toEqual(parts));
 
-  it.each(["q7Zk39", "a12345", "pwd2Co", "pwd2confirm", "fooB", "S3x9", "1aB"])("is not %s", (value) => {
-    expect(partsOfName(value)).toBeUndefined();
-  });
+  it.each(["q7Zk39", "a12345", "pwd2Co", "pwd2confirm", "fooB", "S3x9", "1aB"])(
+    "A name in code is not %s",
+    (value) => {
+      expect(partsOfName(value)).toBeUndefined();
+    },
+  );
 });

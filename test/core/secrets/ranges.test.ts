@@ -17,7 +17,7 @@ function dotted(some: readonly { start: number; end: number }[]): string {
 }
 
 describe("ranges of a text", () => {
-  it("are merged into the fewest that cover the same, in order", () => {
+  it("Ranges of a text are merged into the fewest that cover the same, in order", () => {
     fc.assert(
       fc.property(ranges, (some) => {
         const given = structuredClone(some);
@@ -31,7 +31,7 @@ describe("ranges of a text", () => {
     );
   });
 
-  it("become one mark for each stretch, and nothing else is lost", () => {
+  it("Ranges of a text become one mark for each stretch, and nothing else is lost", () => {
     fc.assert(
       fc.property(ranges, (some) => {
         expect(withoutRanges(text, some)).toBe(dotted(some).replace(/\.+/g, () => censored));
@@ -60,11 +60,11 @@ describe("the values of a key", () => {
     ["with the line ends of Windows", key.join("\r\n")],
     ["in a string of a program", key.join("\\n")],
     ["in PuTTY's format", `Private-Lines: 2\n${lines.join("\n")}`],
-  ])("are the parts of its body on each line, without its headers: %s", (_, whole) => {
+  ])("The values of a key are the parts of its body on each line, without its headers: %s", (_, whole) => {
     expect(valuesOf(whole)).toEqual(["MIIEpAIBAAKCAQEA7bq2", "x9Kq3vT8mN2pL5wRz1c/aa=="]);
   });
 
-  it("of another secret are the secret", () => {
+  it("The values of a key of another secret are the secret", () => {
     expect(valuesOf("ghp_16C7e42F292c")).toEqual(["ghp_16C7e42F292c"]);
   });
 });

@@ -10,8 +10,8 @@ const gitHubToken = writeOut("ghp_{base62:36}", random);
 const live = writeOut("{hex:48}", random);
 registerSecret(live);
 
-describe("what shows by its form to be a secret", () => {
-  it("is taken out of a line of JSON, also behind an escaped line end or a colour, and leaves JSON", () => {
+describe("a secret that shows by its form", () => {
+  it("A secret that shows by its form is taken out of a line of JSON", () => {
     for (const before of ["\n", "\t", "\r\n", "\u001b[31m", '"', "\\", "a\\n"]) {
       const line = JSON.stringify({ message: `${before}${gitHubToken} ${before}` });
       const clean = withoutSecrets(line);
@@ -20,7 +20,7 @@ describe("what shows by its form to be a secret", () => {
     }
   });
 
-  it("leaves JSON, whatever the secret is and wherever it stands", () => {
+  it("A secret that shows by its form leaves JSON, whatever the secret is and wherever it stands", () => {
     const texts = plantedSecrets(3).map(({ text }) => text);
     const strings = fc.tuple(fc.constantFrom(...texts), fc.string({ unit: "binary-ascii" }), fc.string());
     fc.assert(
@@ -32,7 +32,7 @@ describe("what shows by its form to be a secret", () => {
     );
   });
 
-  it("is not looked for twice: a text without secrets is not changed again", () => {
+  it("A secret that shows by its form is not looked for twice", () => {
     for (const { text } of plantedSecrets(4)) {
       const clean = withoutSecrets(text);
       expect(withoutSecrets(clean)).toBe(clean);
@@ -40,7 +40,7 @@ describe("what shows by its form to be a secret", () => {
   });
 });
 
-describe("what is given to a token or a key", () => {
+describe("a value given to a token or a key", () => {
   it.each([
     ["a member", "apiKey: env.S3_KEY_V2,"],
     ["a constant", "auth_key = AUTH_KEY_V2_X1"],
@@ -50,7 +50,7 @@ describe("what is given to a token or a key", () => {
     ["a way to encrypt", "encryption_key: aes-256-gcm-v2"],
     ["the address of a coin", 'const token = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";'],
     ["a key that is public", "publicToken = pk_test_TYooMQauvdEDq54NiTphI7jx"],
-  ])("stays where it is %s", (_what, line) => {
+  ])("A value given to a token or a key stays where it is %s", (_what, line) => {
     expect(withoutSecrets(line)).toBe(line);
   });
 
@@ -58,7 +58,7 @@ describe("what is given to a token or a key", () => {
     "apiKey: 'q7-Zk_39xPv-Lm2wRt'",
     'token = "550e8400-e29b-41d4-a716-446655440000"',
     'private_key: "0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"',
-  ])("is taken out where it is random: %s", (line) => {
+  ])("A value given to a token or a key is taken out where it is random: %s", (line) => {
     expect(withoutSecrets(line)).toContain("[secret]");
   });
 });
@@ -66,7 +66,7 @@ describe("what is given to a token or a key", () => {
 describe("a long text", () => {
   const filler = "Some words about nothing, with `code(1)` among them.\n";
 
-  it("is redacted at every place of it, also where its pieces meet", async () => {
+  it("A long text is redacted at every place of it, also where its pieces meet", async () => {
     const places = [0, 16_000, 16_380, 30_000, 65_500, 120_000, 199_000];
     const long = filler.repeat(4_000);
     const tokens = places.map(() => writeOut("glpat-{base62:20}", random));
@@ -80,7 +80,7 @@ describe("a long text", () => {
     );
   });
 
-  it("is redacted of a registered secret wherever its pieces meet", async () => {
+  it("A long text is redacted of a registered secret wherever its pieces meet", async () => {
     // Too short to be found in parts.
     const short = writeOut("{base62:20}", random);
     registerSecret(short);
@@ -92,7 +92,7 @@ describe("a long text", () => {
       }
   });
 
-  it("does not hold up other work while it is looked at", async () => {
+  it("A long text does not hold up other work while it is looked at", async () => {
     const order: string[] = [];
     const redacting = redactText(`${filler.repeat(8_000)}${live}`).then((clean) => {
       order.push("redacted");
@@ -104,17 +104,17 @@ describe("a long text", () => {
   });
 });
 
-describe("what only looks like a secret", () => {
+describe("text that only looks like a secret", () => {
   it.each([
     ["a placeholder as password", "https://deploy:changeme@git.corp.net/app.git"],
     ["a machine that others cannot reach", "postgres://app:q8Zr4TnL2w@localhost/shop"],
     ["a placeholder", "SLACK=xoxb-123456789012-1234567890123-xxxxxxxxxxxxxxxxxxxxxxxx"],
-  ])("stays where it is %s", async (_, text) => {
+  ])("Text that only looks like a secret stays where it is %s", async (_, text) => {
     const plain = text.replace("q8Zr4TnL2w", "correct-horse");
     expect(await redactText(plain)).toBe(plain);
   });
 
-  it("is taken out of a cloud's key file without the rest of the file", async () => {
+  it("A key is taken out of a cloud's key file without the rest", async () => {
     const key = writeOut("{pem:PRIVATE KEY:700}", random);
     const file = {
       ...{ type: "service_account", project_id: "shop-1", private_key_id: "17" },
@@ -126,7 +126,7 @@ describe("what only looks like a secret", () => {
 });
 
 describe("lines of a file", () => {
-  it("stay where they are, also those of a key", async () => {
+  it("Lines of a file stay where they are, also those of a key", async () => {
     const key = writeOut("{pem:RSA PRIVATE KEY:300}", random).trimEnd();
     const lines = ["const key = `", ...key.split("\n"), "`;", `token(${gitHubToken});`];
     const clean = (await redactLines(lines.join("\n"))).split("\n");
@@ -139,7 +139,7 @@ describe("lines of a file", () => {
 });
 
 describe("a structure", () => {
-  it("has every string of it redacted, but what must stay as it is", async () => {
+  it("A structure has every string of it redacted, but what must stay as it is", async () => {
     const value = {
       path: `src/${live}.ts`,
       hashes: [live],
@@ -154,14 +154,14 @@ describe("a structure", () => {
     });
   });
 
-  it("keeps below such a key only texts and lists of texts", async () => {
+  it("A structure keeps below such a key only texts and lists of texts", async () => {
     const value = { path: [live, 1], paths: [live], inner: { path: [[live]] } };
     expect(await redactStrings(value, new Set(["path", "paths"]))).toEqual({
       ...{ path: ["[secret]", 1], paths: [live], inner: { path: [["[secret]"]] } },
     });
   });
 
-  it("is found the password of an address in, even one of words", async () => {
+  it("A structure is found the password of an address in, even one of words", async () => {
     const url = `https://deploy:${"correct-horse"}@git.corp.net/app.git`;
     expect(await redactText(url)).not.toContain("correct-horse");
   });

@@ -11,7 +11,7 @@ import {
 } from "../../../src/core/text/cut.ts";
 
 describe("cutBytes", () => {
-  it("never breaks a character", () => {
+  it("cutBytes never breaks a character", () => {
     expect(cutBytes("aé漢😀", 1)).toBe("a");
     expect(cutBytes("aé漢😀", 2)).toBe("a");
     expect(cutBytes("aé漢😀", 9)).toBe("aé漢");
@@ -19,7 +19,7 @@ describe("cutBytes", () => {
     expect(cutBytes("a", 0)).toBe("");
   });
 
-  it("keeps the longest beginning that fits", () => {
+  it("cutBytes keeps the longest beginning that fits", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 40 }), fc.nat(80), (text, max) => {
         const kept = cutBytes(text, max);
@@ -41,13 +41,13 @@ describe("cutAtLine", () => {
     ["behind an empty line", "\nbbbb", 3, "", 1],
     ["before an empty line", "aa\n\nb", 2, "aa", 2],
     ["only the line end", "aa\n", 2, "aa", 0],
-  ])("cuts %s", (_, text, max, kept, omittedLines) => {
+  ])("cutAtLine cuts %s", (_, text, max, kept, omittedLines) => {
     expect(cutAtLine(text, max)).toEqual({ text: kept, omittedLines });
   });
 });
 
 describe("cutCharacters", () => {
-  it("says how much is missing, and breaks no character", () => {
+  it("cutCharacters says how much is missing, and breaks no character", () => {
     expect(cutCharacters("abcd", 4)).toBe("abcd");
     expect(cutCharacters("abcdef", 4)).toBe("abcd… [2 more characters]");
     expect(cutCharacters("abc😀", 4)).toBe("abc\uFFFD… [1 more characters]");
@@ -58,14 +58,14 @@ describe("headAndTail", () => {
   const plain = (line: string) => line.length;
   const lines = Array.from({ length: 100 }, (_, at) => `line ${String(at).padStart(3, "0")}`);
 
-  it("is the output up to the limit, without colours and the ends of its lines", () => {
+  it("headAndTail returns the output up to the limit, without colours and the ends of its lines", () => {
     const output = "\u001b[31ma\u001b[0m\r\nb\r\nc\n\n\n";
     // Each line takes a line end more.
     expect(headAndTail(output, 6, plain)).toEqual({ text: "a\nb\nc", truncated: false });
     expect(headAndTail("a\rb\n\nc", 100, plain).text).toBe("a\rb\n\nc");
   });
 
-  it("is as many of the first and of the last lines as fit, and how many are between them", () => {
+  it("headAndTail returns as many of the first and of the last lines as fit", () => {
     const { text, truncated } = headAndTail(lines.join("\n"), 280, plain);
     const shown = [...lines.slice(0, 10), "[... 80 lines left out here ...]", ...lines.slice(90)];
     expect({ text, truncated }).toEqual({ text: shown.join("\n"), truncated: true });
@@ -73,7 +73,7 @@ describe("headAndTail", () => {
     expect(headAndTail(lines.join("\n"), 899, plain).truncated).toBe(true);
   });
 
-  it("counts lines as they are shown", () => {
+  it("headAndTail counts lines as they are shown", () => {
     const { text } = headAndTail(lines.join("\n"), 280, (line) => line.length * 2);
     expect(text.split("\n").filter((line) => line.startsWith("line"))).toEqual([
       ...lines.slice(0, 5),
@@ -81,7 +81,7 @@ describe("headAndTail", () => {
     ]);
   });
 
-  it("cuts a line that takes more than a quarter, or 2,000 bytes", () => {
+  it("headAndTail cuts a line that takes more than a quarter, or 2,000 bytes", () => {
     expect(headAndTail("x".repeat(101), 400, plain).text).toBe(
       `${"x".repeat(100)}… [1 more characters of this line]`,
     );
@@ -90,7 +90,7 @@ describe("headAndTail", () => {
 });
 
 describe("cutLine", () => {
-  it("says how much of a long line is missing", () => {
+  it("cutLine says how much of a long line is missing", () => {
     expect(cutLine("abcdef", 4)).toBe("abcd… [2 more characters of this line]");
     expect(cutLine("abcd", 4)).toBe("abcd");
   });
@@ -103,5 +103,5 @@ describe("splitLines", () => {
     ["a\n", ["a"]],
     ["a\n\n", ["a", ""]],
     ["a\r\nb", ["a\r", "b"]],
-  ])("counts %j as git does", (text, lines) => expect(splitLines(text)).toEqual(lines));
+  ])("splitLines counts %j as git does", (text, lines) => expect(splitLines(text)).toEqual(lines));
 });

@@ -8,8 +8,8 @@ import {
   splitRecords,
 } from "../../../src/core/text/decode.ts";
 
-describe("how a file begins", () => {
-  it("is the beginning of its text, wherever it is cut", () => {
+describe("decodeStart", () => {
+  it("The decoded beginning of a file is the beginning of its text, wherever it is cut", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", minLength: 1 }), fc.nat(100), (text, at) => {
         const bytes = Buffer.from(text);
@@ -23,7 +23,7 @@ describe("how a file begins", () => {
     );
   });
 
-  it("loses no byte of what is no UTF-8, nor of a file that ends there", () => {
+  it("The decoded beginning of a file loses no byte of what is no UTF-8", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 20 }), (numbers) => {
         const bytes = Buffer.from(numbers);
@@ -38,7 +38,7 @@ describe("how a file begins", () => {
 });
 
 describe("a text in two encodings", () => {
-  it("is read line by line, each as if it stood alone", () => {
+  it("A text in two encodings is read line by line, each as if it stood alone", () => {
     const line = fc.constantFrom(
       "",
       "ascii",
@@ -63,23 +63,19 @@ describe("a text in two encodings", () => {
   });
 });
 
-describe("git's fields", () => {
+describe("splitNul", () => {
   const decode = (field: Buffer) => decodeText(field).text;
 
   it.each([
     ["UTF-8", Buffer.from("a\0b é\0\0dropped"), ["a", "b é", ""]],
-    [
-      "another encoding",
-      Buffer.from("\0a\0b \xe9\0caf\xc3\xa9\0dropped", "latin1"),
-      ["", "a", "b é", "café"],
-    ],
+    ["latin encoding", Buffer.from("\0a\0b \xe9\0caf\xc3\xa9\0dropped", "latin1"), ["", "a", "b é", "café"]],
     ["none", Buffer.from(""), []],
-  ])("end with a NUL each, in %s", (_, bytes, fields) => {
+  ])("Fields of git's output end with a NUL each, in %s", (_, bytes, fields) => {
     expect(splitNul(bytes, decode)).toEqual(fields);
     expect(splitRecords(bytes).map(decode)).toEqual(fields);
   });
 
-  it("are of a binary file if one of its first 8,000 bytes is a NUL", () => {
+  it("Fields of git's output are of a binary file if one of its first 8,000 bytes is a NUL", () => {
     const withNulAt = (at: number) => Buffer.concat([Buffer.alloc(at, "x"), Buffer.from([0])]);
     expect([0, 7_999, 8_000].map((at) => looksBinary(withNulAt(at)))).toEqual([true, true, false]);
   });

@@ -24,21 +24,19 @@ const cases: [what: string, text: string, shown: string][] = [
   ["a literal escape", "'\\u{1F600}'", "'\\u{5C}u{1F600}'"],
   ["a literal escape of the backslash", "\\u{5C}u{41}", "\\u{5C}u{5C}u{41}"],
   ["a doubled backslash before a hidden character", "\\\\\u200B", "\\\\\\u{200B}"],
-  [
-    "what only resembles an escape",
-    "\\u{} \\u{xyz} \\u0041 \\u{1234567}",
-    "\\u{} \\u{xyz} \\u0041 \\u{1234567}",
-  ],
+  ["look-alikes of escapes", "\\u{} \\u{xyz} \\u0041 \\u{1234567}", "\\u{} \\u{xyz} \\u0041 \\u{1234567}"],
   ["a code point that does not exist", "\\u{FFFFFF}", "\\u{5C}u{FFFFFF}"],
   ["a lone surrogate", "\uD800", "\\u{D800}"],
 ];
 
 describe("escapeInvisible", () => {
-  it.each(cases)("shows %s", (_, text, shown) => expect(escapeInvisible(text)).toBe(shown));
+  it.each(cases)("escapeInvisible shows %s", (_, text, shown) => expect(escapeInvisible(text)).toBe(shown));
 
-  it.each(cases)("gives %s back", (_, text) => expect(unescapeInvisible(escapeInvisible(text))).toBe(text));
+  it.each(cases)("escapeInvisible gives %s back", (_, text) =>
+    expect(unescapeInvisible(escapeInvisible(text))).toBe(text),
+  );
 
-  it("gives every text back, also one that imitates escapes", () => {
+  it("escapeInvisible gives every text back, also one that imitates escapes", () => {
     const piece = fc.oneof(
       fc.constantFrom(
         "\\",
@@ -64,20 +62,20 @@ describe("escapeInvisible", () => {
     );
   });
 
-  it("leaves nothing that prints as nothing but line feeds and tabs", () => {
+  it("escapeInvisible leaves nothing that prints as nothing but line feeds and tabs", () => {
     const hidden = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800\u2028\u2029]|(?![\n\t])\p{Cc}/u;
     const text = fc.string({ unit: "binary", maxLength: 200 });
     fc.assert(fc.property(text, (one) => !hidden.test(escapeInvisible(one))));
   });
 
-  it("takes a quarter of a million of hidden characters and of half escapes in its stride", () => {
+  it("escapeInvisible is fast for a quarter of a million hidden characters", () => {
     const text = "\u{E0049}".repeat(60_000) + "\\u{".repeat(60_000);
     expect(unescapeInvisible(escapeInvisible(text))).toBe(text);
   });
 });
 
 describe("unescapeInvisible", () => {
-  it("leaves what was never escaped, except for characters that exist", () => {
+  it("unescapeInvisible leaves what was never escaped, except for characters that exist", () => {
     expect(unescapeInvisible("\\u{FFFFFF} \\u{110000} \\u{10FFFF} \\u{}")).toBe(
       "\\u{FFFFFF} \\u{110000} \u{10FFFF} \\u{}",
     );
@@ -90,7 +88,7 @@ describe("unescapeAsIn", () => {
     ["whatever the case of its digits", "a\\u{200b}b", "x\u200By", "a\u200Bb"],
     ["a carriage return that the original holds", "a\u240D", "x\r", "a\r"],
     ["the escape of a literal escape", "/[\\u{5C}u{200B}]/", "/\\u{200B}/", "/[\\u{200B}]/"],
-  ])("undoes the escape of %s", (_, text, original, expected) => {
+  ])("unescapeAsIn undoes the escape of %s", (_, text, original, expected) => {
     expect(unescapeAsIn(text, original)).toBe(expected);
   });
 
@@ -99,11 +97,11 @@ describe("unescapeAsIn", () => {
     ["a character that the original spells out", "/[\\u{200B}\\u{200C}]/", "/[\\u{200B}]/"],
     ["a carriage return that the original does not hold", "show('\u240D')", "show('x')"],
     ["a backslash where the original holds no literal escape", "a\\u{5C}d", "a\\d"],
-  ])("leaves the escape of %s as it is written", (_, text, original) => {
+  ])("unescapeAsIn leaves the escape of %s as it is written", (_, text, original) => {
     expect(unescapeAsIn(text, original)).toBe(text);
   });
 
-  it("gives every text back that was escaped to be shown", () => {
+  it("unescapeAsIn gives every text back that was escaped to be shown", () => {
     const piece = fc.constantFrom("\r", "\u200B", "\\u{41}", "\\u{5C}", "\u240D", "a", "\\", "{", "u{41}");
     const text = fc.array(piece).map((pieces) => pieces.join(""));
     fc.assert(fc.property(text, (one) => unescapeAsIn(escapeInvisible(one), one) === one));
@@ -118,7 +116,7 @@ describe("showHidden", () => {
     ["the renderer's own breaks", "@\u200Bann #\u200B1 GH`-\u200B1 www`.\u200Ba /\u200Bmerge !\u200Bx"],
     ["what looks like an escape", "\\u{200B} \\u{5C}"],
     ["white space", "a\tb\n c"],
-  ])("leaves %s", (_, text) => expect(showHidden(text)).toBe(text));
+  ])("showHidden leaves %s", (_, text) => expect(showHidden(text)).toBe(text));
 
   it.each([
     ["a joiner between other letters", "a\u200Db", "a\\u{200D}b"],
@@ -127,14 +125,14 @@ describe("showHidden", () => {
     ["a break elsewhere", "a\u200Bb", "a\\u{200B}b"],
     ["several in a row", "\u202E\u{E0049}\u2800", "\\u{202E}\\u{E0049}\\u{2800}"],
     ["controls and separators", "\u001B[31m\u2028\r", "\\u{1B}[31m\\u{2028}␍"],
-  ])("shows %s", (_, text, shown) => {
+  ])("showHidden shows %s", (_, text, shown) => {
     expect(showHidden(text)).toBe(shown);
     expect(showHidden(shown)).toBe(shown);
   });
 });
 
 describe("escapeUnseen", () => {
-  it("changes the text of JSON that a terminal acts on, and not its value", () => {
+  it("escapeUnseen changes the text of JSON that a terminal acts on, and not its value", () => {
     const value = { a: "\u007F\u009B\u00AD\u061C\u180E\u200B\u2028\u202E\u2066\uFEFF", "é漢😀": "\n" };
     const json = JSON.stringify(value);
     const escaped = escapeUnseen(json);

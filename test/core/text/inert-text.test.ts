@@ -3,14 +3,14 @@ import { inertMessage, mayNameCommit, withoutCommands } from "../../../src/core/
 
 const shown = (text: string) => inertMessage(text).replaceAll("\u200b", "|");
 
-describe("text that may become the message of a commit", () => {
-  it("names nobody, no issue and no commit, and keeps no check from running", () => {
+describe("inertMessage", () => {
+  it("An inert message names nobody, no issue and no commit", () => {
     expect(shown("@eve fixes #12, GH-3, abc1234 [skip ci]")).toBe(
       "@|eve fixes #|12, GH-|3, abc123|4 [|skip ci]",
     );
   });
 
-  it("calls off no check of anybody's, and closes no issue that lies elsewhere", () => {
+  it("An inert message calls off no check of anybody's, and closes no issue that lies elsewhere", () => {
     expect(shown("[ci-skip] [skip_ci] [skip netlify] [vercel skip] [NO CI] [skip-checks: true]")).toBe(
       "[|ci-skip] [|skip_ci] [|skip netlify] [|vercel skip] [|NO CI] [|skip-checks: true]",
     );
@@ -28,12 +28,12 @@ describe("text that may become the message of a commit", () => {
     expect(shown(`${keyword.toUpperCase()}: OPS-3`)).toBe(`${keyword.toUpperCase()}: OPS-|3`);
   });
 
-  it("names no commit in full, whatever its digits are", () => {
+  it("An inert message names no commit in full, whatever its digits are", () => {
     for (const name of ["1".repeat(40), "a".repeat(40), "0".repeat(64)])
       expect(inertMessage(name)).not.toMatch(/[0-9a-f]{7}/);
   });
 
-  it("is the same where nothing means anything", () => {
+  it("An inert message is the same where nothing means anything", () => {
     const text =
       "A defaced facade: at most 1000000 rows since 20261122, a@ b # c, [draft], [skipper], parse2json, sha256sum, 20abcdefg, ISO-8601, fix UTF-8, fixes CVE-2021-1";
     expect(inertMessage(text)).toBe(text);
@@ -42,7 +42,7 @@ describe("text that may become the message of a commit", () => {
 
 describe("the name of a commit", () => {
   it.each(["abc1234", "ABC1234", "1234567a", "a".repeat(40), "1".repeat(64), `a1${"b".repeat(62)}`])(
-    "may be %s",
+    "The name of a commit may be %s",
     (word) => expect(mayNameCommit(word)).toBe(true),
   );
 
@@ -55,10 +55,10 @@ describe("the name of a commit", () => {
     "a1".repeat(33),
     "-abc1234",
     "a".repeat(41),
-  ])("is not %s", (word) => expect(mayNameCommit(word)).toBe(false));
+  ])("The name of a commit is not %s", (word) => expect(mayNameCommit(word)).toBe(false));
 });
 
-describe("code without commands to other bots", () => {
+describe("withoutCommands", () => {
   const commandsIn = (code: string) => withoutCommands(code).replaceAll("\u200b", "|");
 
   it.each([
@@ -67,12 +67,12 @@ describe("code without commands to other bots", () => {
     ["each of several", "@claude @bors", "@|claude @|bors"],
     ["a line that begins with a command", "a\n/merge\n/deploy now\n/x", "a\n/|merge\n/|deploy now\n/|x"],
     [
-      "an indented or quoted command",
+      "indented, quoted ones",
       "  /merge\n\t/merge\n> > /lgtm-cancel",
       "  /|merge\n\t/|merge\n> > /|lgtm-cancel",
     ],
     ["a command in capitals, before a tab", "/Merge\tnow", "/|Merge\tnow"],
-  ])("breaks %s", (_, code, broken) => {
+  ])("withoutCommands breaks %s", (_, code, broken) => {
     expect(commandsIn(code)).toBe(broken);
     expect(withoutCommands(withoutCommands(code))).toBe(withoutCommands(code));
   });
@@ -91,5 +91,5 @@ describe("code without commands to other bots", () => {
       "/",
     ],
     ...["/regex.test(a)", "# /merge"],
-  ])("leaves %s as it is", (code) => expect(withoutCommands(code)).toBe(code));
+  ])("withoutCommands leaves %s as it is", (code) => expect(withoutCommands(code)).toBe(code));
 });

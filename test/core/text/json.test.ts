@@ -24,7 +24,7 @@ function isWithinByCount(text: string): boolean {
 }
 
 describe("the limits of a JSON text", () => {
-  it("hold for the text, however it is cut in pieces", () => {
+  it("The limits of a JSON text hold for the text, however it is cut in pieces", () => {
     const piece = fc.constantFrom(
       ...["[", "]", "{", "}", "{}", "[]", ",", ":", '"a"', "[", "{", '"', '\\"', "\\", "0", "9", " ", "é"],
       ...["9".repeat(333), "0".repeat(334), "8".repeat(500)],
@@ -56,7 +56,7 @@ describe("the limits of a JSON text", () => {
     ["a number of that many digits", "7".repeat(mostDigits), true],
     ["a number of one more", "7".repeat(mostDigits + 1), false],
     ["two numbers", `${"7".repeat(mostDigits)}.${"0".repeat(mostDigits)}`, true],
-  ])("hold for %s in two pieces", (_, text, isAllowed) => {
+  ])("The limits of a JSON text hold for %s in two pieces", (_, text, isAllowed) => {
     for (const cut of [1, 500, mostDigits - 1, mostDigits]) {
       const meter = new JsonMeter(limits);
       const pieces = [text.slice(0, cut), text.slice(cut)].map((one) => meter.take(Buffer.from(one)));
@@ -66,7 +66,7 @@ describe("the limits of a JSON text", () => {
 });
 
 describe("a JSON value with other strings", () => {
-  it("has each string replaced in its order, and everything else as it was", () => {
+  it("A JSON value with other strings has each string replaced in its order", () => {
     const seen: string[] = [];
     const value = { a: "1", b: ["2", { c: "3", d: null, e: 4, f: true }, []], g: {}, h: "" };
     const changed = withStrings(value, (text) => {
@@ -80,7 +80,7 @@ describe("a JSON value with other strings", () => {
     expect(["x", 1, null, false].map((one) => withStrings(one, () => "y"))).toEqual(["y", 1, null, false]);
   });
 
-  it("leaves the names of properties, whatever they are", () => {
+  it("A JSON value with other strings leaves the names of properties, whatever they are", () => {
     const text = '{"__proto__":"a","constructor":"a"}';
     expect(JSON.stringify(withStrings(JSON.parse(text), () => "b"))).toBe(text.replaceAll('"a"', '"b"'));
   });

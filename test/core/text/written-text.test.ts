@@ -3,7 +3,7 @@ import { micromark } from "micromark";
 import { describe, expect, it } from "vitest";
 import { writtenText } from "../../../src/core/text/written-text.ts";
 
-describe("what a person wrote", () => {
+describe("writtenText", () => {
   it.each([
     ["plain words", "One.\nTwo.", "One.\nTwo."],
     ["words around a quote", "Yes.\n\n> won't fix\n> really\n\nNo.", "Yes.\n\n\n\n\nNo."],
@@ -25,7 +25,7 @@ describe("what a person wrote", () => {
     ["an indented paragraph of an item, behind a tab", "- one\n\n \ttwo", "- one\n\n \ttwo"],
     ["an item with four spaces", "-    one", "-    one"],
     ["lines with Windows' ends", "> a\r\nb\r\n", "b"],
-  ])("holds %s", (_what, body, text) => {
+  ])("writtenText holds %s", (_what, body, text) => {
     expect(writtenText(body).trim()).toBe(text);
   });
 
@@ -80,7 +80,7 @@ describe("what a person wrote", () => {
     ["a comment between two backticks", "seen ` seen\n<!-- hidden ` hidden --> seen"],
     ["a comment that never ends", "seen <!-- hidden\n\nhidden"],
     ["an empty comment", "<!--> seen <!---> seen"],
-  ])("does not hold %s", (_what, body) => {
+  ])("writtenText does not hold %s", (_what, body) => {
     const text = writtenText(body);
     expect(text).not.toContain("hidden");
     expect(text.match(/seen/g)?.length ?? 0).toBe(body.match(/seen/g)?.length ?? 0);
@@ -94,7 +94,7 @@ describe("what a person wrote", () => {
     return html.replace(/<blockquote>[\s\S]*?<\/blockquote>/g, " ").match(/w\d+/g) ?? [];
   }
 
-  it("is what CommonMark shows outside of quotes and code, however these are mixed", () => {
+  it("writtenText is what CommonMark shows outside of quotes and code, however these are mixed", () => {
     const piece = fc.constantFrom(
       ...["```", "~~~", "    ", "\n", "\n\n", "- W", "1. W", "* > W\n\n", "`", "``", " ", "\\", "\t"],
       ...["W", "W", "W", "\n\n> W\n> W\n\n"],
@@ -123,7 +123,7 @@ describe("what a person wrote", () => {
     ["white space", `${" \t".repeat(32_000)}x`],
     ["backslashes", "\\".repeat(65_000)],
     ["more than anybody can post", "word `code` <!-- c -->\n".repeat(1_000_000)],
-  ])("is found in %s without end", (_what, body) => {
+  ])("writtenText is found in %s without end", (_what, body) => {
     expect(writtenText(body).length).toBeLessThanOrEqual(65_536);
   });
 });
