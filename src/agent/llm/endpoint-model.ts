@@ -132,8 +132,8 @@ export function createApiModel(api: Api, options: ModelOptions) {
     const hasTools = sent.request.tools.length > 0;
     const answer = Math.min(sent.request.maxOutputTokens, sent.mostTokens);
     const sizes = { answer, prompt: Math.ceil(body.length / CHARACTERS_A_TOKEN) };
-    const kind = kindOf(refusal);
-    const error = statusError(refusal, endpoint);
+    const kind = kindOf(refusal, sizes);
+    const error = statusError(refusal, endpoint, sizes);
     if (kind === "too_long") return { next: withShorterAnswer(sent, start, refusal, sizes), error };
     if (hasTools && refusesTools(refusal)) return { next: null, error: toolsRefused(refusal, endpoint) };
     if (!isOfForm(kind, refusal)) {

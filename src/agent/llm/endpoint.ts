@@ -6,7 +6,7 @@ import { failedProxy } from "../../core/proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-secrets.ts";
 import { NoBody, readBeginning } from "./answer-body.ts";
 import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
-import { kindOf, type Refusal, Refused, refusalIn, refusalOf } from "./refusal.ts";
+import { kindOf, type Refusal, Refused, refusalIn, refusalOf, type Sizes } from "./refusal.ts";
 
 /** The errors that the packages `openai` and `@anthropic-ai/sdk` have in common. */
 interface ClientErrors {
@@ -212,7 +212,7 @@ function systemCode(error: unknown): string | null {
 const causesOf = (error: unknown, depth = 0): Error[] =>
   error instanceof Error && depth <= 4 ? [error, ...causesOf(error.cause, depth + 1)] : [];
 
-export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
+export function statusError(refusal: Refusal, endpoint: Endpoint, sizes?: Sizes): AppError {
   const { status, message, headers } = refusal;
   const { model, address, provider, hideKey } = endpoint;
   const said = message === "" ? "" : `: ${excerpt(message, hideKey)}`;
@@ -249,7 +249,7 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
     rate: [`${address} limits the rate (429)${said}`, "Wait, or raise the account's limit."],
     passing: [`${address} failed (${status})${said}`, "Try again later."],
   };
-  const kind = kindOf(refusal);
+  const kind = kindOf(refusal, sizes);
   const [what, remedy] = texts[kind];
   const Kind = kind === "absent" ? ModelAbsent : AppError;
   if (kind !== "rate" && kind !== "passing") return new Kind(codes[kind], what, { remedy });

@@ -98,8 +98,12 @@ function statusOf({ code, status, status_code, type }: Record<string, unknown>):
   return given ?? namedStatus.find(([pattern]) => pattern.test(names))?.[1] ?? 500;
 }
 
-/** What a refusal is about, as far as its status and words say. "passing": it may work later. */
-export function kindOf(refusal: Refusal) {
+/**
+ * What a refusal is about, as far as its status and words say. "passing": it may work later.
+ *
+ * @param sizes of the request, by which an unknown wording for "too long" is recognised
+ */
+export function kindOf(refusal: Refusal, sizes?: Sizes) {
   const { status, words } = refusal;
   if (isQuota(refusal)) return "quota";
   if (status === 401) return "key";
@@ -107,7 +111,7 @@ export function kindOf(refusal: Refusal) {
   if (status === 403) return "access";
   if (isAbsent(refusal)) return "absent";
   if (status === 404) return "unsupported";
-  if (isTooLong(refusal)) return "too_long";
+  if (isTooLong(refusal, sizes)) return "too_long";
   if (status === 429) return "rate";
   // Waiting may help with these; other 4xx are refused again on every try.
   return status === 408 || status === 409 || status >= 500 ? "passing" : "unexplained";
@@ -170,8 +174,12 @@ export function hasFilterMark(raw: unknown): boolean {
 const TOO_LONG =
   /context[_ ]?(length|window|size|limit)|maximum context|ContextWindow|(prompt|inputs?|request|conversation|messages?|text)( \w+){0,3} too (long|large|big)\b|too many (input |prompt )?tokens|token count[^.]{0,60}exceed|(max(imum)?|your) (prompt|input|sequence|model) len|`inputs`|range of input length|reduce (the length of |your |the number of )?(the |your |input |requested )?(messages?|prompt|inputs?|tokens)|token limit|exceed\w*[^.]{0,40}(number of tokens|max(imum)? length|input tokens|prompt length)|prompt (exceeds|contains \d+ tokens)|current length is|input length|tokens to keep|longer than the (model|maximum)/i;
 
-const isTooLong = ({ status, words }: Refusal): boolean =>
-  status === 413 || ((status === 400 || status === 422 || status >= 500) && TOO_LONG.test(words));
+function isTooLong(refusal: Refusal, sizes?: Sizes): boolean {
+  const { status, words } = refusal;
+  if (status === 413) return true;
+  if (![400, 422].includes(status)) return status >= 500 && TOO_LONG.test(words);
+  return TOO_LONG.test(words) || (sizes !== undefined && numbersSay(refusal, sizes));
+}
 
 /** Sizes of a refused request, in tokens: the answer that was asked for, and an estimate of the prompt. */
 export interface Sizes {
@@ -183,20 +191,33 @@ export interface Sizes {
 const LIMIT =
   /(?:context (?:length|window|size|limit)|model length|max\w* (?:prompt|input) length|must be <=|(?:limit|maximum)\w{0,3} (?:is|of)|allowed)\D{0,30}?(\d{3,9})/i;
 
-/** What two numbers of a message may be: a limit, and a prompt that exceeds it with its answer. `isSum`: their sum is named, too. */
+/** What two numbers of a message may be: a limit, and a prompt that exceeds it with its answer. `isSum`: their sum is named, too; `isNamed`: the answer. */
 function fitsIn(message: string, { answer }: Sizes) {
   const text = message.slice(0, 2_000).replaceAll(/(\d),(?=\d{3}\b)|(?<=\d{2})\.0(?!\.?\w)/g, "$1");
   const [, one, , all] = /(\d{2,9}) \+ (\d{2,9}) > (\d{2,9})/.exec(text)?.map(Number) ?? [];
-  if (one && all) return [{ limit: all, prompt: one, isSum: true }];
+  if (one && all) return [{ limit: all, prompt: one, isSum: true, isNamed: true }];
   const numbers = [...text.matchAll(/(?<![\w.])\d{2,9}(?!\w|\.\d)/g)].slice(0, 12).map(Number);
   const others = numbers.filter((number) => number !== answer);
   const named = Number(LIMIT.exec(text)?.[1]);
-  const sums = others.length < numbers.length ? others.map((sum) => sum - answer) : [];
+  const isNamed = others.length < numbers.length;
+  const sums = isNamed ? others.map((sum) => sum - answer) : [];
   return (named > 0 ? [named] : others).flatMap((limit) =>
     [...others, ...sums]
       .filter((prompt) => prompt > 0 && prompt !== limit && prompt + answer > limit)
-      .map((prompt) => ({ limit, prompt, isSum: sums.includes(prompt) && others.includes(prompt) })),
+      .map((prompt) => ({ limit, prompt, isSum: sums.includes(prompt) && others.includes(prompt), isNamed })),
   );
+}
+
+const OF_SIZES = /token|context|prompt|input|window|length|limit|exceed|max|long|large|size|[\u3040-\ud7af]/i;
+const LEAST_WINDOW = 512;
+
+/** Whether the numbers of an unknown wording say so: a named sum above a limit, our answer and about our prompt, or that above a window. */
+function numbersSay({ message }: Refusal, sizes: Sizes): boolean {
+  return fitsIn(message, sizes).some(({ limit, prompt, isSum, isNamed }) => {
+    const isNear = prompt > sizes.prompt / 2 && prompt < sizes.prompt * 2;
+    if (isSum || (isNamed && isNear && prompt < limit)) return limit > sizes.answer;
+    return isNear && prompt > limit && limit >= LEAST_WINDOW && OF_SIZES.test(message);
+  });
 }
 
 /**

@@ -148,7 +148,7 @@ export async function wholeCallsIn(
 ): Promise<TextCall[]> {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const json = callsIn(text, new Set(byName.keys()), {});
-  const spelled = markedCalls(text);
+  const spelled = [markedCalls(text), pythonCalls(text)].find((calls) => calls.length > 0) ?? [];
   const [calls, sources] = json.isWhole
     ? [json.calls, json.sources]
     : [spelled.map((one) => typed(one, byName.get(one.name))), spelled.flatMap((one) => one.sources)];
@@ -261,6 +261,28 @@ function markedCalls(text: string): SpelledCall[] {
     });
   }
   return calls;
+}
+
+const PYTHON = /\s*(?:([a-zA-Z_][\w.]{0,63})\(|([a-zA-Z_]\w{0,63})\s{0,9}=|[[\]),])\s*/y;
+
+/** `[name(key="value", other=1)]`, as Llama and others write calls. */
+function pythonCalls(text: string): SpelledCall[] {
+  const list = text.slice(text.indexOf("["), text.lastIndexOf("]") + 1);
+  const calls: (SpelledCall & { start: number })[] = [];
+  if (!/^\[\s*[a-zA-Z_][\w.]*\(/.test(list) || !isBare(text.replace(list, () => ""))) return [];
+  for (let at = 0, end = 0; at < list.length; at = end) {
+    PYTHON.lastIndex = at;
+    const [token = "", name, key] = PYTHON.exec(list) ?? [];
+    const read = key === undefined ? null : readAt(list, at + token.length);
+    end = read?.end ?? at + token.length;
+    if (end === at || (read && read.value === undefined)) return [];
+    if (name !== undefined) calls.push({ name, values: [], sources: [], start: at });
+    if (key !== undefined) calls.at(-1)?.values.push([key, read?.value]);
+  }
+  return calls.map((call, index) => {
+    const end = list.lastIndexOf(")", calls[index + 1]?.start) + 1;
+    return { ...call, sources: [list.slice(call.start, end)] };
+  });
 }
 
 /** A call with its arguments as JSON. A text for an argument that is no text is read as a value. */

@@ -49,6 +49,7 @@ const marked = (open: (name: string) => string, close: string) =>
     )
     .join("\n");
 const prefix = ["ant", "ml:"].join("");
+const python = `report_finding(path="a.ts", line=2, body=${JSON.stringify(finding.body)}, evidence=['e'], reached=True)`;
 const claude = (mark: string) =>
   `<${mark}invoke name="report_finding">\n${marked((name) => `<${mark}parameter name="${name}">`, `</${mark}parameter>`)}\n</${mark}invoke>`;
 
@@ -69,6 +70,8 @@ const spellings: [string, string][] = [
   ["Mistral", `[TOOL_CALLS][${object}]`],
   ["Llama", `<|python_tag|>${object.replace("arguments", "parameters")}<|eom_id|>`],
   ["Llama without a mark", object.replace("arguments", "parameters")],
+  ["Python", `[${python}]`],
+  ["Llama 4", `<|python_start|>[${python}]<|python_end|>`],
   ["a fence", `\`\`\`json\n${object}\n\`\`\``],
 ];
 
@@ -183,6 +186,7 @@ describe("calls in the text of a model", () => {
       "<tool_call>changed_files</tool_call>",
       "<function=changed_files></function>",
       '<invoke name="changed_files">\n</invoke>',
+      "[changed_files()]",
     ])
       expect((await ways.native(call)).toolCalls).toMatchObject([{ name: "changed_files", arguments: "{}" }]);
     for (const prose of ["changed_files", "[changed_files]", "changed_files()"])

@@ -140,6 +140,18 @@ describe("kindOf", () => {
     expect(kindOf(told(text))).toBe("too_long");
   });
 
+  const sizes = { answer: 4_000, prompt: 15_000 };
+  it.each([
+    "zu viel: 14800 plus 4000 sind 18800, erlaubt sind 16384",
+    "size mismatch: got 15100, have 8192",
+    "The sequence of 14000 with 4000 new ones does not fit into 16384",
+    "prompt length (15100.0), query length (0) above max_num_tokens (8192)",
+    "请求长度 18000 超过模型上限 16384",
+  ])("The numbers of a refusal say that its subject is the length (%s)", (message) => {
+    expect(kindOf(saying(400, message), sizes)).toBe("too_long");
+    expect(kindOf(saying(400, message))).toBe("unexplained");
+  });
+
   it.each([
     "max_tokens is too large: 4000. This model supports at most 2048 completion tokens, whereas you provided 4000.",
     "max_tokens: 4000 > 2048, which is the maximum allowed number of output tokens for m",
@@ -150,7 +162,7 @@ describe("kindOf", () => {
     "The thinking budget (30000) exceeds the maximum of 24576",
     "expected text",
   ])("The subject of a refusal is not its length, its content or the account (%s)", (message) => {
-    expect(kindOf(saying(400, message))).toBe("unexplained");
+    expect(kindOf(saying(400, message), sizes)).toBe("unexplained");
   });
 
   it.each([
@@ -167,7 +179,7 @@ describe("kindOf", () => {
   it("The subject of a refusal is found in a long text without delay", () => {
     for (const unit of ["a ", "prompt a b ", "exceed ", "1 + 1 ", "tokens ", "\n", "blocked ", "violates "]) {
       const text = unit.repeat(1_000_000 / unit.length);
-      expect(typeof kindOf(refused(400, text))).toBe("string");
+      expect(typeof kindOf(refused(400, text), sizes)).toBe("string");
     }
   });
 });
