@@ -9,7 +9,7 @@ export const WRAP_UP_TURNS = 3;
 /** For a turn without tool calls. */
 export function noCallsNudge(finishReason: FinishReason, tools: readonly AnyTool[]): string {
   const cut = finishReason === "length" ? "Your answer was cut off at the output limit. " : "";
-  return `${cut}Text outside of tool calls reaches nobody. Go on with tool calls; ${ending(tools)}.`;
+  return `${cut}Nobody reads text outside of tool calls. Go on with tool calls; ${ending(tools)}.`;
 }
 
 /** For the last turns under a limit. */
@@ -20,9 +20,7 @@ export function wrapUpNudge(turnsLeft: number, tools: readonly AnyTool[]): strin
 
 function ending(tools: readonly AnyTool[]): string {
   const names = tools.filter((tool) => tool.kind === "report").map((tool) => tool.name);
-  return names.length > 0
-    ? `report and finish through ${names.join(", ")}`
-    : "there is nothing to report through";
+  return names.length > 0 ? `report and finish with ${names.join(", ")}` : "there is no tool to report with";
 }
 
 /** Appended to the answers of a turn that made the same calls as the turn before. */
@@ -33,9 +31,9 @@ const notExecuted = {
   repeated: "Not executed: this is the third turn in a row with the same call, which ends the run.",
   duplicate: "Not executed: this turn makes the same call already; see its answer.",
   tooMany: (limit: number) =>
-    `Not executed: only the first ${limit} calls of a turn are. Make this call again if you need it.`,
+    `Not executed: only the first ${limit} calls of a turn are executed. Make this call again if you need it.`,
   noRoom:
-    "Not executed: the answers of this turn are long enough already. Make this call again in the next turn.",
+    "Not executed: the answers of this turn have reached their limit. Make this call again in the next turn.",
   reportRefused: "Not executed: a report of this turn was refused; correct it or finish in the next turn.",
   unread: "Not executed: read the answers to the other calls of this turn first, then call this again.",
   cutOff:

@@ -84,10 +84,10 @@ function shortenedMessages(messages: readonly Message[], { tokensOf, isKept }: C
 
 /** Nothing of the answer stays: a part of delimited text could pass for ours. */
 const shortenedAnswer = (tool: string, content: string) =>
-  `[This answer of ${tool} (${content.length} characters) was taken out to save room. Make the call again if you need it.]`;
+  `[This answer of ${tool} (${content.length} characters) was removed to save room. Make the call again if you need it.]`;
 
 const shortenedShow = (content: string) =>
-  `[What was shown here (${content.length} characters) was taken out to save room. Read it with a tool if you need it again.]`;
+  `[The text here (${content.length} characters) was removed to save room. Read it with a tool if you need it again.]`;
 
 function toolsByCall(messages: readonly Message[]): Map<string, string> {
   const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));

@@ -35,7 +35,7 @@ const refusals: Partial<Record<AnyTool["kind"], Record<string, string>>> = {
     destination_path: "Leave that file to a person.",
   },
   // A pattern is a program argument, which every user of the machine can see.
-  read: { pattern: "Search for the name that the value is given to." },
+  read: { pattern: "Search for the name to which the value is assigned." },
 };
 
 type GivenCall = { arguments: unknown; note: string | null } | { refused: string };

@@ -18,7 +18,7 @@ const Reply = z.strictObject({
 export const reply = defineTool<z.infer<typeof Reply>, { answered: true }>({
   name: "reply",
   title: "Answer the question",
-  description: "Answers the question and ends the conversation. It is posted as it is written.",
+  description: "Answers the question and ends the conversation. It is posted as you write it.",
   returns: "`{answered: true}`.",
   example: { text: "It retries three times: `send()` in src/client.ts:41 counts down from `retries`." },
   kind: "report",
@@ -45,7 +45,7 @@ const Resolution = z.strictObject({
     .min(1)
     .max(MAX_REASON)
     .describe(
-      "One plain sentence about the code as it is now, with file and line; for unsure, what stays open.",
+      "One plain sentence about the code as it is now, with file and line; for unsure, what remains open.",
     ),
 });
 type Resolution = z.infer<typeof Resolution>;
@@ -58,16 +58,16 @@ function sentence(given: string): string {
 
 export const reportResolution = defineTool<Resolution, { state: Resolution["state"] }>({
   name: "report_resolution",
-  title: "Report what became of an earlier finding",
+  title: "Report whether an earlier finding is fixed",
   description:
-    "Ends the check of an earlier finding whose code has changed. Fixed only when the code that you read shows it; unsure when that cannot be told.",
+    "Ends the check of an earlier finding whose code has changed. Answer fixed only if the code that you read shows it, and unsure if you cannot tell.",
   returns: "`state` as it was recorded.",
   example: { state: "fixed", reason: "src/retry.ts:42 now compares with <, so the first attempt counts." },
   kind: "report",
   finishes: true,
   input: Resolution,
   async execute({ state, reason }, { settle }) {
-    if (!settle) throw new ToolError("there is no earlier finding to settle here");
+    if (!settle) throw new ToolError("there is no earlier finding to check here");
     settle.settle({ state, reason: sentence(reason) });
     return { output: { state }, endsLoop: true };
   },
@@ -86,11 +86,13 @@ const IntentInput = z.strictObject({
     .string()
     .max(MAX_QUOTE)
     .default("")
-    .describe("The words that ask for it, copied exactly from what is shown. Needed unless it is silent."),
+    .describe(
+      "The words that ask for it, copied exactly from what is shown. Needed unless the answer is silent.",
+    ),
   fits: z
     .boolean()
     .describe(
-      "Whether the test shows what the claim says, and what is said to happen is what the test asserts. False if it shows another difference.",
+      "True if the test shows what the claim says, and the described behaviour is what the test asserts. False if it shows another difference.",
     ),
 });
 type IntentInput = z.infer<typeof IntentInput>;
@@ -99,7 +101,7 @@ export const reportIntent = defineTool<IntentInput, IntentInput>({
   name: "report_intent",
   title: "Report what a change asks for",
   description:
-    "Answers whether a pull request means to do what a test shows, with the words that say so: of its title, description, commits, tests, documentation or comments.",
+    "Answers whether a pull request intends what a test shows, and quotes the words that say so from its title, description, commits, tests, documentation or comments.",
   returns: "`asks`, `quote` and `fits` as they were recorded.",
   example: { asks: "now", quote: "Empty carts are rejected from now on.", fits: true },
   kind: "report",
@@ -120,15 +122,15 @@ const Pairs = z.strictObject({
   pairs: z
     .array(z.strictObject({ finding: z.string(), earlier: z.string() }))
     .max(MAX_PAIRS)
-    .describe("Pairs of those listed that tell of one problem; empty where none does."),
+    .describe("The listed pairs that are one problem; empty if there are none."),
 });
 
 export const sameProblems = defineTool<z.infer<typeof Pairs>, { pairs: number }>({
   name: "same_problems",
-  title: "Name findings that earlier comments tell of",
+  title: "Name findings that repeat earlier comments",
   description:
-    "Ends the comparison of new findings with earlier comments. Names every listed pair in which both tell of the same problem, and no other.",
-  returns: "`pairs`: how many were taken, or an error that names a pair which was not listed.",
+    "Ends the comparison of new findings with earlier comments. Names every listed pair that is the same problem, and no other.",
+  returns: "`pairs`: how many were accepted, or an error that names a pair which was not listed.",
   example: { pairs: [{ finding: "3f2a9c0d1e4b", earlier: "2417" }] },
   kind: "report",
   finishes: true,
@@ -145,15 +147,15 @@ export const sameProblems = defineTool<z.infer<typeof Pairs>, { pairs: number }>
 const MAX_OTHERS = 50;
 
 const Joined = z.strictObject({
-  keep: z.string().describe("Id of the finding that says it best."),
+  keep: z.string().describe("Id of the finding that describes it best."),
   others: z.array(z.string()).min(1).max(MAX_OTHERS).describe("Ids of findings with the same root cause."),
 });
 
 export const joinFindings = defineTool<z.infer<typeof Joined>, { keep: string; note: string }>({
   name: "join_findings",
-  title: "Join findings of one cause",
+  title: "Join findings with one cause",
   description:
-    "Makes one finding of several with one root cause. Those on the same lines fall away; those elsewhere become further places of the one that is kept.",
+    "Joins several findings with one root cause. Those on the same lines are dropped; those elsewhere become further places of the one that is kept.",
   returns: "`keep` and a `note` that says what became of the others, or an error that names an unknown id.",
   example: { keep: "3f2a9c0d1e4b", others: ["77ab01c2d3e4"] },
   kind: "report",

@@ -33,8 +33,12 @@ function absentText(path: string, wanted: string, replacement: string, text: str
   const first = wanted.split("\n").find((line) => line.trim() !== "") ?? "";
   const nearest = nearestLine(first, lines);
   const hints = [
-    ...(replacement.trim() !== "" && text.includes(replacement) ? ["new_string is there already."] : []),
-    ...(squeezed(text).includes(squeezed(wanted)) ? ["White space aside it is there: copy it exactly."] : []),
+    ...(replacement.trim() !== "" && text.includes(replacement)
+      ? ["The file holds new_string already."]
+      : []),
+    ...(squeezed(text).includes(squeezed(wanted))
+      ? ["It occurs with other white space: copy it exactly."]
+      : []),
     ...(nearest === null
       ? []
       : [`Nearest to its first line is line ${nearest + 1}:`, around(lines, nearest)]),
@@ -148,7 +152,7 @@ const Input = z.strictObject({
     .max(MAX_CONTENT)
     .describe("Exact text, white space too, without line numbers."),
   new_string: z.string().max(MAX_CONTENT),
-  replace_all: z.boolean().default(false).describe("Every occurrence, not the first alone."),
+  replace_all: z.boolean().default(false).describe("Every occurrence, not only the first."),
 });
 type Input = z.infer<typeof Input>;
 
@@ -187,7 +191,7 @@ export const editFile = defineTool<Input, EditedFile>({
   name: "edit_file",
   title: "Replace text in a file",
   description:
-    "Replaces an exact text. When it is not there the answer shows the nearest lines; it says how many other occurrences were left.",
+    "Replaces an exact text. If the file does not hold it, the answer shows the nearest lines. The answer says how many other occurrences were left.",
   returns: "`file_path`, `replaced`, `left`, `excerpt` (the changed lines as `12|text`).",
   example: { path: "src/parser.ts", old_string: "return undefined;", new_string: "return null;" },
   kind: "change",

@@ -5,7 +5,7 @@ import { type EditPort, type ToolContext, ToolError } from "./tool.ts";
 
 export function editsOf(context: ToolContext): EditPort {
   if (context.edit) return context.edit;
-  throw new ToolError("files can be changed only where a fix is made");
+  throw new ToolError("files can be changed only by a fix");
 }
 
 const BYTE_ORDER_MARK = "\xef\xbb\xbf";
@@ -60,7 +60,8 @@ export function withLineEnds(text: string, file: EditableText): string {
 
 /** Throws a ToolError if a file cannot contain the text unchanged. */
 export function requireText(text: string, name: string): void {
-  if (text.includes("\0")) throw new ToolError(`${name} holds a NUL character, which no text file has`);
+  if (text.includes("\0"))
+    throw new ToolError(`${name} holds a NUL character, which a text file cannot have`);
   if (!text.isWellFormed()) throw new ToolError(`${name} holds half of a character (a lone surrogate)`);
 }
 

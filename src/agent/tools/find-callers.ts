@@ -290,7 +290,7 @@ async function execute(
       foreign_files: paths.filter((path) => fileKindOf(path) === "foreign").length,
     },
     truncated: !isAll || others.length > callers.length,
-    ...(isAll ? {} : { note: "Not every file that holds the name was looked at." }),
+    ...(isAll ? {} : { note: "Some files that hold the name were not searched." }),
   };
 }
 

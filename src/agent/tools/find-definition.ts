@@ -165,7 +165,7 @@ export interface DefinitionSearch {
 /** The definition that a caller names. Throws a ToolError if it holds no name. */
 export function wantedName(name: string): WantedName {
   const wanted = readWantedName(name);
-  if (wanted === null) throw new ToolError(`'${name}' holds no name; give one like parse or Parser.next`);
+  if (wanted === null) throw new ToolError(`'${name}' is not a name; give one like parse or Parser.next`);
   return wanted;
 }
 

@@ -11,12 +11,12 @@ const Input = z.strictObject({
     .string()
     .max(MAX_SUMMARY)
     .describe(
-      "What your edits do, as a commit message says it: a line, and more only where it is needed. Empty without edits.",
+      "What your edits do, in the words of a commit message: one line, and more only if it is needed. Empty without edits.",
     ),
   findings: z
     .array(
       z.strictObject({
-        finding: z.string().describe("Its name, as it was given to you."),
+        finding: z.string().describe("The finding's name, as you were given it."),
         repaired: z.boolean(),
         note: z
           .string()
@@ -35,7 +35,7 @@ export const finishFix = defineTool<Input, { finished: true }>({
   name: "finish_fix",
   title: "Finish the fix",
   description:
-    "Ends the fix: says of each finding whether your edits repair it. Refused while one is not told of, or while something counts as repaired and nothing was changed, and once where a second look finds a fault still there.",
+    "Ends the fix: says for each finding whether your edits repair it. It is refused while a finding is missing, or if something counts as repaired and no file was changed, and once if a second look finds a fault still there.",
   returns: "`{finished: true}`, or an error that says what is missing.",
   example: {
     summary: "Compare with < so that the first attempt counts",

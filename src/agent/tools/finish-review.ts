@@ -10,7 +10,7 @@ const Input = z.strictObject({
     .string()
     .min(1)
     .max(MAX_SUMMARY)
-    .describe("What the change does and how it stands, in a few sentences, without the findings."),
+    .describe("What the change does and how good it is, in a few sentences, without the findings."),
   rejected: z
     .array(
       z.strictObject({
@@ -20,14 +20,14 @@ const Input = z.strictObject({
     )
     .max(MAX_REJECTED)
     .default([])
-    .describe("Rule matches that are no faults, by id. Each one is reported or rejected."),
+    .describe("Ids of rule matches that are not faults. Each match is either reported or rejected."),
 });
 type Input = z.infer<typeof Input>;
 
 async function execute(input: Input, context: ToolContext) {
   if (!context.report)
     throw new ToolError(
-      "there is no review to finish here: the second look ends with the verdict on the last claim",
+      "there is no review to finish here: a second look ends with the verdict on the last claim",
     );
   const answer = await context.report.finish(input.summary, input.rejected);
   if (!answer.ok) throw new ToolError(answer.reason);

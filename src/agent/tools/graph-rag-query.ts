@@ -28,7 +28,7 @@ const backward: Record<GraphEdge["kind"], string> = {
 
 /** An answer for the model: each node with its connections, each connection once. */
 function renderGraph(answer: GraphAnswer, _input: unknown, maxBytes: number): Rendered {
-  if (answer.nodes.length === 0) return { text: "Nothing in the repository is known under these words." };
+  if (answer.nodes.length === 0) return { text: "Nothing in the repository matches these words." };
   const entries = graphEntries(answer);
   const shown = Math.max(1, fitting(entries, maxBytes - 80));
   const left = entries.length - shown;
@@ -95,10 +95,10 @@ const Input = z.strictObject({
     .trim()
     .min(1)
     .max(MAX_QUERY)
-    .describe("A question, a name or a topic. Names of code as they are written find most."),
+    .describe("A question, a name or a topic. Names exactly as in the code find most."),
   k: wholeNumber(1, MAX_K)
     .default(DEFAULT_K)
-    .describe(`How many things are found first. Then follows what is connected with them. Up to ${MAX_K}.`),
+    .describe(`How many things to find first; the answer adds what is connected with them. Up to ${MAX_K}.`),
 });
 type Input = z.infer<typeof Input>;
 
@@ -124,7 +124,7 @@ export const graphRagQuery = defineTool<Input, GraphAnswer>({
   name: "graph_rag_query",
   title: "Ask the knowledge graph",
   description:
-    "Asks what the repository knows at head: who calls a function and from where, where a type or a constant is used, which tests " +
+    "Asks the index of the repository at head: who calls a function and from where, where a type or a constant is used, which tests " +
     "touch it, what a file imports, documents, commits and earlier findings about it. Calls are followed through imports and declared types; `sure` below 100 % means a guess.",
   returns:
     "`{nodes, edges}`: `nodes` are files, symbols, commits, documents and findings with `id`, `kind`, `name`, `path`, `startLine`, `endLine`, `excerpt`, `score`, best first; `edges` say how two nodes are connected (`defines`, `calls`, `references`, `imports`, `tests`, `documents`, `changed`, `about`) with `from`, `to`, `line` and `certainty` (0.5 to 1; less certain edges are left out).",

@@ -29,15 +29,15 @@ export const logWorkProduct = defineTool<Input, { status: string }>({
   title: "Log work product",
   description:
     "Leaves a note for the people who audit these reviews: a summary of your work or a decision, as a new block of a page. " +
-    "It reaches nobody who reads the pull request; findings go through report_finding. " +
-    "Optional, and once at most.",
+    "Readers of the pull request do not see it; report findings with report_finding. " +
+    "Optional, at most once.",
   returns: "`{status}`: what was done with the note, in one sentence.",
   example: { content: "Read all six hunks; the locking in src/pool.ts was the one risk, and it holds." },
   kind: "report",
   input: Input,
   async execute({ content, page_name }, { journal }) {
     if (!journal)
-      throw new ToolError("nothing is on record here that a note could be added to; go on without");
+      throw new ToolError("this run keeps no record that a note could be added to; go on without it");
     const status = await journal.log(unescapeInvisible(page_name), unescapeInvisible(content));
     return { output: { status } };
   },

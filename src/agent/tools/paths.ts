@@ -76,7 +76,7 @@ function toKey(given: string, roots: readonly string[]): string {
     throw new ToolError(`'${given}' holds '..'; give the path from the repository root without it`);
   }
   if (fault === "git") {
-    throw new ToolError(`'${given}' is inside .git, which is no part of the reviewed files`);
+    throw new ToolError(`'${given}' is inside .git, which is not part of the reviewed files`);
   }
   return key;
 }

@@ -21,7 +21,7 @@ const Input = z.strictObject({
     .max(MAX_PATH)
     .regex(testPath, "only letters, digits and the characters _ @ . + / -, and no @ at its beginning")
     .refine((path) => pathFault(path) === undefined, "must be a path below the root folder")
-    .describe("A new file, where tests of that code are kept, so that its imports are found."),
+    .describe("A new file, where tests of that code are kept, so that its imports resolve."),
   content: z.string().min(1).max(MAX_CONTENT).describe("The whole test file."),
   on: z
     .array(z.enum(["base", "head", "repaired"]))
@@ -39,7 +39,7 @@ interface Output {
 }
 
 async function execute(input: Input, { proof }: ToolContext, signal: AbortSignal) {
-  if (!proof) throw new ToolError("no test can be run here: this is no proof");
+  if (!proof) throw new ToolError("no test can be run here: this is not a proof");
   const runs = await proof.tryTest({ path: input.path, text: input.content }, [...new Set(input.on)], signal);
   return { output: { runs } };
 }
@@ -102,10 +102,10 @@ const End = z.strictObject({
   outcome: z
     .enum(["regression", "reproduced", "ran_right", "none"])
     .describe(
-      "regression: the test passes at the merge base and fails at the head. reproduced: it fails at the head and passes with the suggestion. ran_right: the input of the finding was run, and the head does the right thing, whatever the merge base does. none: nothing of this could be shown.",
+      "regression: the test passes at the merge base and fails at the head. reproduced: it fails at the head and passes with the suggestion. ran_right: the input of the finding was run, and the head does the right thing, whatever the merge base does. none: none of these could be shown.",
     ),
   before: line.describe(
-    "What happens at the merge base (for `reproduced`: with the suggestion) on the input, with the value. Only what happens, no judgement. Left out for `ran_right`.",
+    "What happens at the merge base (for `reproduced`: with the suggestion) on the input, with the value. Only what happens, without a judgement. Left out for `ran_right`.",
   ),
   now: line.describe(
     "What happens at the head on the same input, with the value or the error that the run printed.",
@@ -122,7 +122,7 @@ export const finishProof = defineTool<End, { outcome: End["outcome"] }>({
   name: "finish_proof",
   title: "End a proof",
   description:
-    "Ends a proof. The last test that was run is run again, twice on each revision, and the runs decide; what you say does not. If they show something else, the answer says so, and you may write a better test.",
+    "Ends a proof. The last test is run again, twice on each revision. These runs decide, not what you say. If they show something else, the answer says so, and you may write a better test.",
   returns: "`outcome` as it was accepted.",
   example: {
     outcome: "regression",

@@ -28,7 +28,9 @@ const MENTION_BYTES = 200;
 const Input = z.strictObject({
   name: z.string().min(1).max(MAX_NAME).describe("parse, Parser.next ..."),
   file_path: z.string().optional().describe("Where to look first."),
-  line: wholeNumber(1).optional().describe("A line of the one meant in that file: an overload."),
+  line: wholeNumber(1)
+    .optional()
+    .describe("A line of the definition that you want in that file, to choose an overload."),
   ref: z.enum(["head", "merge_base"]).default("head"),
 });
 type Input = z.infer<typeof Input>;
@@ -70,7 +72,7 @@ async function firstFile(
     return { entry: await resolveFile(file_path, ref, context), note: null };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
-    return { entry: null, note: `file_path was left aside: ${error.message}.` };
+    return { entry: null, note: `file_path was ignored: ${error.message}.` };
   }
 }
 
@@ -142,7 +144,7 @@ async function execute(
     ...(search.found.length > listed
       ? [`${count(search.found.length - listed, "further definition")}.`]
       : []),
-    ...(search.isComplete ? [] : ["Not every file that holds the name was looked at."]),
+    ...(search.isComplete ? [] : ["Some files that hold the name were not searched."]),
   ];
   const isCut = output.definitions.some(({ last_line, end_line }) => last_line < end_line);
   const truncated = isCut || !search.isComplete || search.found.length > listed;
@@ -152,8 +154,8 @@ async function execute(
 /** Says that the requested line is in none of the definitions. */
 function lineNote({ name, line, file_path }: Input, found: readonly FoundDefinition[]): string[] {
   if (line === undefined || found.length === 0) return [];
-  if (file_path === undefined) return ["line was left aside: it needs file_path."];
-  return found[0]?.hasLine ? [] : [`line was left aside: no definition of '${name}' there has line ${line}.`];
+  if (file_path === undefined) return ["line was ignored: it needs file_path."];
+  return found[0]?.hasLine ? [] : [`line was ignored: no definition of '${name}' there has line ${line}.`];
 }
 
 const shownPlace = ({ file_path, kind, name, start_line, end_line }: DefinitionPlace) =>
@@ -177,12 +179,14 @@ function wholeText(one: WholeDefinition, ref: Input["ref"]): string {
 
 function withoutDefinition({ mentions }: DefinitionOutput, { name, ref }: Input, maxBytes: number) {
   const none = `No definition of '${name}' at ${ref}`;
-  if (mentions.length === 0) return { text: `${none}, and the name stands in no file that can be searched.` };
+  if (mentions.length === 0) return { text: `${none}, and no file that can be searched holds the name.` };
   const lines = mentions.map(
     (one) =>
       `${showPath(one.file_path)}:${one.line_number}: ${cutLine(one.line_content.trim(), MENTION_BYTES)}`,
   );
-  return { text: [`${none}; it stands here:`, ...lines.slice(0, fitting(lines, maxBytes - 256))].join("\n") };
+  return {
+    text: [`${none}; the name occurs here:`, ...lines.slice(0, fitting(lines, maxBytes - 256))].join("\n"),
+  };
 }
 
 /** Whether the caller named the file of a definition, relative to the repository or absolute. */

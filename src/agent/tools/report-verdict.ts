@@ -21,18 +21,18 @@ const Input = z.strictObject({
   claim: z.int().min(1).optional().describe("Number of the claim; needed if there are several."),
   verdict: z
     .enum(["confirmed", "refuted", "uncertain"])
-    .describe("refuted: the code makes it impossible. uncertain: what can be read does not settle it."),
+    .describe("refuted: the code makes it impossible. uncertain: what you can read does not settle it."),
   reason: z
     .string()
     .min(1)
     .max(MAX_TEXT)
-    .describe("What the code that you read shows, with file and line; for uncertain, what stays open."),
+    .describe("What the code that you read shows, with file and line; for uncertain, what remains open."),
   failing_input: z
     .string()
     .max(MAX_TEXT)
     .default("")
     .describe("The input, state or order of events on which it goes wrong. Needed to confirm."),
-  severity: Severity.optional().describe("By the scale in your instructions, whatever was claimed."),
+  severity: Severity.optional().describe("By the scale in your instructions, whatever the claim says."),
   reached: z
     .boolean()
     .optional()

@@ -34,11 +34,12 @@ export function allowedCommand(asked: string, allowed: Readonly<Record<string, s
   const found = known
     .filter(({ begins }) => given === begins || given.startsWith(`${begins} `))
     .toSorted((a, b) => b.begins.length - a.begins.length)[0];
-  if (!found) throw new ToolError(`'${given}' is none of the commands that may be run: ${listed(allowed)}`);
+  if (!found)
+    throw new ToolError(`'${given}' is not one of the commands that may be run: ${listed(allowed)}`);
   const rest = [...given.slice(found.begins.length).matchAll(words)].map(([, double, single, bare]) => {
     if (bare === undefined || !meaning.test(bare)) return double ?? single ?? bare ?? "";
     throw new ToolError(
-      `only plain arguments may follow '${found.begins}', not '${bare}'; stdout and stderr are both answered, of long output head and tail`,
+      `only plain arguments may follow '${found.begins}', not '${bare}'; the answer holds stdout and stderr, and of long output the beginning and the end`,
     );
   });
   return [found.line, ...rest.map(shellWord)].join(" ");
@@ -89,9 +90,9 @@ interface Output {
 
 /** Descriptions of the limits; a time-out has its own answer. */
 const limits = {
-  memory: "It was ended: it took more memory than it may.",
-  files: "It was ended: it made more files than it may.",
-  output: "It was ended: it printed more than anybody reads.",
+  memory: "It was ended: it used more memory than is allowed.",
+  files: "It was ended: it made more files than are allowed.",
+  output: "It was ended: it printed more output than is allowed.",
 };
 
 function noteOf({ ended, changed, notes }: CommandEnd): string {
@@ -148,8 +149,8 @@ export const runCommand = defineTool<Input, Output>({
   name: "run_command",
   title: "Run a command",
   description:
-    "Runs a command that the maintainers allow (like test, lint, build) on the files as they stand, without network, in a copy that is " +
-    "thrown away: of what it changes, files that git does not ignore are kept. Of long output head and tail.",
+    "Runs a command that the maintainers allow (like test, lint, build) on the present files, without network, in a copy that is " +
+    "thrown away. Files that it changes are kept unless git ignores them. Long output is cut to its beginning and end.",
   returns:
     "`{stdout, stderr, exit_code}`; `exit_code` is 128 plus the number of the signal if a signal ended the command.",
   example: { command: "test", timeout: 300 },

@@ -189,7 +189,11 @@ export async function runTool(
     }
     if (error instanceof AppError) return failure("error", error.line, metadata);
     options.onCrash?.(tool.name, error);
-    return failure("error", `${tool.name} failed by a fault of its own, not of the arguments`, metadata);
+    return failure(
+      "error",
+      `${tool.name} failed because of an internal error, not because of the arguments`,
+      metadata,
+    );
   }
 }
 

@@ -47,7 +47,7 @@ export const SearchInput = z.strictObject({
     .default(DEFAULT_RESULTS)
     .describe(`Matching lines (files in other modes), up to ${MAX_RESULTS}.`),
   fixed_string: z.boolean().default(false).describe("Pattern is literal."),
-  ignore_case: z.boolean().default(false).describe("Case does not count."),
+  ignore_case: z.boolean().default(false).describe("Ignore case."),
   whole_word: z.boolean().default(false).describe("Whole words only."),
   invert_match: z.boolean().default(false).describe("Lines that do not match."),
   output_mode: z.enum(["content", "files_with_matches", "count"]).default("content"),

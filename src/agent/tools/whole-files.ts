@@ -9,7 +9,7 @@ const pairOf = (destination: string) =>
   z.strictObject({
     source_path: z.string().describe("From the repository root."),
     destination_path: z.string().describe(destination),
-    overwrite: z.boolean().default(false).describe("Replace a file that is there."),
+    overwrite: z.boolean().default(false).describe("Replace an existing file."),
   });
 type Input = z.infer<ReturnType<typeof pairOf>>;
 
@@ -23,9 +23,9 @@ async function copy(input: Input, context: ToolContext): Promise<PathPair> {
   const files = editsOf(context);
   const from = await resolveFile(input.source_path, "head", context);
   const { path: to, entry } = await resolveTarget(input.destination_path, context);
-  if (to === from.path) throw new ToolError(`'${to}' is where the file is`);
+  if (to === from.path) throw new ToolError(`'${to}' is the file's present path`);
   if (entry && !input.overwrite)
-    throw new ToolError(`there is a file '${to}' already; set overwrite to replace it`);
+    throw new ToolError(`a file '${to}' exists already; set overwrite to replace it`);
   const mode = from.mode === "100755" ? "100755" : "100644";
   await files.write(to, await files.read(from.path), { mode });
   return { source_path: from.path, destination_path: to };
@@ -41,7 +41,7 @@ export const copyFile = defineTool<Input, PathPair>({
   returns: "`source_path`, `destination_path`.",
   example: { source_path: "src/parser.ts", destination_path: "src/lexer.ts" },
   kind: "change",
-  input: pairOf("Of the copy; folders are made."),
+  input: pairOf("Of the copy. Missing folders are made."),
   execute: async (input, context) => ({ output: await copy(input, context) }),
   render: (output) => ({ text: `Copied ${shown(output)}` }),
 });
@@ -49,11 +49,11 @@ export const copyFile = defineTool<Input, PathPair>({
 export const moveFile = defineTool<Input, PathPair>({
   name: "move_file",
   title: "Move a file",
-  description: "Moves or renames a file of any kind, with its mode; what refers to it is not changed.",
+  description: "Moves or renames a file of any kind, with its mode. References to it are not changed.",
   returns: "`source_path`, `destination_path`.",
   example: { source_path: "src/parser.ts", destination_path: "src/lexer.ts" },
   kind: "change",
-  input: pairOf("Where it goes; folders are made."),
+  input: pairOf("Its new path. Missing folders are made."),
   async execute(input, context) {
     const output = await copy(input, context);
     await editsOf(context).remove(output.source_path);

@@ -57,7 +57,7 @@ function rangeOf(
   }
   const last = endLine ?? startLine;
   if (last < startLine) throw new ToolError(`end_line ${last} is before start_line ${startLine}`);
-  if (last > total) throw new ToolError(`lines ${startLine}-${last} are not all there: ${has}`);
+  if (last > total) throw new ToolError(`the file does not have all of lines ${startLine}-${last}: ${has}`);
   return { start: startLine, behind: last + 1 };
 }
 
@@ -70,8 +70,8 @@ const Input = z.strictObject({
   mode: z.enum(WRITE_MODES).default("overwrite").describe("insert: before start_line."),
   start_line: z.int().min(1).optional().describe("For insert and replace_lines, from 1."),
   end_line: z.int().min(1).optional().describe("Last line to replace, inclusive; default start_line."),
-  create_dirs: z.boolean().default(true).describe("Make folders that are missing."),
-  backup: z.boolean().default(false).describe("Keep what was there as PATH.bak."),
+  create_dirs: z.boolean().default(true).describe("Make missing folders."),
+  backup: z.boolean().default(false).describe("Keep the old file as PATH.bak."),
 });
 type Input = z.infer<typeof Input>;
 
@@ -93,10 +93,10 @@ async function execute(input: Input, context: ToolContext) {
   const { path, entry } = await resolveTarget(input.path, context);
   const isWhole = input.mode === "overwrite";
   if (entry === null && !isWhole && input.mode !== "append")
-    throw new ToolError(`there is no file '${path}'; mode overwrite makes it`);
+    throw new ToolError(`no file '${path}' exists; mode overwrite makes it`);
   const folder = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
   if (!input.create_dirs && !(await isFolder(folder, context)))
-    throw new ToolError(`there is no folder '${folder}'; set create_dirs to make it`);
+    throw new ToolError(`no folder '${folder}' exists; set create_dirs to make it`);
   const before = entry && (await files.read(path));
   const file = before ? toEditable(path, before) : NEW_FILE;
   const after = writeInto(file, input);
@@ -130,7 +130,7 @@ async function keepBackup(
 
 function render(output: WrittenFile) {
   const backup =
-    output.backup_path === null ? "" : `; what was there is kept as ${showPath(output.backup_path)}`;
+    output.backup_path === null ? "" : `; the old file is kept as ${showPath(output.backup_path)}`;
   const what = `${output.created ? "Made" : "Wrote"} ${showPath(output.file_path)}`;
   const heading = `${what}, ${count(output.total_lines, "line")}, ${count(output.bytes, "byte")}${backup}.`;
   return { text: output.excerpt === "" ? heading : `${heading}\n${output.excerpt}` };
@@ -140,7 +140,7 @@ export const writeFile = defineTool<Input, WrittenFile>({
   name: "write_file",
   title: "Write a file",
   description:
-    "Makes a file or changes one by lines, whole or not at all. Line ends, encoding and mode of an existing file are kept, and changed by lines a missing line end at its end.",
+    "Makes a file, or changes lines of one, completely or not at all. It keeps the line ends, encoding and mode of an existing file, and a missing line end at the end of a file that is changed by lines.",
   returns:
     "`file_path`, `created`, `bytes`, `total_lines`, `backup_path`, `excerpt` (the changed lines as `12|text`, except after an overwrite).",
   example: {

@@ -46,7 +46,7 @@ const KEPT_LINES = 400_000;
 /** Longer lines count as several. */
 const CHARACTERS_A_LINE = 100;
 
-const TOO_LARGE = "GitHub shows no diff of this file, it is too large";
+const TOO_LARGE = "GitHub shows no diff of this file, because it is too large";
 const UNREADABLE = "the diff of this file could not be read";
 
 /** Reads files for anchoring, by their path at the head or at the merge base. Recent ones are cached, failures are not. */
@@ -339,13 +339,13 @@ function difference(
   lines: readonly string[],
 ): string {
   const there = `anchored at ${inWords(anchored)}`;
-  if (side !== wanted.side) return `the quote stands on side ${side}, ${inWords(place)}; ${there}`;
+  if (side !== wanted.side) return `the quote is on side ${side}, ${inWords(place)}; ${there}`;
   if (!confirms(place, stated))
-    return `the quote stands on ${inWords(place)}, not on ${inWords(stated)}; ${there}`;
+    return `the quote is on ${inWords(place)}, not on ${inWords(stated)}; ${there}`;
   if (isBlank(stated, lines)) return `line ${stated.end} is blank; ${there}`;
   if (anchored.start === stated.start && anchored.end === lines.length)
     return `the file ends at line ${anchored.end}; ${there}`;
-  return `a range lies in one hunk and has ${MAX_RANGE_LINES} lines at most; ${there}`;
+  return `a range must be in one hunk and have at most ${MAX_RANGE_LINES} lines; ${there}`;
 }
 
 const inWords = ({ start, end }: LineRange) => (start < end ? `lines ${start}-${end}` : `line ${end}`);
@@ -357,5 +357,5 @@ function notFound(file: AnchorFile, wanted: Wanted, quote: readonly string[]): s
   if (!lines) return `${path} is binary or too large: no line of it can be quoted`;
   if (lines.length === 0 && !file.lines[otherSide(side)]?.length)
     return `${path} is empty: no line of it can be quoted`;
-  return `the quote does not stand in ${path} on either side of the change. Quote one line exactly. ${showNearLines(file, side, wanted.line, quote)}`;
+  return `${path} does not hold the quote on either side of the change. Quote one line exactly. ${showNearLines(file, side, wanted.line, quote)}`;
 }

@@ -21,7 +21,7 @@ const SHORT_SHARE = 0.05;
 const DIFF_SHARE = 0.25;
 
 const WITHHELD =
-  "# The thread\nIt is about a file that the configuration withholds: neither the file nor what was said of it is shown.";
+  "# The thread\nIt is about a file that the configuration withholds: neither the file nor the comments about it are shown.";
 
 interface AskedRun extends PlaceRun {
   input: AnswerInput;
@@ -46,7 +46,7 @@ function languageLine({ config: { language }, wants }: AnswerInput): string {
   if (language === null) return "";
   return wants === "description"
     ? `Write in ${language}.`
-    : `Where the question's own language is in doubt, answer in ${language}.`;
+    : `If the language of the question is unclear, answer in ${language}.`;
 }
 
 function asked(run: AskedRun): string {
@@ -95,7 +95,7 @@ async function wholeDiff({ change: { files }, deps }: AskedRun): Promise<string>
   return [
     "# Diff",
     ...(texts.length > 0 ? [wrapUntrusted("diff", texts.join("\n"))] : []),
-    ...(rest > 0 ? [`Not shown here, to be read with diff_file: ${count(rest, "file")}.`] : []),
+    ...(rest > 0 ? [`Not shown here; read with diff_file: ${count(rest, "file")}.`] : []),
   ].join("\n");
 }
 
@@ -116,18 +116,18 @@ async function threadSections(run: AskedRun, thread: AskedThread): Promise<strin
     `# Our finding\n${fateOf(thread, file)}\n${wrapUntrusted("our finding", `${where}\n${cut(run, finding, most.finding)}`)}`,
     conversation.length === 0
       ? ""
-      : `# What was said in the thread since
+      : `# The thread since then
 ${wrapUntrusted("conversation", latest(run, conversation))}`,
   ];
 }
 
 function fateOf({ line, original_line }: AskedThread, file: AnchorFile | undefined): string {
   if (file === undefined)
-    return "Posted on a file that is not among those at head any more; it may go by another name.";
+    return "Posted on a file that does not exist at head any more; it may have another name now.";
   if (original_line === null && line === null) return "Posted on the file as a whole.";
   return line === null
-    ? "Posted on code that has changed since; its line is that of then."
-    : "Posted on code that stands as it was.";
+    ? "Posted on code that has changed since then; its line number is the old one."
+    : "Posted on code that has not changed.";
 }
 
 const quoted = (run: AskedRun, { by, body }: ThreadMessage, maxBytes: number) =>

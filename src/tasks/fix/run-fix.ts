@@ -97,14 +97,14 @@ function testOf({ test }: FixTarget): string {
   return [
     `# Its test, ${showPath(test.path)}`,
     wrapUntrusted("test", test.text),
-    "It fails on the present files. After finish_fix it runs on yours, without your changes to tests, and is added to the repair as it is: do not write it.",
+    "It fails on the present files. After finish_fix it runs on your files, without your changes to tests, and is added to the repair unchanged: do not write it.",
   ].join("\n");
 }
 
 function conversationOf(run: FixRun, { conversation }: FixTarget): string {
   if (conversation.length === 0) return "";
   const messages = conversation.map(({ by, body }) => `${by} wrote:\n  ${body.replaceAll("\n", "\n  ")}`);
-  return `# What was said in its thread since\n${wrapUntrusted("conversation", cut(run, messages.join("\n\n"), MAX_CONVERSATION_BYTES))}`;
+  return `# Its thread since then\n${wrapUntrusted("conversation", cut(run, messages.join("\n\n"), MAX_CONVERSATION_BYTES))}`;
 }
 
 export function stateOf(edits: readonly Edit[]): string {
@@ -366,7 +366,7 @@ function createFinish({ run, targets, files, tried, tests, scope }: FinishOption
     if ((await files.edits()).length === 0 || (await tried.now()).commands.length > 0) return null;
     askedInRound = round;
     const names = Object.keys(tried.port.allowed).join(", ");
-    return `no command was run on the files as they are now: call run_command (${names}), or finish again where none of them says anything`;
+    return `no command was run on the files as they are now: call run_command (${names}), or finish again if none of them would show anything`;
   }
 
   return {
@@ -392,9 +392,9 @@ function createFinish({ run, targets, files, tried, tests, scope }: FinishOption
 
 const sentBack = (wrong: readonly string[]) =>
   [
-    "somebody who looked at the code as it is now, and does not know of you, or the finding's own test, finds this still there:",
+    "a second look at the present code by somebody who does not see your work, or the finding's own test, shows that this is still there:",
     wrapUntrusted("second look", wrong.join("\n")),
-    "Read that code again and repair it; where it cannot be done here, take back what you changed for it and leave it to a person. Then call finish_fix again, for all findings.",
+    "Read that code again and repair it. If you cannot repair it, undo your changes for it and leave it to a person. Then call finish_fix again, for all findings.",
   ].join("\n");
 
 async function whyUnfinished(
@@ -405,12 +405,12 @@ async function whyUnfinished(
   const names = targets.map(({ name }) => name);
   const reported = repairs.map(({ finding }) => finding);
   const unknown = reported.find((name, at) => !names.includes(name) || reported.indexOf(name) !== at);
-  if (unknown !== undefined) return `'${unknown}' is none of ${names.join(", ")}, or was told twice`;
+  if (unknown !== undefined) return `'${unknown}' is not one of ${names.join(", ")}, or was given twice`;
   const missing = names.filter((name) => !reported.includes(name));
-  if (missing.length > 0) return `say what became of ${missing.join(", ")}`;
+  if (missing.length > 0) return `say what you did about ${missing.join(", ")}`;
   const isEdited = (await files.edits()).length > 0;
   const isRepaired = repairs.some(({ repaired }) => repaired);
-  if (isRepaired && !isEdited) return "nothing was changed, so nothing can be repaired: edit, or say why not";
+  if (isRepaired && !isEdited) return "no file was changed, so nothing can be repaired: edit, or say why not";
   if (isEdited && !isRepaired)
     return "files were changed, but nothing is repaired: undo that, or say what it repairs";
   return isEdited && summary.trim() === "" ? "say in `summary` what the edits do" : null;

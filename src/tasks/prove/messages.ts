@@ -53,9 +53,9 @@ function commandsSection(commands: ProveInput["config"]["prove"]["run"]): string
   const lines = commands.map(({ files, command }) => `- ${inlineCode(files)}: ${inlineCode(command)}`);
   const others = lines.length > 0 ? "Other files" : "Test files";
   return [
-    "# How a test file is run, in the root folder",
+    "# How a test file is run, from the root folder",
     ...lines,
-    `${others} in JavaScript and TypeScript are run by Node 24 as they are: write \`node:assert\` or \`node:test\`, no \`describe\` and \`expect\` of another runner. Types are removed, and imports of the repository's own sources are found. In Python they are run by pytest or, without it, by a runner that calls \`test_\` functions and unittest cases; in Go by \`go test\`. Only packages of the repository's prepared environment and of the machine can be imported. The environment has no variables beyond PATH, HOME and the like.`,
+    `${others} in JavaScript and TypeScript are run by Node 24 directly: write \`node:assert\` or \`node:test\`, no \`describe\` and \`expect\` of another runner. Types are removed, and imports of the repository's own sources are found. In Python they are run by pytest or, without it, by a runner that calls \`test_\` functions and unittest cases; in Go by \`go test\`. Only packages of the repository's prepared environment and of the machine can be imported. The environment has only variables like PATH and HOME.`,
   ].join("\n");
 }
 

@@ -149,7 +149,7 @@ class ProofOf {
     if (this.#decided === null) {
       const why = modelError
         ? publicModelError(modelError)
-        : whyNoResult(stopReason, "the model ended no proof");
+        : whyNoResult(stopReason, "the model did not finish the proof");
       return { proof: notShown(why.replace(/\.$/, "")), stopReason };
     }
     return { proof: await this.#unlessAskedFor(this.#decided), stopReason };
@@ -167,7 +167,7 @@ class ProofOf {
       const other = lookalike(test.path, tree.keys());
       if (other !== null)
         throw new ToolError(
-          `a runner could run '${other}' as well as '${test.path}': take a name of its own`,
+          `a test runner could run '${other}' as well as '${test.path}': choose another name`,
         );
     }
     const refused = await this.#tests.whyRefused(test);
@@ -294,7 +294,7 @@ class ProofOf {
     if (proof.kind !== "regression" && proof.kind !== "reproduced") return proof;
     const { test, before, now } = proof;
     const intent = await askIntent(this.#run, { target: this.#target, test, before, now });
-    if (intent === null) return notShown("it was not settled whether the pull request asks for it");
+    if (intent === null) return notShown("it is not known whether the pull request asks for it");
     if (!intent.fits) return notShown("the test shows something else than the finding says");
     if (intent.asks === "now") return notShown(`the pull request asks for it: "${oneLine(intent.quote)}"`);
     if (intent.asks === "before") return proof;
@@ -331,10 +331,10 @@ function noteOf({ ended, changed, executed }: TestEnd, code: ChangedCode): strin
   if (ended !== null) notes.push(`A limit ended it: ${ended}.`);
   if (changed.length > 0) notes.push(`It changed files of the repository: ${changed.join(", ")}.`);
   if (executed === null)
-    notes.push("It is not known which functions it ran, so it can show nothing: run it another way.");
+    notes.push("It is not known which functions it ran, so it shows nothing: run it in another way.");
   else if (!executed.some((one) => code.includes(one)))
     notes.push(
-      "It ran none of the changed functions: unless a changed list of parameters refused the call, it shows nothing like this.",
+      "It ran none of the changed functions: it shows nothing, unless a changed list of parameters refused the call.",
     );
   return notes.join(" ") || null;
 }

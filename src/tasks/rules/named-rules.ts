@@ -17,7 +17,7 @@ export const appliedRules = (config: EffectiveConfig, files: readonly ChangedFil
   scoped(config).filter(({ isIn }) => files.some((one) => one.reviewable && isIn(one.change.path)));
 
 const intro =
-  "The maintainers of this repository wrote these rules. Check the files of each rule against it, as carefully as you look for faults. Code that this change adds or alters and that breaks a rule is a finding, even if it works and even if the rule is about style: report it with the name of the rule in `rule`, once for each rule. Its severity is that of the rule. A fault that breaks no rule is reported without `rule`.";
+  "The maintainers of this repository wrote these rules. Check the files of each rule against it, as carefully as you look for faults. Code that this change adds or alters and that breaks a rule is a finding, even if it works and even if the rule is about style: report it with the name of the rule in `rule`, once for each rule. Its severity is that of the rule. Report a fault that breaks no rule without `rule`.";
 
 /** The rules for the reviewer, in the trusted part of its first message; empty without rules. */
 export function rulesSection(rules: readonly NamedRule[]): string {
@@ -46,7 +46,7 @@ export function ruleOfClaim(rules: readonly NamedRule[], name: string | undefine
   const text = textNamed(rules, name);
   return text === ""
     ? ""
-    : `It says that the change breaks this rule of the maintainers:\n${text}\nThe rule decides, not what fails at run time: confirmed if the code breaks it as it is written (\`failing_input\` says how), refuted if the code keeps it or the change did not touch what breaks it. A matter of style refutes nothing here, and the severity is that of the rule.`;
+    : `It says that the change breaks this rule of the maintainers:\n${text}\nThe rule decides, not what fails at run time: confirmed if the code breaks it as it is written (\`failing_input\` says how), refuted if the code keeps it or the change did not touch what breaks it. "It is only style" refutes nothing here, and the severity is that of the rule.`;
 }
 
 /** For the check whether a breach of a rule is repaired: the rule; empty if it is not defined any more. */

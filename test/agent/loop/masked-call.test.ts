@@ -48,7 +48,7 @@ describe("a call that holds a mask", () => {
     const read = await given(readFilePart, { file_path: `keys/${mask}.txt` });
     expect(read).toMatchObject({ arguments: { file_path: `keys/${secret}.txt` } });
     expect(await given(searchInFiles, { pattern: `"${mask}"` })).toEqual({
-      refused: "pattern holds a masked secret. Search for the name that the value is given to.",
+      refused: "pattern holds a masked secret. Search for the name to which the value is assigned.",
     });
   });
 

@@ -162,7 +162,7 @@ describe("the callers of a name that thousands of lines use", () => {
     const { result, text } = await run("find_callers", { name: "common_one", file_path: "z/common.py" });
 
     expect(result).toMatchObject({ status: "success", metadata: { truncated: true } });
-    expect(text).toContain("(Not every file that holds the name was looked at.)");
+    expect(text).toContain("(Some files that hold the name were not searched.)");
     expect(Buffer.byteLength(text)).toBeLessThan(MAX_RENDERED_BYTES);
     const shown = text.split("\n").filter((line) => /^\d+:/.test(line)).length;
     const total = Number(/: ([\d,]+) uses/.exec(text)?.[1]?.replace(",", ""));

@@ -141,7 +141,7 @@ describe("read_definition", () => {
       status: "success",
       output: { definitions: [{ file_path: "src/parser.ts" }] },
     });
-    expect(text).toContain("(file_path was left aside: 'secrets/parse.ts' is withheld by configuration.)");
+    expect(text).toContain("(file_path was ignored: 'secrets/parse.ts' is withheld by configuration.)");
     expect(
       (await open().run("read_definition", { name: "limits", file_path: "src/praser.ts" })).text,
     ).toContain("did you mean 'src/parser.ts'");
@@ -204,12 +204,12 @@ describe("read_definition", () => {
     expect((await chosen(6)).ranges).toEqual([[6, 8]]);
     expect((await chosen(13)).ranges).toEqual([[12, 14]]);
     expect((await chosen(10)).text).toContain(
-      "(line was left aside: no definition of 'add' there has line 10.)",
+      "(line was ignored: no definition of 'add' there has line 10.)",
     );
     const pick = await read({ name: "pick", file_path: "src/overloads.ts", line: 4 });
     expect(pick.definitions).toMatchObject([{ start_line: 1, end_line: 5 }]);
     const anywhere = await open().run("read_definition", { name: "add", line: 6 });
-    expect(anywhere.text).toContain("(line was left aside: it needs file_path.)");
+    expect(anywhere.text).toContain("(line was ignored: it needs file_path.)");
   });
 
   it("read_definition cuts a long body, with the call that continues and the members behind it", async () => {
@@ -284,7 +284,7 @@ describe("a name that stands on thousands of lines", () => {
     const { result, text } = await run("read_definition", { name: "common" });
 
     expect(text).toMatch(/^z\/common\.py, function common, lines 1-2 of 2\n/);
-    expect(text).toContain("(Not every file that holds the name was looked at.)");
+    expect(text).toContain("(Some files that hold the name were not searched.)");
     expect(result.metadata.truncated).toBe(true);
     expect(read).toBeLessThan(100);
   });

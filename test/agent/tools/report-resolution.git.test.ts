@@ -40,6 +40,6 @@ describe("report_resolution", () => {
   it("report_resolution is refused where nothing is to be settled", async () => {
     const { result } = await runTool(reportResolution, { state: "fixed", reason: "It is." }, context);
 
-    expect(result).toMatchObject({ error: "there is no earlier finding to settle here" });
+    expect(result).toMatchObject({ error: "there is no earlier finding to check here" });
   });
 });

@@ -243,7 +243,7 @@ describe("The option --instructions", () => {
     const [first] = requests;
     const told = String(first?.messages[1]?.content);
     expect(told).toMatch(
-      /For files matching \*\.py:\nMoney is in cents\.\n\n# What whoever started this review asks for\nLook for shared state\.\n\n/,
+      /For files matching \*\.py:\nMoney is in cents\.\n\n# Instructions of the person who started this review\nLook for shared state\.\n\n/,
     );
   });
 

@@ -167,7 +167,7 @@ describe("the first messages of an answer", () => {
 
   it("The messages say that the code of a finding has changed since", async () => {
     const { shown } = await ask([reply("x")], { thread: { ...thread, line: null } });
-    expect(shown[0]).toContain("Posted on code that has changed since; its line is that of then.");
+    expect(shown[0]).toContain("Posted on code that has changed since then; its line number is the old one.");
     expect(shown[0]).toContain("# The lines around the place now");
   });
 

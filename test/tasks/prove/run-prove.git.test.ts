@@ -185,7 +185,7 @@ describe("a proof", () => {
       [{ content: "Done." }, { content: "Done." }, { content: "Done." }],
       regressed().tests,
     );
-    expect(proof).toEqual({ kind: "not_shown", reason: "the model ended no proof" });
+    expect(proof).toEqual({ kind: "not_shown", reason: "the model did not finish the proof" });
   });
 });
 
@@ -222,7 +222,7 @@ describe("the intention of a change", () => {
     const { proof } = await prove(turns, regressed().tests, { pull });
     expect(proof).toEqual({
       kind: "not_shown",
-      reason: "it was not settled whether the pull request asks for it",
+      reason: "it is not known whether the pull request asks for it",
     });
   });
 

@@ -42,7 +42,7 @@ const LEAST_BYTES = 1_000;
 
 const heading = "# Code around the change";
 const explained =
-  'What the repository says beyond the diff, found by name: it may miss what goes by another name. Lines are numbered as in read_file_part ("12|text"; "12+|text" where the change added it), at head unless said otherwise; what the diff below shows, which holds the changed functions as far as there is room, is not repeated.';
+  'Code of the repository outside of the diff, found by name: it may miss code that uses another name. Lines are numbered as in read_file_part ("12|text"; "12+|text" if the change added the line), at head unless a heading says otherwise. The diff below, which holds the changed functions as far as there is room, is not repeated.';
 
 /** The code that shows whether the change is right, as much as fits. */
 export interface CodeContext {

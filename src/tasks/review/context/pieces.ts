@@ -297,15 +297,15 @@ function placesOf(pieces: readonly Piece[]): string {
 }
 
 const titles: Record<ShownKind, string> = {
-  contract: "What the changed code has promised: interfaces and base classes",
+  contract: "What the changed code must keep: interfaces and base classes",
   callee: "What the changed code calls",
   named: "What added lines name for the first time",
   member: "What declares the members that the change reads and sets",
   caller: "What uses the changed code",
-  producer: "Where values come from that the change reads",
+  producer: "Where the values that the change reads come from",
   consumer: "What reads the values that the change sets",
-  key: "Where else the keys of the changed lines stand",
-  sibling: "Beside it: other implementations, twins and counterparts",
+  key: "Where else the keys of the changed lines occur",
+  sibling: "Siblings: other implementations, twins and counterparts",
   type: "The types around the changed code",
   test: "Tests of it",
   document: "Documentation of it",

@@ -37,7 +37,7 @@ function issuesSection(issues: readonly LinkedIssue[]): string {
   const texts = issues.map(
     ({ number, title, body }) => `#${number} ${oneLine(title)}\n${cut(body, MAX_ISSUE_BYTES)}`,
   );
-  const intro = "Issues that the description names: what the change is meant to settle.";
+  const intro = "Issues that the description names: what the change should solve.";
   return `# Linked issues\n${intro}\n${wrapUntrusted("linked issues", cut(texts.join("\n\n"), MAX_ISSUES_BYTES))}`;
 }
 
@@ -47,7 +47,7 @@ function checksSection(checks: readonly FailedCheck[]): string {
     `${oneLine(name)}: ${oneLine(conclusion)}\n${cut(summary, MAX_CHECK_BYTES)}`.trimEnd(),
   );
   const intro =
-    "Checks of the head that did not succeed. They say where to look; what they report by themselves needs no finding.";
+    "Checks of the head that did not succeed. They show where to look; do not report again what they report themselves.";
   return `# Failed checks\n${intro}\n${wrapUntrusted("failed checks", cut(texts.join("\n\n"), MAX_CHECKS_BYTES))}`;
 }
 
@@ -64,7 +64,7 @@ export function annotationsSection({ pull }: ReviewInput, files: readonly Change
   if (lines.length === 0) return "";
   const shown = lines.slice(0, MAX_ANNOTATIONS);
   const rest = lines.length > shown.length ? [`${lines.length - shown.length} more annotations`] : [];
-  return `# What failed checks say of these files\n${wrapUntrusted("check annotations", [...shown, ...rest].join("\n"))}`;
+  return `# What failed checks report in these files\n${wrapUntrusted("check annotations", [...shown, ...rest].join("\n"))}`;
 }
 
 function commitsSection(commits: readonly Commit[], pull: Pick<PullText, "title" | "body"> | null): string {
@@ -102,7 +102,7 @@ function earlierSection(earlier: readonly PostedFinding[]): string {
     return [`${place} ${oneLine(title)} [${fates[state]}]`, ...answers].join("\n");
   });
   const intro =
-    "Do not report again what is still open, nor what a person dismissed, in whatever words. What is outdated or fixed is reported again only where the code as it is now has the fault.";
+    "Do not report again what is still open or what a person dismissed, not even in other words. Report what is outdated or fixed again only if the code has the fault now.";
   return `# What earlier reviews of this pull request found\n${intro}\n${wrapUntrusted("earlier findings", cut(texts.join("\n"), MAX_EARLIER_BYTES))}`;
 }
 

@@ -187,16 +187,16 @@ export function createCoverageGate(options: GateOptions): CoverageGate {
       if (!mustShow) return null;
       mustShow = false;
       const portion = await nextUnread();
-      if (portion === null) return giveUp("what is left is too large to be shown");
+      if (portion === null) return giveUp("the rest is too large to be shown");
       return { ...portion, text: `${SHOWN}\n${portion.text}` };
     },
   };
 }
 
 const JUST_SHOWN =
-  "Calls of this same turn read hunks that you have not seen yet. Look at their answers first, then finish.";
+  "Other calls of this turn read hunks that you have not seen yet. Read their answers first, then finish.";
 const SHOWN =
-  "These hunks were not read yet. Review them as the rest: read around them with the tools, report what is wrong, then finish.";
+  "These hunks were not read yet. Review them like the rest: read the code around them with the tools, report what is wrong, then finish.";
 
 function refusal(unread: readonly { path: string; hunks: number }[], isShownNext: boolean): string {
   const hunks = unread.reduce((sum, one) => sum + one.hunks, 0);

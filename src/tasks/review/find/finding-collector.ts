@@ -163,7 +163,7 @@ function whyNotOfRule(
 ): string | null {
   if (named === undefined) return null;
   if (rule === undefined)
-    return `no rule of this repository is named '${named.slice(0, 60)}'; report it without \`rule\` if it is a fault`;
+    return `no rule of this repository is named '${named.slice(0, 60)}'; report the finding without \`rule\` if it is a fault`;
   return rule.isIn(path)
     ? null
     : `the rule ${named} applies to files matching ${rule.where.join(", ")}, not to ${showPath(path)}; report it there, or without \`rule\` if it is a fault of its own`;

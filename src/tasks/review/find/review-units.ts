@@ -210,7 +210,7 @@ function withFocus({ messages, likely }: UnitStart, { focus }: PassTask): readon
 }
 
 const ANSWERED_ELSEWHERE =
-  "Another pass answers the rule matches: report one only if it is a fault of the kind that you look for, and reject none.";
+  "Another reviewer answers the rule matches: report one only if it is a fault of the kind that you look for, and reject none.";
 
 /** One loop over one unit, as the merge loop and the verifier know it. */
 export interface Pass extends UnitReview {

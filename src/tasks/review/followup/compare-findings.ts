@@ -246,7 +246,10 @@ async function askSame(
       const unknown = pairs[found.indexOf(undefined)];
       if (unknown) {
         const name = `${unknown.finding.slice(0, 20)} and ${unknown.earlier.slice(0, 20)}`;
-        return { ok: false, reason: `${name} are no listed pair; take pairs as the list has them` };
+        return {
+          ok: false,
+          reason: `${name} are not a listed pair; give pairs exactly as the list has them`,
+        };
       }
       same = found.filter((one) => one !== undefined);
       return { ok: true };

@@ -129,7 +129,7 @@ function commentSection(run: PlaceRun, claim: PriorClaim, file: AnchorFile | und
   const at = line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`;
   const inside = symbol === null ? "" : ` in ${symbol}`;
   const others = files.filter((one) => !run.deps.isPrivate(one)).map(showPath);
-  const rests = others.length > 0 ? `\n\nIt rests on: ${others.join(", ")}` : "";
+  const rests = others.length > 0 ? `\n\nCode that supports it: ${others.join(", ")}` : "";
   const comment = cutAtLine(`${title}\n\n${textBelowTitle(text)}`, room).text;
   return [
     "# The comment to check",
@@ -142,17 +142,17 @@ function commentSection(run: PlaceRun, claim: PriorClaim, file: AnchorFile | und
 /** Where the code of a comment is now. A move is only detected within its definition, or near the old line. */
 function fateOf({ side, place }: PriorClaim, file: AnchorFile | undefined): string {
   if (!file?.lines.RIGHT)
-    return "Its file is not there any more, or cannot be read: it may go by another name.";
-  const rest = file.inChange ? "" : " The change leaves this file alone now.";
+    return "Its file does not exist any more, or cannot be read. It may have another name now.";
+  const rest = file.inChange ? "" : " The change does not touch this file any more.";
   if (side === "LEFT")
-    return `It is about a line that the change removed then. ${removedNow(place, file)}${rest}`;
+    return `It is about a line that the change removed at that time. ${removedNow(place, file)}${rest}`;
   return place === null
-    ? `The code that it stood on is not there any more: changed, moved or removed.${rest}`
-    : `Its code stands on line ${place.end} now.${rest}`;
+    ? `The code that it was posted on is gone: changed, moved or removed.${rest}`
+    : `Its code is on line ${place.end} now.${rest}`;
 }
 
 function removedNow(place: LineRange | null, file: AnchorFile): string {
-  if (place === null) return "It is not found in what the change starts from now.";
+  if (place === null) return "The merge base does not have this line now.";
   const now = file.isRemoved(place.end) ? "still removes it" : "does not remove it any more";
   return `The change ${now}; in the old file it is line ${place.end}.`;
 }

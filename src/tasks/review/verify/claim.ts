@@ -109,7 +109,7 @@ function purpose({ input: { pull }, change, deps }: ReviewRun): string[] {
   return [
     ...(pull
       ? [
-          `# What the change says of itself\n${wrapUntrusted("title and description", cut(`${pull.title}\n\n${pull.body}`.trim(), room))}`,
+          `# What the change says about itself\n${wrapUntrusted("title and description", cut(`${pull.title}\n\n${pull.body}`.trim(), room))}`,
         ]
       : []),
     ...(subjects.length > 0
@@ -193,13 +193,13 @@ async function evidenceCode(
   }
   if (blocks.length === 0) return "";
   const { text } = cutAtLine([...new Set(blocks)].join("\n"), maxBytes);
-  return `# Code that was pointed to\n${wrapUntrusted("code", text)}`;
+  return `# Code that the claim names\n${wrapUntrusted("code", text)}`;
 }
 
 function places({ places: also }: Finding, maxBytes: number): string {
   if (also.length === 0) return "";
   const lines = also.map(({ path, line, quote }) => `${showPath(path)}:${line} ${firstLine(quote)}`);
-  return `Where else it is said to be:\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), maxBytes).text)}`;
+  return `Other places that the claim names:\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), maxBytes).text)}`;
 }
 
 const firstLine = (text: string) => text.trim().split("\n", 1)[0] ?? "";

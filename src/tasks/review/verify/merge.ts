@@ -179,7 +179,7 @@ function partsSection(parts: readonly PartSummary[], maxBytes: number): string {
     const more = paths.length > NAMED_PATHS ? ` and ${paths.length - NAMED_PATHS} more files` : "";
     return `## Part ${name}: ${paths.slice(0, NAMED_PATHS).map(showPath).join(", ")}${more}\n${summary}`;
   });
-  return `# The parts of the change, and what their reviewers say of them\n${cutWrapped("summaries of the parts", text.join("\n"), maxBytes)}`;
+  return `# The parts of the change, and what their reviewers say about them\n${cutWrapped("summaries of the parts", text.join("\n"), maxBytes)}`;
 }
 
 function findingsSection(findings: readonly Finding[], maxBytes: number): string {

@@ -156,7 +156,7 @@ describe("a file without a diff on GitHub", () => {
       const file = (await fileOf(path))!;
       expect([path, file.hidden]).toEqual([
         path,
-        tooLarge ? "GitHub shows no diff of this file, it is too large" : null,
+        tooLarge ? "GitHub shows no diff of this file, because it is too large" : null,
       ]);
       expect(file.hunkAt("RIGHT", 7)).toBe(tooLarge ? undefined : 1);
     }
