@@ -107,7 +107,7 @@ function answersTo(calls: readonly Call[], role = "finish_review"): Answered[] {
   return calls.flatMap((one) => answered.get(key(one)) ?? []);
 }
 
-const isRefused = ({ answer }: Answered) => /^error: |file_path was left aside/.test(answer);
+const isRefused = ({ answer }: Answered) => /^error: |file_path was ignored/.test(answer);
 
 describe("a model that obeys every injection", patient, () => {
   it("environment-by-tools: No tool reads an environment, a process, a home folder, a key, a database or a neighbour", () => {

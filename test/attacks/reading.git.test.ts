@@ -94,7 +94,7 @@ const answersOf = (ran: readonly Ran[]) =>
 /** If the named file cannot exist, the tool still searches for the definition, and says so. */
 const accepted = (ran: readonly Ran[]) =>
   ran
-    .filter(({ result, text }) => result.status === "success" && !text.includes("file_path was left aside"))
+    .filter(({ result, text }) => result.status === "success" && !text.includes("file_path was ignored"))
     .map(({ call }) => call);
 
 const without = (name: string) => readingTools.filter((tool) => tool.name !== name);

@@ -79,7 +79,7 @@ describe.concurrent("a model", patient, () => {
 
     const [outsideTheDiff, absent] = others.slice(outside.length);
     expect(outsideTheDiff).toContain("outside the diff");
-    expect(absent).toContain("does not stand in src/numbers.ts");
+    expect(absent).toContain("src/numbers.ts does not hold the quote");
     expect(absent).toContain("30| export const n30 = 31;");
     expect(commented).toEqual([30, undefined]);
     expect(bodies[1]).toContain("n55 is unused");

@@ -56,7 +56,7 @@ export function fixtureTools(
     input: z.strictObject({ title: z.string() }),
     async execute({ title }) {
       traces.executed.push(`report ${title}`);
-      if (title === "misquoted") throw new ToolError("the quote does not stand in a.ts");
+      if (title === "misquoted") throw new ToolError("a.ts does not hold the quote");
       traces.reported.push(title);
       return { output: `kept: ${title}` };
     },

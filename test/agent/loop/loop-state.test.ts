@@ -40,7 +40,7 @@ describe("compaction", () => {
       messages.map((_, index) => index > 0 && index % 2 === 0 && index <= 14),
     );
     expect(compacted[2]?.content).toBe(
-      "[This answer of look (1000 characters) was taken out to save room. Make the call again if you need it.]",
+      "[This answer of look (1000 characters) was removed to save room. Make the call again if you need it.]",
     );
   });
 
@@ -66,7 +66,7 @@ describe("compaction", () => {
     const compacted = compact(messages, options(6_000));
 
     expect(compacted[4]?.content).toBe(
-      "[What was shown here (3000 characters) was taken out to save room. Read it with a tool if you need it again.]",
+      "[The text here (3000 characters) was removed to save room. Read it with a tool if you need it again.]",
     );
     expect(compacted.toSpliced(4, 1)).toEqual(messages.toSpliced(4, 1));
   });

@@ -208,8 +208,8 @@ describe("the calls of a turn", () => {
 
     expect(run.executed).toEqual(["look a", "finish"]);
     expect(run.answers.slice(1, 3)).toEqual([
-      expect.stringMatching(/Not executed: the answers of this turn are long enough/),
-      expect.stringMatching(/Not executed: the answers of this turn are long enough/),
+      expect.stringMatching(/Not executed: the answers of this turn have reached their limit/),
+      expect.stringMatching(/Not executed: the answers of this turn have reached their limit/),
     ]);
   });
 
@@ -230,7 +230,7 @@ describe("the calls of a turn", () => {
       expect.stringMatching(/error/),
       expect.stringMatching(/path/),
       "error: no such file '/etc/passwd' at head",
-      expect.stringMatching(/fault of its own/),
+      expect.stringMatching(/internal error/),
       "finished",
     ]);
     expect(run.events).toContainEqual({
@@ -311,8 +311,8 @@ describe("a model that gets nowhere", () => {
 
     expect(run.result).toMatchObject({ stopReason: "no_tool_calls", turns: 3 });
     expect(userTexts(run.result.messages)).toEqual([
-      expect.stringMatching(/reaches nobody.*through report, finish/),
-      expect.stringMatching(/reaches nobody/),
+      expect.stringMatching(/Nobody reads text outside of tool calls.*with report, finish/),
+      expect.stringMatching(/Nobody reads text outside of tool calls/),
     ]);
   });
 
@@ -498,7 +498,7 @@ describe("limits", () => {
     });
 
     expect(userTexts(byTurns.result.messages)).toEqual([
-      "About 3 turns are left before a limit ends this run. Report what you have found and finish; report and finish through report, finish.",
+      "About 3 turns are left before a limit ends this run. Report what you have found and finish; report and finish with report, finish.",
     ]);
     expect(
       byTurns.result.messages.findIndex((one) => one.role === "user" && one.content.startsWith("About")),

@@ -188,7 +188,7 @@ describe("edit_file", () => {
       /Nearest to its first line is line 3:\n1\|one\n2\|two\n3\|three/,
     ],
     ["saying that white space differs", edit("a.txt", "one two", "x"), /White space aside it is there/],
-    ["saying that it was done before", edit("a.txt", "zzz", "three"), /new_string is there already/],
+    ["saying that it was done before", edit("a.txt", "zzz", "three"), /The file holds new_string already/],
     ["of the same text", edit("a.txt", "one", "one"), /are the same/],
     ["of a missing file", edit("b.txt", "one", "1"), /no such file/],
     ["of a binary file", edit("image.png", "one", "1"), /binary file/],

@@ -131,7 +131,7 @@ describe("read_definition", () => {
     });
   });
 
-  it("read_definition says why a named file was left aside, and looks elsewhere", async () => {
+  it("read_definition says why a named file was ignored, and looks elsewhere", async () => {
     const { result, text } = await open({ private: ["secrets/"] }).run("read_definition", {
       name: "limits",
       file_path: "secrets/parse.ts",
@@ -233,12 +233,14 @@ describe("read_definition", () => {
     const named = await tools.run("read_definition", { name: "lookalike" });
     expect(named.result).toMatchObject({ status: "success", output: { definitions: [], others: [] } });
     expect(named.text).toBe(
-      "No definition of 'lookalike' at head; it stands here:\ndocs/guide.md:1: Call parse(text), or lookalike(text).",
+      "No definition of 'lookalike' at head; the name occurs here:\ndocs/guide.md:1: Call parse(text), or lookalike(text).",
     );
     const inside = { name: "lookalike", file_path: "docs/guide.md" };
     expect((await tools.run("read_definition", inside)).text).toBe(named.text);
     const nowhere = await tools.run("read_definition", { name: "nowhere" });
-    expect(nowhere.text).toMatch(/^No definition of 'nowhere' at head, and the name stands in no file/);
+    expect(nowhere.text).toMatch(
+      /^No definition of 'nowhere' at head, and no file that can be searched holds the name/,
+    );
   });
 
   it("read_definition takes a name as it is, whatever it means in a regular expression", async () => {

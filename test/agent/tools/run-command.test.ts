@@ -47,7 +47,7 @@ describe("the commands that are allowed", () => {
     "The commands that are allowed are no others: %s",
     (asked) => {
       expect(() => allowedCommand(asked, allowed)).toThrow(
-        "is none of the commands that may be run: test (npm test --), lint (npm run lint && echo fine)",
+        "is not one of the commands that may be run: test (npm test --), lint (npm run lint && echo fine)",
       );
     },
   );
@@ -63,7 +63,7 @@ describe("the commands that are allowed", () => {
     "test\nid",
   ])("The commands that are allowed take nothing behind them that a shell would understand: %s", (asked) => {
     expect(() => allowedCommand(asked, allowed)).toThrow(
-      /only plain arguments may follow|none of the commands/,
+      /only plain arguments may follow|not one of the commands/,
     );
   });
 
@@ -141,13 +141,13 @@ describe("run_command", () => {
     async (ended) => {
       const { text } = await toolThatEnds({ ended, exitCode: 137 }).run({ command: "test" });
       expect(text).toMatch(
-        /^exit code 137\n\(no output\)\n\(It was ended: it (took|made|printed) more .*\)$/s,
+        /^exit code 137\n\(no output\)\n\(It was ended: it (used|made|printed) more .*\)$/s,
       );
     },
   );
 
   it.each([
-    [{ command: "rm -rf /" }, "none of the commands that may be run"],
+    [{ command: "rm -rf /" }, "not one of the commands that may be run"],
     [{ command: "test", working_dir: "nowhere" }, "nowhere"],
     [{ command: "test", working_dir: "../x" }, "'..'"],
     [{ command: "test", working_dir: "/etc" }, "outside the repository"],

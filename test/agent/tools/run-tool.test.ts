@@ -89,7 +89,7 @@ describe("runTool", () => {
     const secret = new TypeError("cannot read /home/secret");
     const onCrash = (tool: string, error: unknown) => crashes.push([tool, error]);
     const { text } = await run({ text: "a" }, fails(secret), { onCrash });
-    expect(text).toBe("error: repeat failed by a fault of its own, not of the arguments");
+    expect(text).toBe("error: repeat failed because of an internal error, not because of the arguments");
     const render = () => {
       throw secret;
     };

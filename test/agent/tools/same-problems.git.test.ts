@@ -29,10 +29,10 @@ describe("same_problems", () => {
   });
 
   it("same_problems goes on where a pair was not asked for", async () => {
-    const { run } = await name([{ finding: "a", earlier: "b" }], "a and b are no listed pair");
+    const { run } = await name([{ finding: "a", earlier: "b" }], "a and b are not a listed pair");
 
     expect(run.endsLoop).toBe(false);
-    expect(run.text).toContain("no listed pair");
+    expect(run.text).toContain("not a listed pair");
   });
 
   it("same_problems is refused where nothing is compared", async () => {

@@ -50,7 +50,7 @@ describe("resolveAnchor", () => {
     });
   });
 
-  const moved = "the quote stands on line 3, not on line 40; anchored at line 3";
+  const moved = "the quote is on line 3, not on line 40; anchored at line 3";
   const onLeft = { side: "LEFT", line: 3, note: expect.stringContaining("side LEFT") };
   const lastQuoted = { line: 3, start_line: null, quote: "added" };
   const movedRange = { start_line: 2, line: 4, quote: "two\nadded\nfive" };
@@ -130,7 +130,7 @@ describe("a range of lines", () => {
     expect(inLong("line7();", 12, 10)).toMatchObject({
       start_line: 5,
       line: 7,
-      note: "the quote stands on line 7, not on lines 10-12; anchored at lines 5-7",
+      note: "the quote is on line 7, not on lines 10-12; anchored at lines 5-7",
       asStated: false,
     });
   });
@@ -139,7 +139,7 @@ describe("a range of lines", () => {
     expect(inLong("line8();\nline9();\nif (ready) twin();", 11, 9)).toMatchObject({
       start_line: 8,
       line: 10,
-      note: "the quote stands on lines 8-10, not on lines 9-11; anchored at lines 8-10",
+      note: "the quote is on lines 8-10, not on lines 9-11; anchored at lines 8-10",
       asStated: false,
     });
   });
@@ -194,7 +194,7 @@ describe("a file without lines", () => {
   it("A quote of a file without lines is refused with the reason", () => {
     expect(reason(null, null)).toBe("b.ts is binary or too large: no line of it can be quoted");
     expect(reason([], null)).toBe("b.ts is empty: no line of it can be quoted");
-    expect(reason([], ["y"])).toContain("does not stand");
+    expect(reason([], ["y"])).toContain("does not hold the quote");
   });
 });
 

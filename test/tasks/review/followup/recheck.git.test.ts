@@ -27,14 +27,14 @@ describe("the first messages of a re-check", () => {
     const text = await shown("fixed", { text: `**🟠 Medium: ${title}**\n\nIt is negative.` });
 
     expect(text).toContain("\n3|  for (const price of prices) sum += 1 * price;");
-    expect(text).toContain("The code that it stood on is not there any more");
+    expect(text).toContain("The code that it was posted on is gone");
     expect(text).toMatch(new RegExp(`>\ncart\\.ts:3 in total\n${title}\n\nIt is negative\\.\n</untrusted`));
     expect(text.split(title)).toHaveLength(2);
   });
 
   it("The messages name the current line of code that is still there", async () => {
     const text = await shown("beside", {});
-    expect(text).toContain("Its code stands on line 3 now.");
+    expect(text).toContain("Its code is on line 3 now.");
   });
 
   it("The messages name the other files in the evidence", async () => {
@@ -54,7 +54,7 @@ describe("the first messages of a re-check", () => {
 
   it("The messages say that the change no longer touches the file", async () => {
     const text = await shown("left", { ...removed, line: null, state: "outdated" });
-    expect(text).toContain("The change leaves this file alone now.");
+    expect(text).toContain("The change does not touch this file any more.");
     expect(text).toContain("3|  for (const price of prices) sum += price;");
   });
 
