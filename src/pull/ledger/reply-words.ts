@@ -113,22 +113,27 @@ const auxiliary = String.raw`(?:is|are|was|were|does|do|did|can|could|should|wou
 
 /** Begins like a question, whatever its end. */
 const openQuestion = new RegExp(
-  `^(?:(?:and|but|so|then|also|ok|okay|hm+|well|sorry|thanks|hi|hey|hello)[ ,:]+)*(?:${[
-    String.raw`(?:why|how come)\b`,
+  `^(?:(?:and|but|so|then|also|ok|okay|hm+|well|und|aber|sorry|thanks|hi|hey|hello)[ ,:]+)*(?:${[
+    String.raw`(?:why|how come|warum|wieso|weshalb|woher|inwiefern|inwieweit)\b`,
     String.raw`how (?:${auxiliary}|much|many|about|to|exactly|else|so)\b`,
     String.raw`what(?:'s| (?:${auxiliary}|about|if|happens|exactly|makes|kind|else|makes|the reason))\b`,
     String.raw`(?:where|when|who)(?:'s| (?:${auxiliary}))\b`,
     String.raw`which (?:is (?:it|that|right|correct)|do|does|did|should|can|could|would)\b`,
     String.raw`(?:which|what|whose) \w+ (?:do|does|did|should|can|could|would|is|are) \w`,
     String.raw`(?!do (?:it|that|this)\b|(?:did|has|have|will) (?:it|that|this)$)${auxiliary} ${pronoun} \w`,
+    String.raw`wie (?:ist|sind|wäre|kann|soll|sollte|würde|macht|funktioniert|geht|kommt|meinst|genau|sieht|viele?|verhält|passiert)\b`,
+    String.raw`was (?:ist|sind|wäre|meinst|passiert|genau|bedeutet|heißt|soll|spricht|kann|macht|schlägst)\b`,
+    String.raw`(?:ist|sind|kannst|könntest|kann|könnte|sollte|soll|hast|habt|könnt|würdest) (?:das|dies|es|du|ihr|man|ich|wir|der|die|den|bitte)\b`,
   ].join("|")})`,
 );
 
 /** Begins like a request. */
 const request = new RegExp(
-  `^(?:(?:please|pls|plz|and|then|so|ok|okay|thanks|hi|hey|hello)[ ,:]+)*(?:${[
+  `^(?:(?:please|pls|plz|bitte|and|then|so|ok|okay|thanks|hi|hey|hello|und)[ ,:]+)*(?:${[
     String.raw`(?:explain|elaborate|clarify|describe|tell me|show me|show us|give me|give us|give an|walk me|walk us|help me)\b`,
     String.raw`(?<=please |pls |plz )(?:show|give|tell|suggest|propose|provide|point|check|verify|look|compare|list|name|help)\b`,
+    String.raw`(?:erklär\w*|erläuter\w*|beschreib\w*|zeig\w*|nenne?|sag(?:e|t)?) (?:mir|uns|bitte|das|den|die|es|warum|wie|was)\b`,
+    String.raw`(?<=bitte )(?:erklär|erläuter|beschreib|zeig|nenne|begründe)\w*`,
     String.raw`i (?:don't|do not|can't|cannot) (?:understand|get|see|follow) (?:why|how|what|where)\b`,
     String.raw`i wonder (?:why|how|what|where|whether|if)\b`,
   ].join("|")})`,

@@ -15,8 +15,8 @@ import type { Workspace } from "../../repo/git/workspace.ts";
  *
  * - In the body of a function: its whole text, the place of the run in it, and which function it is.
  * - Outside of functions: all lines of the file outside of functions, and the place of the run among them.
- * - In both cases: what the whole change adds and removes outside of functions. A line there may decide whether the rest of the file
- *   runs, and nothing new would be left of it when it goes.
+ * - In both cases: what the whole change adds and removes outside of functions, for a body also how much of it stands before. A line there
+ *   may decide whether the rest of the file runs, and nothing new would be left of it when it goes.
  * - In documentation, which nothing runs: the hunk with the lines around it. A changelog grows with each rebase. Not under a name that agents
  *   obey.
  * - In any other file that no parser understands: all of the file, before and after the change.
@@ -138,11 +138,15 @@ function inFunctions(file: ChangedFile, { parsed, dialect, lines, hunks }: Code)
   const runs = hunks.flatMap((ofHunk, hunk) =>
     ofHunk.map((run, at) => ({ ...run, digest: file.changes[hunk]?.[at], body: bodyOf(run, bodyAt) })),
   );
-  const outside = digestOf(runs.filter(({ body }) => !body).map((run) => outsideOf(run, bodyAt)));
+  const outsideRuns = runs.filter(({ body }) => !body);
+  const outside = digestOf(outsideRuns.map((run) => outsideOf(run, bodyAt)));
   const bodyDigests = new Map(
     [...Map.groupBy(runs, ({ body }) => body)].map(([body, ofBody]) => {
-      const places = body && ofBody.map(({ at, digest }) => [at - body.start, digest]);
-      return [body, body && digestOf(body.name, lines.slice(body.start - 1, body.end), places)];
+      if (!body) return [body, undefined];
+      const places = ofBody.map(({ at, digest }) => [at - body.start, digest]);
+      // A line that ends the file's run has another effect when it moves to the other side of the body.
+      const before = firstIndex(outsideRuns, ({ at }) => at > body.start);
+      return [body, digestOf(body.name, lines.slice(body.start - 1, body.end), places, before)];
     }),
   );
   // Each body stands as one line among those outside.
@@ -241,10 +245,13 @@ function linksOf({ parsed: { source }, lines, hunks }: Code): Surrounded["links"
   const known = new Map<string, Named>();
   const read = ({ start, end }: Lines): Named => {
     const key = `${start}-${end}`;
+    // A hostile file has many runs outside of definitions, and each of them reads all of it.
+    const hit = known.get(key);
+    if (hit) return hit;
     const text = lines.slice(start - 1, end).join("\n");
     const within = touched.filter((one) => start <= one.end && one.start <= end);
     const marks = text.match(marked)?.map((mark) => mark.slice(1).split(".").at(-1) ?? "") ?? [];
-    const named = known.get(key) ?? {
+    const named = {
       names: unique(within.map(({ name, container }) => (constructors.test(name) && container) || name)),
       calls: unique([...source.calls(start, end).map(({ name }) => name), ...marks]),
       text: digestOf(text),

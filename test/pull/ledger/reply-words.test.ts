@@ -70,7 +70,9 @@ describe("Replies that want an answer", () => {
     Please show an example | @hunkwise why? | Tell me more about it | I don't understand why this fails
     Does this also hold for 5? | Is this still there | Not sure. What happens on Windows? | > quoted\n\nWhy?
     Fixed in abc123, is it right now? | Is \`x\` null here? | See https://example.com/a?b=c: is it that?
-    I moved it.\nWhy is it still flagged | (why?) | I moved it\nwhy is it still flagged | Like https://example.com/a? | Why? See above. | won't this crash | Was passiert bei null? | Und warum?
+    I moved it.\nWhy is it still flagged | (why?) | I moved it\nwhy is it still flagged | Like https://example.com/a? | Why? See above. | won't this crash | Warum?
+    Wieso ist das ein Fehler | Kannst du das erklären | Bitte erkläre das | Wie kommt das
+    Was passiert bei null? | Erklär mir das | Ist das noch aktuell | Und warum?
   `)("The reply %j wants an answer", (reply) => {
     expect(asks(reply)).toBe(true);
   });

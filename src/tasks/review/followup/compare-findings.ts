@@ -53,12 +53,16 @@ export function certainPairs(
   facts: PriorLocations,
 ): Map<Finding, PostedFinding> {
   const alive = earlier.filter(({ state }) => state !== "fixed");
-  const pairs = findings.flatMap((finding) =>
-    alive.flatMap((one): Pair[] => {
+  // Tools may report thousands of findings beside thousands of earlier ones.
+  const byId = Map.groupBy(alive, ({ id }) => fingerprintIn(id));
+  const byPath = Map.groupBy(alive, ({ path }) => facts.firstName(path));
+  const pairs = findings.flatMap((finding) => {
+    const paths = [finding, ...finding.places].flatMap(({ path }) => byPath.get(facts.firstName(path)) ?? []);
+    return [...new Set([...(byId.get(fingerprintIn(finding.id)) ?? []), ...paths])].flatMap((one): Pair[] => {
       const by = howSure(finding, one, facts);
       return by === null ? [] : [{ finding, earlier: one, by, distance: distanceTo(finding, one, facts) }];
-    }),
-  );
+    });
+  });
   const rank = ({ by }: Pair) => sureness.indexOf(by);
   const partners = new Map<Finding, PostedFinding>();
   const taken = new Set<PostedFinding>();
