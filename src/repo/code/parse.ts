@@ -101,6 +101,8 @@ export interface ParsedText {
 export interface ParsedTree {
   /** The name of its grammar in ast-grep. */
   dialect: string;
+  /** First and last line, from 1, of each top-level statement and comment. */
+  statements(): { start: number; end: number }[];
   /** Whether the parser understood the whole text and inserted nothing. */
   isSound(): boolean;
   /** The line, from 1, at which the parser first failed or inserted something; null if the tree is sound. */
@@ -148,13 +150,18 @@ async function readText(path: string, text: string): Promise<ParsedText | null> 
   const shape = shapes[grammar.language];
   const index = indexLines(text);
   const source = createTreeSource({ path, text, root, index, shape, hasKind });
+  const statements = () =>
+    root.children.map(({ extent: { from, to } }) => ({
+      start: index.lineAt(from),
+      end: index.lineAt(Math.max(from, to - 1)),
+    }));
   const fault = once(() => root.node.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } }));
   const isSound = () => fault() === null;
   const faultLine = () => {
     const node = fault();
     return node && index.lineAt(extentOf(node).from);
   };
-  return { source, tree: { dialect: grammar.dialect, isSound, faultLine } };
+  return { source, tree: { dialect: grammar.dialect, statements, isSound, faultLine } };
 }
 
 /** Known kinds, by dialect: each query of the parser costs as much as parsing a word. */

@@ -6,23 +6,25 @@ import { firstIndex } from "../../repo/code/tree.ts";
 import { type DiffLine, type Hunk, signs } from "../../repo/diff/file-diff.ts";
 import { takesEffect } from "../../repo/diff/takes-effect.ts";
 import type { ChangedFile, DiffSource } from "../../repo/diff-source.ts";
-import type { Workspace } from "../../repo/git/workspace.ts";
+import type { FileText, Workspace } from "../../repo/git/workspace.ts";
 
 /*
  * The same lines can mean something else elsewhere. So the hash of a run of changed lines covers the lines, everything around them
  * that the pull request's author can change in that file, and the file's path and mode, because CI, frameworks and builds go by
  * them:
  *
- * - In the body of a function: its whole text, the place of the run in it, and which function it is.
- * - Outside of functions: all lines of the file outside of functions, and the place of the run among them.
- * - In both cases: what the whole change adds and removes outside of functions, for a body also how much of it stands before. A line there
- *   may decide whether the rest of the file runs, and nothing new would be left of it when it goes.
+ * - In the body of a function: its whole text, the place of the run in it, what is around the function up to the top of the file
+ *   without the bodies of others, and which of several equal ones it is.
+ * - Outside of functions: the statements that it touches and those before and behind it, and which of several equal ones they are.
+ * - In both cases: what else the change adds and removes outside of functions, before the place and behind it. A line there may
+ *   decide whether the rest of the file runs, and nothing new would be left of it when it goes.
  * - In documentation, which nothing runs: the hunk with the lines around it. A changelog grows with each rebase. Not under a name that agents
  *   obey.
  * - In any other file that no parser understands: all of the file, before and after the change.
- * - In all code: the texts of the touched definitions that the code around it calls, and the names of those that call it.
+ * - In all code: the texts of the touched definitions that the one around it calls, and the names of those that call it.
  */
 
+/** Files that are read at the same time. */
 const CONCURRENCY = 4;
 
 interface Reading {
@@ -30,29 +32,23 @@ interface Reading {
   diffs: Pick<DiffSource, "fileDiff">;
 }
 
+/** The files with digests of changes that include the surroundings. */
 export async function withSurroundings(
   files: readonly ChangedFile[],
   reading: Reading,
 ): Promise<ChangedFile[]> {
-  return linked(await pMap(files, (file) => surrounded(file, reading), { concurrency: CONCURRENCY }));
+  return bound(await pMap(files, (file) => surrounded(file, reading), { concurrency: CONCURRENCY }));
 }
 
-interface Surrounded {
-  file: ChangedFile;
-  links: { touched: Named[]; runs: Named[][] } | null;
-}
+/** A file with the definitions that it touches and what is around each run; null if no parser understands it. */
+type Surrounded = { file: ChangedFile; links: { touched: Named[]; runs: Named[][] } | null };
 
 async function surrounded(file: ChangedFile, reading: Reading): Promise<Surrounded> {
-  const { path, type } = file.change;
-  const whole = { ...file, changes: inWholeFile(file) };
-  if (file.changes.length === 0 || file.reading !== "hunks") return { file: whole, links: null };
-  if (isProse(path))
-    return { file: { ...file, changes: (await inHunks(file, reading)) ?? whole.changes }, links: null };
-  const code = await readCode(file, reading);
-  if (!code) return { file: whole, links: null };
-  const isOld = type === "modified" || type === "renamed";
-  const changes = isOld && code.isSound ? inFunctions(file, code) : whole.changes;
-  return { file: { ...file, changes }, links: linksOf(code) };
+  if (file.changes.length === 0) return { file, links: null };
+  if (file.reading !== "hunks") return { file: { ...file, changes: inWholeFile(file) }, links: null };
+  const code = isProse(file.change.path) ? null : await readCode(file, reading);
+  const changes = isProse(file.change.path) ? await inHunks(file, reading) : code && inParsedFile(file, code);
+  return { file: { ...file, changes: changes ?? inWholeFile(file) }, links: code && linksOf(code) };
 }
 
 /** Path and mode decide whether and how a file is run. The diff shows neither. */
@@ -71,6 +67,7 @@ function inWholeFile(file: ChangedFile): string[][] {
 /** By extension: `README.py` is code, and so are `.mdx` and some `.txt` files. */
 const isProse = (path: string) => /\.(?:md|markdown|rst|adoc|asciidoc)$/i.test(path) && !takesEffect(path);
 
+/** Null if the diff cannot be read. */
 async function inHunks(file: ChangedFile, { diffs }: Reading): Promise<string[][] | null> {
   const { change, changes } = file;
   const diff = await diffs.fileDiff(change, 3).catch(() => null);
@@ -81,31 +78,30 @@ async function inHunks(file: ChangedFile, { diffs }: Reading): Promise<string[][
   });
 }
 
-interface Code {
-  parsed: ParsedText;
-  dialect: string;
-  /** Whether the text is UTF-8 and parses without a fault. */
-  isSound: boolean;
-  lines: string[];
-  hunks: Run[][];
-}
+type Code = { head: FileText; parsed: ParsedText; hunks: Run[][] };
 
-/** Null if it cannot be read or parsed, or if its runs are not those of the digests. */
+/** Null if it cannot be read, or if its runs are not those of the digests. */
 async function readCode(file: ChangedFile, { workspace, diffs }: Reading): Promise<Code | null> {
   const { change, changes } = file;
   const [diff, head] = await Promise.all([
     diffs.fileDiff(change, 3).catch(() => null),
     workspace.readBlob(change.newOid).catch(() => null),
   ]);
-  if (!diff || !head || head.binary || diff.hunks.length !== changes.length) return null;
+  if (!diff || !head || head.binary) return null;
   const hunks = diff.hunks.map(runsOf);
-  if (hunks.some((runs, hunk) => runs.length !== changes[hunk]?.length)) return null;
-  const parsed = await parseText(change.path, head.text);
-  if (!parsed) return null;
-  const isSound = head.encoding === "utf8" && parsed.tree?.isSound() === true;
-  return { parsed, isSound, hunks, dialect: parsed.tree?.dialect ?? "", lines: head.text.split("\n") };
+  const isSame = hunks.every((of, hunk) => of.length === changes[hunk]?.length);
+  const parsed = isSame && hunks.length === changes.length ? await parseText(change.path, head.text) : null;
+  return parsed && { head, parsed, hunks };
 }
 
+/** Null if the text of the file before the change, or all of it now, decides. */
+function inParsedFile(file: ChangedFile, { head, parsed, hunks }: Code): string[][] | null {
+  const isOld = file.change.type === "modified" || file.change.type === "renamed";
+  if (!isOld || head.encoding !== "utf8" || !parsed.tree?.isSound()) return null;
+  return identify(file, hunks, createPlaces(head.text, parsed, parsed.tree));
+}
+
+/** A run of changed lines. */
 interface Run {
   /** The first line at head or, if it only removes lines, the line after it. */
   at: number;
@@ -131,49 +127,43 @@ function runsOf({ newStart, newLines, lines }: Hunk): Run[] {
   return runs;
 }
 
-function inFunctions(file: ChangedFile, { parsed, dialect, lines, hunks }: Code): string[][] {
-  const bodies = bodiesIn(parsed.source.definitions, lines, dialect);
-  const bodyAt = new Map<number, Body>();
-  for (const body of bodies) for (let at = body.from; at <= body.to; at++) bodyAt.set(at, body);
-  const runs = hunks.flatMap((ofHunk, hunk) =>
-    ofHunk.map((run, at) => ({ ...run, digest: file.changes[hunk]?.[at], body: bodyOf(run, bodyAt) })),
+function identify(file: ChangedFile, hunks: readonly (readonly Run[])[], places: Places): string[][] {
+  const runs = hunks.flat();
+  const digestsOfRuns = file.changes.flat();
+  const outside = runs.map((run) => (places.bodyOf(run) ? "" : places.outsideOf(run)));
+  const before = accumulated(outside);
+  const behind = accumulated(outside.toReversed()).toReversed();
+  const inBody = Map.groupBy(
+    runs.map((run, at) => ({ run, digest: digestsOfRuns[at] })),
+    ({ run }) => places.bodyOf(run),
   );
-  const outsideRuns = runs.filter(({ body }) => !body);
-  const outside = digestOf(outsideRuns.map((run) => outsideOf(run, bodyAt)));
-  const bodyDigests = new Map(
-    [...Map.groupBy(runs, ({ body }) => body)].map(([body, ofBody]) => {
-      if (!body) return [body, undefined];
-      const places = ofBody.map(({ at, digest }) => [at - body.start, digest]);
-      // A line that ends the file's run has another effect when it moves to the other side of the body.
-      const before = firstIndex(outsideRuns, ({ at }) => at > body.start);
-      return [body, digestOf(body.name, lines.slice(body.start - 1, body.end), places, before)];
-    }),
+  const all = new Map(
+    [...inBody].map(([body, of]) => [
+      body,
+      body ? digestOf(of.map(({ run, digest }) => [run.at - body.start, digest])) : "",
+    ]),
   );
-  // Each body stands as one line among those outside.
-  const outline = lines.flatMap((text, at) => {
-    const body = bodyAt.get(at + 1);
-    return !body || body.from === at + 1 ? [{ line: at + 1, text: body ? null : text }] : [];
-  });
-  const outlineDigest = digestOf(outline.map(({ text }) => text));
-  const around = ({ at, added, body }: (typeof runs)[number]) => {
-    if (body) return [bodyDigests.get(body), at - body.start];
-    // The neighbouring lines count as touched.
-    const touched = bodies.filter(({ start, end }) => start <= at + added && end >= at - 1);
-    return [
-      outlineDigest,
-      firstIndex(outline, ({ line }) => line >= at),
-      touched.map(({ start, end }) => lines.slice(start - 1, end)),
-    ];
-  };
-  let next = 0;
-  return hunks.map((ofHunk) =>
-    ofHunk.map(() => {
-      const run = runs[next++];
-      return digestOf(placeOf(file), dialect, run?.digest, outside, run && around(run));
+  let at = -1;
+  return hunks.map((of) =>
+    of.map((run) => {
+      at += 1;
+      const body = places.bodyOf(run);
+      const around = body ? [places.around(body), all.get(body)] : places.beside(run);
+      return digestOf(
+        ...[placeOf(file), places.dialect, digestsOfRuns[at], before[at], behind[at + 1]],
+        ...[body ? run.at - body.start : null, around],
+      );
     }),
   );
 }
 
+/** For each position, a digest of the non-empty parts before it. */
+function accumulated(parts: readonly string[]): string[] {
+  let sum = "";
+  return ["", ...parts.map((part) => (sum = part === "" ? sum : digestOf(sum, part)))];
+}
+
+/** Lines from 1, inclusive. */
 interface Lines {
   start: number;
   end: number;
@@ -181,54 +171,138 @@ interface Lines {
 
 /** A function that is not inside another one. */
 interface Body extends Lines {
-  /** With its type, and its number among the functions of that name. */
-  name: string;
   /** First and last line that hold nothing but the body. */
   from: number;
   to: number;
 }
 
-/** The function whose body contains the whole run. */
-function bodyOf({ at, added, lines }: Run, bodyAt: ReadonlyMap<number, Body>): Body | null {
-  const body = bodyAt.get(at);
-  if (!body) return null;
-  const removes = lines.length > added;
-  return at + added - 1 <= body.to && (!removes || at + added <= body.end) ? body : null;
+interface Places {
+  dialect: string;
+  /** The function whose body contains the whole run. */
+  bodyOf(run: Run): Body | null;
+  /** Digest of the lines that a run changes outside of bodies. */
+  outsideOf(run: Run): string;
+  around(body: Body): unknown;
+  beside(run: Run): unknown;
 }
 
-function outsideOf({ at, lines }: Run, bodyAt: ReadonlyMap<number, Body>): string[] {
-  let next = at;
-  return lines.flatMap((line) => {
-    if (line.kind !== "removed" && bodyAt.has(next++)) return [];
-    return [signs[line.kind] + line.text];
-  });
-}
+function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<ParsedText["tree"]>): Places {
+  const lines = text.split("\n");
+  const bodies = bodiesIn(source.definitions, lines, tree.dialect);
+  const bodyAt = new Map<number, Body>();
+  for (const body of bodies) for (let at = body.from; at <= body.to; at++) bodyAt.set(at, body);
+  const groups = joined([...tree.statements(), ...bodies]);
+  const textOf = ({ start, end }: Lines) => digestOf(lines.slice(start - 1, end));
+  /** For each group: its text without bodies, its index among groups with that text, and their number. */
+  const groupMarks = numbered(
+    groups.map(({ start, end }) => {
+      const own: string[] = [];
+      for (let at = start; at <= end; at++) {
+        const body = bodyAt.get(at);
+        if (!body) own.push(`=${lines[at - 1]}`);
+        else if (at === body.from) own.push("body");
+      }
+      return digestOf(own);
+    }),
+  );
+  /** The number of groups that end before a line. */
+  const endedBefore = (line: number) => firstIndex(groups, ({ end }) => end >= line);
+  /** Lines outside of bodies from the beginning of a group. */
+  const offsetIn = (group: Lines | undefined, line: number) => {
+    let offset = 0;
+    for (let at = group?.start ?? line; at < line; at++) {
+      const body = bodyAt.get(at);
+      if (!body || body.from === at) offset += 1;
+    }
+    return offset;
+  };
+  const aroundBody = new Map<Body, unknown>();
 
-const closers = /^\s*(end|[)}\];,]+)\s*$/;
+  return {
+    dialect: tree.dialect,
+    bodyOf({ at, added, lines: changed }) {
+      const body = bodyAt.get(at) ?? null;
+      if (!body) return null;
+      const removes = changed.length > added;
+      const last = at + added - 1;
+      return last <= body.to && (!removes || at + added <= body.end) ? body : null;
+    },
+    outsideOf({ at, lines: changed }) {
+      let next = at;
+      const outside = changed.flatMap((line) => {
+        if (line.kind !== "removed" && bodyAt.has(next++)) return [];
+        return [signs[line.kind] + line.text];
+      });
+      return digestOf(outside);
+    },
+    around(body) {
+      if (!aroundBody.has(body)) {
+        const group = endedBefore(body.start);
+        const offset = offsetIn(groups[group], body.start);
+        aroundBody.set(body, [textOf(body), groupMarks[group], offset]);
+      }
+      return aroundBody.get(body);
+    },
+    beside({ at, added }) {
+      // The neighbouring lines count as touched.
+      const first = Math.max(0, endedBefore(at) - 1);
+      const last = Math.min(
+        groups.length - 1,
+        firstIndex(groups, ({ start }) => start >= at + added),
+      );
+      const from = firstIndex(bodies, ({ end }) => end >= at - 1);
+      const touched = bodies
+        .slice(
+          from,
+          firstIndex(bodies, ({ start }) => start > at + added),
+        )
+        .map(textOf);
+      const group = groups[endedBefore(at)];
+      const inGroup = group && group.start <= at ? offsetIn(group, at) : null;
+      return [groupMarks.slice(first, last + 1), first === 0, last === groups.length - 1, inGroup, touched];
+    },
+  };
+}
 
 /** Only functions have a body: values and fields are computed together with the code around them. */
+const isFunction = ({ kind }: Definition) => kind === "function" || kind === "method";
+const closers = /^\s*(end|[)}\];,]+)\s*$/;
+
 function bodiesIn(definitions: readonly Definition[], lines: readonly string[], dialect: string): Body[] {
   const bodies: Body[] = [];
-  const counts = new Map<string, number>();
-  for (const { kind, name, container, start, end, signatureEnd } of definitions) {
-    if ((kind !== "function" && kind !== "method") || start <= (bodies.at(-1)?.end ?? 0)) continue;
-    const full = `${container ?? ""} ${name}`;
-    const count = (counts.get(full) ?? 0) + 1;
-    counts.set(full, count);
+  for (const one of definitions) {
+    if (!isFunction(one) || one.start <= (bodies.at(-1)?.end ?? 0)) continue;
+    const from = one.signatureEnd + 1;
     // Behind its last bracket a line may go on with something else.
-    const ends = dialect === "python" || closers.test(lines[end - 1] ?? "");
-    const [from, to] = [signatureEnd + 1, ends ? end : end - 1];
-    if (from <= to) bodies.push({ name: `${full} ${count}`, start, end, from, to });
+    const ends = dialect === "python" || closers.test(lines[one.end - 1] ?? "");
+    const to = ends ? one.end : one.end - 1;
+    if (from <= to) bodies.push({ start: one.start, end: one.end, from, to });
   }
   return bodies;
 }
 
-/** Some lines: the touched definitions in them, what they call, and a digest. */
-interface Named {
-  names: string[];
-  calls: string[];
-  text: string;
+/** Joins parts that share a line. */
+function joined(parts: readonly Lines[]): Lines[] {
+  const all: Lines[] = [];
+  for (const { start, end } of parts.toSorted((a, b) => a.start - b.start)) {
+    const last = all.at(-1);
+    if (last && start <= last.end) last.end = Math.max(last.end, end);
+    else all.push({ start, end });
+  }
+  return all;
 }
+
+function numbered(texts: readonly string[]): unknown[] {
+  const counts = new Map<string, number>();
+  const numbers = texts.map((text) => {
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+    return counts.get(text);
+  });
+  return texts.map((text, at) => [text, numbers[at], counts.get(text)]);
+}
+
+/** Some lines: the touched definitions in them, what they call, and a digest. */
+type Named = { names: string[]; calls: string[]; text: string };
 
 const types: readonly DefinitionKind[] = ["class", "interface", "type", "module", "extension"];
 const constructors = /^(?:constructor|initialize|init|__init__|__construct)$/;
@@ -236,33 +310,38 @@ const constructors = /^(?:constructor|initialize|init|__init__|__construct)$/;
 const marked = /[@<][\p{L}\p{N}_$.]+/gu;
 const unique = (names: readonly string[]) => [...new Set(names)].toSorted();
 
-function linksOf({ parsed: { source }, lines, hunks }: Code): Surrounded["links"] {
+function linksOf({ head, parsed: { source, tree }, hunks }: Code): Surrounded["links"] {
+  const lines = head.text.split("\n");
   const values = source.definitions.filter(({ kind }) => !types.includes(kind));
-  const changed = hunks.map((runs) => runs.map(touchedBy));
+  const typeStarts = new Set(source.definitions.map(({ kind, start }) => types.includes(kind) && start));
+  const statements = tree?.statements().filter(({ start }) => !typeStarts.has(start)) ?? [];
+  const unitAt = new Map<number, Lines>();
+  for (const unit of [...statements, ...joined(values)])
+    for (let at = unit.start; at <= unit.end; at++) unitAt.set(at, unit);
+  const changed = hunks.map((of) => of.map(touchedBy));
   const all = changed.flat();
   const next = (line: number) => all[firstIndex(all, ({ end }) => end >= line)]?.start ?? Infinity;
   const touched = values.filter(({ start, end }) => next(start) <= end);
-  const known = new Map<string, Named>();
   const read = ({ start, end }: Lines): Named => {
-    const key = `${start}-${end}`;
-    // A hostile file has many runs outside of definitions, and each of them reads all of it.
-    const hit = known.get(key);
-    if (hit) return hit;
     const text = lines.slice(start - 1, end).join("\n");
     const within = touched.filter((one) => start <= one.end && one.start <= end);
+    const calls = source.calls(start, end).map(({ name }) => name);
     const marks = text.match(marked)?.map((mark) => mark.slice(1).split(".").at(-1) ?? "") ?? [];
-    const named = {
+    return {
       names: unique(within.map(({ name, container }) => (constructors.test(name) && container) || name)),
-      calls: unique([...source.calls(start, end).map(({ name }) => name), ...marks]),
+      calls: unique([...calls, ...marks]),
       text: digestOf(text),
     };
-    known.set(key, named);
+  };
+  const known = new Map<string, Named>();
+  const around = (run: Lines) => {
+    const start = unitAt.get(run.start)?.start ?? run.start;
+    const end = unitAt.get(run.end)?.end ?? run.end;
+    const named = known.get(`${start}-${end}`) ?? read({ start, end });
+    known.set(`${start}-${end}`, named);
     return named;
   };
-  /** The definition around a run; what is in none may be run with all of the file. */
-  const around = (run: Lines) =>
-    values.find(({ start, end }) => start <= run.start && run.end <= end) ?? { start: 1, end: lines.length };
-  return { touched: touched.map(read), runs: changed.map((runs) => runs.map((run) => read(around(run)))) };
+  return { touched: touched.map(read), runs: changed.map((of) => of.map(around)) };
 }
 
 /** Where lines went, those beside them count as touched. */
@@ -272,7 +351,7 @@ function touchedBy({ at, added, lines: { length } }: Run): Lines {
 }
 
 /** The digests of runs with the texts of the touched definitions that they call, and the names of those that call them. */
-function linked(all: readonly Surrounded[]): ChangedFile[] {
+function bound(all: readonly Surrounded[]): ChangedFile[] {
   const touched = all.flatMap(({ links }) => links?.touched ?? []);
   const by = (key: "names" | "calls") =>
     Map.groupBy(
@@ -287,8 +366,8 @@ function linked(all: readonly Surrounded[]): ChangedFile[] {
       .toSorted() ?? [];
   const namesOf = (name: string) => unique(callers.get(name)?.flatMap(({ one }) => one.names) ?? []);
   return all.map(({ file, links }) => {
-    const changes = links?.runs.map((runs, hunk) =>
-      runs.map(({ names, calls }, at) =>
+    const changes = links?.runs.map((of, hunk) =>
+      of.map(({ names, calls }, at) =>
         digestOf(file.changes[hunk]?.[at], calls.map(textsOf), names.map(namesOf)),
       ),
     );
