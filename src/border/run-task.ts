@@ -75,7 +75,6 @@ const GRACE_MS = 60_000;
 /** Resolves to what the process sends as its result. */
 async function converse(start: Start, milliseconds: number, options: TaskOptions): Promise<unknown> {
   const { place, graphIndex } = options;
-  // Only ripgrep reads a user's work tree, which also holds files that git does not track.
   const readable = place.isCheckedOut && { checkout: place.root };
   using started = options.started ?? startReviewProcess({ ...readable, graphIndex });
   const { child, ended, stderrTail } = started;

@@ -284,6 +284,8 @@ function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["f
   const cache = new LRUCache<string, FileDiff, { change: Change; contextLines: number }>({
     maxSize: keptLines,
     sizeCalculation: sizeOfDiff,
+    // A read that loses its place goes on for those who wait for it.
+    ignoreFetchAbort: true,
     fetchMethod: (_key, _stale, { context: { change, contextLines } }) =>
       readDiff(workspace, change, contextLines),
   });

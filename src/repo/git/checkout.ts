@@ -3,7 +3,15 @@ import { requireComparable } from "./compare-trees.ts";
 import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
 import { diskError, isDiskFull, isLocked } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
-import { blobSizes, listBlobs, listDifference, MAX_ENTRIES, tooManyEntries } from "./object-listing.ts";
+import { isWritable } from "./names.ts";
+import {
+  blobSizes,
+  listBlobs,
+  listDifference,
+  listEntries,
+  MAX_ENTRIES,
+  tooManyEntries,
+} from "./object-listing.ts";
 import { endOrphans } from "./owner.ts";
 import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
@@ -101,8 +109,9 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
       await write(false);
     });
   } catch (error) {
-    // Such as a name that no disk takes.
-    if (!(error instanceof AppError) || error.code !== "git_failed") throw error;
+    // With a single name that no disk takes, git writes nothing at all.
+    const isGitFailure = error instanceof AppError && error.code === "git_failed";
+    if (!isGitFailure || [...(await listEntries(listing, head)).keys()].every(isWritable)) throw error;
     return objects;
   }
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { AppError } from "../../core/errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../../core/text/decode.ts";
 import { attributeValue, type LinguistAttributes } from "../diff/origin.ts";
@@ -39,8 +39,8 @@ const isTooDeep = (path: string) =>
   path.split("/", MAX_ATTRIBUTES_DEPTH + 2).length > MAX_ATTRIBUTES_DEPTH + 1;
 
 /**
- * What the `.gitattributes` files of the base's tip say about paths, except those that are too deep. Rejects with `git_timeout`. Reads an
- * index of the base, because `git check-attr` has no `--source` before 2.40.
+ * What the `.gitattributes` files of the base's tip say about paths; if there are any, except those that are too deep. Rejects with
+ * `git_timeout`. Reads an index that holds only these files, because `git check-attr` has no `--source` before 2.40.
  */
 export async function baseAttributes(
   place: ObjectPlace,
@@ -48,10 +48,19 @@ export async function baseAttributes(
   timeoutMs = TIME_LIMIT_MS,
 ): Promise<Map<string, LinguistAttributes>> {
   const matched = paths.filter((path) => !isTooDeep(path));
+  const rules = [
+    ...(await listEntries({ git: place, gitDir: place.gitDir }, place.shas.base)).values(),
+  ].filter(({ path, mode }) => basename(path) === ".gitattributes" && mode.startsWith("100"));
+  if (rules.length === 0) return new Map(paths.map((path) => [path, { generated: null, vendored: null }]));
   const folder = await makeTempFolder(tmpdir());
   try {
     const command = { git: place, gitDir: place.gitDir, indexFile: join(folder, "index"), timeoutMs };
-    await runGit({ ...command, what: "index the base", args: ["read-tree", place.shas.base] });
+    await runGit({
+      ...command,
+      what: "index attributes",
+      args: ["update-index", "-z", "--index-info"],
+      input: indexRecords(rules),
+    });
     const { stdout } = await runGit({
       ...command,
       what: "check-attr",
@@ -68,6 +77,12 @@ export async function baseAttributes(
     await removeFolder(folder);
   }
 }
+
+/** As `git update-index -z --index-info` reads them. */
+const indexRecords = (entries: readonly TreeEntry[]) =>
+  Buffer.concat(
+    entries.flatMap(({ path, mode, oid }) => [Buffer.from(`${mode} ${oid}\t`), nameBytes(path), NUL]),
+  );
 
 /** Files beyond this size are not read: 20 MB. */
 export const MAX_BLOB_BYTES = 20 * 1024 * 1024;
@@ -228,13 +243,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     this.#scratch.push(scratch);
     const [root, indexFile] = [join(scratch, "files"), join(scratch, "index")];
     await mkdir(root, { recursive: true });
-    const records = searched.flatMap(({ path, mode, oid }) => [
-      Buffer.from(`${mode} ${oid}\t`),
-      nameBytes(path),
-      NUL,
-    ]);
     const command = { git: this.#place, gitDir, indexFile, workTree: root, timeoutMs: CHECKOUT_MS };
-    const input = Buffer.concat(records);
+    const input = indexRecords(searched);
     await runGit({ ...command, what: "list files", args: ["update-index", "-z", "--index-info"], input });
     await runGit({ ...command, what: "checkout", args: ["checkout-index", "--all", "--force", "--quiet"] });
     return root;

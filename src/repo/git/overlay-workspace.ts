@@ -58,6 +58,8 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   /** The edits as a commit, and their files on the disk: created on request, and discarded with each edit. */
   #onceAState = memo();
   readonly #cleanUps: (() => Promise<void>)[] = [];
+  /** The folder with the edited files that are searched. */
+  #copies: string | undefined;
 
   constructor(below: Workspace, place: Omit<ObjectPlace, "shas">) {
     this.root = below.root;
@@ -265,7 +267,10 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
 
   /** Copies of the edited files in a folder that only this process writes to, so no link can be on the way to one of them. */
   async #writeFiles(): Promise<string> {
+    // Copies of an earlier state are no longer searched.
+    if (this.#copies !== undefined) await removeFolder(this.#copies);
     const root = await this.#newFolder();
+    this.#copies = root;
     const below = (key: string) => Buffer.concat([Buffer.from(`${root}/`), nameBytes(key)]);
     for (const [path, written] of [...this.#written]) {
       if (written === null) continue;

@@ -108,12 +108,20 @@ function* linesWith(lines: readonly string[], { text, cut }: QuotedLine): Genera
   }
 }
 
+/** All matches of several lines, by Knuth-Morris-Pratt: a file may repeat one line a million times. */
 function* runsOf(lines: readonly string[], wanted: readonly QuotedLine[]): Generator<Match> {
+  const idOf = recognizer(wanted);
   const ids = wanted.map(({ text }) => wanted.findIndex((one) => one.text === text));
-  const found = lines.map(recognizer(wanted));
-  for (let start = 0; start + ids.length <= found.length; start++)
-    if (ids.every((id, at) => found[start + at] === id))
-      yield { start: start + 1, end: start + ids.length, whole: true };
+  const fallback = fallbacks(ids);
+  let matched = 0;
+  for (const [index, line] of lines.entries()) {
+    const id = idOf(line);
+    while (matched > 0 && ids[matched] !== id) matched = fallback[matched - 1] ?? 0;
+    if (ids[matched] === id) matched++;
+    if (matched < ids.length) continue;
+    yield { start: index + 2 - ids.length, end: index + 1, whole: true };
+    matched = fallback[matched - 1] ?? 0;
+  }
 }
 
 /** Maps a line of the file to the first line of the quote with the same text, -1 if there is none. */
@@ -133,6 +141,17 @@ function recognizer(wanted: readonly QuotedLine[]): (line: string) => number {
     const beginning = cut.find(({ text }) => squeezed.startsWith(text));
     return beginning === undefined ? -1 : (whole.get(beginning.text) ?? -1);
   };
+}
+
+/** The failure function of Knuth-Morris-Pratt. */
+function fallbacks(pattern: readonly number[]): number[] {
+  const lengths = [0];
+  for (let at = 1, length = 0; at < pattern.length; at++) {
+    while (length > 0 && pattern[at] !== pattern[length]) length = lengths[length - 1] ?? 0;
+    if (pattern[at] === pattern[length]) length++;
+    lengths.push(length);
+  }
+  return lengths;
 }
 
 /** The first of the best matches. Partial overlap with the stated lines ranks below agreement. */

@@ -57,7 +57,7 @@ export function describeConfigChange(
   const where = kind === "root" ? "" : `${name}: `;
   const state = existence(before, after);
   return [
-    ...(state === null ? [] : [`${name} would be ${state}.`]),
+    ...(state === null ? [] : [`${name} would be ${state}${kind === "root" ? instead[state] : "."}`]),
     ...(old?.ok === false ? [`${name} is invalid now, and would be valid.`] : []),
     ...changedKeys(old?.ok ? old.config : fallback, now?.config ?? fallback).map(
       ({ key, change }) => `${where}${change}${isKept(key, inForce) ? KEPT : ""}.`,
@@ -71,7 +71,16 @@ const KEPT = " (has no effect: the policy of the organisation enforces this key)
 const isKept = (key: string, inForce: Pick<RepoConfig, "policy">) =>
   key !== "paths.private" && isEnforced(inForce, key);
 
-function existence(before: ConfigVersion | undefined, after: ConfigVersion | undefined): string | null {
+/** What applies instead, which decides about private paths too. */
+const instead = {
+  new: ", and would replace the organisation's file if there is one without a `policy`.",
+  deleted: ": the organisation's file would apply if there is one, otherwise the defaults.",
+};
+
+function existence(
+  before: ConfigVersion | undefined,
+  after: ConfigVersion | undefined,
+): keyof typeof instead | null {
   if (before === undefined) return "new";
   return after === undefined ? "deleted" : null;
 }

@@ -187,7 +187,7 @@ describe("edit_file", () => {
       edit("a.txt", "threes\nfour", "x"),
       /Nearest to its first line is line 3:\n1\|one\n2\|two\n3\|three/,
     ],
-    ["saying that white space differs", edit("a.txt", "one two", "x"), /White space aside it is there/],
+    ["saying that white space differs", edit("a.txt", "one two", "x"), /It occurs with other white space/],
     ["saying that it was done before", edit("a.txt", "zzz", "three"), /The file holds new_string already/],
     ["of the same text", edit("a.txt", "one", "one"), /are the same/],
     ["of a missing file", edit("b.txt", "one", "1"), /no such file/],
@@ -235,7 +235,7 @@ describe("copy_file, move_file and delete_file", () => {
     ["copy_file", { source_path: "a.txt", destination_path: "src" }, /is a folder/],
     ["copy_file", { source_path: "secrets/key.txt", destination_path: "open.txt" }, /withheld/],
     ["copy_file", { source_path: "a.txt", destination_path: "secrets/x" }, /withheld/],
-    ["move_file", { source_path: "a.txt", destination_path: "./a.txt" }, /is where the file is/],
+    ["move_file", { source_path: "a.txt", destination_path: "./a.txt" }, /is the file.s present path/],
     ["move_file", { source_path: "link", destination_path: "x" }, /symbolic link/],
     ["move_file", { source_path: "a.txt", destination_path: "a.txt/x" }, /is a file, not a folder/],
     ["delete_file", { path: "src" }, /is a folder/],
@@ -257,7 +257,5 @@ describe("copy_file, move_file and delete_file", () => {
 
 it("No file is changed where nobody makes a fix", async () => {
   const tools = toolsOn(below);
-  expect(await tools.error("write_file", { path: "a.txt", content: "x" })).toMatch(
-    /only where a fix is made/,
-  );
+  expect(await tools.error("write_file", { path: "a.txt", content: "x" })).toMatch(/only by a fix/);
 });

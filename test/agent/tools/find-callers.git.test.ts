@@ -135,7 +135,7 @@ describe("find_callers", () => {
     [
       "no name",
       { name: "()", file_path: "src/order.ts" },
-      "'()' holds no name; give one like parse or Parser.next",
+      "'()' is not a name; give one like parse or Parser.next",
     ],
   ])("find_callers refuses %s", async (_, sent, error) => {
     expect(await open().error("find_callers", sent)).toBe(error);

@@ -253,8 +253,8 @@ describe("read_definition", () => {
   });
 
   it.each([
-    ["no name", { name: "()" }, /'\(\)' holds no name/],
-    ["two lines", { name: "a\nb" }, /holds no name/],
+    ["no name", { name: "()" }, /'\(\)' is not a name/],
+    ["two lines", { name: "a\nb" }, /is not a name/],
     ["nothing", { name: "" }, /at name/],
   ])("read_definition refuses %s", async (_, sent, words) =>
     expect(await open().error("read_definition", sent)).toMatch(words),

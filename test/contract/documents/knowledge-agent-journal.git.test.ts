@@ -64,6 +64,6 @@ describe("the knowledge agent's log_work_product", () => {
 
   it("log_work_product answers with an error if nothing is recorded", async () => {
     const { result } = await log({ content: "x" }, false);
-    expect(result).toMatchObject({ status: "error", error: expect.stringContaining("on record") });
+    expect(result).toMatchObject({ status: "error", error: expect.stringContaining("keeps no record") });
   });
 });

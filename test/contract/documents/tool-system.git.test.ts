@@ -285,7 +285,7 @@ describe("write_file of the tool system", () => {
   it("write_file writes everything or nothing", async () => {
     const { error, text } = tools.changing();
     const sent = { path: "README.md", content: "x\n", mode: "replace_lines", start_line: 1, end_line: 9 };
-    expect(await error("write_file", sent)).toMatch(/not all there/);
+    expect(await error("write_file", sent)).toMatch(/does not have all of lines/);
     expect(await text("README.md")).toBe("# App\n");
   });
 });

@@ -158,7 +158,7 @@ describe("the first messages of an answer", () => {
   it("The messages of a thread hold the finding, its code at head, and the conversation", async () => {
     const { shown } = await ask([reply("x")], { thread });
     const text = shown[0] ?? "";
-    expect(text).toMatch(/Posted on code that stands as it was\.\n<untrusted [^>]+>\ncart\.ts:2\n/);
+    expect(text).toMatch(/Posted on code that has not changed\.\n<untrusted [^>]+>\ncart\.ts:2\n/);
     expect(text).toContain("# The code as it is now");
     expect(text).toContain("An empty cart divides by zero");
     expect(text).toContain("2|export const mean");
@@ -184,7 +184,7 @@ describe("the first messages of an answer", () => {
 
   it("The messages say that the file of a finding is gone", async () => {
     const { shown } = await ask([reply("x")], { thread: { ...thread, path: "gone.ts" } });
-    expect(shown[0]).toContain("Posted on a file that is not among those at head any more");
+    expect(shown[0]).toContain("Posted on a file that does not exist at head any more");
     expect(shown[0]).toContain("\ngone.ts:2\n");
   });
 

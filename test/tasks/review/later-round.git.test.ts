@@ -201,8 +201,8 @@ describe("a later round", () => {
     expect(diffOf(message)).toContain("+  return third(value);");
     expect(diffOf(message)).not.toMatch(/(first|second)\(value\)|beta|gamma/);
     expect(message).toContain("# Changed files (3)");
-    expect(message).toMatch(/beta\.ts {2}\+3 -2 {2}2 hunks, nothing new: read by an earlier review/);
-    expect(message).toMatch(/alpha\.ts {2}\+5 -3 {2}3 hunks, 2 of them read by an earlier review/);
+    expect(message).toMatch(/beta\.ts {2}\+3 -2 {2}2 hunks, nothing new: an earlier review has read them/);
+    expect(message).toMatch(/alpha\.ts {2}\+5 -3 {2}3 hunks; an earlier review has read 2 of them/);
     expect(result.ledger).toMatchObject({ known_hunks: 6 });
     expect(new Set(result.ledger?.reviewed.hashes)).toEqual(new Set([...read.hashes, expect.any(String)]));
     expect(result.coverage).toMatchObject({ hunks_total: 7, hunks_served: 7, unserved: [] });

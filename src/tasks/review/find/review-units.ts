@@ -15,6 +15,7 @@ import {
   allHunks,
   countReviewed,
   MAX_CHANGES,
+  type ReviewedHunks,
   readHashes,
   unreadHashes,
 } from "../../reviewed/known-change.ts";
@@ -398,6 +399,13 @@ function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
   };
 }
 
+/** The file with the share of its diff that is new: files that were read would otherwise use up the budget of the others. */
+function ofNewHunks(file: ChangedFile, known: ReviewedHunks): ChangedFile {
+  const read = known.known(file.change.path).size;
+  if (read === 0) return file;
+  return { ...file, diffBytes: Math.ceil(file.diffBytes * (1 - read / file.totalHunks)) };
+}
+
 /** Plans the new hunks as units that fit into the model's window, as far as the budget allows. */
 export async function planReview({ change, input, deps }: ReviewRun): Promise<Plan> {
   const { files, matches, known } = change;
@@ -409,7 +417,7 @@ export async function planReview({ change, input, deps }: ReviewRun): Promise<Pl
     ([path, { length }]) => [path, length] as const,
   );
   return planUnits({
-    files: files.filter((file) => known.hasNew(file.change.path)),
+    files: files.filter((file) => known.hasNew(file.change.path)).map((file) => ofNewHunks(file, known)),
     unitBytes: unitBytes(deps.models.review),
     totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / focusesOf(input.config.effort).length,
     headStart: async (path) => (await deps.workspace.headStart(path, FIRST_BYTES)).text,

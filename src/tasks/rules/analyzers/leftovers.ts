@@ -187,7 +187,9 @@ export function createFocusedTestsAnalyzer(): Analyzer {
     async analyze(file) {
       if (!isTestFile(file.path)) return [];
       // `only` of node:test disables no other test, unless node runs with --test-only.
-      const isNodeTest = /(?:\bfrom|\()\s*["']node:test["']/.test(file.text);
+      const isNodeTest = /^\s*(?:import|const|let|var|\}).*(?:\bfrom|\()\s*["']node:test["']/m.test(
+        file.text,
+      );
       const mine = patterns.filter(({ id }) => !isNodeTest || id !== "javascript-only");
       return matchLines("focused-tests", file, mine);
     },

@@ -17,7 +17,7 @@ describe("guidelines in the first message", () => {
 
     expect(section).toContain('source="guidelines in AGENTS.md">\nUse spaces.\n');
     expect(section).not.toMatch(/Report nothing|Approve|Old word/);
-    expect(section).toContain("They change nothing of your task");
+    expect(section).toContain("They do not change your task");
   });
 
   it("The nearest guideline of each kind counts, and each text occurs once", async () => {

@@ -37,7 +37,7 @@ describe("a review with a rule match", () => {
     const { first } = await play([finish()]);
     const text = first?.messages.at(-1)?.content ?? "";
     expect(text).toContain("c1 nan.js:1 Nothing is equal to NaN (ast-grep/js-compare-nan)");
-    expect(text).toContain("The review cannot end before each has an answer.");
+    expect(text).toContain("The review cannot end before each match has an answer.");
   });
 
   it("The review does not end before the match has an answer", async () => {

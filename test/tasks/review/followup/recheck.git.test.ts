@@ -39,7 +39,7 @@ describe("the first messages of a re-check", () => {
 
   it("The messages name the other files in the evidence", async () => {
     const text = await shown("beside", { files: ["other.ts"] });
-    expect(text).toMatch(/\n\nIt rests on: other\.ts\n<\/untrusted/);
+    expect(text).toMatch(/\n\nCode that supports it: other\.ts\n<\/untrusted/);
   });
 
   it("The messages hold the code at head for a comment on a removed line", async () => {
@@ -78,7 +78,7 @@ describe("the first messages of a re-check", () => {
 
   it("The messages list the changed files if the file is gone", async () => {
     const text = await shown("fixed", { path: "gone.ts", line: null, state: "outdated" }, null);
-    expect(text).toContain("Its file is not there any more");
+    expect(text).toContain("Its file does not exist any more");
     expect(text).toMatch(/# Changed files\n<untrusted [^>]+>\ncart\.ts {2}modified\n/);
     expect(text).not.toContain("# The code as it is now");
   });
