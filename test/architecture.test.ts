@@ -54,7 +54,6 @@ const valueExceptions: Record<string, string> = {
 const owners: Record<string, string[]> = {
   openai: ["agent/llm"],
   "@anthropic-ai/sdk": ["agent/llm"],
-  "p-retry": ["agent/llm"],
   probot: ["server/webhooks"],
   "@octokit": ["pull/github"],
   "simple-git": ["repo/git"],
