@@ -546,7 +546,11 @@ describe("errors of the environment", () => {
       { ...app, PRIVATE_KEY: "hello" },
       /^PRIVATE_KEY is not a private key in PEM format\. Download/,
     ],
-    ["a cut key", { ...app, PRIVATE_KEY: pkcs8.slice(0, 400) }, /^The private key in PRIVATE_KEY is damaged, has a pass/],
+    [
+      "a cut key",
+      { ...app, PRIVATE_KEY: pkcs8.slice(0, 400) },
+      /^The private key in PRIVATE_KEY is damaged, has a pass/,
+    ],
     ["a locked key", { ...app, PRIVATE_KEY: locked }, /has a passphrase or is not an RSA key\. Download/],
     ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /^The private key in PRIVATE_KEY .* is not an RSA key/],
     [
