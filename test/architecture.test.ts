@@ -230,7 +230,7 @@ describe("the rooms", () => {
     const having = (text: RegExp) =>
       files.filter((file) => text.test(readFileSync(file, "utf8"))).map((file) => relative(src, file));
     // What the review process sends, the one process that reads a repository for a model.
-    expect(having(/^\s+type: "request_turn",$/m)).toEqual(["border/parent-port.ts"]);
+    expect(having(/\btype: "request_turn", number\b/)).toEqual(["border/parent-port.ts"]);
     // Its loops, and what the parent wraps around a model.
     expect(
       having(/(?<!this)\.respond\(/)

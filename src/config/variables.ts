@@ -17,14 +17,22 @@ const text = () => z.string().optional();
 const matching = (pattern: RegExp, what: string) => z.string().regex(pattern, must(what));
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, must(`one of ${values.join(", ")}`));
-const whole = (least: number, most: number) => {
-  const error = must(`a whole number from ${least} to ${most}`);
-  return z
+const numeric = (pattern: RegExp, least: number, most: number, what: string) =>
+  z
     .string()
-    .regex(/^\d{1,15}$/, error)
+    .regex(pattern, must(what))
     .transform(Number)
-    .refine((n) => n >= least && n <= most, error);
-};
+    .refine((n) => n >= least && n <= most, must(what));
+const whole = (least: number, most: number) =>
+  numeric(/^\d{1,15}$/, least, most, `a whole number from ${least} to ${most}`);
+const amount = (unit: string, least: number, most: number) =>
+  numeric(/^\d{1,5}(\.\d{1,3})?$/, least, most, `a number of ${unit} from ${least} to ${most}`);
+const dollars = numeric(
+  /^\d{1,9}(\.\d{1,6})?$/,
+  Number.MIN_VALUE,
+  Number.MAX_VALUE,
+  "an amount in US dollars above 0, such as 25 or 7.50",
+);
 const httpUrl = (what: string, allowPassword: boolean) =>
   z.string().refine((value) => {
     const url = URL.parse(value);
@@ -75,22 +83,6 @@ const accountIds = z
   .string()
   .regex(/^\s*[1-9]\d{0,14}(\s*,\s*[1-9]\d{0,14})*\s*$/, must("numeric account ids, separated by commas"))
   .transform((value) => value.split(",").map(Number));
-
-const dollars = z
-  .string()
-  .regex(/^\d{1,9}(\.\d{1,6})?$/, must("an amount in US dollars, such as 25 or 7.50"))
-  .transform(Number)
-  .refine((amount) => amount > 0, must("more than 0"));
-
-const amount = (unit: string, least: number, most: number) => {
-  const error = must(`a number of ${unit} from ${least} to ${most}`);
-  return z
-    .string()
-    .regex(/^\d{1,5}(\.\d{1,3})?$/, error)
-    .transform(Number)
-    .refine((n) => n >= least && n <= most, error);
-};
-const gigabytes = amount("gigabytes", 0.01, 99_999);
 
 const postgresUrl = z
   .string()
@@ -375,7 +367,7 @@ const Variables = z.object({
     local: true,
     path: true,
   }),
-  HUNKWISE_DISK_LIMIT_GB: server(gigabytes.default(20), {
+  HUNKWISE_DISK_LIMIT_GB: server(amount("gigabytes", 0.01, 99_999).default(20), {
     description:
       "Maximum size of all mirrors and checkouts together. Above it, the least recently used ones are deleted.",
   }),

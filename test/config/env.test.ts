@@ -607,7 +607,11 @@ describe("errors of the environment", () => {
       /^DATABASE_URL must be an address such as postgres:/,
     ],
     ["a zero budget", { HUNKWISE_DAILY_TOKENS: "0" }, /^HUNKWISE_DAILY_TOKENS must be a whole number/],
-    ["a free budget", { HUNKWISE_DAILY_COST_USD: "0.00" }, /^HUNKWISE_DAILY_COST_USD must be more than 0/],
+    [
+      "a free budget",
+      { HUNKWISE_DAILY_COST_USD: "0.00" },
+      /^HUNKWISE_DAILY_COST_USD must be an amount in US dollars above 0/,
+    ],
     [
       "a budget in another currency",
       { HUNKWISE_DAILY_COST_USD: "5 EUR" },

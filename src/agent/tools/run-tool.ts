@@ -98,24 +98,23 @@ export interface ToolRun {
   isWithheld?: true;
 }
 
-class ToolTimeout extends Error {}
-class ToolStopped extends Error {}
-
-/** Runs `work` until it settles, the time is up or the caller aborts; work that ignores the signal is abandoned. */
+/** Executes until it settles, the time is up or the caller aborts; work that ignores the signal is abandoned. */
 async function withDeadline<T>(
-  timeoutMs: number,
+  { name, timeoutMs }: AnyTool,
   outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (outer?.aborted) throw new ToolStopped();
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = outer ? AbortSignal.any([outer, timeout]) : timeout;
   try {
+    signal.throwIfAborted();
     return await unlessAborted(work(signal), signal);
   } catch (error) {
     // An error after an abort is not the real reason.
-    if (outer?.aborted) throw new ToolStopped();
-    throw timeout.aborted ? new ToolTimeout() : error;
+    if (outer?.aborted) throw new ToolError(`${name} was stopped`);
+    if (!timeout.aborted) throw error;
+    const late = `${name} took longer than ${timeoutMs / 1_000} s; narrow the call down`;
+    throw new ToolError(late, undefined, "timeout");
   }
 }
 
@@ -169,7 +168,7 @@ export async function runTool(
   try {
     const { input: given, notes: left } = parseArguments(tool, sent);
     const { input, changes } = withinLimits(tool, given);
-    const executed = await withDeadline(tool.timeoutMs, options.signal, (signal) =>
+    const executed = await withDeadline(tool, options.signal, (signal) =>
       tool.execute(input, context, signal),
     );
     const notes = [...left, ...changes, executed.note].filter((note) => note !== undefined);
@@ -177,11 +176,6 @@ export async function runTool(
     return success(tool, noted, input, elapsed());
   } catch (error) {
     const metadata = { duration_ms: elapsed(), truncated: false };
-    if (error instanceof ToolTimeout) {
-      const seconds = tool.timeoutMs / 1_000;
-      return failure("timeout", `${tool.name} took longer than ${seconds} s; narrow the call down`, metadata);
-    }
-    if (error instanceof ToolStopped) return failure("error", `${tool.name} was stopped`, metadata);
     if (error instanceof ToolError) {
       const debug = error.debug === undefined ? {} : { debug: error.debug };
       const run = failure(error.status, error.message, { ...metadata, ...debug });
