@@ -454,20 +454,12 @@ function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): st
   return [...new Set([data, environmentsFolder(data), ...key, ownFolder])];
 }
 
+type LocalName =
+  | ("model" | "embedding" | "pricesFile" | "proxy" | "caFile")
+  | ("retentionMs" | "logseqDir" | "sandbox" | "notices");
+
 /** The variables for commands that work on a repository of this machine. */
-export interface LocalEnv
-  extends Pick<
-    Env,
-    | "model"
-    | "embedding"
-    | "pricesFile"
-    | "proxy"
-    | "caFile"
-    | "retentionMs"
-    | "logseqDir"
-    | "sandbox"
-    | "notices"
-  > {
+export interface LocalEnv extends Pick<Env, LocalName> {
   /** The folder for abilities of models; null if there is none. Never in the repository under review. */
   modelFolder: string | null;
   /** The folder for records of reviews; null if there is none. */

@@ -204,31 +204,29 @@ export function unknownTool(name: string, known: readonly string[]): ToolRun {
 export const refusedCall = (why: string): ToolRun =>
   failure("error", why, { duration_ms: 0, truncated: false });
 
-interface ToolRegistry {
-  /** Adds a tool. Throws if the name is taken, which is a programming error. */
-  register(tool: AnyTool): void;
-  get(name: string): AnyTool | undefined;
-  names(): string[];
-  definitions(): ToolDefinition[];
-  /** Calls a tool by name; an unknown name gets an answer and does not throw. */
-  execute(name: string, sent: unknown, context: ToolContext, options?: RunToolOptions): Promise<ToolRun>;
-}
-
-export function createRegistry(tools: readonly AnyTool[] = []): ToolRegistry {
+export function createRegistry(tools: readonly AnyTool[] = []) {
   const byName = new Map<string, AnyTool>();
-  const registry: ToolRegistry = {
-    register(tool) {
-      if (byName.has(tool.name)) throw new Error(`There is already a tool named '${tool.name}'`);
-      byName.set(tool.name, tool);
-    },
-    get: (name) => byName.get(name),
-    names: () => [...byName.keys()],
-    definitions: () => [...byName.values()].map(toDefinition),
-    async execute(name, sent, context, options) {
+  const names = () => [...byName.keys()];
+  /** Throws if the name is taken, which is a programming error. */
+  function register(tool: AnyTool): void {
+    if (byName.has(tool.name)) throw new Error(`There is already a tool named '${tool.name}'`);
+    byName.set(tool.name, tool);
+  }
+  for (const tool of tools) register(tool);
+  return {
+    register,
+    names,
+    get: (name: string) => byName.get(name),
+    definitions: (): ToolDefinition[] => [...byName.values()].map(toDefinition),
+    /** Calls a tool by name; an unknown name gets an answer and does not throw. */
+    async execute(
+      name: string,
+      sent: unknown,
+      context: ToolContext,
+      options?: RunToolOptions,
+    ): Promise<ToolRun> {
       const tool = byName.get(name);
-      return tool ? runTool(tool, sent, context, options) : unknownTool(name, registry.names());
+      return tool ? runTool(tool, sent, context, options) : unknownTool(name, names());
     },
   };
-  for (const tool of tools) registry.register(tool);
-  return registry;
 }
