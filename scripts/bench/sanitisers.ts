@@ -10,7 +10,7 @@ import { withoutSecrets } from "../../src/core/secrets/redact.ts";
 import { escapeInvisible, showHidden, unescapeInvisible } from "../../src/core/text/escape-invisible.ts";
 import { fence, inlineCode, wrapUntrusted } from "../../src/core/text/fence.ts";
 import { inertMessage, withoutCommands } from "../../src/core/text/inert-text.ts";
-import { writtenText } from "../../src/core/text/written-text.ts";
+import { asks } from "../../src/pull/ledger/reply-words.ts";
 import { publicText } from "../../src/pull/publish/public-text.ts";
 import { parseFilePatch, surveyPatch } from "../../src/repo/diff/file-diff.ts";
 import { createPathMatcher } from "../../src/repo/diff/paths.ts";
@@ -131,7 +131,7 @@ const sanitisers: Record<string, (text: string) => unknown> = {
   fence,
   inlineCode,
   wrapUntrusted: (text) => wrapUntrusted("file", text),
-  writtenText,
+  asks,
   withoutCommands,
   inertMessage,
   untrustedBlock: (text) => untrustedBlock(text, NO_LIMIT),

@@ -1,13 +1,6 @@
 import { z } from "zod";
-import { modelRoles } from "../agent/llm/model.ts";
-import {
-  LoopEntry,
-  MasksEntry,
-  Message,
-  ModelTurn,
-  TestedEntry,
-  UnitEntry,
-} from "../agent/record/trajectory.ts";
+import { Message, ModelTurn, modelRoles } from "../agent/llm/model.ts";
+import { LoopEntry, MasksEntry, TestedEntry, UnitEntry } from "../agent/record/trajectory.ts";
 import { RevisionPlace } from "../repo/git/workspace.ts";
 import { Sandbox } from "../sandbox/bubblewrap.ts";
 import { RecordedTest } from "../tasks/prove/prove-input.ts";

@@ -3,6 +3,7 @@ import type { Masking } from "../agent/llm/masked-request.ts";
 import type { Model, ModelFacts, ModelRole, Models, ModelTurn } from "../agent/llm/model.ts";
 import type { Trajectory } from "../agent/record/trajectory.ts";
 import type { JournalPort } from "../agent/tools/tool.ts";
+import { unlessAborted } from "../core/async.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { MaskNumbers } from "../core/secrets/masks.ts";
 import { keepProgramsInThisGroup, killGroup } from "../repo/git/run-process.ts";
@@ -42,15 +43,10 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
       if (value instanceof AppError) reject(value);
       else resolve(value);
     });
-    // A loop must not wait for a useless answer. The parent's own request ends with this process.
-    const abort = () => {
-      waiting.delete(number);
-      reject(new AppError("aborted", "The model turn was aborted"));
-    };
-    if (signal?.aborted) abort();
-    signal?.addEventListener("abort", abort, { once: true });
     send(request(number));
-    return promise;
+    // A loop must not wait for a useless answer. The parent's own request ends with this process.
+    const aborted = () => new AppError("aborted", "The model turn was aborted");
+    return unlessAborted(promise, signal, aborted).finally(() => waiting.delete(number));
   }
 
   function maskedModels(
@@ -69,16 +65,7 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
         await recorded;
         const { messages, tools, maxOutputTokens } = masked;
         const asked = { messages: [...messages], tools: [...tools], maxOutputTokens };
-        return ask(
-          (number) => ({
-            type: "request_turn",
-            number,
-            role,
-            model: asked,
-          }),
-          turnIn,
-          signal,
-        );
+        return ask((number) => ({ type: "request_turn", number, role, model: asked }), turnIn, signal);
       },
     });
     return { review: model("review"), verify: model("verify"), summarize: model("summarize") };

@@ -1,6 +1,9 @@
-import { RuleAnswer, type RuleTask } from "../tasks/rules/analyzers/match-rule.ts";
+import { unlessAborted, within } from "../core/async.ts";
+import { RuleAnswer } from "../tasks/rules/analyzers/match-rule.ts";
 import type { RuleMatcher } from "../tasks/rules/own/rule-run.ts";
 import { type StartedProcess, startRuleProcess } from "./start-process.ts";
+
+type Answer = Awaited<ReturnType<RuleMatcher["ask"]>>;
 
 /** Time limit for starting the process. */
 const START_MS = 10_000;
@@ -9,42 +12,30 @@ const START_MS = 10_000;
 export function startRuleMatcher(start: () => StartedProcess = startRuleProcess): RuleMatcher {
   const started = start();
   const { child, ended } = started;
-  const queue: RuleAnswer[] = [];
-  let wake: ((answer: RuleAnswer | "invalid") => void) | null = null;
-  child.on("message", (raw) => {
-    const answer = RuleAnswer.safeParse(raw);
-    if (wake === null && answer.success) queue.push(answer.data);
-    else wake?.(answer.success ? answer.data : "invalid");
-  });
-
-  async function next(milliseconds: number, signal: AbortSignal): ReturnType<RuleMatcher["ask"]> {
-    signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<RuleAnswer | "invalid" | "slow" | "died">();
-    const timer = setTimeout(() => resolve("slow"), milliseconds);
-    const aborted = () => reject(signal.reason);
-    signal.addEventListener("abort", aborted, { once: true });
-    void ended.then(() => resolve("died"));
-    wake = resolve;
-    const waiting = queue.shift();
-    if (waiting) resolve(waiting);
-    try {
-      const answer = await promise;
-      return typeof answer === "string" ? { type: answer === "slow" ? "slow" : "died" } : answer;
-    } finally {
-      wake = null;
-      clearTimeout(timer);
-      signal.removeEventListener("abort", aborted);
-    }
-  }
-
-  let ready: ReturnType<RuleMatcher["ask"]> | null = null;
+  const nextMessage = () =>
+    new Promise<Answer>((resolve) => {
+      child.once("message", (raw) => resolve(RuleAnswer.safeParse(raw).data ?? { type: "died" }));
+      void ended.then(() => resolve({ type: "died" }));
+    });
+  const inTime = (answer: Promise<Answer>, milliseconds: number, signal: AbortSignal) =>
+    unlessAborted(
+      within<Answer, Answer>(milliseconds, answer, () => ({ type: "slow" })),
+      signal,
+    );
+  const ready = nextMessage();
+  let hasFailed = false;
   return {
-    async ask(task: RuleTask, milliseconds, signal) {
-      ready ??= next(START_MS, signal);
-      const first = await ready;
-      if (first.type !== "ready") return { type: "died" };
+    async ask(task, milliseconds, signal) {
+      signal.throwIfAborted();
+      const first = await inTime(ready, START_MS, signal);
+      if (hasFailed || first.type !== "ready") return { type: "died" };
+      const answer = nextMessage();
       if (child.connected) child.send(task, () => {});
-      return next(milliseconds, signal);
+      // A late answer must not be taken for that to the next task.
+      hasFailed = true;
+      const found = await inTime(answer, milliseconds, signal);
+      hasFailed = found.type === "slow";
+      return found;
     },
     [Symbol.dispose]: () => started[Symbol.dispose](),
   };

@@ -156,7 +156,7 @@ export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
 /** The general variables. An unset input arrives as an empty variable; a job's `DATABASE_URL` or `PORT` is for its own programs. */
 function settings(raw: RawEnv): RawEnv {
   const wanted =
-    /^(?:HUNKWISE_|OPENAI_(?!API_VERSION$)|AZURE_OPENAI_(?!DEPLOYMENT$)|ANTHROPIC_(?:API_KEY|BASE_URL)$|LOG_LEVEL$|HTTPS?_PROXY$|NO_PROXY$|NODE_EXTRA_CA_CERTS$)/i;
+    /^(?:HUNKWISE_|OPENAI_|AZURE_OPENAI_|ANTHROPIC_(?:API_KEY|BASE_URL)$|LOG_LEVEL$|HTTPS?_PROXY$|NO_PROXY$|NODE_EXTRA_CA_CERTS$)/i;
   return Object.fromEntries(
     Object.entries(raw).filter(([name, value]) => wanted.test(name) && (value ?? "").trim() !== ""),
   );

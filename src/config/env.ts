@@ -1,18 +1,16 @@
-import { createPrivateKey, type KeyObject } from "node:crypto";
+import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
 import { cacheFolder, dataFolder, environmentsFolder, ownFolder } from "./folders.ts";
-import { isRetired } from "./retired-names.ts";
 import {
   defaultClaude,
   defaultContextTokens,
   defaultModel,
   type effortNames,
   leastContextTokens,
-  type logLevels,
   missing,
   namesWith,
   noticesOf,
@@ -214,48 +212,34 @@ const remedy = "Download a private key from the App's settings page and pass its
  * @throws AppError `config_invalid`; the message never quotes the value
  */
 function readPrivateKey(text: string, source: string): string {
-  const key = parseKey(asPem(text), source);
-  if (key.asymmetricKeyType !== "rsa") {
-    throw new AppError(
-      "config_invalid",
-      `${source} contains a key of type ${key.asymmetricKeyType}, but GitHub uses RSA`,
-      { remedy },
-    );
+  const lines = text
+    .trim()
+    .replace(/^(["'])(.*)\1$/s, "$2")
+    .replaceAll("\\n", "\n");
+  const pem = lines.includes("-----BEGIN") ? lines : Buffer.from(lines, "base64").toString("utf8");
+  if (!/-----BEGIN (RSA |EC |ENCRYPTED )?PRIVATE KEY-----/.test(pem))
+    throw new AppError("config_invalid", `${source} is not a private key in PEM format`, { remedy });
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === "rsa") return key.export({ type: "pkcs8", format: "pem" }).toString();
+  } catch {
+    // The error of OpenSSL is left out: a person cannot act on it.
   }
-  return key.export({ type: "pkcs8", format: "pem" }).toString();
+  const message = `The private key in ${source} is damaged, has a passphrase or is not an RSA key`;
+  throw new AppError("config_invalid", message, { remedy });
 }
 
 /** @throws AppError `config_invalid`. */
 function readPrivateKeyFile(path: string): string {
-  let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    return readPrivateKey(readFileSync(path, "utf8"), `PRIVATE_KEY_PATH (${path})`);
   } catch (error) {
+    if (error instanceof AppError) throw error;
     throw new AppError("config_invalid", `PRIVATE_KEY_PATH cannot be read: ${errorLine(error)}`, {
       remedy:
         "Set it to the PEM file that you downloaded from the App's settings page, and make the file readable for this user.",
       cause: error,
     });
-  }
-  return readPrivateKey(text, `PRIVATE_KEY_PATH (${path})`);
-}
-
-function asPem(text: string): string {
-  const bare = text.trim().replace(/^(["'])(.*)\1$/s, "$2");
-  const lines = bare.replaceAll("\\n", "\n");
-  return lines.includes("-----BEGIN") ? lines : Buffer.from(lines, "base64").toString("utf8");
-}
-
-function parseKey(pem: string, source: string): KeyObject {
-  if (!/-----BEGIN (RSA |EC |ENCRYPTED )?PRIVATE KEY-----/.test(pem)) {
-    throw new AppError("config_invalid", `${source} is not a private key in PEM format`, { remedy });
-  }
-  try {
-    return createPrivateKey(pem);
-  } catch {
-    // The error of OpenSSL is left out: a person cannot act on it.
-    const what = pem.includes("ENCRYPTED") ? "is protected by a passphrase" : "is damaged or cut off";
-    throw new AppError("config_invalid", `The private key in ${source} ${what}`, { remedy });
   }
 }
 
@@ -286,69 +270,16 @@ export interface GitHubPlace {
   webUrl: string;
 }
 
-export interface Env {
+export interface Env extends ReturnType<typeof settingsOf> {
   /** Null if `serve` should show the setup page. */
   app: AppCredentials | null;
   /** With which people log in to the pages; null if nobody can. */
   login: LoginCredentials | null;
-  /** Numeric ids of the accounts that operate this server. */
-  operators: ReadonlySet<number>;
-  github: GitHubPlace;
-  /** Address to listen on; null for all. */
-  host: string | null;
-  port: number;
-  webhookPath: string;
-  webhookProxyUrl: string | null;
-  logLevel: (typeof logLevels)[number];
   model: ModelEnv | null;
   /** Null if the knowledge graph is searched only by words. */
   embedding: EmbeddingEnv | null;
-  pricesFile: string | null;
-  /** Whether no model reads anything without a policy of the organisation. */
-  requiresPolicy: boolean;
-  /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
-  dailyBudget: { tokens: number | null; costUsd: number | null };
-  usageLimits: {
-    /** Of one person. */
-    commandsAnHour: number;
-    pullReviewsADay: number;
-    /** Of all pull requests of one author. */
-    authorReviewsADay: number;
-    installationReviewsADay: number;
-  };
-  /** Absolute path. */
-  dataDir: string;
-  concurrency: number;
-  /** How long a pull request has to be quiet after a push before it is reviewed, in whole milliseconds. */
-  pushWindowMs: number;
-  /** Postgres; null for a file in the data folder. */
-  databaseUrl: string | null;
-  /** Times that only tests change. */
-  times: Variables["HUNKWISE_TEST_TIMES"];
-  retentionMs: number;
   /** Null if no events are sent. */
   events: EventsEnv | null;
-  /** The server indexes repositories, and their reviews use the knowledge graph. */
-  usesGraph: boolean;
-  /** A Logseq graph that receives notes of reviews; absolute path. Null for none. */
-  logseqDir: string | null;
-  /** Of all mirrors and checkouts together. */
-  diskLimitBytes: number;
-  metricsPort: number | null;
-  /** Address that serves the metrics; by default only this machine. */
-  metricsHost: string;
-  proxy: { https: string | null; http: string | null; no: string | null };
-  caFile: string | null;
-  /** Of commands that a fix runs. */
-  sandbox: {
-    /** Absolute paths of folders that they may read. */
-    readable: readonly string[];
-    /** Absolute paths that they must not see, also inside readable folders. */
-    hidden: readonly string[];
-    memoryMb: number;
-    /** Hosts that a command that prepares an environment may reach: `name` or `name:port`, in lower case. */
-    registries: readonly string[];
-  };
   /** Notices about valid variables, one line each: empty ones, and unknown names. */
   notices: readonly string[];
 }
@@ -448,34 +379,54 @@ function faultOf(variable: string, error: unknown): VariableFault {
   return new VariableFault(variable, message, { remedy, cause });
 }
 
-function settingsOf(
-  given: Variables,
-): Omit<Env, "app" | "login" | "events" | "model" | "embedding" | "notices"> {
+/** The settings that each come from one variable. */
+function settingsOf(given: Variables) {
+  const reviewsADay = given.HUNKWISE_INSTALLATION_REVIEWS_PER_DAY;
   return {
     github: githubAt(given),
+    /** Numeric ids of the accounts that operate this server. */
     operators: new Set(given.HUNKWISE_OPERATORS ?? []),
+    /** Address to listen on; null for all. */
     host: given.HOST ?? null,
     port: given.PORT,
     webhookPath: given.WEBHOOK_PATH,
     webhookProxyUrl: given.WEBHOOK_PROXY_URL ?? null,
     logLevel: given.LOG_LEVEL,
     pricesFile: given.HUNKWISE_PRICES ? resolve(given.HUNKWISE_PRICES) : null,
+    /** Whether no model reads anything without a policy of the organisation. */
     requiresPolicy: given.HUNKWISE_POLICY === "required",
+    /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
     dailyBudget: {
       tokens: given.HUNKWISE_DAILY_TOKENS ?? null,
       costUsd: given.HUNKWISE_DAILY_COST_USD ?? null,
     },
-    usageLimits: usageLimits(given.HUNKWISE_INSTALLATION_REVIEWS_PER_DAY),
+    /** Without a limit for an installation, its authors and pull requests have none either. */
+    usageLimits: {
+      /** Of one person. */
+      commandsAnHour: 60,
+      pullReviewsADay: reviewsADay === 0 ? 0 : 50,
+      /** Of all pull requests of one author. */
+      authorReviewsADay: reviewsADay === 0 ? 0 : 300,
+      installationReviewsADay: reviewsADay,
+    },
+    /** Absolute path. */
     dataDir: dataFolder(given.HUNKWISE_DATA_DIR),
     concurrency: given.HUNKWISE_CONCURRENCY,
+    /** How long a pull request has to be quiet after a push before it is reviewed, in whole milliseconds. */
     pushWindowMs: Math.round(given.HUNKWISE_PUSH_WINDOW_SECONDS * 1_000),
+    /** Postgres; null for a file in the data folder. */
     databaseUrl: given.DATABASE_URL ?? null,
+    /** Times that only tests change. */
     times: given.HUNKWISE_TEST_TIMES,
     retentionMs: given.HUNKWISE_RETENTION_DAYS * 86_400_000,
+    /** The server indexes repositories, and their reviews use the knowledge graph. */
     usesGraph: given.HUNKWISE_GRAPH === "on",
+    /** A Logseq graph that receives notes of reviews; absolute path. Null for none. */
     logseqDir: given.HUNKWISE_LOGSEQ_DIR ? resolve(given.HUNKWISE_LOGSEQ_DIR) : null,
+    /** Of all mirrors and checkouts together. */
     diskLimitBytes: Math.round(given.HUNKWISE_DISK_LIMIT_GB * 1_000_000_000),
     metricsPort: given.HUNKWISE_METRICS_PORT ?? null,
+    /** Address that serves the metrics; by default only this machine. */
     metricsHost: given.HUNKWISE_METRICS_HOST,
     proxy: {
       https: given.HTTPS_PROXY ?? null,
@@ -483,22 +434,18 @@ function settingsOf(
       no: given.NO_PROXY ?? null,
     },
     caFile: given.NODE_EXTRA_CA_CERTS ? resolve(given.NODE_EXTRA_CA_CERTS) : null,
+    /** Of commands that a fix runs. */
     sandbox: {
+      /** Absolute paths of folders that they may read. */
       readable: given.HUNKWISE_SANDBOX_READ ?? [],
+      /** Absolute paths that they must not see, also inside readable folders. */
       hidden: placesOfSecrets(given),
       memoryMb: given.HUNKWISE_SANDBOX_MEMORY_MB,
+      /** Hosts that a command that prepares an environment may reach: `name` or `name:port`, in lower case. */
       registries: given.HUNKWISE_PROVE_REGISTRIES ?? [],
     },
   };
 }
-
-/** Without a limit for an installation, its authors and pull requests have none either. */
-const usageLimits = (installationReviewsADay: number): Env["usageLimits"] => ({
-  commandsAnHour: 60,
-  pullReviewsADay: installationReviewsADay === 0 ? 0 : 50,
-  authorReviewsADay: installationReviewsADay === 0 ? 0 : 300,
-  installationReviewsADay,
-});
 
 /** The data folder, environments of other repositories, the key file, and the folder of the program, which may hold a `.env`. */
 function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): string[] {
@@ -507,20 +454,12 @@ function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): st
   return [...new Set([data, environmentsFolder(data), ...key, ownFolder])];
 }
 
+type LocalName =
+  | ("model" | "embedding" | "pricesFile" | "proxy" | "caFile")
+  | ("retentionMs" | "logseqDir" | "sandbox" | "notices");
+
 /** The variables for commands that work on a repository of this machine. */
-export interface LocalEnv
-  extends Pick<
-    Env,
-    | "model"
-    | "embedding"
-    | "pricesFile"
-    | "proxy"
-    | "caFile"
-    | "retentionMs"
-    | "logseqDir"
-    | "sandbox"
-    | "notices"
-  > {
+export interface LocalEnv extends Pick<Env, LocalName> {
   /** The folder for abilities of models; null if there is none. Never in the repository under review. */
   modelFolder: string | null;
   /** The folder for records of reviews; null if there is none. */
@@ -531,8 +470,7 @@ const localNames = namesWith("local");
 
 /** Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other programs. Throws `config_invalid`. */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
-  const isOurs = (name: string) => localNames.has(name) || (/^HUNKWISE_/.test(name) && isRetired(name));
-  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => isOurs(name.toUpperCase())));
+  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
   const { env, faults } = inspectEnv(own);
   requireNone(faults, raw);
   // The user may not be allowed to write to the server's own folder.

@@ -36,7 +36,7 @@ interface NestedFile {
 
 interface MergedConfig {
   config: EffectiveConfig;
-  /** For each limit, the first file with which all files together exceed it. If there are any, do not use `config`. */
+  /** One if the files together exceed a limit. If there is one, do not use `config`. */
   problems: FileProblem[];
 }
 
@@ -65,9 +65,6 @@ export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[])
     ({ folder, config: { minimum_severity } }) =>
       minimum_severity === undefined ? [] : [{ folder, minimum_severity }],
   );
-  const patterns = (list: readonly string[]) => list.length;
-  const characters = (list: RepoConfig["instructions"]) =>
-    list.reduce((sum, { path, text }) => sum + path.length + text.length, 0);
   const config: EffectiveConfig = {
     ...root,
     paths: {
@@ -77,37 +74,12 @@ export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[])
     instructions: [...root.instructions, ...unlessEnforced("instructions", asked.flat())],
     ...(severities.length > 0 && { severity_by_path: severities }),
   };
-  const problems = [
-    ...beyond(sorted, "paths.ignore", ignored.map(patterns), most.patterns, "patterns"),
-    ...beyond(sorted, "paths.private", kept.map(patterns), most.patterns, "patterns"),
-    ...beyond(sorted, "instructions", asked.map(characters), most.instructionCharacters, "characters"),
-  ];
-  return { config, problems };
-}
-
-/** The first file with which the sum of sizes exceeds a limit, if any. */
-function beyond(
-  files: readonly NestedFile[],
-  key: string,
-  sizes: readonly number[],
-  limit: number,
-  unit: string,
-): FileProblem[] {
-  let sum = 0;
-  const at = sizes.findIndex((size) => {
-    sum += size;
-    return sum > limit;
-  });
-  const file = files[at]?.path;
-  if (file === undefined) return [];
-  return [
-    {
-      file,
-      line: null,
-      key,
-      message: `exceeds the limit of ${limit} ${unit} for all files in folders together`,
-    },
-  ];
+  const characters = config.instructions.reduce((sum, { path, text }) => sum + path.length + text.length, 0);
+  const isTooMuch =
+    Math.max(config.paths.ignore.length, config.paths.private.length) > most.patterns ||
+    characters > most.instructionCharacters;
+  const message = `is one of several files in folders with more than ${most.patterns} patterns or ${most.instructionCharacters} characters of instructions together`;
+  return { config, problems: isTooMuch ? [{ file: sorted[0]?.path ?? "", ...wholeFile(message) }] : [] };
 }
 
 const rebased = (patterns: readonly string[], folder: string) =>

@@ -34,59 +34,41 @@ export type Effort = z.infer<typeof Effort>;
 
 const commandLine = z.string().min(1).max(500).nullable().default(null);
 
+const names = (what: string) => z.array(z.string()).default([]).describe(what);
+/** A switch that is off by default. */
+const flag = (what: string) => z.boolean().default(false).describe(what);
+const tokens = (standard: number | null, what: string) =>
+  z.int().min(1_000).nullable().default(standard).describe(what);
+const dollars = (what: string) => z.number().positive().nullable().default(null).describe(what);
+const group = <Shape extends z.ZodRawShape>(what: string, shape: Shape) =>
+  z.strictObject(shape).describe(what);
+
 /** The keys of a repository. An organisation may enforce each of them. */
 const Settings = z.strictObject({
-  review: z
-    .strictObject({
-      enabled: z
-        .boolean()
-        .default(true)
-        .describe("Review pull requests of this repository automatically. `/review` works either way."),
-      drafts: z.boolean().default(false).describe("Review drafts too."),
-      base_branches: z
-        .array(z.string())
-        .default([])
-        .describe("Review only pull requests into these branches (globs). Empty: all."),
-      ignore_authors: z
-        .array(z.string())
-        .default([])
-        .describe(
-          "Logins whose pull requests are not reviewed, such as `renovate[bot]`. A pull request is reviewed anyway if someone else pushed to its branch, or if the branch is in a fork.",
-        ),
-      labels: z
-        .array(z.string())
-        .default([])
-        .describe(
-          "Review only pull requests with one of these labels; adding one starts the review. Empty: all.",
-        ),
-      ignore_labels: z
-        .array(z.string())
-        .default([])
-        .describe("Pull requests with one of these labels are not reviewed."),
-      ignore_titles: z
-        .array(z.string())
-        .default([])
-        .describe(
-          "Pull requests whose title contains one of these words or phrases are not reviewed. Only whole words match; case is ignored.",
-        ),
-    })
-    .prefault({})
-    .describe("What starts a review."),
-  paths: z
-    .strictObject({
-      ignore: z
-        .array(z.string())
-        .default([])
-        .describe("gitignore-style patterns of files that are not reviewed."),
-      private: z
-        .array(z.string())
-        .default([])
-        .describe(
-          "gitignore-style patterns of files that no model ever sees. No tool shows them, and no tool shows their text under another name.",
-        ),
-    })
-    .prefault({})
-    .describe("Which files are reviewed."),
+  review: group("What starts a review.", {
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe("Review pull requests of this repository automatically. `/review` works either way."),
+    drafts: flag("Review drafts too."),
+    base_branches: names("Review only pull requests into these branches (globs). Empty: all."),
+    ignore_authors: names(
+      "Logins whose pull requests are not reviewed, such as `renovate[bot]`. A pull request is reviewed anyway if someone else pushed to its branch, or if the branch is in a fork.",
+    ),
+    labels: names(
+      "Review only pull requests with one of these labels; adding one starts the review. Empty: all.",
+    ),
+    ignore_labels: names("Pull requests with one of these labels are not reviewed."),
+    ignore_titles: names(
+      "Pull requests whose title contains one of these words or phrases are not reviewed. Only whole words match; case is ignored.",
+    ),
+  }).prefault({}),
+  paths: group("Which files are reviewed.", {
+    ignore: names("gitignore-style patterns of files that are not reviewed."),
+    private: names(
+      "gitignore-style patterns of files that no model ever sees. No tool shows them, and no tool shows their text under another name.",
+    ),
+  }).prefault({}),
   instructions: z
     .array(
       z.strictObject({
@@ -118,25 +100,20 @@ const Settings = z.strictObject({
   comment_severity: Severity.default("medium").describe(
     "Findings below this severity are listed in the summary instead of being posted on their lines. `low`: every finding is a comment, also one that nothing in the repository reaches yet.",
   ),
-  comments: z
-    .strictObject({
-      agent_prompt: z
-        .boolean()
-        .default(false)
-        .describe(
-          "Put a fold below each comment on a finding that repeats the finding and its code as a prompt for a coding agent.",
-        ),
-    })
-    .prefault({})
-    .describe("What comments on findings contain."),
+  comments: group("What comments on findings contain.", {
+    agent_prompt: flag(
+      "Put a fold below each comment on a finding that repeats the finding and its code as a prompt for a coding agent.",
+    ),
+  }).prefault({}),
   language: z
     .string()
     .max(40)
     .nullable()
     .default(null)
     .describe("Language of comments, such as `German`. Null: English."),
-  budget: z
-    .strictObject({
+  budget: group(
+    "Hard limits of one review, for all its loops together unless stated otherwise. If a limit is reached, the findings so far are published.",
+    {
       turns: z
         .int()
         .min(1)
@@ -150,162 +127,120 @@ const Settings = z.strictObject({
         .min(1_000)
         .default(2_000_000)
         .describe("Maximum number of prompt and completion tokens for one review."),
-      cost_usd: z
-        .number()
-        .positive()
-        .nullable()
-        .default(null)
-        .describe("Maximum cost of one review in US dollars. Null: no limit."),
+      cost_usd: dollars("Maximum cost of one review in US dollars. Null: no limit."),
       minutes: z
         .number()
         .positive()
         .max(120)
         .default(20)
         .describe("Maximum duration of one review in minutes."),
-      day: z
-        .strictObject({
-          tokens: z
-            .int()
-            .min(1_000)
-            .nullable()
-            .default(10_000_000)
-            .describe(
-              "Maximum number of prompt and completion tokens for all reviews of one pull request in one day (UTC). Null: no limit.",
-            ),
-          cost_usd: z
-            .number()
-            .positive()
-            .nullable()
-            .default(null)
-            .describe(
-              "Maximum cost in US dollars of all reviews of one pull request in one day (UTC). Null: no limit.",
-            ),
-        })
-        .prefault({})
-        .describe(
-          "Hard limits for one pull request in one day. A review may use what is left; if nothing is left, there is no review.",
-        ),
-    })
-    .prefault({})
-    .describe(
-      "Hard limits of one review, for all its loops together unless stated otherwise. If a limit is reached, the findings so far are published.",
+      day: group(
+        "Hard limits for one pull request in one day. A review may use what is left; if nothing is left, there is no review.",
+        {
+          tokens: tokens(
+            10_000_000,
+            "Maximum number of prompt and completion tokens for all reviews of one pull request in one day (UTC). Null: no limit.",
+          ),
+          cost_usd: dollars(
+            "Maximum cost in US dollars of all reviews of one pull request in one day (UTC). Null: no limit.",
+          ),
+        },
+      ).prefault({}),
+    },
+  ).prefault({}),
+  findings: group("Results of other tools.", {
+    workflows: z
+      .array(
+        z.strictObject({
+          workflow: z
+            .string()
+            .regex(/^[\w-][\w.-]{0,99}\.ya?ml$/)
+            .describe("Name of its file in `.github/workflows`, such as `lint.yml`."),
+          artifact: z
+            .string()
+            .min(1)
+            .max(200)
+            .describe("Name of the artifact that it uploads, with files in SARIF, rdjson or rdjsonl."),
+        }),
+      )
+      .max(5)
+      .default([])
+      .describe(
+        "Workflows whose results the App adds to a review. It needs the permission Actions: Read-only. The Action and the command line are given files instead.",
+      ),
+    wait_minutes: z
+      .number()
+      .min(0)
+      .max(30)
+      .default(10)
+      .describe(
+        "How long a review that a push starts waits for these workflows to end, in minutes. After that, it goes on without their results. Reviews that people ask for do not wait.",
+      ),
+  }).prefault({}),
+  conversation: group("Which comments are answered.", {
+    describe: flag(
+      "Whether `/describe` is answered: what the change does, where to begin reading, its files in groups, and its risks, written by the model on one screen.",
     ),
-  findings: z
-    .strictObject({
-      workflows: z
-        .array(
-          z.strictObject({
-            workflow: z
-              .string()
-              .regex(/^[\w-][\w.-]{0,99}\.ya?ml$/)
-              .describe("Name of its file in `.github/workflows`, such as `lint.yml`."),
-            artifact: z
-              .string()
-              .min(1)
-              .max(200)
-              .describe("Name of the artifact that it uploads, with files in SARIF, rdjson or rdjsonl."),
-          }),
-        )
-        .max(5)
-        .default([])
-        .describe(
-          "Workflows whose results the App adds to a review. It needs the permission Actions: Read-only. The Action and the command line are given files instead.",
-        ),
-      wait_minutes: z
-        .number()
-        .min(0)
-        .max(30)
-        .default(10)
-        .describe(
-          "How long a review that a push starts waits for these workflows to end, in minutes. After that, it goes on without their results. Reviews that people ask for do not wait.",
-        ),
-    })
-    .prefault({})
-    .describe("Results of other tools."),
-  conversation: z
-    .strictObject({
-      describe: z
-        .boolean()
-        .default(false)
-        .describe(
-          "Whether `/describe` is answered: what the change does, where to begin reading, its files in groups, and its risks, written by the model on one screen.",
-        ),
-    })
-    .prefault({})
-    .describe("Which comments are answered."),
-  check: z
-    .strictObject({
-      threshold: z
-        .union([Severity, z.literal("never")])
-        .default("high")
-        .describe("Findings of this severity or higher keep the check run from being green."),
-      fail: z
-        .boolean()
-        .default(false)
-        .describe(
-          "Conclude with `failure` instead of `neutral` if there are findings at or above the threshold.",
-        ),
-      limit: z
-        .enum(["failure", "neutral"])
-        .optional()
-        .describe(
-          "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub treats `neutral` as passed if the check is required. If `failure` is written here, the check of a draft and of an ignored title waits, and neither passes nor fails. Omitted: `failure` if `check.fail` is set, otherwise `neutral`.",
-        ),
-    })
-    .prefault({})
-    .describe("The check run."),
-  commands: z
-    .strictObject({
+  }).prefault({}),
+  check: group("The check run.", {
+    threshold: z
+      .union([Severity, z.literal("never")])
+      .default("high")
+      .describe("Findings of this severity or higher keep the check run from being green."),
+    fail: flag(
+      "Conclude with `failure` instead of `neutral` if there are findings at or above the threshold.",
+    ),
+    limit: z
+      .enum(["failure", "neutral"])
+      .optional()
+      .describe(
+        "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub treats `neutral` as passed if the check is required. If `failure` is written here, the check of a draft and of an ignored title waits, and neither passes nor fails. Omitted: `failure` if `check.fail` is set, otherwise `neutral`.",
+      ),
+  }).prefault({}),
+  commands: group(
+    "Commands with which a fix may test its repair, in a sandbox without network, if the server has a sandbox. A shell runs them; plain arguments may be added.",
+    {
       test: commandLine.describe("Command that runs the tests, such as `npm test`."),
       lint: commandLine.describe("Command that checks the code, such as `ruff check .`."),
       build: commandLine.describe("Command that builds the project, such as `go build ./...`."),
-    })
-    .prefault({})
-    .describe(
-      "Commands with which a fix may test its repair, in a sandbox without network, if the server has a sandbox. A shell runs them; plain arguments may be added.",
+    },
+  ).prefault({}),
+  prove: group("Findings that prove themselves.", {
+    enabled: flag(
+      "Let the model write a test for a finding. It runs at the merge base and at the head, in a sandbox without network, if the server has a sandbox; the comment shows what it shows.",
     ),
-  prove: z
-    .strictObject({
-      enabled: z
-        .boolean()
-        .default(false)
-        .describe(
-          "Let the model write a test for a finding. It runs at the merge base and at the head, in a sandbox without network, if the server has a sandbox; the comment shows what it shows.",
-        ),
-      severity: Severity.default("medium").describe(
-        "Findings below this severity get no test. The four worst findings of a review get one.",
+    severity: Severity.default("medium").describe(
+      "Findings below this severity get no test. The four worst findings of a review get one.",
+    ),
+    run: z
+      .array(
+        z.strictObject({
+          files: z.string().min(1).max(300).describe("gitignore-style pattern of test files."),
+          command: z
+            .string()
+            .min(1)
+            .max(500)
+            .refine((command) => command.includes("{file}"), "must contain {file}")
+            .describe(
+              "Command that runs one test file, such as `npx vitest run {file}`. A shell runs it in the root folder.",
+            ),
+        }),
+      )
+      .max(20)
+      .default([])
+      .describe(
+        "Commands that run one test file; the first that matches its path counts. Other files in JavaScript, TypeScript, Python and Go are run as they are, which is enough for code that needs only its own repository. A command that sets `NODE_OPTIONS` or `PYTHONPATH` must keep the old value (`PYTHONPATH=src:$PYTHONPATH`), and must not bundle the code. Otherwise it is unknown which functions ran, and no test shows anything.",
       ),
-      run: z
-        .array(
-          z.strictObject({
-            files: z.string().min(1).max(300).describe("gitignore-style pattern of test files."),
-            command: z
-              .string()
-              .min(1)
-              .max(500)
-              .refine((command) => command.includes("{file}"), "must contain {file}")
-              .describe(
-                "Command that runs one test file, such as `npx vitest run {file}`. A shell runs it in the root folder.",
-              ),
-          }),
-        )
-        .max(20)
-        .default([])
-        .describe(
-          "Commands that run one test file; the first that matches its path counts. Other files in JavaScript, TypeScript, Python and Go are run as they are, which is enough for code that needs only its own repository. A command that sets `NODE_OPTIONS` or `PYTHONPATH` must keep the old value (`PYTHONPATH=src:$PYTHONPATH`), and must not bundle the code. Otherwise it is unknown which functions ran, and no test shows anything.",
-        ),
-      prepare: z
-        .string()
-        .min(1)
-        .max(500)
-        .nullable()
-        .default(null)
-        .describe(
-          "Command that prepares the environment of the tests, such as `npm ci`. It runs on the files of the merge base, once for each state of its manifests and lock files. Null: none is needed.",
-        ),
-    })
-    .prefault({})
-    .describe("Findings that prove themselves."),
+    prepare: z
+      .string()
+      .min(1)
+      .max(500)
+      .nullable()
+      .default(null)
+      .describe(
+        "Command that prepares the environment of the tests, such as `npm ci`. It runs on the files of the merge base, once for each state of its manifests and lock files. Null: none is needed.",
+      ),
+  }).prefault({}),
 });
 
 /** Every key that has a value, such as `budget.day.tokens`. A group, such as `budget`, is none. */
@@ -340,29 +275,18 @@ const Policy = z.strictObject({
     .describe(
       "Keys for which the value of this file, or else the default, holds in every repository: a key (`check.fail`), a group (`check`), or one rule (`rules.NAME`). Repositories, folders and inputs of a workflow cannot change it. They can still add to `paths.private`.",
     ),
-  month: z
-    .strictObject({
-      tokens: z
-        .int()
-        .min(1_000)
-        .nullable()
-        .default(null)
-        .describe(
-          "Maximum number of prompt and completion tokens for all repositories together in one calendar month (UTC). Null: no limit.",
-        ),
-      cost_usd: z
-        .number()
-        .positive()
-        .nullable()
-        .default(null)
-        .describe(
-          "Maximum cost in US dollars for all repositories together in one calendar month (UTC). Null: no limit.",
-        ),
-    })
-    .prefault({})
-    .describe(
-      "Hard limits for all repositories of the organisation in one month. The Action does not count them.",
-    ),
+  month: group(
+    "Hard limits for all repositories of the organisation in one month. The Action does not count them.",
+    {
+      tokens: tokens(
+        null,
+        "Maximum number of prompt and completion tokens for all repositories together in one calendar month (UTC). Null: no limit.",
+      ),
+      cost_usd: dollars(
+        "Maximum cost in US dollars for all repositories together in one calendar month (UTC). Null: no limit.",
+      ),
+    },
+  ).prefault({}),
 });
 export type Policy = z.infer<typeof Policy>;
 
@@ -384,23 +308,14 @@ export const isRuleEnforced = ({ policy }: Pick<RepoConfig, "policy">, name: str
 
 /** `.hunkwise.yml` in any folder except the root. Its patterns are relative to its folder. */
 export const NestedConfig = z.strictObject({
-  paths: z
-    .strictObject({
-      ignore: z
-        .array(z.string())
-        .default([])
-        .describe(
-          "gitignore-style patterns of files in this folder that are not reviewed. They are added after the patterns of the folders above.",
-        ),
-      private: z
-        .array(z.string())
-        .default([])
-        .describe(
-          "gitignore-style patterns of files in this folder that no model ever sees. They are added to the patterns of the folders above. An exception (`!...`) only applies to this list.",
-        ),
-    })
-    .prefault({})
-    .describe("Which files of this folder are reviewed."),
+  paths: group("Which files of this folder are reviewed.", {
+    ignore: names(
+      "gitignore-style patterns of files in this folder that are not reviewed. They are added after the patterns of the folders above.",
+    ),
+    private: names(
+      "gitignore-style patterns of files in this folder that no model ever sees. They are added to the patterns of the folders above. An exception (`!...`) only applies to this list.",
+    ),
+  }).prefault({}),
   instructions: RepoConfig.shape.instructions.describe(
     "What to look for in files of this folder that match a pattern, in addition to the instructions of the folders above.",
   ),

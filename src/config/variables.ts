@@ -4,7 +4,6 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { reachOfHost } from "../core/egress.ts";
 import { AppError } from "../core/errors.ts";
-import { isRetired, retiredNames } from "./retired-names.ts";
 
 export const protocolNames = ["auto", "native", "text"] as const;
 export const effortNames = ["minimal", "low", "medium", "high"] as const;
@@ -18,14 +17,22 @@ const text = () => z.string().optional();
 const matching = (pattern: RegExp, what: string) => z.string().regex(pattern, must(what));
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, must(`one of ${values.join(", ")}`));
-const whole = (least: number, most: number) => {
-  const error = must(`a whole number from ${least} to ${most}`);
-  return z
+const numeric = (pattern: RegExp, least: number, most: number, what: string) =>
+  z
     .string()
-    .regex(/^\d{1,15}$/, error)
+    .regex(pattern, must(what))
     .transform(Number)
-    .refine((n) => n >= least && n <= most, error);
-};
+    .refine((n) => n >= least && n <= most, must(what));
+const whole = (least: number, most: number) =>
+  numeric(/^\d{1,15}$/, least, most, `a whole number from ${least} to ${most}`);
+const amount = (unit: string, least: number, most: number) =>
+  numeric(/^\d{1,5}(\.\d{1,3})?$/, least, most, `a number of ${unit} from ${least} to ${most}`);
+const dollars = numeric(
+  /^\d{1,9}(\.\d{1,6})?$/,
+  Number.MIN_VALUE,
+  Number.MAX_VALUE,
+  "an amount in US dollars above 0, such as 25 or 7.50",
+);
 const httpUrl = (what: string, allowPassword: boolean) =>
   z.string().refine((value) => {
     const url = URL.parse(value);
@@ -76,22 +83,6 @@ const accountIds = z
   .string()
   .regex(/^\s*[1-9]\d{0,14}(\s*,\s*[1-9]\d{0,14})*\s*$/, must("numeric account ids, separated by commas"))
   .transform((value) => value.split(",").map(Number));
-
-const dollars = z
-  .string()
-  .regex(/^\d{1,9}(\.\d{1,6})?$/, must("an amount in US dollars, such as 25 or 7.50"))
-  .transform(Number)
-  .refine((amount) => amount > 0, must("more than 0"));
-
-const amount = (unit: string, least: number, most: number) => {
-  const error = must(`a number of ${unit} from ${least} to ${most}`);
-  return z
-    .string()
-    .regex(/^\d{1,5}(\.\d{1,3})?$/, error)
-    .transform(Number)
-    .refine((n) => n >= least && n <= most, error);
-};
-const gigabytes = amount("gigabytes", 0.01, 99_999);
 
 const postgresUrl = z
   .string()
@@ -148,15 +139,13 @@ const sections = {
 } as const;
 
 const inSection =
-  (section: keyof typeof sections) =>
+  (section: keyof typeof sections, shared: Pick<About, "local"> = {}) =>
   <Type extends z.ZodType>(type: Type, about: About): Type =>
-    type.meta({ ...about, section }) as Type;
-const [app, model, server, network] = [
-  inSection("app"),
-  inSection("model"),
-  inSection("server"),
-  inSection("network"),
-];
+    type.meta({ ...shared, ...about, section }) as Type;
+const app = inSection("app");
+const server = inSection("server");
+const model = inSection("model", { local: true });
+const network = inSection("network", { local: true });
 
 /** Times that only a test of a whole process changes (`leaseMs=3000&writeGapMs=0`). They are no setting, and no document names them. */
 const Times = z.strictObject({
@@ -231,97 +220,79 @@ const Variables = z.object({
     description:
       "API key of the model's provider. If neither a key nor a base URL is set, reviews use only the analyzers.",
     secret: true,
-    local: true,
   }),
   OPENAI_BASE_URL: model(plainUrl.optional(), {
     description:
       "Base URL of any API that supports Chat Completions. Unset: OpenAI's API. Local servers need no key.",
     secret: true,
-    local: true,
   }),
   AZURE_OPENAI_ENDPOINT: model(plainUrl.optional(), {
     description:
       "Endpoint of an Azure OpenAI resource, instead of `OPENAI_BASE_URL`. `HUNKWISE_MODEL` names the deployment.",
     secret: true,
-    local: true,
   }),
   AZURE_OPENAI_API_KEY: model(bareKey.optional(), {
     description: "API key of the Azure OpenAI resource. Required with `AZURE_OPENAI_ENDPOINT`.",
     secret: true,
-    local: true,
   }),
   ANTHROPIC_API_KEY: model(bareKey.optional(), {
     description:
       "API key for Claude through Anthropic's Messages API. Used if neither `OPENAI_API_KEY` nor `OPENAI_BASE_URL` is set, or if `HUNKWISE_MODEL` begins with `claude-` and `OPENAI_BASE_URL` is unset.",
     secret: true,
-    local: true,
   }),
   ANTHROPIC_BASE_URL: model(plainUrl.optional(), {
     description:
       "Base URL of another service with the Messages API. Needs `ANTHROPIC_API_KEY`. Unset: Anthropic's own.",
     secret: true,
-    local: true,
   }),
   HUNKWISE_MODEL: model(text(), {
     description: `Model that reviews. Required with \`OPENAI_BASE_URL\`, \`AZURE_OPENAI_ENDPOINT\` and \`ANTHROPIC_BASE_URL\`; \`${defaultClaude}\` at Anthropic if unset.`,
     fallback: defaultModel,
-    local: true,
   }),
   HUNKWISE_VERIFY_MODEL: model(text(), {
     description: "Model at the same endpoint that verifies findings. Unset: `HUNKWISE_MODEL`.",
-    local: true,
   }),
   HUNKWISE_FALLBACK_MODEL: model(text(), {
     description:
       "Model that answers while one of the others is overloaded or cannot be reached. Unset: reviews wait.",
-    local: true,
   }),
   HUNKWISE_FALLBACK_BASE_URL: model(plainUrl.optional(), {
     description: "Endpoint of the fallback model. Unset: the endpoint of the other models.",
     secret: true,
-    local: true,
   }),
   HUNKWISE_FALLBACK_API_KEY: model(bareKey.optional(), {
     description:
       "API key for the fallback model. Unset: the key of the other models if the endpoint is the same, otherwise no key.",
     secret: true,
-    local: true,
   }),
   HUNKWISE_EMBEDDING_MODEL: model(text(), {
     description:
       "Embedding model, such as `text-embedding-3-small`, with which the knowledge graph also searches by meaning. Unset: the graph searches only by words, and sends no code.",
     example: "text-embedding-3-small",
-    local: true,
   }),
   HUNKWISE_EMBEDDING_BASE_URL: model(plainUrl.optional(), {
     description:
       "Endpoint of the embedding model; it must support OpenAI's `/embeddings`. Unset: the endpoint of the reviewing model.",
     secret: true,
-    local: true,
   }),
   HUNKWISE_EMBEDDING_API_KEY: model(bareKey.optional(), {
     description:
       "API key for the embedding model. Unset: the key of the reviewing model if the endpoint is the same, otherwise no key.",
     secret: true,
-    local: true,
   }),
   HUNKWISE_PROTOCOL: model(oneOf(protocolNames).default("auto"), {
     description:
       "How the model calls tools: `native` (through its API), `text` (as JSON in its text) or `auto` (a probe asks the model once).",
-    local: true,
   }),
   HUNKWISE_REASONING_EFFORT: model(oneOf(effortNames).optional(), {
     description:
       "`minimal`, `low`, `medium` or `high`, sent as `reasoning_effort`, or to Claude as thinking and effort. Unset: the model decides.",
-    local: true,
   }),
   HUNKWISE_CONTEXT_TOKENS: model(whole(8_000, 100_000_000).optional(), {
     description: `Size of the model's context window in tokens, at least ${leastContextTokens.toLocaleString("en")} (at least 8,000 if \`HUNKWISE_PROTOCOL\` is \`native\` or \`text\`). Unset: the size that the endpoint reports, otherwise ${defaultContextTokens.toLocaleString("en")}.`,
-    local: true,
   }),
   HUNKWISE_PRICES: model(readable.optional(), {
     description: "JSON file with model prices that extend the built-in table.",
-    local: true,
     path: true,
   }),
   HUNKWISE_POLICY: server(z.enum(["optional", "required"]).default("optional"), {
@@ -396,7 +367,7 @@ const Variables = z.object({
     local: true,
     path: true,
   }),
-  HUNKWISE_DISK_LIMIT_GB: server(gigabytes.default(20), {
+  HUNKWISE_DISK_LIMIT_GB: server(amount("gigabytes", 0.01, 99_999).default(20), {
     description:
       "Maximum size of all mirrors and checkouts together. Above it, the least recently used ones are deleted.",
   }),
@@ -435,20 +406,16 @@ const Variables = z.object({
   HTTPS_PROXY: network(proxyUrl.optional(), {
     description: "Proxy for GitHub's API, git and the model.",
     secret: true,
-    local: true,
   }),
   HTTP_PROXY: network(proxyUrl.optional(), {
     description: "Proxy for addresses without TLS.",
     secret: true,
-    local: true,
   }),
   NO_PROXY: network(text(), {
     description: "Hosts that are reached without the proxy, separated by commas.",
-    local: true,
   }),
   NODE_EXTRA_CA_CERTS: network(readable.optional(), {
     description: "PEM file with additional certificate authorities to trust.",
-    local: true,
     path: true,
   }),
   HUNKWISE_TEST_TIMES: z
@@ -523,10 +490,9 @@ export function parseVariables(raw: RawEnv): ParsedVariables {
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
     return value ? [[name, value] as const] : [];
   });
-  const retired = retiredIn(raw);
   const values = new Map(entries);
   const { success, data, error } = Variables.safeParse(Object.fromEntries(values));
-  if (success) return { given: data, faults: retired };
+  if (success) return { given: data, faults: [] };
   const issues = new Map(error.issues.map((issue) => [String(issue.path[0]), issue.message]));
   const faults = [...issues].map(([name, message]) => {
     const value = secretNames.has(name) ? "" : `, not ${JSON.stringify(values.get(name))}`;
@@ -534,21 +500,9 @@ export function parseVariables(raw: RawEnv): ParsedVariables {
       remedy: "Correct it in the environment or in .env.",
     });
   });
-  faults.push(...retired);
   const right = entries.filter(([name]) => !issues.has(name));
   return { given: Variables.parse(Object.fromEntries(right)), faults };
 }
-
-/** A setting that does nothing is worse than one that is refused. */
-const retiredIn = (raw: RawEnv): VariableFault[] =>
-  Object.keys(retiredNames)
-    .filter((name) => raw[name]?.trim())
-    .map(
-      (name) =>
-        new VariableFault(name, `${name} is no longer a setting: ${retiredNames[name]}`, {
-          remedy: "Remove it from the environment or from .env.",
-        }),
-    );
 
 const known: ReadonlySet<string> = new Set(Object.keys(Variables.shape));
 
@@ -568,7 +522,7 @@ function emptyOf(raw: RawEnv): string[] {
 /** @param isMisspelt names only those that are close to the name of one that is read, and unset */
 export const unknownOf = (raw: RawEnv, isMisspelt = false): string[] =>
   Object.entries(raw).flatMap(([name, value]) => {
-    if (!value?.trim() || known.has(name) || isRetired(name) || isShared(name.toUpperCase())) return [];
+    if (!value?.trim() || known.has(name) || isShared(name.toUpperCase())) return [];
     const meant = nearest(name.toUpperCase());
     if (meant !== undefined)
       return raw[meant]?.trim() ? [] : [`${name} is not a known variable. Did you mean ${meant}?`];

@@ -201,12 +201,12 @@ describe("private paths of folders", () => {
     [
       "lists too many private paths",
       { "a/.hunkwise.yml": `paths:\n  private:\n${"    - x\n".repeat(2_001)}` },
-      /a\/\.hunkwise\.yml: paths\.private exceeds the limit of 2000 patterns/,
+      /a\/\.hunkwise\.yml: is one of several files in folders with more than 2000 patterns/,
     ],
     [
       "takes instructions beyond what a model reads",
       { "a/.hunkwise.yml": long("a"), "b/.hunkwise.yml": long("b") },
-      /: b\/\.hunkwise\.yml: instructions exceeds the limit/,
+      /a\/\.hunkwise\.yml: is one of .* 64000 characters of instructions together/,
     ],
   ])("Private paths of folders refuse the configuration if a file %s", async (_, files, message) => {
     expect(await failureOf(files)).toMatchObject({

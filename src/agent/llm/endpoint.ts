@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import pRetry from "p-retry";
 import { type AnswerLimits, createEgress, type EgressOptions } from "../../core/egress.ts";
 import { AppError } from "../../core/errors.ts";
 import { failedProxy } from "../../core/proxies.ts";
@@ -331,35 +330,20 @@ export async function withRetries<T>(
   signal: AbortSignal,
 ): Promise<T> {
   const end = performance.now() + RETRY_FOR_MS;
-  let earliest = 0;
-  let done: { value: T } | undefined;
-  const run = async () => {
-    const left = earliest - performance.now();
-    if (left > 0) await delay(left, undefined, { signal });
-    done = { value: await attempt() };
-    return done.value;
-  };
-  const canPass = (error: Error): error is AppError =>
-    error instanceof AppError && error.retryable && !(error instanceof NothingListens);
-  try {
-    return await pRetry(run, {
-      signal,
-      retries: maxRetries,
-      minTimeout: firstPauseMs,
-      maxTimeout: MAX_PAUSE_MS,
-      randomize: true,
-      shouldRetry({ error, retryDelay }) {
-        if (!canPass(error)) return false;
-        const { retryAfterMs: asked = 0 } = error;
-        if (asked > MAX_ASKED_PAUSE_MS) return false;
-        const jitter = Math.random() * Math.min(ASKED_PAUSE_JITTER_MS, asked * 0.1);
-        earliest = performance.now() + Math.max(retryDelay, asked + jitter);
-        return earliest <= end;
-      },
-    });
-  } catch (error) {
-    // The library also rejects if the signal fires after the answer, which is already paid for.
-    if (done) return done.value;
-    throw signal.aborted ? abortedError() : error;
+  for (let tried = 0; ; tried++) {
+    if (signal.aborted) throw abortedError();
+    try {
+      return await attempt();
+    } catch (error) {
+      if (signal.aborted) throw abortedError();
+      const canPass = error instanceof AppError && error.retryable && !(error instanceof NothingListens);
+      if (!canPass || tried >= maxRetries) throw error;
+      const { retryAfterMs: asked = 0 } = error;
+      const grown = Math.min(firstPauseMs * 2 ** tried * (1 + Math.random()), MAX_PAUSE_MS);
+      const jitter = Math.random() * Math.min(ASKED_PAUSE_JITTER_MS, asked * 0.1);
+      const pause = Math.max(grown, asked + jitter);
+      if (asked > MAX_ASKED_PAUSE_MS || performance.now() + pause > end) throw error;
+      await delay(pause, undefined, { signal }).catch(() => {});
+    }
   }
 }

@@ -1,22 +1,35 @@
 /** A conversation with a model, and its errors, in neutral terms. Wire formats of providers never leave this room. */
+import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
 
-/** Data that a provider adds to an answer and requires back unchanged: encrypted or plain thinking. Opaque, and not shown to people. */
-export type Extras = Readonly<Record<string, unknown>>;
+/**
+ * Data that a provider adds to an answer and requires back unchanged: encrypted or plain thinking. Opaque, and not shown to people; the model
+ * adapter limits its size.
+ */
+const Extras = z.record(z.string(), z.unknown());
+export type Extras = Readonly<z.infer<typeof Extras>>;
 
-export interface ToolCall {
-  id: string;
-  name: string;
+const ToolCall = z.strictObject({
+  id: z.string(),
+  name: z.string(),
   /** JSON text as the model wrote it, repaired if that requires no guess. It may be broken; the agent loop handles that. */
-  arguments: string;
-  extras?: Extras | undefined;
-}
+  arguments: z.string(),
+  extras: Extras.optional(),
+});
+export type ToolCall = z.infer<typeof ToolCall>;
 
-export type Message =
-  | { role: "system"; content: string }
-  | { role: "user"; content: string }
-  | { role: "assistant"; content: string; toolCalls: ToolCall[]; extras?: Extras | undefined }
-  | { role: "tool"; callId: string; content: string };
+export const Message = z.discriminatedUnion("role", [
+  z.strictObject({ role: z.literal("system"), content: z.string() }),
+  z.strictObject({ role: z.literal("user"), content: z.string() }),
+  z.strictObject({
+    role: z.literal("assistant"),
+    content: z.string(),
+    toolCalls: z.array(ToolCall),
+    extras: Extras.optional(),
+  }),
+  z.strictObject({ role: z.literal("tool"), callId: z.string(), content: z.string() }),
+]);
+export type Message = z.infer<typeof Message>;
 
 /** A function tool in the form of OpenAI's Chat Completions. `parameters` is JSON Schema. */
 export interface ToolDefinition {
@@ -32,25 +45,26 @@ export interface ModelRequest {
 }
 
 /** Tokens of one request. `cachedTokens` is the part of `promptTokens` the provider had cached. */
-export interface Usage {
-  promptTokens: number;
-  cachedTokens: number;
-  completionTokens: number;
-  costUsd: number | null;
+const Usage = z.strictObject({
+  promptTokens: z.number(),
+  cachedTokens: z.number(),
+  completionTokens: z.number(),
+  costUsd: z.number().nullable(),
   /** Name of the model whose tokens these are, if a fallback answered instead of the model that was asked. */
-  answeredBy?: string | undefined;
-}
+  answeredBy: z.string().optional(),
+});
+export type Usage = z.infer<typeof Usage>;
 
-/** "length": the answer was cut off. "content_filter": the provider refused the content; the answer has no calls. */
-export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter" | "other";
-
-export interface ModelTurn {
-  content: string;
-  toolCalls: ToolCall[];
-  finishReason: FinishReason;
-  usage: Usage;
-  extras?: Extras | undefined;
-}
+export const ModelTurn = z.strictObject({
+  content: z.string(),
+  toolCalls: z.array(ToolCall),
+  /** "length": the answer was cut off. "content_filter": the provider refused the content; the answer has no calls. */
+  finishReason: z.enum(["stop", "tool_calls", "length", "content_filter", "other"]),
+  usage: Usage,
+  extras: Extras.optional(),
+});
+export type ModelTurn = z.infer<typeof ModelTurn>;
+export type FinishReason = ModelTurn["finishReason"];
 
 /** How a model calls tools: through its API, or with JSON in its text. */
 export const protocols = ["native", "text"] as const;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { AnswerLimits } from "../../core/egress.ts";
 import { AppError } from "../../core/errors.ts";
-import { failedProxy } from "../../core/proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-secrets.ts";
 import {
   type Endpoint,
@@ -12,7 +11,6 @@ import {
   withRetries,
 } from "./endpoint.ts";
 import { createClient, endpointUrl, openAi } from "./openai.ts";
-import { refusalIn } from "./refusal.ts";
 
 export interface EmbeddingsOptions extends EndpointOptions, RetryOptions {
   model: string;
@@ -41,7 +39,13 @@ export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsMo
   const url = endpointUrl(options);
   const { model, timeoutMs } = options;
   const hideKey = keyHider(options.apiKey);
-  const endpoint: Endpoint = { provider: openAi, model, address: url.href, timeoutMs, hideKey };
+  const endpoint: Endpoint = {
+    provider: { ...openAi, api: "embeddings" },
+    model,
+    address: url.href,
+    timeoutMs,
+    hideKey,
+  };
   const client = createClient(options, url, vectorsAnswer);
 
   async function send(input: string[], signal: AbortSignal) {
@@ -92,21 +96,8 @@ const unusable = (what: string, { address }: Endpoint) =>
 
 /** Converts errors like those of any model, but names the variables for embeddings. */
 function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
-  const { hideKey, address, model } = endpoint;
-  if (refusalIn(error)?.status === 404)
-    return new AppError(
-      "model_refused",
-      `${address} does not support embeddings, or has no model "${model}" (404)`,
-      {
-        remedy,
-      },
-    );
   const known = toAppError(error, endpoint, signal);
   if (known.code === "aborted") return known;
-  const own = failedProxy(error, new URL(address)) ? known.remedy : undefined;
-  return new AppError(known.code, hideKey(known.message), {
-    retryable: known.retryable,
-    remedy: own ?? remedy,
-    retryAfterMs: known.retryAfterMs,
-  });
+  const { code, message, retryable, retryAfterMs } = known;
+  return new AppError(code, endpoint.hideKey(message), { retryable, remedy, retryAfterMs });
 }

@@ -5,7 +5,6 @@ import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
 import { isObject, readLenientObject } from "./lenient-json.ts";
 import {
-  type Avoidable,
   abortedError,
   type EndpointModel,
   lasting,
@@ -36,7 +35,7 @@ export interface ModelProbe {
   writesJson: boolean | null;
   contextTokens: number | null;
   /** What the endpoint refused, and requests now do without. */
-  avoids: readonly Avoidable[];
+  avoids: Ability["avoids"];
   models: string[] | null;
 }
 
@@ -149,16 +148,18 @@ function holdsTwoNumbers({ arguments: json }: ToolCall): boolean {
   return isNumber(a) && isNumber(b);
 }
 
-export interface Ability {
-  callsTools: boolean;
-  writesJson: boolean;
+/** As it is stored. */
+const Ability = z.object({
+  callsTools: z.boolean(),
+  writesJson: z.boolean(),
   /** As the endpoint reports it; null if it does not. */
-  contextTokens: number | null;
+  contextTokens: z.int().nullable(),
   /** What the endpoint refuses, and requests do without from the start. */
-  avoids: readonly Avoidable[];
+  avoids: z.array(z.enum(lasting)),
   /** Its "length" says nothing about calls that are whole. */
-  saysLength?: boolean;
-}
+  saysLength: z.boolean().optional(),
+});
+export type Ability = z.infer<typeof Ability>;
 
 /** Results of earlier probes, so that reviews do not pay for them again. */
 export interface KnownModels {
@@ -172,15 +173,7 @@ export interface KnownModels {
 const KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
 const MAX_MODELS = 200;
 
-const Row = z.object({
-  probed_at: z.int(),
-  calls_tools: z.boolean(),
-  writes_json: z.boolean(),
-  context_tokens: z.int().nullable(),
-  avoids: z.array(z.enum(lasting)),
-  says_length: z.boolean(),
-});
-const Table = z.record(z.string(), Row);
+const Table = z.record(z.string(), z.object({ probed_at: z.int(), ability: Ability }));
 type Table = z.infer<typeof Table>;
 
 /** The key of a model at an address. A hash, because the file should not reveal addresses of private servers, or keys in them. */
@@ -197,24 +190,10 @@ export function openKnownModels(folder: string | null, now: () => number = Date.
     async recall(key) {
       const { [key]: row } = await read(file);
       if (!row || now() - row.probed_at > KEPT_MS) return null;
-      return {
-        callsTools: row.calls_tools,
-        writesJson: row.writes_json,
-        contextTokens: row.context_tokens,
-        avoids: row.avoids,
-        saysLength: row.says_length,
-      };
+      return row.ability;
     },
-    async remember(key, { callsTools, writesJson, contextTokens, avoids, saysLength = false }) {
-      const row = {
-        probed_at: now(),
-        calls_tools: callsTools,
-        writes_json: writesJson,
-        context_tokens: contextTokens,
-        avoids: lasting.filter((one) => avoids.includes(one)),
-        says_length: saysLength,
-      };
-      const rows = Object.entries({ ...(await read(file)), [key]: row });
+    async remember(key, ability) {
+      const rows = Object.entries({ ...(await read(file)), [key]: { probed_at: now(), ability } });
       const newest = rows.toSorted(([, a], [, b]) => b.probed_at - a.probed_at).slice(0, MAX_MODELS);
       // If a folder is read-only or full, the next process only has to probe again.
       await write(folder, file, Object.fromEntries(newest)).catch(() => {});

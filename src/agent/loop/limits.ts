@@ -94,35 +94,30 @@ const MESSAGE_OVERHEAD = 16;
 const MIN_FACTOR = 0.5;
 const MAX_FACTOR = 4;
 
-/** Estimates token counts for one model, and improves with each request. */
-export interface TokenEstimator {
-  /** Tokens of a request with these messages, tool definitions included. */
-  request(messages: readonly Message[]): number;
-  message(message: Message): number;
-  /** Tokens of the tool definitions, which every request carries. */
-  readonly tools: number;
-  /** Corrects the estimate by what the provider counted for a request with these messages. */
-  learn(messages: readonly Message[], promptTokens: number): void;
-}
-
 /** Factor between the estimate and the provider's count. Loops of one run share it. */
 interface Calibration {
   factor: number;
 }
 
+export type TokenEstimator = ReturnType<typeof createTokenEstimator>;
+
+/** Estimates token counts for one model, and improves with each request. */
 export function createTokenEstimator(
   tools: readonly ToolDefinition[],
   calibration: Calibration = { factor: 1 },
-): TokenEstimator {
+) {
   const toolCharacters = tools.length === 0 ? 0 : JSON.stringify(tools).length;
   const tokens = (characters: number) => Math.ceil((characters / CHARACTERS_PER_TOKEN) * calibration.factor);
   return {
-    request: (messages) => tokens(toolCharacters + charactersOf(messages)),
-    message: (message) => tokens(characters(message)),
+    /** Tokens of a request with these messages, tool definitions included. */
+    request: (messages: readonly Message[]) => tokens(toolCharacters + charactersOf(messages)),
+    message: (message: Message) => tokens(characters(message)),
+    /** Tokens of the tool definitions, which every request carries. */
     get tools() {
       return tokens(toolCharacters);
     },
-    learn(messages, promptTokens) {
+    /** Corrects the estimate by what the provider counted for a request with these messages. */
+    learn(messages: readonly Message[], promptTokens: number) {
       if (promptTokens <= 0) return;
       const guess = (toolCharacters + charactersOf(messages)) / CHARACTERS_PER_TOKEN;
       calibration.factor = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, promptTokens / guess));

@@ -1,47 +1,8 @@
 import { z } from "zod";
 import { HASH_CHARACTERS } from "../../core/ledger/state.ts";
-import type * as llm from "../llm/model.ts";
+import { Message, ModelTurn, type ToolCall, type Usage } from "../llm/model.ts";
 import type { ToolResult } from "../tools/tool.ts";
 import { TestEnd } from "./test-end.ts";
-
-const Usage = z.strictObject({
-  promptTokens: z.number(),
-  cachedTokens: z.number(),
-  completionTokens: z.number(),
-  costUsd: z.number().nullable(),
-  answeredBy: z.string().optional(),
-});
-
-/** Opaque to both sides; the model adapter limits its size. */
-const Extras = z.record(z.string(), z.unknown()).optional();
-
-const ToolCall = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  arguments: z.string(),
-  extras: Extras,
-});
-
-/** As `agent/llm/model.ts` has it: what a record or another process holds is parsed. */
-export const Message = z.discriminatedUnion("role", [
-  z.strictObject({ role: z.literal("system"), content: z.string() }),
-  z.strictObject({ role: z.literal("user"), content: z.string() }),
-  z.strictObject({
-    role: z.literal("assistant"),
-    content: z.string(),
-    toolCalls: z.array(ToolCall),
-    extras: Extras,
-  }),
-  z.strictObject({ role: z.literal("tool"), callId: z.string(), content: z.string() }),
-]);
-
-export const ModelTurn = z.strictObject({
-  content: z.string(),
-  toolCalls: z.array(ToolCall),
-  finishReason: z.enum(["stop", "tool_calls", "length", "content_filter", "other"]),
-  usage: Usage,
-  extras: Extras,
-});
 
 /** One line of a run's record. `turn` counts from 1. A turn is appended before it is acted on, so that a crash never pays for it twice. */
 export const LoopEntry = z.discriminatedUnion("kind", [
@@ -204,10 +165,10 @@ export type StopReason = (typeof stopReasons)[number];
 /** Everything that happens in a loop, for progress displays, logs and tests alike. */
 export type AgentEvent =
   | { type: "turn_started"; turn: number }
-  | { type: "turn_finished"; turn: number; model: llm.ModelTurn; total: llm.Usage }
+  | { type: "turn_finished"; turn: number; model: ModelTurn; total: Usage }
   | { type: "tool_started"; turn: number; callId: string; tool: string; arguments: string }
   /** `isWithheld`: it was not executed on purpose, and there is nothing to correct. */
-  | { type: "tool_finished"; turn: number; call: llm.ToolCall; result: ToolResult; isWithheld: boolean }
+  | { type: "tool_finished"; turn: number; call: ToolCall; result: ToolResult; isWithheld: boolean }
   /** A tool threw something other than a ToolError: a bug of ours. The model gets a neutral answer. */
   | { type: "tool_crashed"; turn: number; tool: string; error: string }
   | { type: "stopped"; reason: StopReason };

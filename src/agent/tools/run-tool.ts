@@ -98,24 +98,23 @@ export interface ToolRun {
   isWithheld?: true;
 }
 
-class ToolTimeout extends Error {}
-class ToolStopped extends Error {}
-
-/** Runs `work` until it settles, the time is up or the caller aborts; work that ignores the signal is abandoned. */
+/** Executes until it settles, the time is up or the caller aborts; work that ignores the signal is abandoned. */
 async function withDeadline<T>(
-  timeoutMs: number,
+  { name, timeoutMs }: AnyTool,
   outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (outer?.aborted) throw new ToolStopped();
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = outer ? AbortSignal.any([outer, timeout]) : timeout;
   try {
+    signal.throwIfAborted();
     return await unlessAborted(work(signal), signal);
   } catch (error) {
     // An error after an abort is not the real reason.
-    if (outer?.aborted) throw new ToolStopped();
-    throw timeout.aborted ? new ToolTimeout() : error;
+    if (outer?.aborted) throw new ToolError(`${name} was stopped`);
+    if (!timeout.aborted) throw error;
+    const late = `${name} took longer than ${timeoutMs / 1_000} s; narrow the call down`;
+    throw new ToolError(late, undefined, "timeout");
   }
 }
 
@@ -169,7 +168,7 @@ export async function runTool(
   try {
     const { input: given, notes: left } = parseArguments(tool, sent);
     const { input, changes } = withinLimits(tool, given);
-    const executed = await withDeadline(tool.timeoutMs, options.signal, (signal) =>
+    const executed = await withDeadline(tool, options.signal, (signal) =>
       tool.execute(input, context, signal),
     );
     const notes = [...left, ...changes, executed.note].filter((note) => note !== undefined);
@@ -177,11 +176,6 @@ export async function runTool(
     return success(tool, noted, input, elapsed());
   } catch (error) {
     const metadata = { duration_ms: elapsed(), truncated: false };
-    if (error instanceof ToolTimeout) {
-      const seconds = tool.timeoutMs / 1_000;
-      return failure("timeout", `${tool.name} took longer than ${seconds} s; narrow the call down`, metadata);
-    }
-    if (error instanceof ToolStopped) return failure("error", `${tool.name} was stopped`, metadata);
     if (error instanceof ToolError) {
       const debug = error.debug === undefined ? {} : { debug: error.debug };
       const run = failure(error.status, error.message, { ...metadata, ...debug });
@@ -210,31 +204,29 @@ export function unknownTool(name: string, known: readonly string[]): ToolRun {
 export const refusedCall = (why: string): ToolRun =>
   failure("error", why, { duration_ms: 0, truncated: false });
 
-interface ToolRegistry {
-  /** Adds a tool. Throws if the name is taken, which is a programming error. */
-  register(tool: AnyTool): void;
-  get(name: string): AnyTool | undefined;
-  names(): string[];
-  definitions(): ToolDefinition[];
-  /** Calls a tool by name; an unknown name gets an answer and does not throw. */
-  execute(name: string, sent: unknown, context: ToolContext, options?: RunToolOptions): Promise<ToolRun>;
-}
-
-export function createRegistry(tools: readonly AnyTool[] = []): ToolRegistry {
+export function createRegistry(tools: readonly AnyTool[] = []) {
   const byName = new Map<string, AnyTool>();
-  const registry: ToolRegistry = {
-    register(tool) {
-      if (byName.has(tool.name)) throw new Error(`There is already a tool named '${tool.name}'`);
-      byName.set(tool.name, tool);
-    },
-    get: (name) => byName.get(name),
-    names: () => [...byName.keys()],
-    definitions: () => [...byName.values()].map(toDefinition),
-    async execute(name, sent, context, options) {
+  const names = () => [...byName.keys()];
+  /** Throws if the name is taken, which is a programming error. */
+  function register(tool: AnyTool): void {
+    if (byName.has(tool.name)) throw new Error(`There is already a tool named '${tool.name}'`);
+    byName.set(tool.name, tool);
+  }
+  for (const tool of tools) register(tool);
+  return {
+    register,
+    names,
+    get: (name: string) => byName.get(name),
+    definitions: (): ToolDefinition[] => [...byName.values()].map(toDefinition),
+    /** Calls a tool by name; an unknown name gets an answer and does not throw. */
+    async execute(
+      name: string,
+      sent: unknown,
+      context: ToolContext,
+      options?: RunToolOptions,
+    ): Promise<ToolRun> {
       const tool = byName.get(name);
-      return tool ? runTool(tool, sent, context, options) : unknownTool(name, registry.names());
+      return tool ? runTool(tool, sent, context, options) : unknownTool(name, names());
     },
   };
-  for (const tool of tools) registry.register(tool);
-  return registry;
 }

@@ -100,54 +100,7 @@ function countsIn(hits: SearchHits): Map<string, number> {
 }
 
 /** Least results of every search: ripgrep lists them by path, and the model's text shows the best of them. */
-const WIDE = 2_000;
-const COUNTING_MS = 3_000;
-/** Maximum product files that are searched one by one because a search ended before them, and their matches. */
-const MAX_REACHED_FILES = 16;
-const MAX_REACHED_MATCHES = 20;
-
-/** Searches until a time limit; null if it has passed. */
-async function within(
-  query: SearchQuery,
-  { workspace }: ToolContext,
-  signal: AbortSignal,
-  ended: AbortSignal,
-) {
-  try {
-    return await workspace.search(query, ended);
-  } catch (error) {
-    if (!signal.aborted && error instanceof AppError && error.code === "aborted") return null;
-    throw error;
-  }
-}
-
-/** What a search that ended early has not reached: the counts of all files, and matches of product files. */
-async function goOn(
-  found: readonly LineMatch[],
-  query: SearchQuery,
-  context: ToolContext,
-  signal: AbortSignal,
-): Promise<{ counts: Map<string, number>; isComplete: boolean; matches: LineMatch[] } | null> {
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(COUNTING_MS)]);
-  const counted = await within({ ...query, mode: "count", contextLines: 0 }, context, signal, ended);
-  if (counted === null) return null;
-  const counts = countsIn(counted);
-  const reached = new Set(found.map(({ path }) => path));
-  const missed = [...counts.keys()].filter((path) => fileKindOf(path) === "product" && !reached.has(path));
-  const matches: LineMatch[] = [];
-  for (const path of query.path === undefined ? missed.slice(0, MAX_REACHED_FILES) : []) {
-    const alone = {
-      ...query,
-      path,
-      filePattern: undefined,
-      fileType: undefined,
-      maxResults: MAX_REACHED_MATCHES,
-    };
-    const hits = await within(alone, context, signal, ended);
-    if (hits?.mode === "content") for (const match of hits.matches) matches.push(match);
-  }
-  return { counts, isComplete: !counted.limited, matches };
-}
+const WIDE = 5_000;
 
 const MAX_PARSED_FILES = 20;
 const PARSING_MS = 1_000;
@@ -172,26 +125,21 @@ async function definitionsOf(
 
 async function gatherFacts(
   hits: SearchHits,
-  query: SearchQuery,
   input: SearchInput,
   context: ToolContext,
   signal: AbortSignal,
 ): Promise<SearchFacts> {
-  const known = { counts: countsIn(hits), isComplete: !hits.limited, definitions: new Map(), matches: [] };
-  if (hits.mode !== "content") return known;
-  const mayGoOn = hits.limited && input.max_results <= DEFAULT_RESULTS;
-  const further = mayGoOn ? await goOn(hits.matches, query, context, signal) : null;
-  const { counts, isComplete } = further ?? known;
-  const found = [...hits.matches, ...(further?.matches ?? [])];
+  const facts = { counts: countsIn(hits), isComplete: !hits.limited, definitions: new Map(), matches: [] };
+  if (hits.mode !== "content") return facts;
   const names = input.invert_match ? [] : namesIn(input.pattern, input.fixed_string);
   const ranked = (definitions: SearchFacts["definitions"]) =>
-    found.map((match) => ({ ...match, role: roleOf(match, names, definitions.get(match.path)) }));
+    hits.matches.map((match) => ({ ...match, role: roleOf(match, names, definitions.get(match.path)) }));
   const guessed = ranked(new Map());
-  if (!input.show_line_numbers) return { counts, isComplete, definitions: new Map(), matches: guessed };
+  if (!input.show_line_numbers) return { ...facts, matches: guessed };
   const inOrder = input.path === undefined ? inRounds(guessed) : guessed;
   const paths = new Set(inOrder.map(({ path }) => path));
   const definitions = await definitionsOf(paths, context, signal);
-  return { counts, isComplete, definitions, matches: ranked(definitions) };
+  return { ...facts, definitions, matches: ranked(definitions) };
 }
 
 /** Matching lines in minified files are cut: their content is rarely useful. */
@@ -548,7 +496,7 @@ async function execute(input: SearchInput, context: ToolContext, signal: AbortSi
   const query = queryOf(input, path, context);
   const hits = await search(query, context, signal);
   const output = outputOf(hits, input);
-  factsByOutput.set(output, await gatherFacts(hits, query, input, context, signal));
+  factsByOutput.set(output, await gatherFacts(hits, input, context, signal));
   const { command, returnCode: return_code, stderr } = hits.program;
   const isLatin1 =
     hits.mode === "content" && hits.matches.slice(0, output.length).some((one) => one.hasLatin1);

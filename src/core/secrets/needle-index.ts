@@ -134,9 +134,10 @@ const cellBits = 20;
  */
 export class NeedleIndex {
   readonly #places = new Map<number, NeedleAt[]>();
-  /** Number of grams in each cell. */
-  #cells = new Uint16Array(0);
-  /** One bit per non-empty cell. This decides most characters of a text and is small enough to stay in the processor's cache. */
+  /**
+   * One bit per cell that ever had a gram. This decides most characters of a text and is small enough to stay in the processor's cache.
+   * Allocated with the first needle.
+   */
   #occupied = new Uint32Array(0);
 
   get isEmpty(): boolean {
@@ -144,15 +145,13 @@ export class NeedleIndex {
   }
 
   add(needle: Needle): void {
-    if (this.#cells.length === 0) {
-      this.#cells = new Uint16Array(2 ** cellBits);
-      this.#occupied = new Uint32Array(2 ** cellBits / 32);
-    }
+    if (this.#occupied.length === 0) this.#occupied = new Uint32Array(2 ** cellBits / 32);
     for (const { hash, at } of gramsOf(needle)) {
       const places = this.#places.get(hash) ?? [];
       if (isCommon(places) && isInParts(needle)) continue;
       this.#places.set(hash, [...places, { needle, at }]);
-      this.#count(hash, 1);
+      const cell = cellOf(hash);
+      this.#occupied[cell >>> 5] = (this.#occupied[cell >>> 5] ?? 0) | (1 << (cell & 31));
     }
   }
 
@@ -160,20 +159,9 @@ export class NeedleIndex {
     for (const { hash } of gramsOf(needle)) {
       const places = this.#places.get(hash) ?? [];
       const rest = places.filter((place) => place.needle !== needle);
-      if (rest.length === places.length) continue;
       if (rest.length > 0) this.#places.set(hash, rest);
       else this.#places.delete(hash);
-      this.#count(hash, -1);
     }
-  }
-
-  #count(hash: number, more: 1 | -1): void {
-    const cell = cellOf(hash);
-    const count = (this.#cells[cell] ?? 0) + more;
-    this.#cells[cell] = count;
-    const bits = this.#occupied[cell >>> 5] ?? 0;
-    const bit = 1 << (cell & 31);
-    this.#occupied[cell >>> 5] = count === 0 ? bits & ~bit : bits | bit;
   }
 
   #mayKnow(hash: number): boolean {

@@ -1,5 +1,4 @@
 import { cutBytes } from "../../core/text/cut.ts";
-import { writtenText } from "../../core/text/written-text.ts";
 
 /** The only words that dismiss a finding. A reply with any other word may condemn the code. */
 const dismissals = [
@@ -59,17 +58,22 @@ function sentence(raw: string): Sentence[] {
 /** Remarks on a finding are short: this much of a reply is read, and this many characters of its writer's own text. */
 const most = { bytes: 20_000, characters: 5_000 };
 
-const readReply = (body: string) => writtenText(cutBytes(body, most.bytes)).slice(0, most.characters);
+/** What a person wrote, as far as it matters for an answer: without quotes, code and HTML comments. Linear in its length. */
+const readReply = (body: string) =>
+  cutBytes(body, most.bytes)
+    .replaceAll(/\r\n?/g, "\n")
+    .replaceAll(/<!--[\s\S]*?(?:-->|$(?![\s\S]))/g, "")
+    .replaceAll(/^ {0,3}(```|~~~)[\s\S]*?(?:^ {0,3}\1|$(?![\s\S]))/gm, "")
+    .replaceAll(/^(?: {0,3}>| {4}|\t).*$/gm, "")
+    .replaceAll(/(?<!`)(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, " ")
+    .slice(0, most.characters);
 
 /** Whether a reply says that a finding stays as it is: fixed phrases and courtesy, without a question, a reason or any other word. */
 export function dismisses(body: string): boolean {
-  const own = body.replaceAll(/^>.*$/gm, "").trim();
-  const written = writtenText(body);
-  // Code and hidden comments are part of what the reply says.
-  const isAll = own.replaceAll(/\s/g, "") === written.replaceAll(/\s/g, "");
-  // A question, and words that are quoted or crossed out, are not what the reply says.
-  if (own.length > longestRemark || !isAll || /[?`~"“”„«»]/.test(own)) return false;
-  const words = plain(written.replace(goodSign, " "))
+  const own = body.replaceAll(/^>.*$/gm, "").trimEnd();
+  // A question is not what the reply says, and words in code, comments, quotation marks or crossed out may not be.
+  if (own.trim().length > longestRemark || /[?`~"“”„«»<>\t]| {4}/.test(own)) return false;
+  const words = plain(own.replace(goodSign, " "))
     .replaceAll(/(?:(?!['@[\]])[\p{P}\s])+/gu, " ")
     .trim();
   return onlyDismisses.test(words);

@@ -117,21 +117,35 @@ const TOO_MANY: Left = { left: [], odd: [], tooMany: true };
 
 /** The files that differ from the originals. Call it only when no process of the command is left: a path is looked up several times. */
 export function findLeft(before: ReadonlyMap<string, Trace>): Left {
-  const list = new LeftList();
+  const left: LeftFile[] = [];
+  const odd: string[] = [];
+  let bytes = 0;
+  for (const one of differences(before)) {
+    bytes += Buffer.byteLength(JSON.stringify(one)) + 1;
+    if (one === "too many" || bytes > MAX_LIST_BYTES) return TOO_MANY;
+    if ("kind" in one) left.push(one);
+    else odd.push(one.odd);
+  }
+  return { left, odd, tooMany: false };
+}
+
+function* differences(
+  before: ReadonlyMap<string, Trace>,
+): Generator<LeftFile | { odd: string } | "too many"> {
   const seen = new Set<string>();
   let entries = 0;
   for (const { path, entry } of entriesBelow()) {
     entries += 1;
-    if (entries > MAX_ENTRIES || path.length > MAX_PATH || list.isTooLong) return TOO_MANY;
+    if (entries > MAX_ENTRIES || path.length > MAX_PATH) return yield "too many";
     if (entry.isDirectory()) continue;
+    seen.add(path);
     const trace = before.get(path);
-    if (trace) seen.add(path);
-    addIfChanged(path, entry, trace, list);
+    const { ino, ctimeNs, size } = lstatSync(fullPath(path), { bigint: true });
+    if (trace?.inode === ino && trace.changedNs === ctimeNs) continue;
+    yield entry.isFile() ? { path, kind: trace ? "changed" : "new", bytes: Number(size) } : { odd: path };
   }
   for (const path of before.keys())
-    if (!seen.has(path) && isGone(path)) list.add({ path, kind: "gone", bytes: 0 });
-  if (list.isTooLong) return TOO_MANY;
-  return { left: list.left, odd: list.odd, tooMany: false };
+    if (!seen.has(path) && isGone(path)) yield { path, kind: "gone", bytes: 0 };
 }
 
 /** All entries of the workspace except git's own folders, which do not belong to the files and are never collected. */
@@ -148,30 +162,6 @@ function* entriesBelow(): Generator<{ path: string; entry: Dirent<Buffer> }> {
   }
 }
 
-class LeftList {
-  readonly left: LeftFile[] = [];
-  readonly odd: string[] = [];
-  #bytes = 0;
-
-  get isTooLong(): boolean {
-    return this.#bytes > MAX_LIST_BYTES;
-  }
-
-  add(file: LeftFile): void {
-    if (this.#hasRoom(file)) this.left.push(file);
-  }
-
-  addOdd(path: string): void {
-    if (this.#hasRoom(path)) this.odd.push(path);
-  }
-
-  #hasRoom(one: LeftFile | string): boolean {
-    if (this.isTooLong) return false;
-    this.#bytes += Buffer.byteLength(JSON.stringify(one)) + 1;
-    return true;
-  }
-}
-
 function entriesOf(folder: string): Dirent<Buffer>[] {
   const full = fullPath(folder);
   try {
@@ -181,13 +171,6 @@ function entriesOf(folder: string): Dirent<Buffer>[] {
   } catch {
     return [];
   }
-}
-
-function addIfChanged(path: string, entry: Dirent<Buffer>, before: Trace | undefined, list: LeftList): void {
-  const { ino, ctimeNs, size } = lstatSync(fullPath(path), { bigint: true });
-  if (before?.inode === ino && before.changedNs === ctimeNs) return;
-  if (!entry.isFile()) list.addOdd(path);
-  else list.add({ path, kind: before ? "changed" : "new", bytes: Number(size) });
 }
 
 /** Whether the path is now missing or a folder. An entry that cannot be examined is not gone. */

