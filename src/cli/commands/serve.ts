@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Command } from "@commander-js/extra-typings";
 import type { AppCredentials, Env } from "../../config/env.ts";
 import { isInPackage } from "../../config/folders.ts";
@@ -204,9 +205,6 @@ function noApp(): AppError {
 }
 
 /** Resolves when the signal fires. */
-function untilAborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
 }
