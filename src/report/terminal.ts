@@ -159,15 +159,9 @@ function proseLines(markdown: string, style: Style): string[] {
   );
 }
 
-interface Block {
-  /** A line of a fenced block, to show unchanged. */
-  code: boolean;
-  text: string;
-}
-
 /** Unchanged lines of code, and each paragraph on one line, however its source was wrapped. */
-function blocks(lines: readonly string[]): Block[] {
-  const found: Block[] = [];
+function blocks(lines: readonly string[]) {
+  const found: { code: boolean; text: string }[] = [];
   let open: string | null = null;
   let paragraph = false;
   for (const text of lines) {
@@ -254,8 +248,10 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
 }
 
 function reportLines(result: ReviewResult, options: TerminalOptions, style: Style): string[] {
+  const { range } = options;
   const lines = [
-    ...uncommittedLines(options, style),
+    // Before everything else: a report about commits says nothing about the files at hand.
+    ...(range.uncommitted ? wrap(`${leadOf(range)}${plainLine(range.uncommitted)}.`, style.width) : []),
     ...outcomeLines(result, options, style),
     ...headerLines(result, options, style),
   ];
@@ -265,11 +261,6 @@ function reportLines(result: ReviewResult, options: TerminalOptions, style: Styl
     for (const placed of findings) lines.push("", ...findingLines(placed, options.source, style));
   }
   return [...lines, "", ...footerLines(result, style)];
-}
-
-/** Shown before everything else: a report about commits says nothing about the files at hand. */
-function uncommittedLines({ range }: TerminalOptions, style: Style): string[] {
-  return !range.uncommitted ? [] : wrap(`${leadOf(range)}${plainLine(range.uncommitted)}.`, style.width);
 }
 
 const leadOf = ({ repository }: RangeNames) => (repository ? `${plainLine(repository)} · ` : "");
