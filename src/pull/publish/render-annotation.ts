@@ -77,13 +77,10 @@ function detailsOf(finding: Finding): string {
 }
 
 function otherPlaces({ places }: Finding): string[] {
-  if (places.length === 0) return [];
-  const rest = places.length - mostPlaces;
-  const lines = [
-    ...places.slice(0, mostPlaces).map(placeLine),
-    ...(rest > 0 ? [`- and ${plural(rest, "more place")}`] : []),
-  ];
-  return [["The same at:", ...lines].join("\n")];
+  const shown = places.slice(0, mostPlaces).map(placeLine);
+  const rest = places.length - shown.length;
+  if (rest > 0) shown.push(`- and ${plural(rest, "more place")}`);
+  return shown.length === 0 ? [] : [["The same at:", ...shown].join("\n")];
 }
 
 function placeLine({ path, start_line, line, side }: CodeLocation): string {

@@ -195,6 +195,7 @@ export function renderSummary(input: SummaryInput, base: LinkBase, maxBytes = mo
 
 function before(input: SummaryInput, base: LinkBase, share: number): string[] {
   const { result } = input;
+  const shown = shownCount(heldFindings(input));
   return [
     `### Hunkwise: ${headline(input)}`,
     outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
@@ -203,7 +204,7 @@ function before(input: SummaryInput, base: LinkBase, share: number): string[] {
     ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
     ...configSection(result, room.list * share),
     untrustedBlock(summaryOf(result), room.summary * share),
-    shownSentence(heldFindings(input)),
+    shown && `🧪 ${shown}.`,
     ...postedSection(input, base, share),
     ...annotatedSection(input, base, share),
   ];
@@ -273,11 +274,6 @@ function headline(input: SummaryInput): string {
     offline: "analyzers only, nothing found",
     partial: "incomplete review",
   }[outcomeOf(result)];
-}
-
-function shownSentence(held: readonly Finding[]): string {
-  const count = shownCount(held);
-  return count === "" ? "" : `🧪 ${count}.`;
 }
 
 /** An index of the comments on lines and files. */
