@@ -66,12 +66,10 @@ function settledSections(input: SummaryInput, maxBytes: number): string[] {
       "entry" in one ? entryLink(one.entry) : `${untrustedLine(one.title)} in ${untrustedCode(one.path)}`;
     return `- ${what}${because(one.reason)}`;
   };
-  const allDismissed = [...dismissed, ...dismissedByNumber(input)];
-  const dismissedOne = (one: (typeof allDismissed)[number]) =>
-    typeof one === "string" ? one : dismissedLine(one);
+  const allDismissed = [...dismissed.map(dismissedLine), ...dismissedByNumber(input)];
   return [
     ...section("**Fixed**", [...fixed, ...settled], fixedLine, maxBytes),
-    ...section("**Dismissed**", allDismissed, dismissedOne, maxBytes),
+    ...section("**Dismissed**", allDismissed, (line) => line, maxBytes),
   ];
 }
 
