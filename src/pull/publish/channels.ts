@@ -218,17 +218,15 @@ const mostReasonBytes = 600;
 
 type FixedIn = Pick<PostContext, "api" | "headSha">;
 
-interface Answered {
-  /** Notices for the maintainer, one for all threads: GitHub lets an App resolve threads only if it may write contents. */
-  notices: string[];
-  answered: ReadonlySet<PostedFinding>;
-}
-
 /**
  * Answers in the threads of fixed findings, and resolves those without a participating person. Rejects with `stale_head` if the pull
- * request has moved on: the fault may be back.
+ * request has moved on: the fault may be back. The notices for the maintainer are for all threads together: GitHub lets an App resolve
+ * threads only if it may write contents.
  */
-export async function answerFixed(fixed: readonly ResolvedFinding[], context: FixedIn): Promise<Answered> {
+export async function answerFixed(
+  fixed: readonly ResolvedFinding[],
+  context: FixedIn,
+): Promise<{ notices: string[]; answered: ReadonlySet<PostedFinding> }> {
   const waiting = fixed.filter(
     ({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.is_theirs),
   );
