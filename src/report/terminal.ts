@@ -9,7 +9,7 @@ import {
   rejectedMatches,
   unplacedLines,
 } from "../tasks/shapes/review-result.ts";
-import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
+import { codeFrame, type FrameLine, lineRange, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
   bodyOf,
   doubtSentence,
@@ -110,15 +110,11 @@ function otherPlaces({ places }: Finding): string[] {
   return rest > 0 ? [...shown, `- and at ${plural(rest, "more place")}`] : shown;
 }
 
-function placeWords({ path, side, line, start_line }: CodeLocation): string {
-  const lines = start_line === null ? `${line}` : `${start_line}-${line}`;
-  return `${plainLine(path)}:${lines}${side === "LEFT" ? " (removed)" : ""}`;
-}
+const placeWords = ({ path, side, line, start_line }: CodeLocation) =>
+  `${plainLine(path)}:${lineRange(start_line ?? line, line)}${side === "LEFT" ? " (removed)" : ""}`;
 
-function evidenceLine({ path, start_line, end_line, note }: Evidence): string {
-  const place = `${path}:${start_line === end_line ? start_line : `${start_line}-${end_line}`}`;
-  return `- see ${plainLine(place)}: ${plainLine(note)}`;
-}
+const evidenceLine = ({ path, start_line, end_line, note }: Evidence) =>
+  `- see ${plainLine(`${path}:${lineRange(start_line, end_line)}`)}: ${plainLine(note)}`;
 
 function titleLine(finding: Finding, style: Style): string {
   const label = style.severity[finding.severity](finding.severity.toUpperCase());

@@ -1,6 +1,7 @@
 import type { CodeLocation, Evidence, Finding, Severity } from "../../core/finding.ts";
 import { byteLength, cutAtLine, cutBytes } from "../../core/text/cut.ts";
 import { escapeInvisible } from "../../core/text/escape-invisible.ts";
+import { lineRange } from "../../report/code-frame.ts";
 import {
   bodyOf,
   doubtSentence,
@@ -85,14 +86,12 @@ function otherPlaces({ places }: Finding): string[] {
 
 function placeLine({ path, start_line, line, side }: CodeLocation): string {
   const removed = side === "LEFT" ? " (removed)" : "";
-  return `- ${plainLine(`${path}:${lineNumbers(start_line ?? line, line)}`, mostNoteBytes)}${removed}`;
+  return `- ${plainLine(`${path}:${lineRange(start_line ?? line, line)}`, mostNoteBytes)}${removed}`;
 }
-
-const lineNumbers = (first: number, last: number) => (last > first ? `${first}-${last}` : `${first}`);
 
 function evidenceLine({ path, start_line, end_line, note }: Evidence): string {
   const text = plainLine(note, mostNoteBytes);
-  return `- ${plainLine(`${path}:${lineNumbers(start_line, end_line)}`, mostNoteBytes)}${text === "" ? "" : `: ${text}`}`;
+  return `- ${plainLine(`${path}:${lineRange(start_line, end_line)}`, mostNoteBytes)}${text === "" ? "" : `: ${text}`}`;
 }
 
 /**
