@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { type AdaptiveModel, createAdaptiveModel, withFallback } from "../agent/llm/adaptive-model.ts";
-import { createModelGuard, type ModelGuard, type RequestEnd } from "../agent/llm/guarded-model.ts";
+import { createModelGuard, type RequestEnd } from "../agent/llm/guarded-model.ts";
 import type { Avoidable, EndpointModel, Models, ToolDefinition, Usage } from "../agent/llm/model.ts";
 import type { PriceTable } from "../agent/llm/prices.ts";
-import { type KnownModels, modelKey, openKnownModels } from "../agent/llm/probe.ts";
+import { modelKey, openKnownModels } from "../agent/llm/probe.ts";
 import type { EmbeddingEnv, ModelEnv } from "../config/env.ts";
 import { leastContextTokens } from "../config/variables.ts";
 import { AppError, errorLine } from "../core/errors.ts";
@@ -40,56 +40,7 @@ interface ModelOptions {
 
 /** Connects each model of the environment once, with the fallback behind it. Loads clients late. Rejects for an invalid price table. */
 export async function createModels(env: ModelEnv, options: ModelOptions): Promise<ConnectedModels> {
-  const parts = await partsFor(options);
-  const connected = new Map<string, Connected>();
-  const loads: Connected["load"][] = [];
-  const fallback = env.fallback && connectTo(env.fallback, env.fallback.name, parts);
-  if (fallback) loads.push(fallback.load);
-  const named = (name: string): AdaptiveModel => {
-    const known = connected.get(name);
-    if (known) return known.model;
-    const { model: alone, load } = connectTo(env, name, parts);
-    const hasFallback = fallback && !isFallback(env, name);
-    const model = hasFallback ? withFallback(alone, fallback.model, options.warn) : alone;
-    connected.set(name, { model, load });
-    loads.push(load);
-    return model;
-  };
-  const models = {
-    review: named(env.name),
-    verify: named(env.verifyName),
-    summarize: named(env.name),
-  };
-  const all = [...connected.values()];
-  return {
-    models,
-    ready: async (signal) => void (await Promise.all(all.map(({ model }) => model.ready(signal)))),
-    load: async () => void (await Promise.all(loads.map((load) => load()))),
-  };
-}
-
-/** A model is not a fallback for itself. */
-const isFallback = ({ fallback, baseUrl, apiKey }: ModelEnv, name: string): boolean =>
-  fallback?.name === name && fallback.baseUrl === baseUrl && fallback.apiKey === apiKey;
-
-interface Connected {
-  model: AdaptiveModel;
-  load(): Promise<unknown>;
-}
-
-/** The parts that all models of a process share. */
-interface Parts {
-  prices: Prices;
-  known: KnownModels;
-  guard: ModelGuard["guard"];
-  forOneRun: boolean;
-  onProbe(model: string): void;
-  warn(text: string): void;
-}
-
-async function partsFor(options: ModelOptions): Promise<Parts> {
-  const { pricesFile, folder, warn, forOneRun = false } = options;
-  const { onRequest = () => {}, onProbe = () => {} } = options;
+  const { warn, forOneRun = false, onRequest = () => {}, onProbe = () => {} } = options;
   const { guard } = createModelGuard({
     now: () => performance.now(),
     random: Math.random,
@@ -97,25 +48,44 @@ async function partsFor(options: ModelOptions): Promise<Parts> {
     warn: forOneRun ? () => {} : warn,
     onRequest,
   });
-  const prices = await pricesOf(pricesFile);
-  return { prices, known: openKnownModels(folder), guard, onProbe, warn, forOneRun };
+  const prices = await pricesOf(options.pricesFile);
+  const known = openKnownModels(options.folder);
+  const loads: (() => Promise<unknown>)[] = [];
+  const connectTo = (of: ModelEnv, name: string): AdaptiveModel => {
+    const { native, load } = lateModel(of, name, prices);
+    loads.push(load);
+    const key = keyOf(of, name);
+    return createAdaptiveModel({
+      native: guard(native, of.baseUrl, key.slice(0, EXTRAS_KEY_CHARACTERS)),
+      protocol: of.protocol,
+      contextIsConfigured: of.contextIsConfigured,
+      leastContextTokens,
+      key,
+      tools: toolsOfReviews,
+      known,
+      onProbe,
+      warn,
+      forOneRun,
+    });
+  };
+  const fallback = env.fallback && connectTo(env.fallback, env.fallback.name);
+  const named = (name: string): AdaptiveModel => {
+    const alone = connectTo(env, name);
+    return fallback && !isFallback(env, name) ? withFallback(alone, fallback, warn) : alone;
+  };
+  const review = named(env.name);
+  const verify = env.verifyName === env.name ? review : named(env.verifyName);
+  return {
+    models: { review, verify, summarize: review },
+    ready: async (signal) =>
+      void (await Promise.all([...new Set([review, verify])].map((model) => model.ready(signal)))),
+    load: async () => void (await Promise.all(loads.map((load) => load()))),
+  };
 }
 
-function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
-  const { prices, guard, ...shared } = parts;
-  const { native, load } = lateModel(env, name, prices);
-  const key = keyOf(env, name);
-  const model = createAdaptiveModel({
-    native: guard(native, env.baseUrl, key.slice(0, EXTRAS_KEY_CHARACTERS)),
-    protocol: env.protocol,
-    contextIsConfigured: env.contextIsConfigured,
-    leastContextTokens,
-    key,
-    tools: toolsOfReviews,
-    ...shared,
-  });
-  return { model, load };
-}
+/** A model is not a fallback for itself. */
+const isFallback = ({ fallback, baseUrl, apiKey }: ModelEnv, name: string): boolean =>
+  fallback?.name === name && fallback.baseUrl === baseUrl && fallback.apiKey === apiKey;
 
 /** The definitions that each review offers. Loaded late, because most commands know their model. */
 export async function toolsOfReviews(): Promise<ToolDefinition[]> {
@@ -127,13 +97,13 @@ export async function toolsOfReviews(): Promise<ToolDefinition[]> {
 /** Enough to distinguish the few models of one record. */
 const EXTRAS_KEY_CHARACTERS = 12;
 
-/** Connects one model by its API: the review model, unless another is named. */
+/** Connects one model by its API. No request is repeated. */
 export async function createModel(
   env: ModelEnv,
   pricesFile: string | null,
-  { name = env.name, maxRetries = MAX_RETRIES }: { name?: string; maxRetries?: number } = {},
+  name: string,
 ): Promise<Required<EndpointModel>> {
-  return connect(env, name, (await pricesOf(pricesFile)).table, maxRetries);
+  return connect(env, name, (await pricesOf(pricesFile)).table, 0);
 }
 
 /** The key under which the abilities of a model are stored. */

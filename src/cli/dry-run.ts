@@ -39,31 +39,13 @@ interface DryRun {
   limits: { tokens: number; turns: number; cost_usd: number | null };
 }
 
-interface DryRunOptions {
-  format: "pretty" | "json";
-  /** Results of other tools, which take room in the prompt. */
-  results: readonly ToolResult[];
-}
-
-/** Predicts a review without asking a model. */
+/** Predicts a review without asking a model. @param results of other tools, which take room in the prompt */
 export async function dryRun(
   range: OpenRange,
   config: EffectiveConfig,
   env: LocalEnv,
-  { format, results }: DryRunOptions,
+  { format, results }: { format: "pretty" | "json"; results: readonly ToolResult[] },
 ): Promise<string> {
-  const prediction = await predict(range, config, env, results);
-  return format === "json"
-    ? `${escapeUnseen(JSON.stringify(prediction, null, 2))}\n`
-    : `${lines(prediction).join("\n")}\n`;
-}
-
-async function predict(
-  range: OpenRange,
-  config: EffectiveConfig,
-  env: LocalEnv,
-  results: readonly ToolResult[],
-): Promise<DryRun> {
   const run = await openRun(range, config, env, results);
   const plan = await planReview(run);
   const first = plan.units[0];
@@ -82,7 +64,7 @@ async function predict(
     cachedTokens: 0,
     completionTokens: predicted.completion_tokens,
   };
-  return {
+  const prediction: DryRun = {
     model: env.model?.name ?? null,
     effort: config.effort,
     files: run.change.files.map(({ change, totalHunks, skipReason }) => ({
@@ -101,6 +83,9 @@ async function predict(
     predicted: { ...predicted, cost_usd: costOf(usage, price) },
     limits: { tokens: config.budget.tokens, turns: config.budget.turns, cost_usd: config.budget.cost_usd },
   };
+  return format === "json"
+    ? `${escapeUnseen(JSON.stringify(prediction, null, 2))}\n`
+    : `${lines(prediction).join("\n")}\n`;
 }
 
 /** The start of a review, with a model that cannot be asked. */

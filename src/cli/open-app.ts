@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { openLogseqVault } from "../agent/record/journal.ts";
 import { createCommandSandbox, createFindTestPlace } from "../border/test-place.ts";
 import { type AppCredentials, type Env, secretsOf } from "../config/env.ts";
 import { environmentsFolder } from "../config/folders.ts";
 import { type LoadedRepoConfig, loadRepoConfig } from "../config/load-config.ts";
 import { programPath } from "../config/process-env.ts";
+import { within } from "../core/async.ts";
 import { errorLine } from "../core/errors.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
@@ -23,7 +23,6 @@ import type { Upkeep } from "../server/jobs/job-dependencies.ts";
 import { createJobHandler } from "../server/jobs/job-handler.ts";
 import type { Metrics } from "../server/metrics/metrics.ts";
 import type { RepositoryRef } from "../server/queue/job.ts";
-import type { JobWatch } from "../server/queue/run-job.ts";
 import { installationConcurrency, openStores, type Stores } from "../server/queue/stores.ts";
 import { retryingSpending } from "../server/queue/usage.ts";
 import { startWorker, type Worker } from "../server/queue/worker.ts";
@@ -83,7 +82,7 @@ export async function openApp(
   const disk = new Disk({ dataFolder: env.dataDir, limitBytes: env.diskLimitBytes, log });
   const indexes = new IndexKeeper({ log });
 
-  const github = openGitHub({ env, credentials, log, stores, metrics, version });
+  const github = openGitHub({ env, log, stores, metrics }, credentials);
   const { webUrl, host } = env.github;
   const network = networkOf(env);
 
@@ -169,24 +168,26 @@ export async function openApp(
         leaseMs: env.times.leaseMs,
         retentionMs: env.retentionMs,
         version,
-        ...(metrics && { watch: watchFor(metrics) }),
+        ...(metrics && {
+          watch: {
+            began: ({ task }, ms) => metrics.jobWaited(task.kind, ms),
+            ended: ({ task }, how, ms) => metrics.jobEnded(task.kind, how, ms),
+          },
+        }),
       });
     },
-    close: () => within(closingMs, [disk.close(), stores.close(), indexes.close()]),
+    async close() {
+      const closed = Promise.all([disk.close(), stores.close(), indexes.close()]);
+      await within(closingMs, closed, () => undefined);
+    },
   };
 }
 
-interface GitHubOptions {
-  env: Env;
-  credentials: AppCredentials;
-  log: Logger;
-  stores: Stores;
-  metrics: Metrics | null;
-  version: string;
-}
-
 /** GitHub as this App: for one job at a time, and for reconciling and purging. */
-function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubOptions) {
+function openGitHub(
+  { env, log, stores, metrics }: Pick<App, "log" | "stores" | "metrics"> & { env: Env },
+  credentials: AppCredentials,
+) {
   const { host, apiUrl } = env.github;
   const probot = createProbot(credentials, env.github, log);
   const mintToken = installationAuth(probot);
@@ -196,7 +197,7 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
     apiUrl,
     mintToken,
     granted: installationGrants(probot),
-    userAgent: `hunkwise/${version}`,
+    userAgent: `hunkwise/${programVersion()}`,
     identity,
     rateLimiter: createRateLimiter({ gapMs: env.times.writeGapMs }),
     ...(metrics && { onRateLimit: metrics.rateLimit }),
@@ -222,15 +223,6 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
 
 /** An unreachable database must not keep the process from ending. */
 const closingMs = 2_000;
-
-async function within(milliseconds: number, all: readonly Promise<void>[]): Promise<void> {
-  await Promise.race([Promise.all(all), sleep(milliseconds, undefined, { ref: false })]);
-}
-
-const watchFor = (metrics: Metrics): JobWatch => ({
-  began: ({ task }, ms) => metrics.jobWaited(task.kind, ms),
-  ended: ({ task }, how, ms) => metrics.jobEnded(task.kind, how, ms),
-});
 
 /** Derived from a secret that all processes of an App share, so no key must be stored. If the secret changes, everything is read again. */
 export function contentKeyOf(secret: string) {

@@ -8,7 +8,6 @@ import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../core/errors.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
 import { tokenIdentity } from "../pull/github/app-client.ts";
-import type { PullRequestApi } from "../pull/github/pull-request-api.ts";
 import { pullPlace } from "../pull/github/references.ts";
 import { createSeal } from "../pull/ledger/seal.ts";
 import { type CheckRun, inProgress } from "../pull/publish/check-run.ts";
@@ -113,15 +112,26 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
         ...(await pullTextOf({ api, pull, repository: { owner, name }, webUrl, config, warn })),
         earlier: [],
       }),
-      publish: (result, config) =>
-        post({
-          api,
+      async publish(result, config) {
+        const repositoryUrl = `${webUrl}/${owner}/${name}`;
+        // A person's own words must not count as markers, so only those of this run do.
+        const seal = createSeal(randomBytes(32));
+        const outcome = await publishReview({
           result,
-          config,
-          number,
           baseRef: pull.baseRef,
-          repositoryUrl: `${webUrl}/${owner}/${name}`,
-        }),
+          repositoryUrl,
+          version: programVersion(),
+          again: null,
+          api: sealedPull(api, seal, { repository: 0, pull: number }),
+          trigger: `event#${number}@${pull.baseRef}`,
+          maxComments: config.max_comments,
+          checkPolicy: checkPolicy(config),
+          check: noCheck,
+        });
+        if (outcome.kind !== "published") return `nothing was posted: ${outcome.reason}`;
+        const { posted, listed, postedBefore } = outcome;
+        return `posted on ${repositoryUrl}/pull/${number}: ${posted} on lines, ${listed} in the summary, ${postedBefore} there already`;
+      },
       async [Symbol.asyncDispose]() {
         await workspace[Symbol.asyncDispose]();
         await checkout.release();
@@ -138,35 +148,6 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
 
 async function readOnly(): Promise<undefined> {
   throw new AppError("not_allowed", "Nothing is written without --publish");
-}
-
-interface Post {
-  api: PullRequestApi;
-  result: ReviewResult;
-  config: EffectiveConfig;
-  number: number;
-  baseRef: string;
-  repositoryUrl: string;
-}
-
-/** Posts a result. A person's own words must not count as markers, so only those of this run do. Repeats no visible comment of that person. */
-async function post({ api, result, config, number, baseRef, repositoryUrl }: Post): Promise<string> {
-  const seal = createSeal(randomBytes(32));
-  const outcome = await publishReview({
-    result,
-    baseRef,
-    repositoryUrl,
-    version: programVersion(),
-    again: null,
-    api: sealedPull(api, seal, { repository: 0, pull: number }),
-    trigger: `event#${number}@${baseRef}`,
-    maxComments: config.max_comments,
-    checkPolicy: checkPolicy(config),
-    check: noCheck,
-  });
-  if (outcome.kind !== "published") return `nothing was posted: ${outcome.reason}`;
-  const { posted, listed, postedBefore } = outcome;
-  return `posted on ${repositoryUrl}/pull/${number}: ${posted} on lines, ${listed} in the summary, ${postedBefore} there already`;
 }
 
 /** Only an App can have check runs, and only of its own. */
@@ -188,20 +169,17 @@ const noCheck: CheckRun = {
  */
 async function tokenFor(host: string, signal: AbortSignal): Promise<string> {
   const { ofGitHub, ofServer, server } = gitHubVariables();
+  // `gh` takes subdomains of github.com for github.com.
+  const isSubdomain = host.endsWith(".github.com");
   const isTenant = host.endsWith(".ghe.com");
   const isGitHub = host === "github.com" || (isTenant && server === host);
   const token = isGitHub ? ofGitHub : server === host ? ofServer : null;
-  // `gh` takes these for github.com.
-  if (host.endsWith(".github.com")) throw noToken(host, "GH_TOKEN");
-  const found = token ?? (await storedToken(host, signal));
+  const found = isSubdomain ? null : (token ?? (await storedToken(host, signal)));
   if (found !== null) return found;
-  throw noToken(host, host === "github.com" || isTenant ? "GH_TOKEN" : "GH_ENTERPRISE_TOKEN");
-}
-
-function noToken(host: string, variable: string): AppError {
+  const variable = isSubdomain || isTenant || host === "github.com" ? "GH_TOKEN" : "GH_ENTERPRISE_TOKEN";
   const forHost =
     host === "github.com" ? "" : ` with GH_HOST=${host}, because other tokens are for other hosts`;
-  return new AppError("usage", `There is no token for ${host}`, {
+  throw new AppError("usage", `There is no token for ${host}`, {
     remedy: `Set ${variable}${forHost}, or log in with: gh auth login --hostname ${host}`,
   });
 }

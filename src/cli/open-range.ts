@@ -73,19 +73,9 @@ export function usualBase(): BaseChoice {
 
 /** Resolves both revisions, without a checkout. Rejects with `git_missing`, `git_too_old`, `repository_unavailable` or `revision_unknown`. */
 export async function openRange(options: RangeOptions): Promise<OpenRange> {
-  const { repo, scope, base, head, indexFile, reports, signal } = options;
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
-  const range = await openLocalRange({
-    repo,
-    scope,
-    base: base ?? usualBase(),
-    head,
-    indexFile,
-    reports,
-    gitPath,
-    signal,
-    user: userHome(),
-  });
+  const base = options.base ?? usualBase();
+  const range = await openLocalRange({ ...options, base, gitPath, user: userHome() });
   const workspace = openWorkspace(range.place);
   const dispose = async () => {
     await workspace[Symbol.asyncDispose]();
@@ -102,7 +92,7 @@ export async function openRange(options: RangeOptions): Promise<OpenRange> {
       repository: nameOf(range.place.root),
       uncommitted: uncommitted && wordsOf(uncommitted, range.names.base, commits),
     };
-    const roots = await rootsOf(range.workTree, repo);
+    const roots = await rootsOf(range.workTree, options.repo);
     return { ...range, workspace, names, roots, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();

@@ -130,18 +130,6 @@ export interface Progress extends Disposable {
   end(): void;
 }
 
-/** Shows nothing but faults. */
-export function createQuietProgress(stream: NodeJS.WriteStream): Progress {
-  return {
-    say: () => {},
-    handle(event) {
-      if (event.type === "crash") stream.write(`${faultLine(event)}\n`);
-    },
-    end: () => {},
-    [Symbol.dispose]: () => {},
-  };
-}
-
 const faultLine = ({ where, error }: { where: string; error: string }) =>
   `fault in ${plainLine(where)}: ${plainLine(error)}`;
 
@@ -150,14 +138,21 @@ interface ProgressOptions {
   now?: () => number;
   /** Whether the progress is shown if the output is not a terminal. Default: true. */
   isLogged?: boolean;
+  /** Shows nothing but faults. */
+  onlyFaults?: boolean;
   /** Milliseconds from now on in which nothing is shown. Default: until {@link FIRST_MS} after the start of the process. */
   quietMs?: number;
 }
 
 /** One live line on a terminal; else a line for each phase or step, and one every few seconds. Nothing if the work ends at once. */
 export function createProgress(stream: NodeJS.WriteStream, options: ProgressOptions = {}): Progress {
-  const { now = Date.now, isLogged = true, quietMs = FIRST_MS - performance.now() } = options;
-  const isHidden = !stream.isTTY && !isLogged;
+  const {
+    now = Date.now,
+    isLogged = true,
+    onlyFaults = false,
+    quietMs = FIRST_MS - performance.now(),
+  } = options;
+  const isHidden = onlyFaults || (!stream.isTTY && !isLogged);
   const began = now();
   let state = noProgress;
   let last = began;
@@ -187,16 +182,16 @@ export function createProgress(stream: NodeJS.WriteStream, options: ProgressOpti
     clearInterval(redrawing);
     erase();
   };
-  const say = (text: string) => {
+  const print = (text: string) => {
     erase();
     stream.write(`${text}\n`);
   };
   return {
-    say,
+    say: onlyFaults ? () => {} : print,
     handle(event) {
       const isNew = isNewPhase(state, event);
       state = advance(state, event);
-      if (event.type === "crash") say(faultLine(event));
+      if (event.type === "crash") print(faultLine(event));
       if (isQuiet || isHidden || stream.isTTY) return;
       if (isNew || now() - last >= (event.type === "step" ? STEP_MS : SPARSE_MS)) show();
     },

@@ -50,7 +50,7 @@ export interface RangeKeeper extends AsyncDisposable {
   use<Result>(work: (current: CurrentRange) => Promise<Result>): Promise<Result>;
 }
 
-/** A range and the number of its users. */
+/** A range with the calls that use it. */
 interface Held {
   /** The state of the repository that it shows. */
   state: string;
@@ -58,10 +58,7 @@ interface Held {
   opened: Promise<OpenedRange>;
   /** The folders of its files, after it is open. */
   folders: readonly string[];
-  users: number;
-  /** Resolves when its end was requested and its last user has finished. */
-  unused: PromiseWithResolvers<void>;
-  isOld: boolean;
+  users: Set<Promise<unknown>>;
 }
 
 /** Rejects with `repository_unavailable`, and as `requireGit` does. The revisions need not exist yet. The signal stops no running work. */
@@ -79,9 +76,30 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
     await removeFolder(folder);
     throw error;
   }
-  const held = new HeldRanges(options);
   const { scope = "commits" } = options;
   const showsCommits = scope === "commits" || scope === "commit";
+  const { now = Date.now } = options;
+  let current: Held | undefined;
+  let ended: Promise<unknown> = Promise.resolve();
+  const retire = () => {
+    if (current) ended = Promise.all([ended, close(current)]);
+    current = undefined;
+  };
+  const hold = (state: string): Held => {
+    const held: Held = { state, since: now(), opened: openWhole(options), folders: [], users: new Set() };
+    held.opened.then(
+      ({ range: { place } }) => {
+        held.folders = [place.root, place.gitDir, place.emptyHome];
+      },
+      () => {
+        // A failed open may be tried again.
+        if (current === held) current = undefined;
+      },
+    );
+    return held;
+  };
+  const isFresh = ({ since, folders }: Held) =>
+    now() - since < KEPT_MS && folders.every((one) => existsSync(one));
   let edits: string | null = null;
   let isClosed = false;
   /** Null if it is unknown: another program may be writing the index. */
@@ -107,87 +125,39 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
       // Edits that it shows make it another range; of others it only says that they exist.
       if (!showsCommits) await looking;
       if (isClosed) throw new AppError("aborted", "the server is stopping");
-      const mine = held.take([...revisions, showsCommits ? "" : edits].join("\0"));
+      const state = [...revisions, showsCommits ? "" : edits].join("\0");
+      if (current?.state !== state || !isFresh(current)) retire();
+      current ??= hold(state);
+      const { opened, users } = current;
       const dirty = showsCommits ? looking : Promise.resolve(false);
+      const finish = async () => {
+        try {
+          return await work({ ...(await opened), dirty });
+        } finally {
+          // The check writes to the folder that is removed with the last user.
+          await looking;
+        }
+      };
+      const using = finish();
+      users.add(using);
       try {
-        return await work({ ...(await mine.opened), dirty });
+        return await using;
       } finally {
-        // The check writes to the folder that is removed with the last user.
-        await looking;
-        held.release(mine);
+        users.delete(using);
       }
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
-      await held.end();
+      retire();
+      await ended;
       await removeFolder(folder);
     },
   };
 }
 
-class HeldRanges {
-  readonly #options: KeeperOptions;
-  readonly #now: () => number;
-  readonly #ending = new Set<Promise<void>>();
-  #current: Held | undefined;
-
-  constructor(options: KeeperOptions) {
-    this.#options = options;
-    this.#now = options.now ?? Date.now;
-  }
-
-  /** The range of this state of the repository. The caller must release it. */
-  take(state: string): Held {
-    if (this.#current && !(this.#current.state === state && this.#isFresh(this.#current))) this.#retire();
-    this.#current ??= this.#hold(state);
-    this.#current.users += 1;
-    return this.#current;
-  }
-
-  #isFresh({ since, folders }: Held): boolean {
-    return this.#now() - since < KEPT_MS && folders.every((folder) => existsSync(folder));
-  }
-
-  release(held: Held): void {
-    held.users -= 1;
-    if (held.isOld && held.users === 0) held.unused.resolve();
-  }
-
-  /** Resolves when no range is in use and all of their files are removed. */
-  async end(): Promise<void> {
-    this.#retire();
-    await Promise.all(this.#ending);
-  }
-
-  #hold(state: string): Held {
-    const opened = openWhole(this.#options);
-    const unused = Promise.withResolvers<void>();
-    const held: Held = { state, since: this.#now(), opened, folders: [], users: 0, unused, isOld: false };
-    opened.then(
-      ({ range: { place } }) => {
-        held.folders = [place.root, place.gitDir, place.emptyHome];
-      },
-      () => {
-        // A failed open may be tried again.
-        if (this.#current === held) this.#current = undefined;
-      },
-    );
-    return held;
-  }
-
-  #retire(): void {
-    const old = this.#current;
-    this.#current = undefined;
-    if (!old) return;
-    old.isOld = true;
-    if (old.users === 0) old.unused.resolve();
-    const ending = close(old).finally(() => this.#ending.delete(ending));
-    this.#ending.add(ending);
-  }
-}
-
-async function close({ opened, unused }: Held): Promise<void> {
-  await unused.promise;
+/** Ends a range after its last use. */
+async function close({ opened, users }: Held): Promise<void> {
+  while (users.size > 0) await Promise.allSettled(users);
   const open = await opened.catch(() => null);
   await open?.graph[Symbol.asyncDispose]();
   await open?.range[Symbol.asyncDispose]();

@@ -117,18 +117,15 @@ export interface RunRecord extends AsyncDisposable {
   append(entry: TrajectoryEntry): Promise<void>;
 }
 
-interface RecordOptions {
-  task?: string;
-  now?: () => Date;
-  /** Takes one line for the user. */
-  warn?: ((text: string) => void) | undefined;
-}
-
 /** Begins a record. Only warns if the folder of records cannot be written; rejects with `usage` if the named file cannot. */
 export async function openRunRecord(
   { repository, folder, keepMs, file }: RecordPlaces,
   range: string,
-  { task = "review", now = () => new Date(), warn }: RecordOptions = {},
+  {
+    task = "review",
+    now = () => new Date(),
+    warn,
+  }: { task?: string; now?: () => Date; warn?: ((text: string) => void) | undefined } = {},
 ): Promise<RunRecord> {
   const began = now();
   const id = newRunId(began);

@@ -1,6 +1,6 @@
 import pMap from "p-map";
 import { createMasking } from "../agent/llm/masked-request.ts";
-import type { Usage } from "../agent/llm/model.ts";
+import { addUsage, noUsage } from "../agent/loop/limits.ts";
 import { readLocalEnv } from "../config/env.ts";
 import type { FileProblem } from "../config/load-config.ts";
 import { namedRules } from "../config/named-rules.ts";
@@ -8,6 +8,7 @@ import type { RepoConfig } from "../config/repo-config.ts";
 import { Masks } from "../core/secrets/masks.ts";
 import { plural, usageSentence } from "../report/outcome.ts";
 import { plainLine } from "../report/terminal-style.ts";
+import { totalUsage } from "../tasks/loop/run-loop.ts";
 import { examplesOf, tryExamplesOf } from "../tasks/rules/rule-examples.ts";
 import type { CommandIo } from "./command.ts";
 import { write } from "./output.ts";
@@ -55,22 +56,9 @@ export async function tryExamples(
     },
     { concurrency: CONCURRENCY },
   );
-  const usage = usageOf(tried.flatMap((one) => one.usage));
+  const usage = totalUsage(tried.flatMap((one) => one.usage).reduce(addUsage, noUsage));
   const problems = tried.flatMap((one) => one.problems);
   const cost = `${usageSentence({ usage })}`;
   await write(stderr, `${what} tried with ${plainLine(model.name)}: ${cost}\n`);
   return { problems, notes: [`${what} tried: the model judges them as the file says.`] };
-}
-
-/** The price is only known if that of each request is. */
-function usageOf(all: readonly Usage[]) {
-  const sum = (of: (usage: Usage) => number) => all.reduce((total, one) => total + of(one), 0);
-  const isPriced = all.every(({ costUsd }) => costUsd !== null);
-  return {
-    requests: all.length,
-    prompt_tokens: sum((one) => one.promptTokens),
-    cached_tokens: sum((one) => one.cachedTokens),
-    completion_tokens: sum((one) => one.completionTokens),
-    cost_usd: isPriced ? sum((one) => one.costUsd ?? 0) : null,
-  };
 }

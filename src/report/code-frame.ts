@@ -10,12 +10,14 @@ const FRAME_CONTEXT = 3;
 /** An anchor with more lines than this shows only its first and last lines. */
 const LONGEST_ANCHOR = 16;
 
-export function anchorOf({ start_line, line }: Pick<Finding, "line" | "start_line">): {
-  first: number;
-  last: number;
-} {
-  return { first: start_line ?? line, last: line };
-}
+export const anchorOf = ({ start_line, line }: Pick<Finding, "line" | "start_line">) => ({
+  first: start_line ?? line,
+  last: line,
+});
+
+/** "7", or "7-9" */
+export const lineRange = (first: number, last: number): string =>
+  first === last ? `${first}` : `${first}-${last}`;
 
 /** The anchored lines of a finding, from the source if it is available, else from its quote. */
 function anchoredLines(finding: Finding, source: SourceLines): string[] {

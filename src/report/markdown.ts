@@ -1,6 +1,6 @@
 import { bySeverity, type CodeLocation, type Finding } from "../core/finding.ts";
 import { type PlacedFinding, type ReviewResult, unplacedLines } from "../tasks/shapes/review-result.ts";
-import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
+import { codeFrame, type FrameLine, lineRange, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
   bodyOf,
   doubtOf,
@@ -109,7 +109,7 @@ function checkedLines(finding: Finding): string[] {
   const note = noteBesideEvidence(finding);
   const evidence = finding.evidence.map(
     ({ path, start_line, end_line, note: text }) =>
-      `${untrustedCode(`${path}:${lines(start_line, end_line)}`)} ${untrustedLine(text)}`,
+      `${untrustedCode(`${path}:${lineRange(start_line, end_line)}`)} ${untrustedLine(text)}`,
   );
   const proof = notShownSentence(finding);
   return [
@@ -127,10 +127,8 @@ function factsLine(finding: Finding): string {
 }
 
 function placeWords({ path, side, line, start_line }: CodeLocation): string {
-  return `${untrustedCode(`${path}:${lines(start_line ?? line, line)}`)}${side === "LEFT" ? " (removed)" : ""}`;
+  return `${untrustedCode(`${path}:${lineRange(start_line ?? line, line)}`)}${side === "LEFT" ? " (removed)" : ""}`;
 }
-
-const lines = (first: number, last: number) => (first === last ? `${first}` : `${first}-${last}`);
 
 function frameBlock(finding: Finding, source: SourceLines): string[] {
   const frame = codeFrame(finding, source);

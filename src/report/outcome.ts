@@ -50,7 +50,11 @@ export function outcomeSentence(result: ReviewResult): string {
       unjudged,
     );
   }
-  return `Partial: ${joined(whyUnread(result), unlookedWords(result), hunksRead(result), unjudged, unplacedWords(result))}`;
+  const { hunks_served, hunks_total } = result.coverage;
+  const hasReadAll = result.stop_reason === "finished" && hunks_served === hunks_total;
+  const why = hasReadAll ? "" : whyStopped[result.stop_reason];
+  const read = hunks_total === 0 ? "" : `${hunks_served} of ${hunks_total} hunks were read`;
+  return `Partial: ${joined(why, unlookedWords(result), read, unjudged, unplacedWords(result))}`;
 }
 
 const MOST_KINDS = 8;
@@ -70,11 +74,6 @@ function notJudgedWords(result: ReviewResult): string {
   const { length } = notJudged(result);
   if (length === 0) return "";
   return length === 1 ? "1 rule match was not judged" : `${thousands(length)} rule matches were not judged`;
-}
-
-function whyUnread({ stop_reason, coverage }: ReviewResult): string {
-  const readAll = stop_reason === "finished" && coverage.hunks_served === coverage.hunks_total;
-  return readAll ? "" : whyStopped[stop_reason];
 }
 
 function unlookedWords(result: ReviewResult): string {
@@ -106,10 +105,6 @@ export function isPartialBesidesNeutral(result: ReviewResult): boolean {
   const { coverage } = result;
   const files_skipped = coverage.files_skipped.filter(({ account }) => account !== "neutral");
   return outcomeOf({ ...result, coverage: { ...coverage, files_skipped } }) === "partial";
-}
-
-function hunksRead({ coverage: { hunks_served, hunks_total } }: ReviewResult): string {
-  return hunks_total === 0 ? "" : `${hunks_served} of ${hunks_total} hunks were read`;
 }
 
 /** The places in the change that were not read, and how much of each. Offline no hunk was read, which the sentence above says. */

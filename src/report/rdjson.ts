@@ -68,7 +68,11 @@ function diagnosticOf(finding: Finding, maxBytes: number) {
     source,
     code: { value: ruleOf(finding) },
     ...(suggestion && { suggestions: [suggestion] }),
-    ...relatedTo(finding),
+    ...(finding.places.length > 0 && {
+      related_locations: finding.places
+        .slice(0, most.places)
+        .map((place) => ({ message: sameProblem(place), location: locationOf(place) })),
+    }),
   };
 }
 
@@ -84,15 +88,6 @@ function locationOf(place: Place) {
 function rangeOf(place: Place) {
   const { first, last } = anchorOf(place);
   return { start: { line: first }, end: { line: last } };
-}
-
-function relatedTo({ places }: Finding) {
-  if (places.length === 0) return {};
-  return {
-    related_locations: places
-      .slice(0, most.places)
-      .map((place) => ({ message: sameProblem(place), location: locationOf(place) })),
-  };
 }
 
 /** The suggestion, and if it is left out, why. */

@@ -76,18 +76,15 @@ function next(scan: Scan): Piece {
 /** Writes a word unchanged, except for the beginning of a URL and the name of a commit. */
 function wordOrReference(scan: Scan, word: string): Piece {
   const startsHere = !/[a-z0-9]/i.test(scan.tail.at(-1) ?? "");
-  const reference = startsHere ? matchAt(url, scan) || matchAt(uuid, scan) || commitIn(word) : "";
+  const reference = startsHere
+    ? matchAt(url, scan) || matchAt(uuid, scan) || (mayNameCommit(word) ? word : "")
+    : "";
   return reference === "" ? { written: word, consumed: word.length } : asCode(scan, reference);
 }
 
 function matchAt(pattern: RegExp, { text, at }: Scan): string {
   pattern.lastIndex = at;
   return pattern.exec(text)?.[0] ?? "";
-}
-
-/** A word that may be the name of a commit, else empty. */
-function commitIn(word: string): string {
-  return mayNameCommit(word) ? word : "";
 }
 
 /** The character that is left at this position in the output: escapes may be removed. */

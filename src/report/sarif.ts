@@ -95,14 +95,14 @@ function ruleObject(id: string, { findings, dropped }: ReviewResult) {
     shortDescription: { text: withoutLinks(words.title) },
     fullDescription: { text },
     help: { text, markdown },
-    ...(first && { properties: tagsOf(first) }),
+    ...(first && {
+      properties: {
+        tags: [first.category],
+        ...(first.category === "security" && { "security-severity": securitySeverity[first.severity] }),
+      },
+    }),
   };
 }
-
-const tagsOf = ({ category, severity }: Finding) => ({
-  tags: [category],
-  ...(category === "security" ? { "security-severity": securitySeverity[severity] } : {}),
-});
 
 const rejectedHelp = (id: string) =>
   `The rule ${id} matched, and the model that judged it says that the code is right.`;
@@ -159,7 +159,12 @@ function sarifResult({ finding, placement }: PlacedFinding, rules: readonly stri
       markdown: `**${untrustedLine(finding.title)}**\n\n${untrustedBlock(`${note}${bodyOf(finding)}`, MOST_BYTES)}`,
     },
     locations: [locationOf(finding)],
-    ...relatedTo(finding),
+    ...(finding.places.length > 0 && {
+      relatedLocations: finding.places.map((place) => ({
+        ...locationOf(place),
+        message: { text: sameProblem(place) },
+      })),
+    }),
     partialFingerprints: { "hunkwise/v1": finding.id },
     properties: {
       severity: finding.severity,
@@ -201,16 +206,6 @@ function locationOf(place: Omit<CodeLocation, "quote">) {
   };
 }
 
-function relatedTo({ places }: Finding) {
-  if (places.length === 0) return {};
-  return {
-    relatedLocations: places.map((place) => ({
-      ...locationOf(place),
-      message: { text: sameProblem(place) },
-    })),
-  };
-}
-
 export const sameProblem = (place: Omit<CodeLocation, "quote">): string =>
   place.side === "LEFT" ? `The same problem. ${removedNote(place)}` : "The same problem.";
 
@@ -221,10 +216,10 @@ export function removedNote(place: Omit<CodeLocation, "quote">): string {
   return `This is about ${lines} of the merge base, which the change removes.`;
 }
 
-function regionOf(place: Omit<CodeLocation, "quote">) {
-  const { first, last } = anchorOf(place);
-  return { startLine: first, endLine: last };
-}
+const regionOf = ({ start_line, line }: Omit<CodeLocation, "quote">) => ({
+  startLine: start_line ?? line,
+  endLine: line,
+});
 
 function fixesOf(finding: Finding) {
   if (finding.suggestion === null || finding.side === "LEFT") return {};

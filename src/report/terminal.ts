@@ -9,7 +9,7 @@ import {
   rejectedMatches,
   unplacedLines,
 } from "../tasks/shapes/review-result.ts";
-import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
+import { codeFrame, type FrameLine, lineRange, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
   bodyOf,
   doubtSentence,
@@ -110,15 +110,11 @@ function otherPlaces({ places }: Finding): string[] {
   return rest > 0 ? [...shown, `- and at ${plural(rest, "more place")}`] : shown;
 }
 
-function placeWords({ path, side, line, start_line }: CodeLocation): string {
-  const lines = start_line === null ? `${line}` : `${start_line}-${line}`;
-  return `${plainLine(path)}:${lines}${side === "LEFT" ? " (removed)" : ""}`;
-}
+const placeWords = ({ path, side, line, start_line }: CodeLocation) =>
+  `${plainLine(path)}:${lineRange(start_line ?? line, line)}${side === "LEFT" ? " (removed)" : ""}`;
 
-function evidenceLine({ path, start_line, end_line, note }: Evidence): string {
-  const place = `${path}:${start_line === end_line ? start_line : `${start_line}-${end_line}`}`;
-  return `- see ${plainLine(place)}: ${plainLine(note)}`;
-}
+const evidenceLine = ({ path, start_line, end_line, note }: Evidence) =>
+  `- see ${plainLine(`${path}:${lineRange(start_line, end_line)}`)}: ${plainLine(note)}`;
 
 function titleLine(finding: Finding, style: Style): string {
   const label = style.severity[finding.severity](finding.severity.toUpperCase());
@@ -159,15 +155,9 @@ function proseLines(markdown: string, style: Style): string[] {
   );
 }
 
-interface Block {
-  /** A line of a fenced block, to show unchanged. */
-  code: boolean;
-  text: string;
-}
-
 /** Unchanged lines of code, and each paragraph on one line, however its source was wrapped. */
-function blocks(lines: readonly string[]): Block[] {
-  const found: Block[] = [];
+function blocks(lines: readonly string[]) {
+  const found: { code: boolean; text: string }[] = [];
   let open: string | null = null;
   let paragraph = false;
   for (const text of lines) {
@@ -254,8 +244,10 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
 }
 
 function reportLines(result: ReviewResult, options: TerminalOptions, style: Style): string[] {
+  const { range } = options;
   const lines = [
-    ...uncommittedLines(options, style),
+    // Before everything else: a report about commits says nothing about the files at hand.
+    ...(range.uncommitted ? wrap(`${leadOf(range)}${plainLine(range.uncommitted)}.`, style.width) : []),
     ...outcomeLines(result, options, style),
     ...headerLines(result, options, style),
   ];
@@ -265,11 +257,6 @@ function reportLines(result: ReviewResult, options: TerminalOptions, style: Styl
     for (const placed of findings) lines.push("", ...findingLines(placed, options.source, style));
   }
   return [...lines, "", ...footerLines(result, style)];
-}
-
-/** Shown before everything else: a report about commits says nothing about the files at hand. */
-function uncommittedLines({ range }: TerminalOptions, style: Style): string[] {
-  return !range.uncommitted ? [] : wrap(`${leadOf(range)}${plainLine(range.uncommitted)}.`, style.width);
 }
 
 const leadOf = ({ repository }: RangeNames) => (repository ? `${plainLine(repository)} · ` : "");

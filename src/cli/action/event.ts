@@ -7,7 +7,7 @@ import { AppError } from "../../core/errors.ts";
 import { type Severity, severities } from "../../core/finding.ts";
 import type { PullRequest, PullRequestApi } from "../../pull/github/pull-request-api.ts";
 import { hasWriteAccess } from "../../pull/ledger/authority.ts";
-import type { NewJob, RepositoryRef } from "../../server/queue/job.ts";
+import type { NewJob } from "../../server/queue/job.ts";
 import { eventReview } from "../../server/queue/job.ts";
 import { decide } from "../../server/webhooks/decide.ts";
 
@@ -82,13 +82,20 @@ export async function readEvent(
   }
 
   function startOf(): ActionEvent["starts"] {
-    if (inputs.pullRequest !== null)
-      return { job: namedReview({ installation, ...repository }, inputs.pullRequest) };
+    if (inputs.pullRequest !== null) {
+      const job = eventReview({ installation, ...repository }, inputs.pullRequest, "");
+      // Of the pull request as it is now.
+      return { job: { ...job, task: { ...job.task, headSha: null } as NewJob["task"] } };
+    }
     const isOther = label?.name.toLowerCase() !== inputs.reviewLabel.toLowerCase();
     if (!remembers && isOther && (action === "labeled" || action === "unlabeled"))
       return { nothing: `only the label "${inputs.reviewLabel}" starts a review without state-key` };
     const event = name === "pull_request_target" ? "pull_request" : name;
-    if (!reviewEvents.has(event)) throw noPull(name);
+    if (!reviewEvents.has(event))
+      throw new AppError("usage", `The event ${name} names no pull request`, {
+        remedy:
+          "Set the input pull-request to its number, or use pull_request_target, pull_request or issue_comment",
+      });
     const options = { appSlug, appId: null, pushWindowMs: 0 };
     const decision = decide(event, { ...payload, installation: { id: installation } }, options);
     return "jobs" in decision ? { job: decision.jobs[0] } : { nothing: decision.ignored };
@@ -107,18 +114,6 @@ async function readPayload(file: string): Promise<object> {
     throw new AppError("usage", `GITHUB_EVENT_PATH (${file}) is not the event of a workflow`, { cause });
   }
 }
-
-/** A review of the pull request as it is now. */
-function namedReview(repository: RepositoryRef, pull: number): NewJob {
-  const job = eventReview(repository, pull, "");
-  return { ...job, task: { ...job.task, headSha: null } as NewJob["task"] };
-}
-
-const noPull = (name: string) =>
-  new AppError("usage", `The event ${name} names no pull request`, {
-    remedy:
-      "Set the input pull-request to its number, or use pull_request_target, pull_request or issue_comment",
-  });
 
 /** Whether a model may be paid for this pull request, by the inputs of the workflow alone. */
 type Admission =

@@ -6,6 +6,7 @@ import type { FindTestPlace } from "../../border/test-place.ts";
 import type { ActionEnv } from "../../config/action-env.ts";
 import { environmentsFolder } from "../../config/folders.ts";
 import { programPath } from "../../config/process-env.ts";
+import { unlessAborted } from "../../core/async.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { registerSecret } from "../../core/secrets/live-secrets.ts";
@@ -139,9 +140,9 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     if (known !== null && !run.notices.includes(OTHER_KEY)) run.notices.push(OTHER_KEY);
   };
   const openJob: OpenJob = (beforeWrite) => {
-    const { end, ...access } = token.openJob(beforeWrite);
-    const seen = watched(access, run);
-    return { ...(seal === null ? seen : sealedAccess(seen, seal, onOther)), end };
+    const access = token.openJob(beforeWrite);
+    const seen = { ...access, ...watched(access, run) };
+    return seal === null ? seen : { ...seen, ...sealedAccess(seen, seal, onOther) };
   };
   const jobs = gated(event, inputs, {
     openJob,
@@ -202,7 +203,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   const id = await stores.queue.enqueue(job);
   worker.wake();
   try {
-    await Promise.race([ended.promise, untilAborted(signal)]);
+    await unlessAborted(ended.promise, signal);
   } finally {
     await worker.stop(stoppingMs);
     const recorded = await stores.queue.trajectory(id).catch(() => []);
@@ -224,12 +225,6 @@ const stoppingMs = 2_000;
 
 /** The job goes on later. */
 const again = new Set(["retried", "parked", "handed_back", "lost", "unstored"]);
-
-const untilAborted = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 
 /** Sandboxes on the runner, which get nothing of the job's environment. Environments end with the job. */
 const testPlaces = ({ sandbox }: ActionEnv["env"], dataFolder: string): FindTestPlace =>
@@ -256,14 +251,12 @@ async function resultsOf({ inputs: { findings }, workspace }: ActionEnv, run: Ac
 /** Null, with a notice, if this run has no model or may not use it. */
 async function connect({ given, event, dataFolder, log }: RunOptions, run: ActionRun) {
   const { model, pricesFile } = given.env;
-  if (model === null) {
-    run.notices.push("This run has no model, so only the built-in analyzers looked.");
-    return null;
-  }
-  if (event.isOfFork) {
-    run.notices.push(
-      `The workflow of a ${event.name} event from a fork is the fork's own, so no model was asked. Use pull_request_target.`,
-    );
+  if (model === null || event.isOfFork) {
+    const why =
+      model === null
+        ? "This run has no model, so only the built-in analyzers looked."
+        : `The workflow of a ${event.name} event from a fork is the fork's own, so no model was asked. Use pull_request_target.`;
+    run.notices.push(why);
     return null;
   }
   await requirePrices(given.inputs.maxCost === null ? {} : { maxCost: given.inputs.maxCost }, given.env);
@@ -361,9 +354,11 @@ function gated(
       if (!("pull" in task)) return pass();
       const api = await openJob().pull(task.repository, task.pull, tools.signal);
       const asks = task.kind === "reply" ? task.author : task.requestedBy;
-      if (asks !== null && (await hasWriteAccess(api, asks))) return pass();
-      if (asks !== null && inputs.reviewsOf === "collaborators")
-        return { kind: "skipped", reason: `${asks} has no write access` };
+      if (asks !== null) {
+        if (await hasWriteAccess(api, asks)) return pass();
+        if (inputs.reviewsOf === "collaborators")
+          return { kind: "skipped", reason: `${asks} has no write access` };
+      }
       const answer = await admission(event, inputs, await api.pull(), api);
       if (!answer.admitted) return { kind: "skipped", reason: answer.because };
       gate.head = answer.head;

@@ -73,8 +73,7 @@ export const config = (io: CommandContext) =>
       throw new AppError("usage", `unexpected argument '${file}'`, { remedy: "Only check takes a file." });
     }
     if (action === "check") io.exitCode = await check(file, values, io);
-    else if (action === "schema") io.exitCode = await schema(values, io);
-    else io.exitCode = await show(values, io);
+    else await { schema, show }[action](values, io);
   });
 
 const [usualFile] = rootPaths;
@@ -109,7 +108,8 @@ interface Checked {
 async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
   const { parseNestedConfig, parseRepoConfig } = await import("../../config/parse-config.ts");
   const { isRuleFile } = await import("../../tasks/rules/own/rule-files.ts");
-  const text = (await readText(file, signal)) ?? notThere(file);
+  const text = await readText(file, signal);
+  if (text === null) throw notThere(file);
   if (isRuleFile(resolve(file).split(sep).slice(-4).join("/"))) {
     const { problems } = await problemsOfRules([{ path: file, text }], signal);
     return { problems, valid: [`${file} is valid.`], root: null };
@@ -150,7 +150,11 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const { workTree, paths } = await listWorkingFiles(repo, { gitPath, signal });
   const shown = (file: string) => relative(process.cwd(), join(workTree, file));
   const read = (file: string) => readText(join(workTree, file), signal);
-  const root = await rootFile(read);
+  let root: { file: string; text: string } | null = null;
+  for (const file of rootPaths) {
+    const text: string | null = root === null ? await read(file) : null;
+    if (text !== null) root = { file, text };
+  }
   const own = root === null ? null : parseRepoConfig(root.text, { isStrict: true });
   const regular = async (names: readonly string[]) => {
     const texts = new Map<string, string | null>();
@@ -198,16 +202,6 @@ const byFile = (problems: readonly FileProblem[]) =>
     one.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)),
   );
 
-async function rootFile(
-  read: (file: string) => Promise<string | null>,
-): Promise<{ file: string; text: string } | null> {
-  for (const file of rootPaths) {
-    const text = await read(file);
-    if (text !== null) return { file, text };
-  }
-  return null;
-}
-
 /** Null if the file does not exist. */
 async function readText(file: string, signal: AbortSignal): Promise<string | null> {
   try {
@@ -219,9 +213,7 @@ async function readText(file: string, signal: AbortSignal): Promise<string | nul
   }
 }
 
-function notThere(file: string): never {
-  throw unreadable(`there is no file '${file}'`);
-}
+const notThere = (file: string) => unreadable(`there is no file '${file}'`);
 
 const unreadable = (why: string, cause?: unknown) =>
   new AppError("usage", `the configuration cannot be read: ${why}`, {
@@ -229,32 +221,27 @@ const unreadable = (why: string, cause?: unknown) =>
     cause,
   });
 
-async function schema({ nested }: ConfigValues, io: CommandIo): Promise<number> {
+async function schema({ nested }: ConfigValues, io: CommandIo): Promise<void> {
   const { nestedConfigSchema, repoConfigSchema } = await import("../../config/repo-config.ts");
   const printed = nested ? nestedConfigSchema() : repoConfigSchema();
   await write(io.stdout, `${JSON.stringify(printed, null, 2)}\n`);
-  return exitCodes.clean;
 }
 
-async function show({ repo, base, format, organization }: ConfigValues, io: CommandIo): Promise<number> {
+async function show({ repo, base, format, organization }: ConfigValues, io: CommandIo): Promise<void> {
   const { openRange, textAtBase } = await import("../open-range.ts");
   const { loadRepoConfig, withNested } = await import("../../config/load-config.ts");
   await using range = await openRange({ repo, base, head: base ?? "HEAD", signal: io.signal });
   const above = organization === undefined ? undefined : await readText(organization, io.signal);
-  if (above === null) return notThere(organization ?? "");
+  if (above === null) throw notThere(organization ?? "");
   const loaded = await loadRepoConfig((file) => textAtBase(range.workspace, file), {
     readOrganization: async (file) => (file === usualFile ? above : undefined),
   });
   const config = await withNested(loaded.config, range.workspace);
-  if (format === "json") {
-    await write(io.stdout, `${JSON.stringify(config, null, 2)}\n`);
-    return exitCodes.clean;
-  }
+  if (format === "json") return write(io.stdout, `${JSON.stringify(config, null, 2)}\n`);
   const { annotatedConfig, configHeadline } = await import("../../report/config.ts");
   const revision = `${range.names.base} (${range.place.shas.base.slice(0, 12)})`;
   await write(
     io.stdout,
     `# ${plainLine(configHeadline(loaded, revision))}\n${annotatedConfig(config, loaded)}`,
   );
-  return exitCodes.clean;
 }

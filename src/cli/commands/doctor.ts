@@ -12,7 +12,7 @@ import {
   protocolFor,
   windowTooSmall,
 } from "../../agent/llm/probe.ts";
-import type { EmbeddingEnv, Env, InspectedEnv, ModelEnv } from "../../config/env.ts";
+import type { Env, InspectedEnv, ModelEnv } from "../../config/env.ts";
 import { cacheFolder, isInPackage } from "../../config/folders.ts";
 import { programPath } from "../../config/process-env.ts";
 import { inspectServerEnv } from "../../config/server-env.ts";
@@ -216,11 +216,6 @@ export async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnos
   return checkModels({ ...env, model: env.model }, signal);
 }
 
-async function checkVectors({ embedding }: Env, signal: AbortSignal): Promise<Diagnosis> {
-  if (embedding === null) return ok("none: the knowledge graph searches only by words");
-  return checkEmbedding(embedding, signal);
-}
-
 async function lookForSandbox({ sandbox: { readable, hidden } }: Env, signal: AbortSignal) {
   const { findSandbox } = await import("../../sandbox/find-sandbox.ts");
   return findSandbox({ searchPath: programPath(), readable, hidden, signal });
@@ -251,10 +246,11 @@ async function checkProofs(env: Env, signal: AbortSignal) {
   return ok(`tests of findings run in the sandbox; \`prove.prepare\` reaches ${reached}`);
 }
 
-type NamedDiagnosis = { name: string } & Diagnosis;
-
 /** Runs every check in turn. Rejects when the signal fires. */
-async function* diagnoses(environment: InspectedEnv, signal: AbortSignal): AsyncGenerator<NamedDiagnosis> {
+async function* diagnoses(
+  environment: InspectedEnv,
+  signal: AbortSignal,
+): AsyncGenerator<Diagnosis & { name: string }> {
   // A check that waits for a server may not react to the signal.
   const stopped = once(signal, "abort");
   for (const { name, run } of checks) {
@@ -265,8 +261,8 @@ async function* diagnoses(environment: InspectedEnv, signal: AbortSignal): Async
 }
 
 /** Runs every check, for a page. */
-export async function checkAll(signal: AbortSignal): Promise<NamedDiagnosis[]> {
-  const all: NamedDiagnosis[] = [];
+export async function checkAll(signal: AbortSignal) {
+  const all: (Diagnosis & { name: string })[] = [];
   for await (const diagnosis of diagnoses(inspectServerEnv(), signal)) all.push(diagnosis);
   return all;
 }
@@ -282,7 +278,7 @@ export const checks: readonly DoctorCheck[] = [
   { name: "database", run: needsEnv(checkDatabase, database) },
   { name: "GitHub", run: needsEnv(checkGitHub, github, network) },
   { name: "model", run: needsEnv(checkModel, model, network) },
-  { name: "vectors", run: needsEnv(checkVectors, vectors, network) },
+  { name: "vectors", run: needsEnv(checkEmbedding, vectors, network) },
   { name: "sandbox", run: needsEnv(checkSandbox, sandbox) },
   { name: "proofs", run: needsEnv(checkProofs, sandbox, proofs) },
 ];
@@ -324,7 +320,7 @@ async function check(
   variable: string,
   signal: AbortSignal,
 ): Promise<Diagnosis> {
-  const model = await createModel(env.model, env.pricesFile, { name, maxRetries: 0 });
+  const model = await createModel(env.model, env.pricesFile, name);
   const probe = await probeModel(model, signal, { tools: await toolsOfReviews() });
   if (probe.error instanceof ModelAbsent) {
     return { ...fail(probe.error), remedy: `Set ${variable} to ${oneOf(probe.models, name)}.` };
@@ -383,7 +379,11 @@ async function keep({ dataDir, model }: ModelledEnv, name: string, probe: ModelP
 const SAMPLE = "export function add(a: number, b: number) { return a + b; }";
 
 /** Asks the embedding model for the vector of a line of code, once. Rejects for a bad address. */
-export async function checkEmbedding(env: EmbeddingEnv, signal: AbortSignal): Promise<Diagnosis> {
+export async function checkEmbedding(
+  { embedding: env }: Pick<Env, "embedding">,
+  signal: AbortSignal,
+): Promise<Diagnosis> {
+  if (env === null) return ok("none: the knowledge graph searches only by words");
   if (!canFindByMeaning())
     return warn(
       `${env.name} is not used: sqlite-vec is not available for this machine, so the graph searches only by words`,

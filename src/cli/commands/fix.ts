@@ -2,9 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Option } from "@commander-js/extra-typings";
 import { z } from "zod";
-import type { Models } from "../../agent/llm/model.ts";
-import type { TestPlace } from "../../border/messages.ts";
-import type { FindCommandSandbox, TestPlaceOrder } from "../../border/test-place.ts";
+import type { TestPlaceOrder } from "../../border/test-place.ts";
 import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
 import { withOverrides } from "../../config/overrides.ts";
 import { programPath } from "../../config/process-env.ts";
@@ -25,10 +23,9 @@ import {
   paragraphs,
   rangeCommand,
 } from "../command.ts";
-import type { LocalConfig, OpenRange } from "../open-range.ts";
 import { write } from "../output.ts";
 import { createProgress } from "../progress.ts";
-import { localRunIds, type RunRecord, readRunFile, runPath } from "../run-record.ts";
+import { localRunIds, readRunFile, runPath } from "../run-record.ts";
 import { useProxy } from "../use-proxy.ts";
 
 /** The output of `fix --format json`. The shape is a contract: minor versions only add fields. */
@@ -179,6 +176,10 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   const { privacyOf } = await import("../../agent/tools/paths.ts");
   const { connectModels } = await import("../review-range.ts");
   const { createCommandSandbox } = await import("../../border/test-place.ts");
+  const { eachRole, factsOf } = await import("../../agent/llm/model.ts");
+  const { limitsOf } = await import("../../tasks/shapes/review-input.ts");
+  const { runTask } = await import("../../border/run-task.ts");
+  const { fixTask } = await import("../../tasks/fix/fix-input.ts");
   const { onRecord, openRunRecord } = await import("../run-record.ts");
   const { commitFix, patchTo } = await import("../../server/jobs/commands/commit-fix.ts");
   const env = readLocalEnv();
@@ -213,13 +214,37 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   const tests = { place: range.place, repository: resolve(values.repo), config: enabled };
   const testPlace = withTest ? await requireTestPlace(tests, env, io.signal) : undefined;
   const { models } = connected;
-  const task: Task = { range, config, targets, models, findSandbox, testPlace, record, onProgress };
-  const fix = await onRecord(record, () => repair(task, io), repairedCount);
+  const input: FixInput = {
+    targetBranch: range.names.base,
+    pull: null,
+    targets: [...targets],
+    config,
+    limits: limitsOf(config),
+    models: eachRole(models, factsOf),
+  };
+  const { place } = range;
+  const repair = async () => {
+    const sandbox = await findSandbox(config, io.signal);
+    await record.append({ kind: "run", what: "fix", shas: place.shas, input });
+    const done = await runTask(fixTask, input, {
+      place,
+      models,
+      sandbox,
+      testPlace,
+      signal: io.signal,
+      onProgress,
+      ...(io.startProcess && { started: io.startProcess() }),
+      trajectory: record,
+    });
+    await record.append({ kind: "result", head, base: place.shas.base, result: done });
+    return done;
+  };
+  const fix = await onRecord(record, repair, repairedCount);
   progress.end();
   const named = targets.flatMap(({ path, files }) => [path, ...files]);
   if (modelFault !== null) warn(`The model failed: ${modelFault}`);
   const testOf = (id: string) => targets.find((target) => target.id === id)?.test;
-  const unchecked = { fix, place: range.place, named, isPrivate, testOf, author, at: 0, signal: io.signal };
+  const unchecked = { fix, place, named, isPrivate, testOf, author, at: 0, signal: io.signal };
   const made = await commitFix(unchecked);
   const patch = made.kind === "committed" ? await patchTo(made.commit, unchecked) : null;
   const judged: JudgedFix = { fix, targets, head, made, patch };
@@ -243,50 +268,6 @@ async function requireTestPlace(order: TestPlaceOrder, env: LocalEnv, signal: Ab
   const found = await localTestPlaces(env)(order, signal);
   if (!("why" in found)) return found;
   throw new AppError("usage", `no test can run: ${found.why}`, { remedy: "Or leave out --with-test." });
-}
-
-interface Task extends Pick<LocalConfig, "config"> {
-  range: OpenRange;
-  targets: readonly FixTarget[];
-  models: Models;
-  findSandbox: FindCommandSandbox;
-  testPlace: TestPlace | undefined;
-  record: RunRecord;
-  onProgress(event: ProgressEvent): void;
-}
-
-async function repair(
-  { range, config, targets, models, findSandbox, testPlace, record, onProgress }: Task,
-  io: CommandIo,
-): Promise<FixResult> {
-  const { eachRole, factsOf } = await import("../../agent/llm/model.ts");
-  const { limitsOf } = await import("../../tasks/shapes/review-input.ts");
-  const { runTask } = await import("../../border/run-task.ts");
-  const { fixTask } = await import("../../tasks/fix/fix-input.ts");
-  const input: FixInput = {
-    targetBranch: range.names.base,
-    pull: null,
-    targets: [...targets],
-    config,
-    limits: limitsOf(config),
-    models: eachRole(models, factsOf),
-  };
-  const sandbox = await findSandbox(config, io.signal);
-  const { place } = range;
-  await record.append({ kind: "run", what: "fix", shas: place.shas, input });
-  const fix = await runTask(fixTask, input, {
-    place,
-    models,
-    sandbox,
-    testPlace,
-    signal: io.signal,
-    onProgress,
-    ...(io.startProcess && { started: io.startProcess() }),
-    trajectory: record,
-  });
-  const { head, base } = place.shas;
-  await record.append({ kind: "result", head, base, result: fix });
-  return fix;
 }
 
 interface FindingQuery {

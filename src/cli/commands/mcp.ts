@@ -26,8 +26,7 @@ import { presentIndex } from "../../config/folders.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { ReviewJson } from "../../report/json.ts";
 import { clip, plainLine, WIDEST } from "../../report/terminal-style.ts";
-import type { ProgressEvent } from "../../tasks/shapes/review-result.ts";
-import { isModelErrorWarning, type ReviewResult } from "../../tasks/shapes/review-result.ts";
+import { isModelErrorWarning, type ProgressEvent } from "../../tasks/shapes/review-result.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -44,7 +43,7 @@ import { programVersion, write } from "../output.ts";
 import { advance, noProgress, statusLine } from "../progress.ts";
 import { type CurrentRange, createRangeKeeper, type RangeKeeper, UNCOMMITTED } from "../range-keeper.ts";
 import { loadSources, renderResult } from "../render-result.ts";
-import { connectModels, reviewRange } from "../review-range.ts";
+import { connectModels, type ReviewedRange, reviewRange } from "../review-range.ts";
 import type { RecordPlaces } from "../run-record.ts";
 import { useProxy } from "../use-proxy.ts";
 
@@ -129,18 +128,6 @@ const description = [
   "Fix valid findings, and review again.",
 ].join(" ");
 
-function registerReview(server: McpServer, review: McpReview): void {
-  const config = {
-    title: "Review the change",
-    description,
-    inputSchema: toMcpArguments(ReviewArguments),
-    outputSchema: toMcpOutput(ReviewJson),
-    // If a model is configured, it receives code.
-    annotations: { title: "Review the change", readOnlyHint: true, openWorldHint: true },
-  };
-  server.registerTool("review", config, review);
-}
-
 /** One review at a time, because each may use the whole budget. After a cancelled one, the next call waits for the end of its processes. */
 function createMcpReview(options: McpReviewOptions): McpReview {
   let running: { asked: AbortSignal; ended: Promise<unknown> } | null = null;
@@ -190,32 +177,27 @@ async function review(
     };
     const { range, config } = current;
     const subject = { range, config, connected, graphIndex, records };
-    const { reviewed, modelFault } = await reviewRange({ ...subject, signal, started, onProgress });
-    return await answer(await withWarnings(reviewed, modelFault, current), current);
+    return await answer(await reviewRange({ ...subject, signal, started, onProgress }), current);
   });
 }
 
-/** The review, with warnings that concern only this client. */
-async function withWarnings(
-  result: ReviewResult,
-  modelFault: string | null,
+/**
+ * Text with the code around each finding, and the document of `--format json`, with warnings that concern only this client. Not Markdown:
+ * agents copy its escapes (`find\_user`).
+ */
+async function answer(
+  { reviewed, modelFault }: ReviewedRange,
   { range, config, dirty }: CurrentRange,
-): Promise<ReviewResult> {
-  const empty = emptyNotice(range);
-  // Said once: the public warning says less than the fault.
-  const others = result.warnings.filter((one) => modelFault === null || !isModelErrorWarning(one));
+): Promise<CallToolResult> {
   const warnings = [
-    ...((await dirty) ? [UNCOMMITTED] : []),
-    ...(empty === null ? [] : [empty]),
+    (await dirty) ? UNCOMMITTED : null,
+    emptyNotice(range),
     ...leftOut(range),
-    ...(modelFault === null ? [] : [`The model failed: ${plainLine(modelFault)}`]),
-    ...others,
-  ];
-  return withEdited({ ...result, warnings }, range, config);
-}
-
-/** Text with the code around each finding, and the document of `--format json`. Not Markdown: agents copy its escapes (`find\_user`). */
-async function answer(result: ReviewResult, { range }: CurrentRange): Promise<CallToolResult> {
+    modelFault && `The model failed: ${plainLine(modelFault)}`,
+    // Said once: the public warning says less than the fault.
+    ...reviewed.warnings.filter((one) => modelFault === null || !isModelErrorWarning(one)),
+  ].filter((warning) => warning !== null);
+  const result = withEdited({ ...reviewed, warnings }, range, config);
   const found = result.findings.map(({ finding }) => finding);
   const source = await loadSources(range.workspace, found);
   const options = { range: range.names, source, colour: false, width: WIDEST };
@@ -229,13 +211,8 @@ async function answer(result: ReviewResult, { range }: CurrentRange): Promise<Ca
 /** Between two notifications, in milliseconds. Clients time out calls that send nothing for a minute or less. */
 const BEAT_MS = 5_000;
 
-interface McpProgress extends Disposable {
-  /** Besides the notifications every few seconds. */
-  send(): void;
-}
-
-/** Reports progress to the client if it asked for that, every few seconds. */
-function reportProgress({ mcpReq }: ServerContext, message: () => string): McpProgress {
+/** Reports progress to the client if it asked for that, every few seconds and at each `send`. */
+function reportProgress({ mcpReq }: ServerContext, message: () => string) {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return { send: () => {}, [Symbol.dispose]: () => {} };
   let sent = 0;
@@ -283,7 +260,11 @@ function createMcpServer(options: McpServerOptions): McpServer {
       limit(() => callTool(tool, args, context, options)),
     );
   }
-  registerReview(server, options.review);
+  const title = "Review the change";
+  const shapes = { inputSchema: toMcpArguments(ReviewArguments), outputSchema: toMcpOutput(ReviewJson) };
+  // If a model is configured, it receives code.
+  const annotations = { title, readOnlyHint: true, openWorldHint: true };
+  server.registerTool("review", { title, description, ...shapes, annotations }, options.review);
   return server;
 }
 

@@ -81,7 +81,12 @@ export const report = (io: CommandContext) =>
         const repositories =
           repository === undefined ? null : [await repositoryNamed(reader.run, repository)];
         const insights = await readInsights(reader.run, { repositories, ...weeksSince(since, Date.now()) });
-        await write(io.stdout, printed(insights, by, { format, style: styleOf(io.stdout), explains }));
+        const text = {
+          json: () => `${JSON.stringify(insights, null, 2)}\n`,
+          csv: () => breakdownCsv(insights, by),
+          text: () => renderReport(insights, by, styleOf(io.stdout), explains),
+        }[format]();
+        await write(io.stdout, text);
       } finally {
         await reader.close();
       }
@@ -98,19 +103,6 @@ async function startRecount(place: DatabaseLocation, days: number, { stderr }: C
     await stores.close();
   }
   await write(stderr, "The workers of the server count now. Run hunkwise report again in some minutes.\n");
-}
-
-interface Printing {
-  format: "text" | "json" | "csv";
-  style: Style;
-  /** Whether the definitions follow. */
-  explains: boolean;
-}
-
-function printed(insights: Insights, by: Breakdown, { format, style, explains }: Printing): string {
-  if (format === "json") return `${JSON.stringify(insights, null, 2)}\n`;
-  if (format === "csv") return breakdownCsv(insights, by);
-  return renderReport(insights, by, style, explains);
 }
 
 const count = (name: string, title: string) => ({
@@ -179,23 +171,17 @@ export function renderReport(insights: Insights, by: Breakdown, style: Style, ex
 function summaryLines({ totals, times }: Insights): string[] {
   const { reviews, quiet, skipped, failed, cost_usd, unpriced, merged, closed } = totals;
   const whole = judged(totals);
-  const part = (counted: number, what: string) => {
-    const percent = share(counted, whole);
-    return `${thousands(counted)} ${what}${percent === null ? "" : ` (${percent})`}`;
-  };
+  const parts = (["fixed", "dismissed", "ignored", "unclear", "withdrawn"] as const).map((what) => {
+    const percent = share(totals[what], whole);
+    return `${thousands(totals[what])} ${what}${percent === null ? "" : ` (${percent})`}`;
+  });
   const spent =
     times && `waited ${duration(times.waiting.median_ms)}, took ${duration(times.running.median_ms)}`;
   const quietShare = share(quiet, reviews);
   return [
     `${plural(reviews, "review")}: ${thousands(quiet)} quiet${quietShare === null ? "" : ` (${quietShare})`}; ${spent ?? ""}${spent ? " (middle values); " : ""}${thousands(skipped)} skipped, ${thousands(failed)} failed.`,
     `Cost: ${dollars(cost_usd)} for ${plural(tokensOf(totals), "token")}${unpriced > 0 ? `, without ${plural(unpriced, "turn")} of unknown price` : ""}.`,
-    `${plural(merged, "pull request")} merged, ${thousands(closed)} closed without a merge. Their findings: ${thousands(totals.delivered)}. Of the ${thousands(whole)} in merged ones: ${[
-      part(totals.fixed, "fixed"),
-      part(totals.dismissed, "dismissed"),
-      part(totals.ignored, "ignored"),
-      part(totals.unclear, "unclear"),
-      part(totals.withdrawn, "withdrawn"),
-    ].join(", ")}.`,
+    `${plural(merged, "pull request")} merged, ${thousands(closed)} closed without a merge. Their findings: ${thousands(totals.delivered)}. Of the ${thousands(whole)} in merged ones: ${parts.join(", ")}.`,
   ];
 }
 

@@ -36,9 +36,9 @@ import {
   writeOutput,
 } from "../output.ts";
 import { givenConfig, overridesOf, requirePrices, withOverrideOptions } from "../override-options.ts";
-import { createProgress, createQuietProgress, type Progress } from "../progress.ts";
+import { createProgress, type Progress } from "../progress.ts";
 import { type Format, formatOfName, formats, type RenderOptions, renderResult } from "../render-result.ts";
-import type { ReviewedRange, ReviewRangeOptions } from "../review-range.ts";
+import type { ReviewedRange } from "../review-range.ts";
 import { useProxy } from "../use-proxy.ts";
 
 const thresholds = [...severities, "never"] as const;
@@ -146,9 +146,7 @@ export const review = (io: CommandContext) =>
 
 /** Reviews a local range as the command does. Resolves to the exit code; rejects if the review could not begin. */
 export async function reviewLocally(values: ReviewValues, io: CommandIo): Promise<number> {
-  using progress = values.quiet
-    ? createQuietProgress(io.stderr)
-    : createProgress(io.stderr, { isLogged: !values.brief });
+  using progress = createProgress(io.stderr, { isLogged: !values.brief, onlyFaults: values.quiet === true });
   const { startReviewProcess } = await import("../../border/start-process.ts");
   // The process loads its code while this process loads its own and git looks up the range.
   const graphIndex = presentIndex(values.repo, envOf(values));
@@ -164,12 +162,20 @@ function envOf({ model }: ReviewValues): LocalEnv {
 
 /** The environment, if it has what the options need. */
 async function workableEnv(given: ReviewValues): Promise<LocalEnv> {
-  if (given.requireModel && given.model === false) throw excluded("--require-model");
   const env = envOf(given);
-  if (given.requireModel && env.model === null) throw noModel("--require-model", env);
-  if (given.prove && given.model === false) throw excluded("--prove");
-  if (given.prove && env.model === null) throw noModel("--prove", env);
-  if (typeof given.model === "string" && env.model === null) throw noModel("--model", env);
+  const needing = [
+    given.requireModel && "--require-model",
+    given.prove && "--prove",
+    given.model && "--model",
+  ];
+  for (const option of needing) {
+    if (!option || env.model !== null) continue;
+    if (given.model === false)
+      throw new AppError("usage", `${option} and --no-model are both set`, {
+        remedy: "Leave out one of them.",
+      });
+    throw noModel(option, env);
+  }
   await requirePrices(given, env);
   return env;
 }
@@ -182,48 +188,74 @@ async function runReview(
   started?: StartedProcess,
 ): Promise<number> {
   const env = await workableEnv(given);
-  const values = { ...given, format: formatOf(given) };
+  const values = { ...given, format: given.format ?? formatOfName(given.output ?? "") ?? "pretty" };
   for (const file of [values.output, values.trajectory]) if (file !== undefined) await requireWritable(file);
   useProxy(env);
-  if (values.dryRun) return printDryRun(values, env, progress, io);
-  const { connectModels } = await import("../review-range.ts");
-  const { leftOut, withEdited } = await import("../open-range.ts");
+  const dryFormat = values.dryRun ? dryRunFormat(values.format) : null;
+  const { connectModels, reviewRange } = await import("../review-range.ts");
+  const { leftOut, whyNotReviewable } = await import("../open-range.ts");
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
   const { range, pull } = await open(values, env, say, io);
   await using _ = range;
   const config = await configOf(range, values, say);
-  const refused = await refusal(range, config, progress, io);
-  if (refused !== null) return refused;
+  const why = await whyNotReviewable(range, config);
+  if (why !== null) {
+    progress.end();
+    return notReviewed(why, io);
+  }
+  const results = await resultsOf(values, range, say);
+  if (dryFormat !== null) {
+    for (const notice of [...leftOut(range), ...env.notices]) say(notice);
+    const { dryRun } = await import("../dry-run.ts");
+    const text = await dryRun(range, config, env, { format: dryFormat, results });
+    progress.end();
+    await deliver(values, text, io);
+    return exitCodes.clean;
+  }
   const onProbe = (model: string) => progress.handle({ type: "probe", model });
   const connected = await connectModels(env, { warn: say, onProbe, signal: io.signal });
-  const { runsFolder: folder, retentionMs: keepMs, logseqDir } = env;
-  const records = {
-    repository: values.repo,
-    file: values.trajectory,
-    keepMs,
-    logseqDir,
-    folder: values.record ? folder : undefined,
-  };
-  const graphIndex = pull === null ? presentIndex(values.repo, env) : null;
-  const about = await pull?.textFor(config);
-  const results = await resultsOf(values, range, say);
-  const options = {
+  const done = await reviewRange({
     range,
     config,
-    pull: about,
+    pull: await pull?.textFor(config),
     results,
     connected,
     started,
-    graphIndex,
-    records,
+    graphIndex: pull === null ? presentIndex(values.repo, env) : null,
+    records: {
+      repository: values.repo,
+      file: values.trajectory,
+      keepMs: env.retentionMs,
+      logseqDir: env.logseqDir,
+      folder: values.record ? env.runsFolder : undefined,
+    },
     warn: say,
-    findTestPlace: testPlaces(values, env),
-  };
-  const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
-    notReviewed(error, io),
-  );
-  if (done === exitCodes.incomplete) return done;
-  const { reviewed, modelFault } = done;
+    // Loads what finds a sandbox only if a finding is worth a test.
+    async findTestPlace(order, signal) {
+      const { localTestPlaces } = await import("../test-places.ts");
+      return localTestPlaces(env)({ ...order, repository: resolve(values.repo) }, signal);
+    },
+    onProgress: progress.handle,
+    signal: io.signal,
+  })
+    .finally(progress.end)
+    .catch((error: unknown) => notReviewed(error, io));
+  return done === exitCodes.incomplete ? done : await printReview(done, { values, range, pull, config }, io);
+}
+
+interface Reviewed {
+  values: KnownValues;
+  range: OpenRange;
+  pull: OpenPull | null;
+  config: EffectiveConfig;
+}
+
+async function printReview(
+  { reviewed, modelFault }: ReviewedRange,
+  { values, range, pull, config }: Reviewed,
+  io: CommandIo,
+): Promise<number> {
+  const { leftOut, withEdited } = await import("../open-range.ts");
   if (modelFault !== null) await warn(io, `The model failed: ${modelFault}`);
   // Printed once: the public warning about the fault says less than the line above.
   const isSaid = (warning: string) =>
@@ -238,20 +270,12 @@ async function runReview(
   const threshold = values.failOn ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values.requireModel, values.failOn === "never");
   const exit = { code, reason: exitReasonOf(code, result), threshold };
-  for (const notice of given.brief ? [] : noticesOf(result, values)) await note(values, io, notice);
-  if (given.brief && code === exitCodes.clean) await write(io.stdout, `${briefLine(result, given)}\n`);
+  for (const notice of values.brief || values.quiet ? [] : noticesOf(result, values)) await warn(io, notice);
+  if (values.brief && code === exitCodes.clean) await write(io.stdout, `${briefLine(result, values)}\n`);
   else await deliver(values, await render(result, range, values, exit, io), io);
   if (pull && values.publish) await write(io.stderr, `${await pull.publish(result, config)}\n`);
   return code;
 }
-
-/** Loads what finds a sandbox only if a finding is worth a test. */
-const testPlaces =
-  ({ repo }: ReviewValues, env: LocalEnv): NonNullable<ReviewRangeOptions["findTestPlace"]> =>
-  async (order, signal) => {
-    const { localTestPlaces } = await import("../test-places.ts");
-    return localTestPlaces(env)({ ...order, repository: resolve(repo) }, signal);
-  };
 
 /** Results of other tools. */
 async function resultsOf(
@@ -275,15 +299,10 @@ async function open(
   if (pr === undefined) {
     if (publish) throw new AppError("usage", "--publish needs --pr", { remedy: "Name the pull request." });
     const { openRange } = await import("../open-range.ts");
-    const { called } = values;
-    const reports = [values.output, values.trajectory].filter((file) => file !== undefined);
-    const chosen = { ...chosenRange(values), indexFile: values.indexFile, reports };
-    const range = await openRange({ repo, ...chosen, signal });
-    const names = {
-      ...range.names,
-      ...(called?.base && { base: called.base }),
-      ...(called && { head: called.head }),
-    };
+    const { indexFile, output, trajectory, called: { base, head } = {} } = values;
+    const reports = [output, trajectory].filter((file) => file !== undefined);
+    const range = await openRange({ repo, ...chosenRange(values), indexFile, reports, signal });
+    const names = { ...range.names, ...(base && { base }), ...(head && { head }) };
     return { range: { ...range, names }, pull: null };
   }
   const { openPull } = await import("../open-pull.ts");
@@ -300,9 +319,6 @@ function briefLine(result: ReviewResult, { model, called }: Pick<ReviewValues, "
   return `${about}${found}${isUnread(result) ? "; no model looked at this, only the analyzers" : ""}`;
 }
 
-const excluded = (option: string) =>
-  new AppError("usage", `${option} and --no-model are both set`, { remedy: "Leave out one of them." });
-
 const noModel = (option: string, { notices }: LocalEnv) =>
   new AppError("usage", `${option} is set, but no model is configured`, {
     remedy: [
@@ -318,43 +334,7 @@ async function notReviewed(error: unknown, { stderr, signal }: CommandIo) {
   return exitCodes.incomplete;
 }
 
-/** Says why a review would say nothing about the change; null if it may begin. */
-async function refusal(range: OpenRange, config: EffectiveConfig, progress: Progress, io: CommandIo) {
-  const { whyNotReviewable } = await import("../open-range.ts");
-  const why = await whyNotReviewable(range, config);
-  if (why === null) return null;
-  progress.end();
-  return notReviewed(why, io);
-}
-
 type KnownValues = ReviewValues & { format: Format };
-
-/** The requested format, else that of the file name. */
-const formatOf = ({ format, output = "" }: ReviewValues): Format =>
-  format ?? formatOfName(output) ?? "pretty";
-
-async function printDryRun(
-  values: KnownValues,
-  env: LocalEnv,
-  progress: Progress,
-  io: CommandIo,
-): Promise<number> {
-  const format = dryRunFormat(values.format);
-  const { leftOut } = await import("../open-range.ts");
-  const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
-  const { range } = await open(values, env, say, io);
-  await using _ = range;
-  const config = await configOf(range, values, say);
-  const refused = await refusal(range, config, progress, io);
-  if (refused !== null) return refused;
-  for (const notice of [...leftOut(range), ...env.notices]) say(notice);
-  const { dryRun } = await import("../dry-run.ts");
-  const results = await resultsOf(values, range, say);
-  const text = await dryRun(range, config, env, { format, results });
-  progress.end();
-  await deliver(values, text, io);
-  return exitCodes.clean;
-}
 
 /** The configuration of the range's base, with what the options override. Says notices about the range. */
 async function configOf(range: OpenRange, values: ReviewValues, say: (text: string) => void) {
@@ -365,19 +345,6 @@ async function configOf(range: OpenRange, values: ReviewValues, say: (text: stri
   const config = withOverrides(given, overrides);
   const minutes = Math.min(config.budget.minutes, values.mostMinutes ?? Number.POSITIVE_INFINITY);
   return { ...config, budget: { ...config.budget, minutes } };
-}
-
-async function reviewWithProgress(
-  options: Omit<ReviewRangeOptions, "onProgress" | "signal">,
-  progress: Progress,
-  { signal }: CommandIo,
-): Promise<ReviewedRange> {
-  const { reviewRange } = await import("../review-range.ts");
-  try {
-    return await reviewRange({ ...options, onProgress: progress.handle, signal });
-  } finally {
-    progress.end();
-  }
 }
 
 async function render(
@@ -419,10 +386,6 @@ function noticesOf(result: ReviewResult, { format, only = [] }: KnownValues): st
 }
 
 const warn = ({ stderr }: CommandIo, text: string) => write(stderr, `warning: ${plainLine(text)}\n`);
-
-/** A warning that is no error. */
-const note = async ({ quiet }: ReviewValues, io: CommandIo, text: string) =>
-  quiet ? undefined : warn(io, text);
 
 /** These formats have no place for what was not done. */
 const findingsOnly: ReadonlySet<Format> = new Set(["rdjson", "rdjsonl"]);

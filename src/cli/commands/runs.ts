@@ -203,31 +203,30 @@ interface WholeRun extends RunFile {
   row: RunRow;
 }
 
-/** The records of runs: the folder of local ones, and the database if this environment is that of a server. */
-interface RunSources extends AsyncDisposable {
-  list(filter: RunFilter): Promise<RunRow[]>;
-  /** @throws AppError `usage` if no run or several runs have such an id. */
-  find(id: string): Promise<WholeRun>;
-}
+type RunSources = Awaited<ReturnType<typeof openRunSources>>;
 
-async function openRunSources(): Promise<RunSources> {
+/** The records of runs: the folder of local ones, and the database if this environment is that of a server. */
+async function openRunSources() {
   const folder = readLocalEnv().runsFolder;
   const place = readRunsPlace();
   const server = place && (await openRuns(place));
   return {
-    async list(filter) {
+    async list(filter: RunFilter): Promise<RunRow[]> {
       const rows = [
         ...(await localRows(folder, filter)),
         ...(server ? await serverRows(server, filter) : []),
       ];
       return rows.toSorted((a, b) => (a.began_at < b.began_at ? 1 : -1)).slice(0, filter.limit);
     },
-    async find(id) {
+    /** @throws AppError `usage` if no run or several runs have such an id. */
+    async find(id: string): Promise<WholeRun> {
       const locals = folder === null ? [] : (await localRunIds(folder)).filter((one) => one.startsWith(id));
       const stored = (await server?.named(id.toLowerCase())) ?? [];
       if (id === "" || locals.length + stored.length !== 1) throw notOne(id, locals.length + stored.length);
       const [run] = stored;
-      return server && run ? wholeStored(server, run) : wholeLocal(folder ?? "", locals[0] ?? "");
+      if (server && run) return wholeStored(run, await server.entries(run.id));
+      const local = await readRunFile(runPath(folder ?? "", locals[0] ?? ""));
+      return { ...local, row: rowOf(local) };
     },
     async [Symbol.asyncDispose]() {
       await server?.[Symbol.asyncDispose]();
@@ -250,24 +249,17 @@ const fits = (row: Pick<RunRow, "repository" | "pull">, { repository, pull }: Ru
 
 async function localRows(folder: string | null, filter: RunFilter): Promise<RunRow[]> {
   const rows: RunRow[] = [];
-  if (folder === null) return rows;
-  for (const id of await localRunIds(folder)) {
+  for (const id of folder === null ? [] : await localRunIds(folder)) {
     if (rows.length === filter.limit) break;
-    rows.push(...(await localRow(folder, id, filter)));
+    const path = runPath(folder ?? "", id);
+    const row = await readRunFile(path).then(
+      (run) => rowOf(run),
+      // A new review may have deleted it meanwhile.
+      (error: unknown) => (existsSync(path) ? unreadableRow(id, errorLine(error)) : null),
+    );
+    if (row !== null && fits(row, filter)) rows.push(row);
   }
   return rows;
-}
-
-/** Empty if it does not match, or if a new review has deleted it meanwhile. */
-async function localRow(folder: string, id: string, filter: RunFilter): Promise<RunRow[]> {
-  const path = runPath(folder, id);
-  try {
-    const run = await readRunFile(path);
-    return fits(run.header, filter) ? [rowOf(run)] : [];
-  } catch (error) {
-    const unreadable = unreadableRow(id, errorLine(error));
-    return existsSync(path) && fits(unreadable, filter) ? [unreadable] : [];
-  }
 }
 
 /** Listed, because damaging a record must not hide it. */
@@ -285,11 +277,6 @@ const unreadableRow = (id: string, reason: string): RunRow => ({
   reason,
   ...figuresOf([]),
 });
-
-async function wholeLocal(folder: string, id: string): Promise<WholeRun> {
-  const run = await readRunFile(runPath(folder, id));
-  return { ...run, row: rowOf(run) };
-}
 
 /** @param state of a run that has not ended */
 function rowOf({ header, entries }: RunFile, state = "unfinished"): RunRow {
@@ -315,7 +302,7 @@ async function serverRows(server: OpenRuns, filter: RunFilter): Promise<RunRow[]
     const page = await server.before(seq, PAGE);
     for (const run of page) {
       if (!fits(headerOf(run), filter)) continue;
-      rows.push(rowOfStored(run, await server.turnsAndResults(run.id)));
+      rows.push(wholeStored(run, await server.turnsAndResults(run.id)).row);
       if (rows.length === filter.limit) return rows;
     }
     const last = page.at(-1);
@@ -324,22 +311,17 @@ async function serverRows(server: OpenRuns, filter: RunFilter): Promise<RunRow[]
   }
 }
 
-async function wholeStored(server: OpenRuns, run: StoredRun): Promise<WholeRun> {
-  const recorded = await server.entries(run.id);
-  const row = rowOfStored(run, recorded);
-  return { row, header: headerOf(run), entries: [...recorded, ...endOf(run)] };
+/** @param recorded its entries, or only its turns and results */
+function wholeStored(run: StoredRun, recorded: readonly RecordedEntry[]): WholeRun {
+  const file = { header: headerOf(run), entries: [...recorded, ...endOf(run)] };
+  const state = run.state === "active" ? "running" : run.state;
+  return { ...file, row: { ...rowOf(file, state), reason: run.reason } };
 }
 
 /** The queue knows how a job ended; a record has this in its last entry. */
 function endOf({ outcome, reason, endedAt, attempts }: StoredRun): RecordedEntry[] {
   if (outcome === null || endedAt === null) return [];
   return [{ at: endedAt, claim: attempts, entry: { kind: "ended", outcome, reason: reason ?? "" } }];
-}
-
-function rowOfStored(run: StoredRun, recorded: readonly RecordedEntry[]): RunRow {
-  const state = run.state === "active" ? "running" : run.state;
-  const row = rowOf({ header: headerOf(run), entries: [...recorded, ...endOf(run)] }, state);
-  return { ...row, reason: run.reason };
 }
 
 function headerOf({ id, task, createdAt }: StoredRun): RunHeader {

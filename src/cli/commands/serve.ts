@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Command } from "@commander-js/extra-typings";
 import type { AppCredentials, Env } from "../../config/env.ts";
 import { isInPackage } from "../../config/folders.ts";
@@ -77,16 +78,29 @@ async function openServerLog(env: Env): Promise<Logger> {
   return log;
 }
 
-async function work(env: Env, app: App, signal: AbortSignal): Promise<void> {
+/** Runs the jobs of the queue until the signal fires. `listen` starts a server that calls `onAccepted` when it has stored a job. */
+async function work(
+  env: Env,
+  app: App,
+  signal: AbortSignal,
+  listen?: (onAccepted: () => void) => Promise<{ close(): Promise<unknown> }>,
+): Promise<void> {
+  const { queue, notes } = app.stores;
+  let worker: Worker | undefined;
   try {
+    // The servers first: if a port is taken, no job begins.
     const operator = await startOperator(env, app);
-    const worker = await app.startWorker();
-    await reconcile(env, app, worker, signal);
+    const server = await listen?.(() => worker?.wake());
+    worker = await app.startWorker();
+    const { keepReconciling } = await import("../../server/jobs/reconcile/reconcile-app.ts");
+    const everyMs = env.times.reconcileEveryMs;
+    // Nobody awaits its end: an unresponsive database would delay that of the process.
+    void keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log: app.log }, signal);
     const place = env.databaseUrl === null ? env.dataDir : "Postgres";
     app.log.info(`Working with ${env.concurrency} jobs at a time on ${place}`);
     await untilAborted(signal);
     app.log.info("Stopping");
-    await Promise.all([worker.stop(), operator?.close()]);
+    await Promise.all([server?.close(), worker.stop(), operator?.close()]);
   } finally {
     await app.close();
   }
@@ -102,24 +116,13 @@ async function serveApp(
   const { startServer } = await import("../../server/webhooks/server.ts");
   const app = await openApp(env, credentials, log, signal);
   const { stores, probot, health, metrics } = app;
-  let pages: Awaited<ReturnType<typeof openPages>> | undefined;
-  try {
-    let worker: Worker | undefined;
-    const onAccepted = () => worker?.wake();
-    pages = await openPages(env, app, onAccepted);
-    const onDelivery = metrics && { onDelivery: metrics.delivery };
-    // The servers first: if a port is taken, no job begins.
-    const operator = await startOperator(env, app);
+  const onDelivery = metrics && { onDelivery: metrics.delivery };
+  await work(env, app, signal, async (onAccepted) => {
+    const pages = await openPages(env, app, onAccepted);
     const { queue } = stores;
     const server = await startServer({ env, queue, log, probot, onAccepted, health, pages, ...onDelivery });
-    worker = await app.startWorker();
-    await reconcile(env, app, worker, signal);
-    await untilAborted(signal);
-    log.info("Stopping");
-    await Promise.all([server.close(), worker.stop(), operator?.close()]);
-  } finally {
-    await Promise.all([app.close(), pages?.close()]);
-  }
+    return { close: () => Promise.all([server.close(), pages.close()]) };
+  });
 }
 
 /** The pages for people. Without the variables for log-in there is one page, which says how to set them. */
@@ -154,18 +157,6 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAc
     userAgent: `hunkwise/${programVersion()}`,
   });
   return { ...pages, close: reader.close.bind(reader) };
-}
-
-/** Looks for missed deliveries until the signal fires. Nobody awaits its end: an unresponsive database would delay that of the process. */
-async function reconcile(
-  { times: { reconcileEveryMs: everyMs } }: Env,
-  { stores, log }: App,
-  worker: Worker,
-  signal: AbortSignal,
-): Promise<void> {
-  const { queue, notes } = stores;
-  const { keepReconciling } = await import("../../server/jobs/reconcile/reconcile-app.ts");
-  void keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log }, signal);
 }
 
 /** The server for metrics and health; none if no port is set. */
@@ -204,9 +195,6 @@ function noApp(): AppError {
 }
 
 /** Resolves when the signal fires. */
-function untilAborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
 }

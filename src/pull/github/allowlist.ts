@@ -140,28 +140,20 @@ function decode(text: string): string | undefined {
 }
 
 /** Ids of things that GitHub has shown to be the App's own, on the pull request of the job. Nothing else is ever changed. */
-export interface OwnIds {
-  reviews: Set<number>;
+export const noOwnIds = () => ({
+  reviews: new Set<number>(),
   /** Comments on lines and files, including answers. */
-  lineComments: Set<number>;
+  lineComments: new Set<number>(),
   /** Comments in the conversation. */
-  comments: Set<number>;
+  comments: new Set<number>(),
   /** Check runs of any commit of the repository. */
-  checkRuns: Set<number>;
+  checkRuns: new Set<number>(),
   /** Node ids. */
-  threads: Set<string>;
+  threads: new Set<string>(),
   /** Account of the App's bot: one entry, after the job has seen a text of ours. */
-  accounts: Set<number>;
-}
-
-export const noOwnIds = (): OwnIds => ({
-  reviews: new Set(),
-  lineComments: new Set(),
-  comments: new Set(),
-  checkRuns: new Set(),
-  threads: new Set(),
-  accounts: new Set(),
+  accounts: new Set<number>(),
 });
+export type OwnIds = ReturnType<typeof noOwnIds>;
 
 const Written = z.object({
   user: z.object({ id: z.int(), login: z.string(), type: z.literal("Bot") }),
@@ -186,17 +178,18 @@ const Threads = z.object({
 function learnOwn(own: OwnIds, app: AppIdentity, pull: number, path: string, data: unknown): void {
   const texts = textsAt(own, pull, path);
   const items = Array.isArray(data) ? data : [data];
-  if (texts) for (const { id } of ownAmong(items, app)) texts.add(id);
-  if (texts) learnAccount(own, app, items);
-  if (/^(check-runs|commits\/[^/]+\/check-runs)$/.test(path)) learnCheckRuns(own, app, data);
-  if (path === "/graphql") learnThreads(own, app, data);
-}
-
-function learnAccount({ accounts }: OwnIds, { slug }: AppIdentity, items: readonly unknown[]): void {
-  for (const item of items) {
-    const user = Written.safeParse(item).data?.user;
-    if (user?.login.toLowerCase() === `${slug}[bot]`.toLowerCase()) accounts.add(user.id);
+  if (texts) {
+    for (const { id } of ownAmong(items, app)) texts.add(id);
+    for (const { user } of items.flatMap((item) => Written.safeParse(item).data ?? []))
+      if (user.login.toLowerCase() === `${app.slug}[bot]`.toLowerCase()) own.accounts.add(user.id);
   }
+  if (/^(check-runs|commits\/[^/]+\/check-runs)$/.test(path)) {
+    for (const item of CheckRuns.safeParse(data).data?.check_runs ?? [data]) {
+      const run = CheckRun.safeParse(item).data;
+      if (run?.app.id === app.id) own.checkRuns.add(run.id);
+    }
+  }
+  if (path === "/graphql") learnThreads(own, app, data);
 }
 
 /** These paths return both lists and newly created items. */
@@ -207,14 +200,6 @@ function textsAt(own: OwnIds, pull: number, path: string): Set<number> | undefin
     path === `pulls/${pull}/comments` ||
     (path.startsWith(`pulls/${pull}/comments/`) && path.endsWith("/replies"));
   return isOnLines ? own.lineComments : undefined;
-}
-
-function learnCheckRuns(own: OwnIds, app: AppIdentity, data: unknown): void {
-  const items = CheckRuns.safeParse(data).data?.check_runs ?? [data];
-  for (const item of items) {
-    const run = CheckRun.safeParse(item).data;
-    if (run?.app.id === app.id) own.checkRuns.add(run.id);
-  }
 }
 
 /** GraphQL names a bot without the brackets that REST adds; no person's account is of this type. */
@@ -270,27 +255,29 @@ export const resolvingMutation = `mutation ($id: ID!) {
  */
 
 /** For a job without a pull request: read the repository, react, and write check runs. */
-export function repositoryReach(place: RepositoryPath, app: AppIdentity, own: OwnIds): Reach {
-  return jobReach({ place, app, own, pull: 0, rules: repositoryRules(own) });
-}
+export const repositoryReach = (place: RepositoryPath, app: AppIdentity, own: OwnIds): Reach =>
+  jobReach(place, 0, app, own, repositoryRules(own));
 
 /** For a job on its pull request. */
-export function pullReach(place: RepositoryPath, pull: number, app: AppIdentity, own: OwnIds): Reach {
-  return jobReach({ place, app, own, pull, rules: [...repositoryRules(own), ...pullRules(pull, own)] });
-}
+export const pullReach = (place: RepositoryPath, pull: number, app: AppIdentity, own: OwnIds): Reach =>
+  jobReach(place, pull, app, own, [...repositoryRules(own), ...pullRules(pull, own)]);
 
-interface JobReach {
-  place: RepositoryPath;
-  app: AppIdentity;
-  own: OwnIds;
-  /** 0 for none. */
-  pull: number;
-  rules: readonly AllowedRequest[];
-}
-
-function jobReach({ place, app, own, pull, rules }: JobReach): Reach {
+/** @param pull 0 for none */
+function jobReach(
+  place: RepositoryPath,
+  pull: number,
+  app: AppIdentity,
+  own: OwnIds,
+  rules: readonly AllowedRequest[],
+): Reach {
+  const { owner, repo } = place;
   const isAllowed = (call: GitHubCall) => {
-    if (call.path === "/graphql") return asksForThreads(call, place, pull);
+    if (call.path === "/graphql")
+      return isGraphql(
+        call,
+        threadsQuery,
+        (given) => given.owner === owner && given.repo === repo && given.pull === pull,
+      );
     const path = below(place, call.path);
     return path !== undefined && (call.method === "GET" || isAmong(rules, call, path));
   };
@@ -301,14 +288,6 @@ function jobReach({ place, app, own, pull, rules }: JobReach): Reach {
       if (path !== undefined) learnOwn(own, app, pull, path, data);
     },
   };
-}
-
-function asksForThreads(call: GitHubCall, { owner, repo }: RepositoryPath, pull: number): boolean {
-  return isGraphql(
-    call,
-    threadsQuery,
-    (given) => given.owner === owner && given.repo === repo && given.pull === pull,
-  );
 }
 
 function isGraphql(

@@ -21,40 +21,6 @@ export async function wholeList<Item>(pages: Pages<Item>): Promise<Item[]> {
   return items;
 }
 
-/** Times are milliseconds since 1970. */
-export interface Installation {
-  id: number;
-  createdAt: number;
-  isSuspended: boolean;
-}
-
-export interface InstalledRepository {
-  id: number;
-  owner: string;
-  name: string;
-  /** Open, neither archived nor disabled, and with an open issue or pull request. */
-  isBusy: boolean;
-}
-
-export interface OpenPull {
-  number: number;
-  headSha: string;
-  baseRef: string;
-  updatedAt: number;
-}
-
-/** One attempt of GitHub to deliver a webhook. */
-export interface DeliveryAttempt {
-  id: number;
-  /** The same for all attempts at a delivery. */
-  guid: string;
-  at: number;
-  event: string;
-  action: string | null;
-  /** The receiver answered with a success. */
-  isDelivered: boolean;
-}
-
 /** GitHub as the App itself. All methods reject with an AppError of a `github_*` code. */
 export interface AppApi {
   installations(): Pages<Installation>;
@@ -65,10 +31,7 @@ export interface AppApi {
   payload(attempt: number): Promise<unknown>;
 }
 
-interface RepositoryName {
-  owner: string;
-  name: string;
-}
+type RepositoryName = Pick<InstalledRepository, "owner" | "name">;
 
 /** GitHub as an installation, for all of its repositories. */
 export interface InstallationApi {
@@ -83,11 +46,14 @@ export interface InstallationApi {
 /** GitHub's alphabet: both names become part of an address. */
 export const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-const InstallationShape = z
+/** Times are milliseconds since 1970. */
+const Installation = z
   .object({ id: z.int(), created_at: Time, suspended_at: z.string().nullish() })
   .transform(({ id, created_at: createdAt, suspended_at }) => {
     return { id, createdAt, isSuspended: typeof suspended_at === "string" };
   });
+export type Installation = z.infer<typeof Installation>;
+
 const Repository = z
   .object({
     id: z.int(),
@@ -99,8 +65,12 @@ const Repository = z
     open_issues_count: z.int().catch(1),
   })
   .transform(({ id, name, owner, archived, disabled, open_issues_count: open }) => {
-    return { id, name, owner: owner.login, isBusy: !archived && !disabled && open > 0 };
+    /** Open, neither archived nor disabled, and with an open issue or pull request. */
+    const isBusy = !archived && !disabled && open > 0;
+    return { id, name, owner: owner.login, isBusy };
   });
+export type InstalledRepository = z.infer<typeof Repository>;
+
 const Pull = z
   .object({
     number: z.int(),
@@ -111,9 +81,13 @@ const Pull = z
   .transform(({ number, head, base, updated_at: updatedAt }) => {
     return { number, headSha: head.sha, baseRef: base.ref, updatedAt };
   });
+export type OpenPull = z.infer<typeof Pull>;
+
+/** One attempt of GitHub to deliver a webhook. */
 const Attempt = z
   .object({
     id: z.int(),
+    // The same for all attempts at a delivery.
     guid: z.string().regex(/^[\w-]{1,100}$/),
     delivered_at: Time,
     event: z.string(),
@@ -123,6 +97,8 @@ const Attempt = z
   .transform(({ id, guid, delivered_at: at, event, action = null, status_code: status }) => {
     return { id, guid, at, event, action, isDelivered: status >= 200 && status < 300 };
   });
+export type DeliveryAttempt = z.infer<typeof Attempt>;
+
 const Payload = z.object({ request: z.object({ payload: z.unknown() }) });
 const Reactions = z.array(z.object({ user: z.object({ login: z.string() }).nullish() }));
 
@@ -136,11 +112,11 @@ export function createAppApi(client: GitHubClient): AppApi {
   const { rest } = client;
   return {
     installations: () =>
-      pages(client, "/app/installations?per_page=100", listOf(InstallationShape, "installations")),
+      pages(client, "/app/installations?per_page=100", listOf(Installation, "installations")),
 
     async installation(id) {
       const answer = await unlessGone(rest.apps.getInstallation({ installation_id: id }));
-      return answer === null ? null : read(InstallationShape, answer.data, "installation");
+      return answer === null ? null : read(Installation, answer.data, "installation");
     },
 
     deliveries: () => pages(client, "/app/hook/deliveries?per_page=100", listOf(Attempt, "deliveries")),

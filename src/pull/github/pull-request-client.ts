@@ -15,7 +15,14 @@ import type {
   PullRequestApi,
   ThreadComment,
 } from "./pull-request-api.ts";
-import { checkName, createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
+import {
+  type CheckRunShape,
+  CheckRuns,
+  checkName,
+  createRepositoryApi,
+  type RepositoryApiOptions,
+  read,
+} from "./repository-client.ts";
 
 /** 10,000 threads. Beyond that we do not know which of our comments exist, and so post nothing. */
 const mostPages = 200;
@@ -219,29 +226,10 @@ async function issue(
   return found.number === number ? { ...found, body: found.body ?? "" } : undefined;
 }
 
-const most = { checkPages: 3, checks: 10, annotations: 50 };
+const most = { checks: 10, annotations: 50 };
 
 /** `cancelled` and `stale` say nothing about the code. */
 const failures = new Set(["failure", "timed_out", "action_required", "startup_failure"]);
-
-const CheckRuns = z.object({
-  check_runs: z.array(
-    z.object({
-      id: z.int(),
-      name: z.string(),
-      conclusion: z.string().nullish(),
-      app: z.object({ id: z.int() }).nullish(),
-      output: z
-        .object({
-          title: z.string().nullish(),
-          summary: z.string().nullish(),
-          annotations_count: z.int().nullish(),
-        })
-        .nullish(),
-    }),
-  ),
-});
-type CheckRun = z.infer<typeof CheckRuns>["check_runs"][number];
 
 const Annotations = z.array(
   z.object({
@@ -277,26 +265,23 @@ async function failedChecks(options: RepositoryApiOptions, headSha: string): Pro
   return [...(await Promise.all(checks)), ...statuses].slice(0, most.checks);
 }
 
+/** Among the latest 100. */
 async function failedRuns(
   { client, owner, repo, app }: RepositoryApiOptions,
   ref: string,
-): Promise<CheckRun[]> {
-  const failed: CheckRun[] = [];
-  for (let page = 1; page <= most.checkPages; page++) {
-    const asked = { owner, repo, ref, status: "completed", filter: "latest", per_page: 100, page } as const;
-    const { data } = await client.rest.checks.listForRef(asked);
-    const runs = read(CheckRuns, data, "check runs").check_runs;
-    // In GitHub Actions, the checks of all workflows are of the same App.
-    const isOwn = (run: CheckRun) => run.app?.id === app.id && run.name === checkName;
-    failed.push(...runs.filter((run) => failures.has(run.conclusion ?? "") && !isOwn(run)));
-    if (runs.length < 100 || failed.length >= most.checks) break;
-  }
-  return failed;
+): Promise<CheckRunShape[]> {
+  const asked = { owner, repo, ref, status: "completed", filter: "latest", per_page: 100 } as const;
+  const { data } = await client.rest.checks.listForRef(asked);
+  // In GitHub Actions, the checks of all workflows are of the same App.
+  const isOwn = (run: CheckRunShape) => run.app?.id === app.id && run.name === checkName;
+  return read(CheckRuns, data, "check runs").check_runs.filter(
+    (run) => failures.has(run.conclusion ?? "") && !isOwn(run),
+  );
 }
 
 async function annotationsOf(
   { client, owner, repo }: RepositoryApiOptions,
-  { id }: CheckRun,
+  { id }: CheckRunShape,
   share: number,
 ): Promise<FailedCheck["annotations"]> {
   const asked = { owner, repo, check_run_id: id, per_page: share };

@@ -104,11 +104,6 @@ function wholeNumber(value: string | number | undefined): number | undefined {
   return /^\d{1,12}$/.test(text) ? Number(text) : undefined;
 }
 
-interface RateLimiterOptions {
-  /** Time between two writes for one installation, in milliseconds. Default 1 s. */
-  gapMs?: number;
-}
-
 /** The plugin's queues, one of each kind for each installation; without these it has some that all clients of the process share. */
 function createGroups(gapMs: number) {
   const group = (maxConcurrent: number, minTime = 0) => new Bottleneck.Group({ maxConcurrent, minTime });
@@ -126,8 +121,11 @@ function createGroups(gapMs: number) {
 /** The limits of each installation as this process knows them. */
 export type RateLimiter = (installation: number) => InstallationLimits;
 
-/** Create one per process: clients of one installation have to share their limits. */
-export function createRateLimiter({ gapMs = 1_000 }: RateLimiterOptions = {}): RateLimiter {
+/**
+ * Create one per process: clients of one installation have to share their limits.
+ * @param options.gapMs time between two writes for one installation
+ */
+export function createRateLimiter({ gapMs = 1_000 }: { gapMs?: number } = {}): RateLimiter {
   const installations = new Map<number, InstallationLimits>();
   let groups = createGroups(gapMs);
   let lastAt = Date.now();

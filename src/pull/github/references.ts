@@ -11,47 +11,41 @@ interface PullPlace {
   number: number;
 }
 
-const part = "[\\w.-]{1,100}";
+const repository = "(?<owner>[\\w.-]{1,100})/(?<name>[\\w.-]{1,100}?)";
+const host = "(?<host>[\\w.-]+(?::\\d+)?)";
 const page = new RegExp(
-  `^(https|http(?=://(?:127\\.0\\.0\\.1|localhost):))://([\\w.-]+(?::\\d+)?)/(${part})/(${part})/pull/([1-9]\\d{0,8})(?:[/?#].*)?$`,
+  `^(?<protocol>https|http(?=://(?:127\\.0\\.0\\.1|localhost):))://${host}/${repository}/pull/(?<number>[1-9]\\d{0,8})(?:[/?#].*)?$`,
 );
 /** `https://HOST/OWNER/NAME.git`, `ssh://git@HOST/OWNER/NAME`, `git@HOST:OWNER/NAME.git`. The port of SSH is not that of the API. */
 const remotes = [
-  new RegExp(`^https://(?:[^@/]*@)?([\\w.-]+(?::\\d+)?)/(${part})/(${part}?)(?:\\.git)?/?$`),
-  new RegExp(`^ssh://(?:[^@/]*@)?([\\w.-]+)(?::\\d+)?/(${part})/(${part}?)(?:\\.git)?/?$`),
-  new RegExp(`^[\\w.-]+@([\\w.-]+):(${part})/(${part}?)(?:\\.git)?/?$`),
+  new RegExp(`^https://(?:[^@/]*@)?${host}/${repository}(?:\\.git)?/?$`),
+  new RegExp(`^ssh://(?:[^@/]*@)?(?<host>[\\w.-]+)(?::\\d+)?/${repository}(?:\\.git)?/?$`),
+  new RegExp(`^[\\w.-]+@(?<host>[\\w.-]+):${repository}(?:\\.git)?/?$`),
 ];
 
 /** The pull request that a person names: the address of its page, or a number in the repository of the remote "origin". Throws `usage`. */
 export function pullPlace(named: string, remote: string | null): PullPlace {
-  const [, protocol, host, owner, name, number] = page.exec(named) ?? [];
-  if (host !== undefined && owner !== undefined && name !== undefined)
-    return {
-      host: host.toLowerCase(),
-      protocol: protocol === "http" ? "http" : "https",
-      owner,
-      name,
-      number: Number(number),
-    };
-  if (!/^#?[1-9]\d{0,8}$/.test(named)) {
+  const ofRemote = /^#?[1-9]\d{0,8}$/.test(named);
+  const patterns = ofRemote ? remotes : [page];
+  const place = patterns.map((pattern) => pattern.exec(ofRemote ? (remote ?? "") : named)).find(Boolean);
+  if (!place) {
+    const address = "the address of its page: https://HOST/OWNER/REPOSITORY/pull/NUMBER";
+    if (ofRemote)
+      throw new AppError("usage", `The remote origin does not say where pull request ${named} is`, {
+        remedy: `Name ${address}`,
+      });
     throw new AppError("usage", `'${named}' is not a pull request`, {
-      remedy: "Name its number, or the address of its page: https://HOST/OWNER/REPOSITORY/pull/NUMBER",
+      remedy: `Name its number, or ${address}`,
     });
   }
-  for (const pattern of remotes) {
-    const [, at, of, called] = pattern.exec(remote ?? "") ?? [];
-    if (at && of && called)
-      return {
-        host: at.toLowerCase(),
-        protocol: "https",
-        owner: of,
-        name: called,
-        number: Number(named.replace("#", "")),
-      };
-  }
-  throw new AppError("usage", `The remote origin does not say where pull request ${named} is`, {
-    remedy: "Name the address of its page: https://HOST/OWNER/REPOSITORY/pull/NUMBER",
-  });
+  const { protocol, host = "", owner = "", name = "", number = named.replace("#", "") } = place.groups ?? {};
+  return {
+    host: host.toLowerCase(),
+    protocol: protocol === "http" ? "http" : "https",
+    owner,
+    name,
+    number: Number(number),
+  };
 }
 
 /** The repository to find issues of. */

@@ -97,10 +97,12 @@ const PermissionAnswer = z.object({
   permission: z.enum(["admin", "write", "read", "none"]).catch("none"),
   user: z.object({ id: z.int() }).nullish().catch(null),
 });
-const CheckRuns = z.object({
+export const CheckRuns = z.object({
   check_runs: z.array(
     z.object({
       id: z.int(),
+      name: z.string().catch(""),
+      app: z.object({ id: z.int() }).nullish(),
       external_id: z.string().nullish(),
       status: z.string(),
       conclusion: z.string().nullish(),
@@ -109,7 +111,7 @@ const CheckRuns = z.object({
           title: z.string().nullish(),
           summary: z.string().nullish(),
           text: z.string().nullish(),
-          annotations_count: z.int().optional(),
+          annotations_count: z.int().nullish(),
         })
         .nullish(),
     }),
@@ -241,7 +243,7 @@ function pushersUpTo(headSha: string, all: z.infer<typeof Activities>, ref: stri
   return logins.every((login) => login !== null) ? [...new Set(logins)] : null;
 }
 
-type CheckRunShape = z.infer<typeof CheckRuns>["check_runs"][number];
+export type CheckRunShape = z.infer<typeof CheckRuns>["check_runs"][number];
 
 function ownCheckRun({ id, external_id, status, conclusion, output }: CheckRunShape): OwnCheckRun {
   const { title = null, summary = null, text = null } = output ?? {};

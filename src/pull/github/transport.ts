@@ -55,15 +55,15 @@ async function wholeAnswer(response: Response): Promise<Response> {
   return new Response(body, { status, statusText, headers });
 }
 
-interface EndTokenOptions {
-  apiUrl: string;
-  userAgent: string;
-  timeoutMs?: number;
-}
-
 /** Revokes a token before its hour is over. Sent once, because nothing should wait for it. Rejects if GitHub does not answer. */
-export async function endToken(token: string, options: EndTokenOptions): Promise<void> {
-  const { apiUrl: baseUrl, userAgent, timeoutMs = 5_000 } = options;
+export async function endToken(
+  token: string,
+  {
+    apiUrl: baseUrl,
+    userAgent,
+    timeoutMs = 5_000,
+  }: { apiUrl: string; userAgent: string; timeoutMs?: number },
+): Promise<void> {
   const send = createTransport({ baseUrl, reach: endingReach, timeoutMs });
   await send(`${baseUrl}/installation/token`, {
     method: "DELETE",

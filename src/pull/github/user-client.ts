@@ -107,8 +107,8 @@ export function createUserClient({ github, login, appId, userAgent }: UserClient
       });
       const { status } = response;
       const headers = Object.fromEntries(response.headers);
-      const text = await response.text();
-      const data = parsed(text);
+      // A page of a proxy is no JSON.
+      const data: unknown = await response.json().catch(() => undefined);
       if (response.ok) return { data, headers };
       throw refusalError({ status, headers, message: oneLine(Message.safeParse(data).data?.message ?? "") });
     } catch (error) {
@@ -214,11 +214,3 @@ export function createUserClient({ github, login, appId, userAgent }: UserClient
 }
 
 const Message = z.object({ message: z.string() });
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -54,14 +54,9 @@ async function statusOf(
 }
 
 /** Whether a person with write access takes part in the thread (or may have). Then that person resolves it. */
-async function isTheirs({ replies, resolvedBy }: OwnThread, mayDecide: MayDecide): Promise<boolean> {
-  if (resolvedBy?.kind === "person") return true;
-  for (const { author } of replies) {
-    if (author.kind !== "person" || author.login === null) continue;
-    if ((await mayDecide(author.login)) !== false) return true;
-  }
-  return false;
-}
+const isTheirs = async ({ replies, resolvedBy }: OwnThread, mayDecide: MayDecide): Promise<boolean> =>
+  resolvedBy?.kind === "person" ||
+  (await somebodyWrote(replies, async (login) => (await mayDecide(login)) !== false));
 
 /**
  * The pull request's author can resolve threads too, may not decide, and can undo what others decided. So a decision that was read once
@@ -84,7 +79,7 @@ async function resolvedByPerson(
 async function somebodyWrote(
   replies: readonly ThreadComment[],
   mayDecide: MayDecide,
-  isMeant: (reply: ThreadComment) => boolean,
+  isMeant: (reply: ThreadComment) => boolean = () => true,
 ): Promise<boolean> {
   for (const reply of replies.filter(isMeant)) {
     const { kind, login } = reply.author;

@@ -218,53 +218,46 @@ const mostReasonBytes = 600;
 
 type FixedIn = Pick<PostContext, "api" | "headSha">;
 
-interface Answered {
-  /** Notices for the maintainer, one for all threads: GitHub lets an App resolve threads only if it may write contents. */
-  notices: string[];
-  answered: ReadonlySet<PostedFinding>;
-}
-
 /**
  * Answers in the threads of fixed findings, and resolves those without a participating person. Rejects with `stale_head` if the pull
- * request has moved on: the fault may be back.
+ * request has moved on: the fault may be back. The notices for the maintainer are for all threads together: GitHub lets an App resolve
+ * threads only if it may write contents.
  */
-export async function answerFixed(fixed: readonly ResolvedFinding[], context: FixedIn): Promise<Answered> {
+export async function answerFixed(
+  fixed: readonly ResolvedFinding[],
+  context: FixedIn,
+): Promise<{ notices: string[]; answered: ReadonlySet<PostedFinding> }> {
   const waiting = fixed.filter(
     ({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.is_theirs),
   );
   const answered = new Set<PostedFinding>();
   if (waiting.length === 0) return { notices: [], answered };
   await requireHead(context);
-  const closed = new Map<"reply" | "resolve", string>();
+  const closed = new Map<string, string>();
   for (const one of waiting) {
     const isAnswered =
-      one.entry.state === "fixed" || (await attempt("reply", () => answer(one, context), closed));
+      one.entry.state === "fixed" || (await attempt("answers in", () => answer(one, context), closed));
     if (isAnswered) answered.add(one.entry);
     const { thread } = one.entry;
     if (isAnswered && thread !== null && !one.entry.is_theirs) {
-      await attempt("resolve", () => context.api.resolveThread(thread), closed);
+      await attempt("resolving", () => context.api.resolveThread(thread), closed);
     }
   }
   return { notices: [...closed.values()], answered };
 }
 
-const answers = {
-  reply: "answers in the threads of fixed findings",
-  resolve: "resolving the threads of fixed findings",
-};
-
 /** Whether it was done. A channel that GitHub refuses is tried once; a missing thread does not close it. */
 async function attempt(
-  what: keyof typeof answers,
+  what: "answers in" | "resolving",
   action: () => Promise<void>,
-  closed: Map<keyof typeof answers, string>,
+  closed: Map<string, string>,
 ): Promise<boolean> {
   if (closed.has(what)) return false;
   try {
     await action();
     return true;
   } catch (error) {
-    const notice = refusalNotice(error, answers[what]);
+    const notice = refusalNotice(error, `${what} the threads of fixed findings`);
     const isOfThisThread =
       isInvalid(error) || (error instanceof AppError && error.code === "github_not_found");
     if (!isOfThisThread) closed.set(what, notice);

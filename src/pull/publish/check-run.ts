@@ -70,11 +70,7 @@ export async function openCheckRun(
   };
 }
 
-/** Updates all check runs of a commit after it became, or is no longer, a pull request's head. */
-const settle = (api: CheckApi, headSha: string, pull: PullState) =>
-  settleCommit(api, headSha, pull, (id, update) => repeatUpdate(api, id, update));
-
-/** The same, but resolves to a notice if GitHub refuses. */
+/** Updates all check runs of a commit after it became, or is no longer, a pull request's head. Resolves to a notice if GitHub refuses. */
 export const settleChecks = (api: CheckApi, headSha: string, pull: PullState): Promise<string | undefined> =>
   withoutPermission(() => settle(api, headSha, pull));
 
@@ -118,7 +114,7 @@ export async function closeCheckRun(
   if (open.length === 0) return;
   const commit = await readCommit(api, key.head, pull);
   for (const { id } of open) await api.updateCheckRun(id, concluded(update, pull, commit, externalId));
-  await settleCommit(api, key.head, pull);
+  await settle(api, key.head, pull);
 }
 
 /** The check runs of one review, oldest first; more than one if workers did not know about each other. */
@@ -160,35 +156,33 @@ async function upsert(
   keep: (run: OwnCheckRun) => boolean,
 ): Promise<Upserted> {
   const { head } = key;
-  let before: readonly OwnCheckRun[] | undefined;
   const externalId = checkRunKey(key);
-  let id: number | undefined;
-  let [found, kept] = [false, false];
-  let update: CheckRunUpdate | undefined;
-  let isCurrent = false;
-  const find = async () => {
-    const runs = await api.checkRuns(head);
-    before ??= runs;
-    const [existing, ...doubles] = runsOf(runs, externalId);
-    id = existing?.id;
-    found = existing !== undefined;
-    kept = existing !== undefined && keep(existing);
-    // A late worker must not reopen what was concluded meanwhile.
-    isCurrent =
-      kept || (existing?.completed === false && update?.status === "in_progress" && ownOf(existing) === null);
-    if (kept && doubles.some(({ completed }) => !completed)) await closeDoubledChecks(api, head, externalId);
-    return found;
-  };
+  const done: Omit<Upserted, "problem"> = { id: undefined, found: false, kept: false, before: [] };
   const problem = await withoutPermission(async () => {
     const wanted = await content();
-    update = wanted;
-    if (await find()) return isCurrent ? undefined : repeatUpdate(api, id, wanted);
+    let isCurrent = false;
+    let before: readonly OwnCheckRun[] | undefined;
+    const find = async () => {
+      const runs = await api.checkRuns(head);
+      before ??= runs;
+      const [existing, ...doubles] = runsOf(runs, externalId);
+      const kept = existing !== undefined && keep(existing);
+      Object.assign(done, { id: existing?.id, found: existing !== undefined, kept, before });
+      // A late worker must not reopen what was concluded meanwhile.
+      isCurrent =
+        kept ||
+        (existing?.completed === false && wanted.status === "in_progress" && ownOf(existing) === null);
+      if (kept && doubles.some(({ completed }) => !completed))
+        await closeDoubledChecks(api, head, externalId);
+      return existing !== undefined;
+    };
+    if (await find()) return isCurrent ? undefined : repeatUpdate(api, done.id, wanted);
     const create = async () => {
-      id = await api.createCheckRun(head, externalId, wanted);
+      done.id = await api.createCheckRun(head, externalId, wanted);
     };
     await postOnce(api, create, find);
   });
-  return { id, found, kept, before: before ?? [], problem };
+  return { ...done, problem };
 }
 
 async function repeatUpdate(api: CheckApi, id: number | undefined, update: CheckRunUpdate): Promise<void> {
@@ -218,7 +212,6 @@ async function withoutPermission(action: () => Promise<void>): Promise<string | 
  * this head: a stranger's draft of the same commit cannot hide a failure.
  */
 
-type CommitApi = Pick<CheckApi, "checkRuns" | "updateCheckRun" | "pullState">;
 type Conclusion = NonNullable<CheckRunUpdate["conclusion"]>;
 export type Own = NonNullable<CheckMark["own"]>;
 
@@ -239,7 +232,11 @@ interface Commit {
 const mostPulls = 50;
 
 /** `pull` is not looked up; it may have another head. */
-async function readCommit(api: CommitApi, headSha: string, pull: PullState): Promise<Commit> {
+async function readCommit(
+  api: Pick<CheckApi, "checkRuns" | "pullState">,
+  headSha: string,
+  pull: PullState,
+): Promise<Commit> {
   const runs = judged(await api.checkRuns(headSha));
   const known = new Map<number, PullState | undefined>([[pull.number, pull]]);
   for (const { mark } of runs.toReversed()) {
@@ -382,7 +379,7 @@ function rendered(run: Judged, own: Own, commit: Commit): CheckRunUpdate {
   const { conclusion, title, from } = shownBy(run, own, commit);
   const [ownPart = ""] = withoutMarker(run.summary ?? "").split(ownEnd);
   const other = from === run.mark.pull ? null : from;
-  const why = from === null ? "" : conclusion === null ? waits(other) : comesFrom(other, conclusion, own);
+  const why = from === null ? "" : whyOther(other, conclusion, own);
   const summary = [
     ownPart,
     ...(why === "" ? [] : [`${ownEnd.trim()}\n${why}`]),
@@ -403,26 +400,26 @@ function withoutMarker(summary: string): string {
   return parseMarker(body) ? body.slice(0, Math.max(0, body.lastIndexOf("\n"))).trimEnd() : summary;
 }
 
-/** The number of another pull request; null for another check run of the same one. */
-type Other = number | null;
+/** The review that a check run waits for: of another pull request, or (null) another one of the same. */
+const awaitedReview = (other: number | null) =>
+  other === null ? "another review of this pull request" : `the review of #${other}`;
 
-function titleOf(other: Other, conclusion: Conclusion | null, title: string): string {
-  if (conclusion === null)
-    return other === null
-      ? "Waiting for another review of this pull request"
-      : `Waiting for the review of #${other}`;
+function titleOf(other: number | null, conclusion: Conclusion | null, title: string): string {
+  if (conclusion === null) return `Waiting for ${awaitedReview(other)}`;
   return other === null ? title : `#${other} has the same commit: ${title}`;
 }
 
-const waits = (other: Other) =>
-  other === null
-    ? "Another review of this pull request is not finished. This check run waits for it, because it is about another base branch or about no review."
-    : `Pull request #${other} has the same head commit, and its review is not finished. GitHub shows one check for each commit, so this check run waits.`;
+const oneCheck = "GitHub shows one check for each commit";
 
-const comesFrom = (other: Other, conclusion: Conclusion, own: Own) =>
-  other === null
-    ? `The conclusion "${conclusion}" comes from a newer review of this pull request, which has its own check run. This review's own conclusion is "${own.conclusion}".`
-    : `The conclusion "${conclusion}" comes from pull request #${other}, which has the same head commit. GitHub shows one check for each commit, so this check run shows the worst conclusion of the open pull requests. This review's own conclusion is "${own.conclusion}".`;
+function whyOther(other: number | null, conclusion: Conclusion | null, own: Own): string {
+  if (conclusion === null)
+    return `This check run waits for ${awaitedReview(other)}, which is not finished: ${oneCheck}.`;
+  const source =
+    other === null
+      ? "a newer review of this pull request"
+      : `pull request #${other}, which has the same head commit`;
+  return `The conclusion "${conclusion}" comes from ${source}. ${oneCheck}, the worst of the open pull requests with it. This review's own conclusion is "${own.conclusion}".`;
+}
 
 /** Most rounds. Other workers rarely change a commit meanwhile, and each of them does this too. */
 const mostRounds = 3;
@@ -431,32 +428,19 @@ const mostRounds = 3;
  * Updates every check run of a commit, when a review ends or takes over a check run, and when a pull request leaves the commit. Workers may
  * do this at the same time, because each writes its own conclusion first, and reads again after writing.
  */
-async function settleCommit(
-  api: CommitApi,
-  headSha: string,
-  pull: PullState,
-  update: (id: number, update: CheckRunUpdate) => Promise<void> = api.updateCheckRun,
-): Promise<void> {
+async function settle(api: CheckApi, headSha: string, pull: PullState): Promise<void> {
   let present = pull;
   for (let round = 0; round < mostRounds; round++) {
     const commit = await readCommit(api, headSha, present);
-    if (!(await settleOnce(commit, update))) return;
+    const stale = commit.runs.flatMap((run) => {
+      const { own } = run.mark;
+      if (own === null) return [];
+      const { conclusion } = shownBy(run, own, commit);
+      const isShown = conclusion === (run.completed ? run.conclusion : null);
+      return isShown ? [] : [{ id: run.id, update: rendered(run, own, commit) }];
+    });
+    if (stale.length === 0) return;
+    for (const { id, update } of stale) await repeatUpdate(api, id, update);
     present = (await api.pullState(pull.number)) ?? present;
   }
-}
-
-async function settleOnce(
-  commit: Commit,
-  update: (id: number, update: CheckRunUpdate) => Promise<void>,
-): Promise<boolean> {
-  let hasWritten = false;
-  for (const run of commit.runs) {
-    const { own } = run.mark;
-    if (own === null) continue;
-    const { conclusion } = shownBy(run, own, commit);
-    if (conclusion === (run.completed ? run.conclusion : null)) continue;
-    await update(run.id, rendered(run, own, commit));
-    hasWritten = true;
-  }
-  return hasWritten;
 }

@@ -148,17 +148,13 @@ export function withheldConclusion(
   const isHeld = (one: OpenFinding) =>
     blocking.includes(one) || (threshold !== "never" && atLeast(one.severity, threshold));
   const held = open.filter(isHeld);
-  if (otherwise === "waits") {
-    if (held.length === 0 || !(fail || blocking.length > 0))
-      return completed("skipped", waitsTitle, asText(reason));
-  } else if (held.length === 0) return completed(otherwise, notReviewedTitle, asText(reason));
+  const isRed = held.length > 0 && (fail || blocking.length > 0);
+  if (otherwise === "waits" && !isRed) return completed("skipped", waitsTitle, asText(reason));
+  if (otherwise !== "waits" && held.length === 0)
+    return completed(otherwise, notReviewedTitle, asText(reason));
   const still = [`Open from earlier reviews: ${countBySeverity(held)}.`, blockingSentence(blocking)];
-  const conclusion = blocking.length > 0 || fail || otherwise === "failure" ? "failure" : "neutral";
-  return completed(
-    conclusion,
-    notReviewedTitle,
-    [asText(reason), ...still].filter((part) => part !== "").join("\n\n"),
-  );
+  const text = [asText(reason), ...still].filter((part) => part !== "").join("\n\n");
+  return completed(isRed || otherwise === "failure" ? "failure" : "neutral", notReviewedTitle, text);
 }
 
 export interface Held {
@@ -224,26 +220,21 @@ function foundWords(result: ReviewResult, found: readonly HeldFinding[], earlier
   const isJudged = ({ verification }: HeldFinding) => verification !== "not_judged";
   const counted = countBySeverity(found.filter(isJudged));
   const unjudged = found.length - found.filter(isJudged).length;
+  const matches = unjudged === 1 ? "1 rule match" : `${thousands(unjudged)} rule matches`;
   const words = [
-    counted === "" ? "" : `found ${counted}`,
-    unjudged === 0
-      ? ""
-      : unjudged === 1
-        ? "1 rule match not judged"
-        : `${thousands(unjudged)} rule matches not judged`,
+    found.length === 0 ? "Nothing new" : counted && `found ${counted}`,
+    unjudged > 0 ? `${matches} not judged` : "",
     earlier > 0 ? `${thousands(earlier)} open from earlier reviews` : "",
   ];
-  if (found.length > 0) return words.filter((part) => part !== "").join(", ");
-  return earlier > 0 ? `Nothing new, ${words.at(-1)}` : nothingFound(result);
+  if (found.length === 0 && earlier === 0) return nothingFound(result);
+  return words.filter((part) => part !== "").join(", ");
 }
 
 /** "2 fixed", "1 dismissed". */
 function settledWords({ fixed = 0, dismissed = 0 }: AroundConclusion): string[] {
-  const counts: [number, string][] = [
-    [fixed, "fixed"],
-    [dismissed, "dismissed"],
-  ];
-  return counts.filter(([count]) => count > 0).map(([count, what]) => `${thousands(count)} ${what}`);
+  return Object.entries({ fixed, dismissed }).flatMap(([what, count]) =>
+    count > 0 ? [`${thousands(count)} ${what}`] : [],
+  );
 }
 
 function settledSentence(around: AroundConclusion): string {

@@ -186,14 +186,11 @@ export const hasFinding = (comments: readonly OwnText[], id: string, key: Review
 const isOf = (marker: ReviewKey | undefined, key: ReviewKey) =>
   marker?.head === key.head && marker.trigger === key.trigger;
 
-interface Annotated {
-  /** From this review's own check run. */
-  mine: ReadonlySet<string>;
-  /** From other reviews of the same head. */
-  earlier: ReadonlySet<string>;
-}
-
-export async function readAnnotated(api: PullRequestApi, key: ReviewKey): Promise<Annotated> {
+/** Findings in annotations of this review's own check run, and of other reviews of the same head. */
+export async function readAnnotated(
+  api: PullRequestApi,
+  key: ReviewKey,
+): Promise<Record<"mine" | "earlier", ReadonlySet<string>>> {
   const mine = new Set<string>();
   const earlier = new Set<string>();
   for (const { externalId, details } of await api.ownAnnotations(key.head)) {

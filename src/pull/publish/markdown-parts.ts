@@ -2,6 +2,7 @@ import type { CodeLocation, Finding, Severity } from "../../core/finding.ts";
 import { foldLine } from "../../core/ledger/folds.ts";
 import { byteLength } from "../../core/text/cut.ts";
 import { isOrigin } from "../../repo/diff/origin.ts";
+import { lineRange } from "../../report/code-frame.ts";
 import { effortSentence, markOf, whyDropped } from "../../report/finding-words.ts";
 import {
   maskedSentence,
@@ -118,7 +119,7 @@ const mostUrl = 2_000;
 /** `path:first-last` as code, without the beginning of a long path. */
 export function placeLabel(path: string, first: number, last: number): string {
   const end = path.length > mostLabel ? `…${path.slice(-mostLabel).toWellFormed()}` : path;
-  return untrustedCode(`${end}:${first === last ? first : `${first}-${last}`}`);
+  return untrustedCode(`${end}:${lineRange(first, last)}`);
 }
 
 /** Undefined if it is too long to be useful. */

@@ -56,13 +56,7 @@ export const isInvalid = (error: unknown) => error instanceof AppError && error.
  * Rejects with `stale_head` if the pull request has another head now. GitHub is asked again before posting, after it refused a review (a
  * new head is one reason for that), and before fixed findings are answered.
  */
-export async function requireHead({
-  api,
-  headSha,
-}: {
-  api: Pick<PullRequestApi, "pull">;
-  headSha: string;
-}): Promise<void> {
-  const pull = await api.pull();
-  if (pull.headSha !== headSha) throw new AppError("stale_head", `The head is now ${pull.headSha}`);
+export async function requireHead(of: { api: Pick<PullRequestApi, "pull">; headSha: string }): Promise<void> {
+  const pull = await of.api.pull();
+  if (pull.headSha !== of.headSha) throw new AppError("stale_head", `The head is now ${pull.headSha}`);
 }

@@ -154,23 +154,17 @@ interface PlanInput {
   blocking?: ReadonlySet<string> | undefined;
 }
 
-interface Room {
-  /** Whether one more comment fits, which it then takes. */
-  take(kind: "line" | "file", finding: Finding): boolean;
-}
-
-function createRoom({ maxComments, blocking }: Pick<PlanInput, "maxComments" | "blocking">): Room {
+/** Says whether one more comment of a kind fits, which then takes its room. */
+function createRoom({ maxComments, blocking }: Pick<PlanInput, "maxComments" | "blocking">) {
   // Who wants no comments gets none.
   const extra = maxComments === 0 ? 0 : mostBlocking;
   const left = { line: maxComments, file: Math.min(mostFileComments, maxComments), extra };
-  return {
-    take(kind, { rule }) {
-      const isBlocking = rule !== undefined && blocking?.has(rule) === true;
-      const from = left[kind] > 0 || !isBlocking ? kind : "extra";
-      if (left[from] <= 0) return false;
-      left[from]--;
-      return true;
-    },
+  return (kind: "line" | "file", { rule }: Finding): boolean => {
+    const isBlocking = rule !== undefined && blocking?.has(rule) === true;
+    const from = left[kind] > 0 || !isBlocking ? kind : "extra";
+    if (left[from] <= 0) return false;
+    left[from]--;
+    return true;
   };
 }
 
@@ -180,7 +174,7 @@ function createRoom({ maxComments, blocking }: Pick<PlanInput, "maxComments" | "
 export function planPublication(input: PlanInput): PublishedFinding[] {
   const { result, existing, annotated, maxComments } = input;
   const seen = new Set<string>();
-  const room = createRoom(input);
+  const takesRoom = createRoom(input);
   const more = maxComments > 0 && input.blocking?.size ? ` and ${mostBlocking} more for blocking rules` : "";
   const reported = reportingEntries(result, existing);
   const carried = new Map(result.ledger?.carried.map((one) => [one.finding, one]));
@@ -188,13 +182,22 @@ export function planPublication(input: PlanInput): PublishedFinding[] {
     ({ finding: a }, { finding: b }) =>
       Number(isCertain(b)) - Number(isCertain(a)) || worstFirst(a, b) || b.confidence - a.confidence,
   );
+  /** The channel of a finding that is posted nowhere yet and is not a repetition. */
   const newPlace = ({ finding, placement }: PlacedFinding): FindingState => {
     const before = carried.get(finding.id);
     if (before?.standing === "dismissed") return { kind: "dismissed", entry: null };
     if (placement.kind === "inline" && isVisible(finding, existing))
       return { kind: "posted_before", entry: null };
     if (before?.standing === "listed") return listed(before.reason);
-    return placeOf({ finding, placement }, room, existing, `${maxComments} comments on lines${more}`);
+    if (placement.kind === "summary") return listed(placement.reason);
+    if (placement.kind === "file")
+      return takesRoom("file", finding)
+        ? { kind: "file", reason: placement.reason }
+        : listed(`${placement.reason}; the review already has the maximum number of comments on files`);
+    // Checked first, so that an attempt after an interrupted one gives the same reason.
+    if (!takesRoom("line", finding))
+      return listed(`a review has at most ${maxComments} comments on lines${more}`);
+    return existing.review ? listed("the review of this commit was already posted") : { kind: "line" };
   };
   return ranked.map(({ finding, placement }) => {
     const { id } = finding;
@@ -202,7 +205,7 @@ export function planPublication(input: PlanInput): PublishedFinding[] {
     seen.add(id);
     const mine = isRepeated ? undefined : existing.mine.get(id);
     if (mine !== undefined) {
-      room.take(placement.kind === "file" ? "file" : "line", finding);
+      takesRoom(placement.kind === "file" ? "file" : "line", finding);
       return { finding, place: ownPlace(mine, existing) };
     }
     if (annotated.has(id) && !isRepeated) return { finding, place: { kind: "annotated" } };
@@ -237,20 +240,3 @@ const placeIn = (entry: PostedFinding): FinalState => ({
   kind: entry.state === "dismissed" ? "dismissed" : "posted_before",
   entry,
 });
-
-/** The channel of a finding that is posted nowhere yet and is not a repetition. */
-function placeOf(
-  { finding, placement }: PlacedFinding,
-  room: Room,
-  existing: Existing,
-  most: string,
-): FindingState {
-  if (placement.kind === "summary") return listed(placement.reason);
-  if (placement.kind === "file")
-    return room.take("file", finding)
-      ? { kind: "file", reason: placement.reason }
-      : listed(`${placement.reason}; the review already has the maximum number of comments on files`);
-  // Checked first, so that an attempt after an interrupted one gives the same reason.
-  if (!room.take("line", finding)) return listed(`a review has at most ${most}`);
-  return existing.review ? listed("the review of this commit was already posted") : { kind: "line" };
-}

@@ -1,6 +1,7 @@
 import type { CodeLocation, Evidence, Finding, Severity } from "../../core/finding.ts";
 import { byteLength, cutAtLine, cutBytes } from "../../core/text/cut.ts";
 import { escapeInvisible } from "../../core/text/escape-invisible.ts";
+import { lineRange } from "../../report/code-frame.ts";
 import {
   bodyOf,
   doubtSentence,
@@ -77,25 +78,20 @@ function detailsOf(finding: Finding): string {
 }
 
 function otherPlaces({ places }: Finding): string[] {
-  if (places.length === 0) return [];
-  const rest = places.length - mostPlaces;
-  const lines = [
-    ...places.slice(0, mostPlaces).map(placeLine),
-    ...(rest > 0 ? [`- and ${plural(rest, "more place")}`] : []),
-  ];
-  return [["The same at:", ...lines].join("\n")];
+  const shown = places.slice(0, mostPlaces).map(placeLine);
+  const rest = places.length - shown.length;
+  if (rest > 0) shown.push(`- and ${plural(rest, "more place")}`);
+  return shown.length === 0 ? [] : [["The same at:", ...shown].join("\n")];
 }
 
 function placeLine({ path, start_line, line, side }: CodeLocation): string {
   const removed = side === "LEFT" ? " (removed)" : "";
-  return `- ${plainLine(`${path}:${lineNumbers(start_line ?? line, line)}`, mostNoteBytes)}${removed}`;
+  return `- ${plainLine(`${path}:${lineRange(start_line ?? line, line)}`, mostNoteBytes)}${removed}`;
 }
-
-const lineNumbers = (first: number, last: number) => (last > first ? `${first}-${last}` : `${first}`);
 
 function evidenceLine({ path, start_line, end_line, note }: Evidence): string {
   const text = plainLine(note, mostNoteBytes);
-  return `- ${plainLine(`${path}:${lineNumbers(start_line, end_line)}`, mostNoteBytes)}${text === "" ? "" : `: ${text}`}`;
+  return `- ${plainLine(`${path}:${lineRange(start_line, end_line)}`, mostNoteBytes)}${text === "" ? "" : `: ${text}`}`;
 }
 
 /**

@@ -136,14 +136,11 @@ function doubtLine(finding: Finding, maxBytes: number): string {
 /** Including the empty lines between and around the parts. */
 const bytesOf = (parts: readonly string[]) => parts.reduce((sum, part) => sum + byteLength(part) + 2, 2);
 
-interface Suggestion {
-  text: string;
-  /** Why the proposed lines are omitted; empty if they are shown or there are none. */
-  missing: string;
-}
-
-/** GitHub's button to commit it exists only on the line of the head's version. A click commits exactly what was checked and is shown. */
-function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Suggestion {
+/**
+ * GitHub's button to commit it exists only on the line of the head's version. A click commits exactly what was checked and is shown.
+ * `missing`: why the proposed lines are omitted; empty if they are shown or there are none.
+ */
+function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Record<"text" | "missing", string> {
   const { suggestion, side, line, start_line } = finding;
   if (suggestion === null || side !== "RIGHT") return { text: "", missing: "" };
   if (byteLength(suggestion) > maxBytes) return { text: "", missing: "it is too long to be shown here" };

@@ -66,12 +66,10 @@ function settledSections(input: SummaryInput, maxBytes: number): string[] {
       "entry" in one ? entryLink(one.entry) : `${untrustedLine(one.title)} in ${untrustedCode(one.path)}`;
     return `- ${what}${because(one.reason)}`;
   };
-  const allDismissed = [...dismissed, ...dismissedByNumber(input)];
-  const dismissedOne = (one: (typeof allDismissed)[number]) =>
-    typeof one === "string" ? one : dismissedLine(one);
+  const allDismissed = [...dismissed.map(dismissedLine), ...dismissedByNumber(input)];
   return [
     ...section("**Fixed**", [...fixed, ...settled], fixedLine, maxBytes),
-    ...section("**Dismissed**", allDismissed, dismissedOne, maxBytes),
+    ...section("**Dismissed**", allDismissed, (line) => line, maxBytes),
   ];
 }
 
@@ -195,6 +193,7 @@ export function renderSummary(input: SummaryInput, base: LinkBase, maxBytes = mo
 
 function before(input: SummaryInput, base: LinkBase, share: number): string[] {
   const { result } = input;
+  const shown = shownCount(heldFindings(input));
   return [
     `### Hunkwise: ${headline(input)}`,
     outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
@@ -203,7 +202,7 @@ function before(input: SummaryInput, base: LinkBase, share: number): string[] {
     ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
     ...configSection(result, room.list * share),
     untrustedBlock(summaryOf(result), room.summary * share),
-    shownSentence(heldFindings(input)),
+    shown && `🧪 ${shown}.`,
     ...postedSection(input, base, share),
     ...annotatedSection(input, base, share),
   ];
@@ -273,11 +272,6 @@ function headline(input: SummaryInput): string {
     offline: "analyzers only, nothing found",
     partial: "incomplete review",
   }[outcomeOf(result)];
-}
-
-function shownSentence(held: readonly Finding[]): string {
-  const count = shownCount(held);
-  return count === "" ? "" : `🧪 ${count}.`;
 }
 
 /** An index of the comments on lines and files. */

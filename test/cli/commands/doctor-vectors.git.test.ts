@@ -10,7 +10,7 @@ async function check(server: FakeEmbeddingsOptions = {}, key = "test-key") {
   await using endpoint = await startFakeEmbeddings(server);
   const raw = { HUNKWISE_EMBEDDING_MODEL: "small", HUNKWISE_EMBEDDING_API_KEY: key };
   const { embedding } = readEnv({ ...raw, HUNKWISE_EMBEDDING_BASE_URL: endpoint.url });
-  return { diagnosis: await checkEmbedding(embedding!, never), requests: endpoint.requests };
+  return { diagnosis: await checkEmbedding({ embedding }, never), requests: endpoint.requests };
 }
 
 const isThere = canFindByMeaning();
