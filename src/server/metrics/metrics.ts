@@ -1,28 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Usage } from "../../agent/llm/model.ts";
+import type { RateLimitSeen } from "../../pull/github/rate-limit.ts";
 
-type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
-
-type ModelEnd =
-  | {
-      usage: {
-        promptTokens: number;
-        /** The cached part of `promptTokens`. */
-        cachedTokens: number;
-        completionTokens: number;
-        /** US dollars; null if the price is unknown. */
-        costUsd: number | null;
-      };
-    }
-  | { failed: string };
-
-interface RateLimitSeen {
-  installation: number;
-  /** GitHub's name of the limit: "core", "graphql" ... */
-  resource: string;
-  remaining: number;
-  /** When it resets, in milliseconds since 1970. */
-  resetAt: number;
-}
+type ModelEnd = { usage: Usage } | { failed: string };
+type InstallationLimit = RateLimitSeen & { installation: number };
 
 export type ReadQueue = () => Promise<{
   jobs: Readonly<Record<string, number>>;
@@ -51,7 +32,7 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
   const counters = countersIn(registry);
   const gauges = gaugesIn(registry);
   /** The newest limit of each installation and resource. */
-  const limits = new Map<string, RateLimitSeen>();
+  const limits = new Map<string, InstallationLimit>();
   gauges.info.set({ version }, 1);
   collectDefaultMetrics({ register: registry });
 
@@ -68,7 +49,7 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
 
   return {
     /** @param event from a fixed list: strangers can write anything into a header */
-    delivery: (event: string, result: DeliveryResult) => counters.deliveries.inc({ event, result }),
+    delivery: (event: string, result: string) => counters.deliveries.inc({ event, result }),
     jobWaited: (kind: string, ms: number) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
     jobEnded(kind: string, outcome: string, ms: number) {
       counters.jobs.inc({ kind, outcome });
@@ -85,7 +66,7 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
       counters.tokens.inc({ model, kind: "completion" }, completionTokens);
       counters.cost.inc({ model }, costUsd ?? 0);
     },
-    rateLimit(seen: RateLimitSeen) {
+    rateLimit(seen: InstallationLimit) {
       const resource = resources.has(seen.resource) ? seen.resource : "other";
       limits.set(`${seen.installation} ${resource}`, { ...seen, resource });
     },

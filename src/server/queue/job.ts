@@ -193,6 +193,14 @@ export function askedBy(task: Task): string | null {
   return "requestedBy" in task ? task.requestedBy : null;
 }
 
+/** How a task was requested. */
+export function originOf(task: Task): "event" | "rerun" | "comment" | "page" {
+  if (task.kind === "act") return "page";
+  if (task.kind === "review" && task.again) return "rerun";
+  if (askedBy(task) === null) return "event";
+  return task.kind === "review" && task.trigger.startsWith("page:") ? "page" : "comment";
+}
+
 /** The installation of a task; 0 for the whole App. Workers are shared fairly between installations. */
 export const installationOf = (task: Task): number =>
   "repository" in task ? task.repository.installation : (task.installation ?? 0);

@@ -16,6 +16,7 @@ import {
   type NewerHead,
   type NewJob,
   noticePriority,
+  originOf,
   parseTask,
   type RepositoryRef,
   runKind,
@@ -536,12 +537,6 @@ function repositoryOf(task: Task): RepositoryRef | undefined {
   if ("repository" in task) return task.repository;
   if (task.kind !== "recount" || task.only === null || task.installation === null) return undefined;
   return { installation: task.installation, ...task.only };
-}
-
-function originOf(task: Task): string {
-  if (task.kind === "act") return "page";
-  if (task.kind === "review" && task.again) return "rerun";
-  return askedBy(task) === null ? "event" : "comment";
 }
 
 async function waitingOf(run: Run, concurrencyKey: string): Promise<WaitingRow | undefined> {
