@@ -111,7 +111,7 @@ export function withinBudget(limits: Limits, left: SpendingLimits, recorded: rea
   const costUsd = turns.reduce((sum, one) => sum + (one.costUsd ?? 0), 0);
   return {
     ...limits,
-    tokens: smaller(limits.tokens, left.tokens === null ? null : Math.max(1, left.tokens + tokens)),
+    tokens: left.tokens === null ? limits.tokens : Math.min(limits.tokens, Math.max(1, left.tokens + tokens)),
     costUsd: smaller(limits.costUsd, left.costUsd === null ? null : Math.max(1e-9, left.costUsd + costUsd)),
   };
 }
@@ -127,8 +127,6 @@ function isUsedUp({ tokens, costUsd }: SpendingLimits): boolean {
   return (tokens !== null && tokens < leastTokens) || (costUsd !== null && costUsd <= 0);
 }
 
-function smaller(one: number, other: number | null): number;
-function smaller(one: number | null, other: number | null): number | null;
 function smaller(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other;
   return Math.min(one, other);
@@ -146,13 +144,7 @@ export interface MostUsage {
   installationReviewsADay: number;
 }
 
-/** Keeps one person, pull request or installation from using up everything: time, money and GitHub's patience. */
-export interface UsageLimits {
-  /** Whether the person who asked for the job may ask that much. Strangers are counted, too. */
-  mayAsk(job: ClaimedJob): Promise<boolean>;
-  /** Rejects with `budget_spent` beyond a limit, with a public message. A job counts once for each head that it starts to review. */
-  requireReview(of: ReviewToBegin): Promise<void>;
-}
+export type UsageLimits = ReturnType<typeof createUsageLimits>;
 
 interface ReviewToBegin {
   id: string;
@@ -170,14 +162,16 @@ interface UsageLimitsOptions {
 
 const hourMs = 3_600_000;
 
-export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions): UsageLimits {
+/** Keeps one person, pull request or installation from using up everything: time, money and GitHub's patience. */
+export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions) {
   const { commandsAnHour, pullReviewsADay, authorReviewsADay, installationReviewsADay } = most;
   const enter = async (entry: QuotaEntry, limits: readonly QuotaLimit[]) => {
     const inForce = limits.filter((limit) => limit.most > 0);
     return inForce.length > 0 ? quotas.take(entry, inForce) : null;
   };
   return {
-    async mayAsk({ id, task }) {
+    /** Whether the person who asked for the job may ask that much. Strangers are counted, too. */
+    async mayAsk({ id, task }: ClaimedJob): Promise<boolean> {
       const login = askedBy(task);
       if (login === null || !("repository" in task)) return true;
       const { repository } = task;
@@ -187,7 +181,8 @@ export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions): Us
       return (await enter(entry, [limit])) === null;
     },
 
-    async requireReview({ id, repository, pull, head, author }) {
+    /** Rejects with `budget_spent` beyond a limit, with a public message. A job counts once for each head that it starts to review. */
+    async requireReview({ id, repository, pull, head, author }: ReviewToBegin): Promise<void> {
       const at = now();
       const since = Date.parse(dayOf(at));
       const ofPull = { scope: `pull ${repository.id}#${pull}`, most: pullReviewsADay, since };

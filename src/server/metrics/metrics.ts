@@ -1,9 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { Usage } from "../../agent/llm/model.ts";
-import type { RateLimitSeen } from "../../pull/github/rate-limit.ts";
 
+interface Usage extends Record<"promptTokens" | "cachedTokens" | "completionTokens", number> {
+  /** US dollars; null if the price is unknown. `cachedTokens` are a part of `promptTokens`. */
+  costUsd: number | null;
+}
 type ModelEnd = { usage: Usage } | { failed: string };
-type InstallationLimit = RateLimitSeen & { installation: number };
+
+/** `resetAt` is in milliseconds since 1970. */
+interface RateLimitSeen extends Record<"installation" | "remaining" | "resetAt", number> {
+  /** GitHub's name of the limit: "core", "graphql" ... */
+  resource: string;
+}
 
 export type ReadQueue = () => Promise<{
   jobs: Readonly<Record<string, number>>;
@@ -32,7 +39,7 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
   const counters = countersIn(registry);
   const gauges = gaugesIn(registry);
   /** The newest limit of each installation and resource. */
-  const limits = new Map<string, InstallationLimit>();
+  const limits = new Map<string, RateLimitSeen>();
   gauges.info.set({ version }, 1);
   collectDefaultMetrics({ register: registry });
 
@@ -66,7 +73,7 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
       counters.tokens.inc({ model, kind: "completion" }, completionTokens);
       counters.cost.inc({ model }, costUsd ?? 0);
     },
-    rateLimit(seen: InstallationLimit) {
+    rateLimit(seen: RateLimitSeen) {
       const resource = resources.has(seen.resource) ? seen.resource : "other";
       limits.set(`${seen.installation} ${resource}`, { ...seen, resource });
     },

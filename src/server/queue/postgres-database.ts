@@ -45,24 +45,21 @@ const session = `SET search_path TO ${schema}; SET statement_timeout = ${limits.
 const begin = `BEGIN; SELECT pg_advisory_xact_lock(${lock})`;
 
 /** Opens our schema, and creates it as needed. Broken connections are replaced. @throws AppError `database_unreachable`, without the password */
-export async function openPostgresDatabase(url: string): Promise<Database> {
-  const database = new PostgresDatabase(url);
-  try {
-    await createTables(database, locationOf(url));
-    return database;
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
+export const openPostgresDatabase = (url: string): Promise<Database> =>
+  opened(url, (database) => createTables(database, locationOf(url)));
 
 /** Opens our schema for reading. @throws AppError `database_unreachable`, also if the schema does not exist yet */
-export async function readPostgresDatabase(url: string): Promise<Database> {
+export const readPostgresDatabase = (url: string): Promise<Database> =>
+  opened(url, async ({ run }) => {
+    const { rows } = await run("SELECT to_regclass('version') IS NOT NULL AS known");
+    if (!rows[0]?.known) throw unreachable(locationOf(url), "it contains no data of Hunkwise");
+    await requireKnown(run, locationOf(url));
+  });
+
+async function opened(url: string, prepare: (database: Database) => Promise<void>): Promise<Database> {
   const database = new PostgresDatabase(url);
   try {
-    const { rows } = await database.run("SELECT to_regclass('version') IS NOT NULL AS known");
-    if (!rows[0]?.known) throw unreachable(locationOf(url), "it contains no data of Hunkwise");
-    await requireKnown(database.run, locationOf(url));
+    await prepare(database);
     return database;
   } catch (error) {
     await database.close();

@@ -1,7 +1,7 @@
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../../core/errors.ts";
 import { isAvailable, retryWhileUnavailable } from "./database.ts";
-import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead, taskFields } from "./job.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts, taskFields } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
 export interface JobTools {
@@ -151,14 +151,18 @@ async function settle(job: ClaimedJob, result: HandlerResult, how: Settlement): 
   if ("outcome" in result) return complete(job, result.outcome, how);
   const { lease, stop, log, retry, queue } = how;
   const { error } = result;
-  if (stop.aborted) return handBack(job, how);
-  if (lease.abortReason?.code === "superseded") return handOver(job, lease.abortReason.message, how);
+  if (stop.aborted) return release(job, "handed_back", workerStops, how);
+  if (lease.abortReason?.code === "superseded")
+    return release(job, "superseded", lease.abortReason.message, how);
   if (lease.abortReason || isLeaseLost(error)) {
     log.warn({ ...jobFields(job), err: error }, "Job lost to another worker");
     return "lost";
   }
   const reason = errorLine(error);
-  const again = nextTry(job, error, how) ?? (await tryWhenAvailable(error, how));
+  // An unknown error while nothing can be stored comes from the database: no attempt counts, and nobody is told.
+  const isFault = error instanceof AppError || (await isAvailable(queue));
+  const outage = isFault ? undefined : { delayMs: outageDelayMs(how), countAttempt: false };
+  const again = nextTry(job, error, how) ?? outage;
   if (!again) return fail(job, error, how);
   await retry(() => queue.release(job, again.delayMs, reason, again));
   log.warn({ ...jobFields(job), err: error, ...again }, `Job will be tried again: ${reason}`);
@@ -172,30 +176,18 @@ async function complete(job: ClaimedJob, outcome: JobOutcome, { queue, log, retr
   return stored ? kind : "lost";
 }
 
+/** Releases the job without counting the attempt. One for an older head waits as long as the job that superseded it, so that ten pushes do not start it ten times. */
 async function release(
   job: ClaimedJob,
   end: "handed_back" | "superseded",
   why: string,
-  delayMs: number,
   { queue, log, retry }: Settlement,
 ): Promise<JobEnd> {
+  const newer = end === "superseded" ? await retry(() => queue.newer(job)) : undefined;
+  const delayMs = newer?.dueInMs ?? 0;
   const stored = await retry(() => queue.release(job, delayMs, why, { countAttempt: false }));
   log.info({ ...jobFields(job), delayMs, stored }, `Job ${end.replace("_", " ")}: ${why}`);
   return stored ? end : "lost";
-}
-
-const handBack = (job: ClaimedJob, how: Settlement) => release(job, "handed_back", workerStops, 0, how);
-
-/** Releases a review of an older head. A command waits as long as the job that superseded it, so that ten pushes do not start it ten times. */
-async function handOver(job: ClaimedJob, why: string, how: Settlement): Promise<JobEnd> {
-  const newer = await how.retry(() => how.queue.newer(job));
-  return release(job, "superseded", why, newer?.dueInMs ?? 0, how);
-}
-
-/** An unknown error while nothing can be stored comes from the database: no attempt counts, and nobody is told. */
-async function tryWhenAvailable(error: unknown, { queue, ...clock }: Settlement) {
-  if (error instanceof AppError || (await isAvailable(queue))) return undefined;
-  return { delayMs: outageDelayMs(clock), countAttempt: false };
 }
 
 async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<JobEnd> {
@@ -206,7 +198,7 @@ async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<J
     log.error({ ...jobFields(job), err: why }, `The failure was not reported on GitHub: ${errorLine(why)}`);
     return why;
   });
-  if (obstacle !== undefined && stop.aborted) return handBack(job, how);
+  if (obstacle !== undefined && stop.aborted) return release(job, "handed_back", workerStops, how);
   if (isOutage(obstacle, job, how)) {
     // People wait for the check run. The next attempt fails the same way, from the record, and reports it.
     await retry(() => queue.release(job, outageDelayMs(how), publicLine(error)));
@@ -371,10 +363,7 @@ class Lease implements JobTools {
   async #abortIfSuperseded(): Promise<void> {
     if (!this.#handlerRuns || this.#job.task.kind !== "review") return;
     const newer = await this.#options.queue.newer(this.#job);
-    if (newer && newer.head !== this.#head && this.#handlerRuns) this.abort(supersededBy(newer));
+    if (newer && newer.head !== this.#head && this.#handlerRuns)
+      this.abort(new AppError("superseded", `the head is now ${newer.head}`, { retryable: true }));
   }
-}
-
-function supersededBy({ head }: NewerHead): AppError {
-  return new AppError("superseded", `the head is now ${head}`, { retryable: true });
 }

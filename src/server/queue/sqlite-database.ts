@@ -43,11 +43,11 @@ const codeOf = (error: unknown) => ((error as { errcode?: number }).errcode ?? 0
  */
 export function openSqliteDatabase(folder: string, options: { patienceMs?: number } = {}): Database {
   const path = resolve(folder);
+  const file = join(path, "queue.db");
   let database: DatabaseSync | undefined;
   try {
     // An existing folder keeps its mode: it may be shared. The file itself is private.
     mkdirSync(path, { recursive: true, mode: 0o700 });
-    const file = join(path, "queue.db");
     // SQLite gives its -wal and -shm files the mode of the database, so that mode must be right first.
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
@@ -58,11 +58,9 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
     return new SqliteDatabase(database, file, options.patienceMs ?? defaultPatienceMs);
   } catch (error) {
     database?.close();
-    if (error instanceof AppError) throw error;
-    throw new AppError("data_folder_unusable", `Cannot use the data folder ${path}: ${errorLine(error)}`, {
-      remedy: "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.",
-      cause: error,
-    });
+    const remedy =
+      "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.";
+    throw unusable(`Cannot use the data folder ${path}`, error, { remedy });
   }
 }
 
@@ -80,12 +78,14 @@ export function readSqliteDatabase(folder: string): Database {
     return new SqliteDatabase(database, file, defaultPatienceMs);
   } catch (error) {
     database?.close();
-    if (error instanceof AppError) throw error;
-    throw new AppError("data_folder_unusable", `Cannot read ${file}: ${errorLine(error)}`, {
-      remedy: "Set HUNKWISE_DATA_DIR to the data folder of the server.",
-      cause: error,
-    });
+    const remedy = "Set HUNKWISE_DATA_DIR to the data folder of the server.";
+    throw unusable(`Cannot read ${file}`, error, { remedy });
   }
+}
+
+function unusable(what: string, cause: unknown, how: { remedy: string; retryable?: true }): AppError {
+  if (cause instanceof AppError) return cause;
+  return new AppError("data_folder_unusable", `${what}: ${errorLine(cause)}`, { ...how, cause });
 }
 
 function configure(database: DatabaseSync): void {
@@ -183,11 +183,8 @@ class SqliteDatabase implements Database {
   /** A full disk or a locked file needs an operator; the call may be retried. */
   #explain = (error: unknown): never => {
     if (!ofTheFile.includes(codeOf(error))) throw error;
-    throw new AppError("data_folder_unusable", `Cannot use ${this.#file}: ${errorLine(error)}`, {
-      remedy: "Free space on its disk, or stop the program that locks it.",
-      retryable: true,
-      cause: error,
-    });
+    const remedy = "Free space on its disk, or stop the program that locks it.";
+    throw unusable(`Cannot use ${this.#file}`, error, { remedy, retryable: true });
   };
 }
 
