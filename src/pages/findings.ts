@@ -47,7 +47,6 @@ import {
   visibleIds,
 } from "./viewer.ts";
 
-const states = ["open", "outdated", "fixed", "withdrawn", "dismissed"] as const;
 export const stateTones: Readonly<Record<string, Tone>> = {
   open: "warn",
   outdated: "calm",
@@ -169,7 +168,7 @@ const filterForm = (
 ${field("repository", "Repository", query.repository, { list: "repositories", placeholder: "owner/name" })}
 ${repositoryNames(repositories)}
 ${field("pull", "Pull request", query.pull, { type: "number" })}
-${select("state", "State", query.state, choices(states))}
+${select("state", "State", query.state, choices(Object.keys(stateTones)))}
 ${select("severity", "Severity", query.severity, choices(severities))}
 ${select("category", "Category", query.category, choices(Category.options))}
 ${field("rule", "Rule", query.rule)}

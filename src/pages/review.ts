@@ -128,24 +128,17 @@ async function storyOf(
   const { entries, omitted } = await readRecord(run, id, MOST_BYTES);
   if (entries.length === 0) return null;
   const whole = summaryOf(entries, started_at ?? stored_at);
-  const summary = shortened(withFewSteps(viewer.isOperator ? whole : withoutFaults(whole))) as RunSummary;
+  const summary = shortened(withFewSteps(whole, viewer)) as RunSummary;
   return { summary: await redactStrings(summary, keptKeys), omitted };
 }
 
-/** The words of a model's failure name the operator's endpoint. */
-function withoutFaults(summary: RunSummary): RunSummary {
-  const loops = summary.loops.map((loop) => ({
-    ...loop,
-    steps: loop.steps.map((step) => (step.kind === "stopped" ? { ...step, fault: null } : step)),
-  }));
-  return { ...summary, loops };
-}
-
-/** What is left out costs no search for secrets. */
-function withFewSteps(summary: RunSummary): RunSummary {
+/** What is left out costs no search for secrets. The words of a model's failure are for operators alone: they name the endpoint. */
+function withFewSteps(summary: RunSummary, { isOperator }: Viewer): RunSummary {
   let left = MOST_ITEMS;
+  const shownTo = (step: Step): Step =>
+    step.kind === "stopped" && !isOperator ? { ...step, fault: null } : step;
   const loops = summary.loops.map((loop) => {
-    const steps = loop.steps.slice(0, left);
+    const steps = loop.steps.slice(0, left).map(shownTo);
     left -= steps.length;
     return { ...loop, steps };
   });

@@ -48,7 +48,6 @@ export interface PageDeps {
 
 const runKinds =
   "review dry_run ask describe fix prove reply resolve pause resume remember dismiss demote help".split(" ");
-const outcomes = ["done", "skipped", "superseded", "failed"] as const;
 export const tones: Readonly<Record<string, Tone>> = {
   done: "good",
   skipped: "calm",
@@ -185,7 +184,7 @@ ${field("q", "Search", query.q, { type: "search", placeholder: "#12, owner/name,
 ${field("repository", "Repository", query.repository, { list: "repositories", placeholder: "owner/name" })}
 ${repositoryNames(repositories)}
 ${select("kind", "What", query.kind, choices(runKinds))}
-${select("outcome", "Outcome", query.outcome, choices(outcomes))}
+${select("outcome", "Outcome", query.outcome, choices(Object.keys(tones)))}
 ${select("result", "Review", query.result, choices(Object.keys(results)))}
 ${field("from", "From", query.from, { type: "date" })}
 ${field("to", "To", query.to, { type: "date" })}
