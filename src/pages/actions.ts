@@ -6,6 +6,7 @@ import type { Run } from "../server/queue/database.ts";
 import { type Act, askedJob } from "../server/queue/job.ts";
 import type { Queue } from "../server/queue/queue.ts";
 import { type Html, type HtmlPart, html, layout, type SectionPath } from "./html.ts";
+import { readRows } from "./listing.ts";
 import { address } from "./parts.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
 
@@ -137,8 +138,7 @@ export function actions({ run }: Pick<ActDeps, "run">, doAct: DoAct): Hono<Pages
     const id = context.req.param("id");
     // A database refuses NUL.
     if (!/^[\w-]+$/.test(id)) return context.notFound();
-    const { rows } = await run("SELECT repository, pull FROM run WHERE id = :id", { id });
-    const row = RunRow.optional().parse(rows[0]);
+    const [row] = await readRows(run, RunRow, "SELECT repository, pull FROM run WHERE id = :id", { id });
     const repository = visibleTo(context.var.viewer, row?.repository);
     if (!row || !repository) return context.notFound();
     const section = "/reviews";

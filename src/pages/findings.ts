@@ -16,7 +16,17 @@ import {
   visibleTo,
 } from "./actions.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
-import { between, conditions, Day, listRoutes, Paging, type Selection, type Table, Text } from "./listing.ts";
+import {
+  between,
+  conditions,
+  Day,
+  listRoutes,
+  Paging,
+  readRows,
+  type Selection,
+  type Table,
+  Text,
+} from "./listing.ts";
 import {
   address,
   badge,
@@ -290,9 +300,7 @@ async function findingAt(run: Run, viewer: Viewer, parameters: Record<string, st
   const place = Place.safeParse(parameters).data;
   const repository = visibleTo(viewer, place?.repository);
   if (!place || !repository) return undefined;
-  const row = FindingRow.optional().parse(
-    (await run(one, { ...place, visible: visibleIds(viewer) })).rows[0],
-  );
+  const [row] = await readRows(run, FindingRow, one, { ...place, visible: visibleIds(viewer) });
   return row && { row, repository };
 }
 

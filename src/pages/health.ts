@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../server/queue/database.ts";
 import { type Html, html, layout } from "./html.ts";
+import { readRows } from "./listing.ts";
 import { badge, type Column, column, facts, head, shown, span, type Tone, table, timeOf } from "./parts.ts";
 import type { PagesEnv } from "./viewer.ts";
 
@@ -50,13 +51,9 @@ export function health({ run, now, checkAll }: HealthDeps): Hono<PagesEnv> {
     }
     const { newest: checked, at, isRunning } = look();
     const time = now();
-    const delivery = z
-      .object({ at: z.int() })
-      .optional()
-      .parse((await run(newestDelivery)).rows[0]);
-    const failed = z
-      .array(FailureRow)
-      .parse((await run(failures, { since: time - failedDays * 86_400_000 })).rows);
+    const [delivery] = await readRows(run, z.object({ at: z.int() }), newestDelivery);
+    const since = time - failedDays * 86_400_000;
+    const failed = await readRows(run, FailureRow, failures, { since });
     const body = html`${facts([
       [
         "Last webhook",

@@ -179,6 +179,14 @@ export function ask(run: Run, sql: string, parameters: Parameters): Promise<Resu
   return run(sql, Object.fromEntries(Object.entries(parameters).filter(([name]) => names.has(name))));
 }
 
+/** The rows of a statement in their shape. */
+export const readRows = async <Row>(
+  run: Run,
+  Row: z.ZodType<Row>,
+  sql: string,
+  parameters: Parameters = {},
+): Promise<Row[]> => z.array(Row).parse((await ask(run, sql, parameters)).rows);
+
 const Value = z.union([z.string(), z.number()]);
 const placeOf = (table: Table, row: Record<string, unknown> | undefined): Place =>
   table.order.map((column) => Value.parse(row?.[column]));

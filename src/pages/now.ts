@@ -6,7 +6,7 @@ import { askedBy, noticePriority, parseTask, taskName } from "../server/queue/jo
 import { idsIn } from "../server/queue/reader.ts";
 import { purposeOf } from "../server/records/run-summary.ts";
 import { type Html, html, layout } from "./html.ts";
-import { ask } from "./listing.ts";
+import { readRows } from "./listing.ts";
 import {
   badge,
   type Column,
@@ -108,12 +108,11 @@ export function now({ run, webUrl, now: clock, installationConcurrency }: NowDep
     const viewer = context.get("viewer");
     const time = clock();
     const isLive = context.req.query("live") !== undefined;
-    const read = async <Row>(sql: string, Row: z.ZodType<Row>) =>
-      z.array(Row).parse((await ask(run, sql, { now: time, visible: visibleIds(viewer) })).rows);
+    const given = { now: time, visible: visibleIds(viewer) };
     const [waiting, active, known, ended] = await Promise.all([
-      read(waitingJobs(viewer), WaitingRow),
-      read(activeJobs(viewer), ActiveRow),
-      read(workers, WorkerRow),
+      readRows(run, WaitingRow, waitingJobs(viewer), given),
+      readRows(run, ActiveRow, activeJobs(viewer), given),
+      readRows(run, WorkerRow, workers, given),
       newestRuns(run, viewer, 10),
     ]);
     const names = await namesOf(run, viewer, [...waiting, ...active, ...ended]);
@@ -182,7 +181,7 @@ interface Step {
 
 /** What a run is doing, from the newest entries of its record. */
 async function stepOf(run: Run, id: string): Promise<Step | null> {
-  const entries = z.array(EntryRow).parse((await run(newestEntries, { id })).rows);
+  const entries = await readRows(run, EntryRow, newestEntries, { id });
   const [newest] = entries;
   if (!newest) return null;
   const name = entries.map(({ begin }) => stepIn(begin)).find((step) => step !== null) ?? "preparing";

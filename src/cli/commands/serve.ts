@@ -164,7 +164,7 @@ async function reconcile(
   signal: AbortSignal,
 ): Promise<void> {
   const { queue, notes } = stores;
-  const { keepReconciling } = await import("../../server/jobs/reconcile/reconcile-app.ts");
+  const { keepReconciling } = await import("../../server/jobs/reconcile/reconcile.ts");
   void keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log }, signal);
 }
 

@@ -18,9 +18,9 @@ import {
   installationNote,
   readInstallationMemory,
   reconcileApp,
+  reconcileInstallation,
   writeInstallationMemory,
-} from "./reconcile-app.ts";
-import { reconcileInstallation } from "./reconcile-installation.ts";
+} from "./reconcile.ts";
 
 type MaintenanceJob = ClaimedJob & { task: ReconcileTask | PurgeTask | RecountTask };
 type MaintenanceTools = Pick<JobTools, "signal" | "record" | "recorded">;
