@@ -128,7 +128,7 @@ ${isLive ? html`This page loads itself again every 10 seconds. <a href="/">Stop 
 <h2>Running</h2>
 ${active.length > 0 ? activeTable(active.slice(0, MOST_SHOWN), steps, view) : html`<p class="empty">Nothing runs.</p>`}
 <h2>Waiting</h2>
-${waiting.length > 0 ? waitingTable(waiting.slice(0, MOST_SHOWN), (row) => whyWaiting(row, { time, live, limit: installationConcurrency }), view) : html`<p class="empty">Nothing waits.</p>`}
+${waiting.length > 0 ? waitingTable(waiting.slice(0, MOST_SHOWN), (row) => whyWaiting(row, time, live, installationConcurrency), view) : html`<p class="empty">Nothing waits.</p>`}
 ${
   viewer.isOperator &&
   html`<h2>Workers</h2>
@@ -218,14 +218,8 @@ function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step
   return table("Runs under way", list, rows, { isUnderHeading: true });
 }
 
-interface Circumstances {
-  time: number;
-  live: readonly WorkerRow[];
-  limit: number;
-}
-
 /** The first of the reasons that would have to go. */
-function whyWaiting(row: WaitingRow, { time, live, limit }: Circumstances): Html {
+function whyWaiting(row: WaitingRow, time: number, live: readonly WorkerRow[], limit: number): Html {
   const { run_after: due, joins_since, reason, attempts, runs_before, busy } = row;
   if (due > time) {
     const until = html`${timeOf(due)} (in ${span(due - time)})`;

@@ -353,20 +353,13 @@ const writing = { contents: "write", pull_requests: "write" } as const;
 /** How long a job waits at its end for the revocation of its tokens. */
 const endingMs = 5_000;
 
-interface WritingTokens {
-  /** Minted on first use. Rejects with `github_forbidden` if the permission was not granted. */
-  token: Token;
-  /** Revokes all minted tokens. Never rejects, and takes five seconds at most. */
-  end(): Promise<void>;
-}
-
 /** Tokens that may write to a repository, each for one job only. Many installations do not grant them. */
 export function createWritingTokens(options: {
   mintToken: MintToken;
   endToken: (token: string) => Promise<void>;
   granted: Granted;
   now: () => number;
-}): { forJob(): WritingTokens } {
+}) {
   const { mintToken, endToken, granted, now } = options;
   /** By installation, the time of the refusal. */
   const refusedAt = new Map<number, number>();
@@ -392,7 +385,8 @@ export function createWritingTokens(options: {
       const latest = new Map<number, Promise<string>>();
       const minted: Promise<string>[] = [];
       return {
-        async token(installation, id, renew) {
+        /** Minted on first use. Rejects with `github_forbidden` if the permission was not granted. */
+        async token(installation: number, id: number, renew: boolean): Promise<string> {
           const token = (renew ? undefined : latest.get(id)) ?? mint(installation, id);
           latest.set(id, token);
           if (!minted.includes(token)) minted.push(token);
@@ -403,7 +397,8 @@ export function createWritingTokens(options: {
             throw error;
           }
         },
-        async end() {
+        /** Revokes all minted tokens. Never rejects, and takes five seconds at most. */
+        async end(): Promise<void> {
           const all = minted.map(async (token) => endToken(await token));
           await Promise.race([Promise.allSettled(all), sleep(endingMs, undefined, { ref: false })]);
         },

@@ -83,7 +83,7 @@ const workerStops = "the worker is stopping";
 async function runUnderLease(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
   const warn = (message: string, err: unknown) =>
     run.log.warn({ ...jobFields(job), err }, `${message}: ${errorLine(err)}`);
-  const lease = new Lease(job, { ...run, warn });
+  const lease = leaseOn(job, { ...run, warn });
   const onStop = () => lease.abort(new AppError("aborted", workerStops, { retryable: true }));
   const ended = new AbortController();
   if (run.stop.aborted) onStop();
@@ -152,9 +152,9 @@ async function settle(job: ClaimedJob, result: HandlerResult, how: Settlement): 
   const { lease, stop, log, retry, queue } = how;
   const { error } = result;
   if (stop.aborted) return release(job, "handed_back", workerStops, how);
-  if (lease.abortReason?.code === "superseded")
-    return release(job, "superseded", lease.abortReason.message, how);
-  if (lease.abortReason || isLeaseLost(error)) {
+  const why = lease.abortReason();
+  if (why?.code === "superseded") return release(job, "superseded", why.message, how);
+  if (why || isLeaseLost(error)) {
     log.warn({ ...jobFields(job), err: error }, "Job lost to another worker");
     return "lost";
   }
@@ -266,104 +266,90 @@ interface LeaseOptions {
   warn(message: string, error: unknown): void;
 }
 
+type Lease = ReturnType<typeof leaseOn>;
+
 /** A worker's lease on one claimed job while its handler runs. `abort` ends it for another reason than `JobTools.signal` names. */
-class Lease implements JobTools {
-  readonly #job: ClaimedJob;
-  readonly #options: LeaseOptions;
-  readonly #abort = new AbortController();
+function leaseOn(job: ClaimedJob, { queue, leaseMs, sleep, warn }: LeaseOptions) {
+  const ending = new AbortController();
+  const { signal } = ending;
   /** The head that is reviewed, if known: from an event's task, or from the job's records. */
-  #head: string | null;
-  #handlerRuns = true;
-  #isPublishing = false;
+  let head = job.task.headSha;
+  let handlerRuns = true;
+  let isPublishing = false;
+  const abort = (why: AppError) => ending.abort(why);
+  const retry = <T>(attempt: () => Promise<T>) =>
+    retryWhileUnavailable(attempt, { queue, sleep, warn, signal });
 
-  constructor(job: ClaimedJob, options: LeaseOptions) {
-    this.#job = job;
-    this.#options = options;
-    this.#head = job.task.headSha;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  /** The first reason for which the signal fired. */
-  get abortReason(): AppError | undefined {
-    return this.signal.aborted ? this.signal.reason : undefined;
-  }
-
-  abort(why: AppError): void {
-    this.#abort.abort(why);
-  }
-
-  /** Renews the lease and checks for a newer head; false if another worker has the job. Never rejects. */
-  async beat(): Promise<boolean> {
-    try {
-      if (!(await this.#renew())) return false;
-      await this.checkHead();
-    } catch (error) {
-      // Two more heartbeats fit into the lease, and no other worker can claim the job from a queue that cannot be written.
-      this.#options.warn("Heartbeat failed", error);
-    }
-    return true;
-  }
-
-  /** Aborts a review whose head is no longer the newest, unless it is being published. Never rejects. */
-  async checkHead(): Promise<void> {
-    if (this.#isPublishing) return;
-    try {
-      await this.#abortIfSuperseded();
-    } catch (error) {
-      this.#options.warn("Could not check for a newer head", error);
-    }
-  }
-
-  /** False also if the signal has fired. Waits for an unavailable queue. */
-  readonly hasLease = async (): Promise<boolean> => {
-    if (this.signal.aborted) return false;
-    try {
-      return (await this.#retry(() => this.#renew())) && !this.signal.aborted;
-    } catch (error) {
-      if (this.signal.aborted) return false;
-      throw error;
-    }
-  };
-
-  /** Also false if a newer head waits. */
-  readonly mayPublish = async (): Promise<boolean> => {
-    if (!(await this.hasLease())) return false;
-    await this.#retry(() => this.#abortIfSuperseded());
-    if (this.signal.aborted) return false;
-    this.#isPublishing = true;
-    return true;
-  };
-
-  /** Waits for an unavailable queue: model turns that are recorded were paid for. */
-  readonly record = async (entry: TrajectoryEntry): Promise<void> => {
-    await this.#retry(() => this.#options.queue.record(this.#job, entry));
-    if ("head" in entry) this.#head = entry.head;
-  };
-
-  readonly recorded = (): Promise<TrajectoryEntry[]> =>
-    this.#retry(() => this.#options.queue.trajectory(this.#job.id));
-
-  handlerEnded(): void {
-    this.#handlerRuns = false;
-  }
-
-  #retry<T>(attempt: () => Promise<T>): Promise<T> {
-    return retryWhileUnavailable(attempt, { ...this.#options, signal: this.signal });
-  }
-
-  async #renew(): Promise<boolean> {
-    const isOurs = await this.#options.queue.heartbeat(this.#job, this.#options.leaseMs);
-    if (!isOurs) this.abort(new AppError("lease_lost", `Job ${this.#job.id} now belongs to another worker`));
+  async function renew(): Promise<boolean> {
+    const isOurs = await queue.heartbeat(job, leaseMs);
+    if (!isOurs) abort(new AppError("lease_lost", `Job ${job.id} now belongs to another worker`));
     return isOurs;
   }
 
-  async #abortIfSuperseded(): Promise<void> {
-    if (!this.#handlerRuns || this.#job.task.kind !== "review") return;
-    const newer = await this.#options.queue.newer(this.#job);
-    if (newer && newer.head !== this.#head && this.#handlerRuns)
-      this.abort(new AppError("superseded", `the head is now ${newer.head}`, { retryable: true }));
+  async function abortIfSuperseded(): Promise<void> {
+    if (!handlerRuns || job.task.kind !== "review") return;
+    const newer = await queue.newer(job);
+    if (newer && newer.head !== head && handlerRuns)
+      abort(new AppError("superseded", `the head is now ${newer.head}`, { retryable: true }));
   }
+
+  /** Aborts a review whose head is no longer the newest, unless it is being published. Never rejects. */
+  async function checkHead(): Promise<void> {
+    if (isPublishing) return;
+    await abortIfSuperseded().catch((error: unknown) => warn("Could not check for a newer head", error));
+  }
+
+  /** False also if the signal has fired. Waits for an unavailable queue. */
+  async function hasLease(): Promise<boolean> {
+    if (signal.aborted) return false;
+    try {
+      return (await retry(renew)) && !signal.aborted;
+    } catch (error) {
+      if (signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  return {
+    signal,
+    abort,
+    checkHead,
+    hasLease,
+
+    /** The first reason for which the signal fired. */
+    abortReason: (): AppError | undefined => (signal.aborted ? signal.reason : undefined),
+
+    handlerEnded(): void {
+      handlerRuns = false;
+    },
+
+    /** Renews the lease and checks for a newer head; false if another worker has the job. Never rejects. */
+    async beat(): Promise<boolean> {
+      try {
+        if (!(await renew())) return false;
+        await checkHead();
+      } catch (error) {
+        // Two more heartbeats fit into the lease, and no other worker can claim the job from a queue that cannot be written.
+        warn("Heartbeat failed", error);
+      }
+      return true;
+    },
+
+    /** Also false if a newer head waits. */
+    async mayPublish(): Promise<boolean> {
+      if (!(await hasLease())) return false;
+      await retry(abortIfSuperseded);
+      if (signal.aborted) return false;
+      isPublishing = true;
+      return true;
+    },
+
+    /** Waits for an unavailable queue: model turns that are recorded were paid for. */
+    async record(entry: TrajectoryEntry): Promise<void> {
+      await retry(() => queue.record(job, entry));
+      if ("head" in entry) head = entry.head;
+    },
+
+    recorded: (): Promise<TrajectoryEntry[]> => retry(() => queue.trajectory(job.id)),
+  };
 }
