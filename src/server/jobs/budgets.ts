@@ -1,12 +1,12 @@
-import { factsOf, type Model, type Usage } from "../../agent/llm/model.ts";
+import { factsOf, type Model } from "../../agent/llm/model.ts";
 import type { LoopEntry } from "../../agent/record/trajectory.ts";
+import type { RepoConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Limits } from "../../tasks/shapes/review-input.ts";
 import { askedBy, type ClaimedJob, type RepositoryRef } from "../queue/job.ts";
 import {
   dayOf,
   monthOf,
-  type Payer,
   type QuotaEntry,
   type QuotaLimit,
   type Quotas,
@@ -17,18 +17,6 @@ import {
 export interface SpendingLimits {
   tokens: number | null;
   costUsd: number | null;
-}
-
-interface BudgetOptions {
-  spending: Spending;
-  by: Payer;
-  /** The pull request's limits, from its repository's configuration. */
-  ofPull: SpendingLimits;
-  /** The installation's limits, from the operator. */
-  ofInstallation: SpendingLimits;
-  /** The limits of the installation for a month, from its organisation's policy. */
-  ofMonth: SpendingLimits;
-  now(): number;
 }
 
 interface Left extends SpendingLimits {
@@ -43,21 +31,41 @@ interface Left extends SpendingLimits {
 /** Nothing starts with fewer tokens left than this: every request needs more. */
 const leastTokens = 1_000;
 
+interface BudgetedJob {
+  id: string;
+  task: { repository: Pick<RepositoryRef, "installation" | "id">; pull: number };
+}
+
+interface BudgetConfig {
+  budget: Pick<RepoConfig["budget"], "day">;
+  policy?: { month: RepoConfig["budget"]["day"] } | null | undefined;
+}
+
+interface BudgetDependencies {
+  /** `dailyBudget` is the operator's, for each installation. */
+  limits: { spending: Spending; dailyBudget: SpendingLimits };
+  now(): number;
+}
+
+export type Budget = ReturnType<typeof budgetOf>;
+
 /** The budgets of a review, checked before each model turn and charged after it. A turn without a known price counts only by its tokens. */
-export class Budget {
-  readonly #options: BudgetOptions;
+export function budgetOf(
+  { id, task: { repository, pull } }: BudgetedJob,
+  { budget, policy }: BudgetConfig,
+  { limits: { spending, dailyBudget }, now }: BudgetDependencies,
+) {
+  const { installation } = repository;
+  const by = { job: id, installation, repository: repository.id, pull };
+  const ofPull = { tokens: budget.day.tokens, costUsd: budget.day.cost_usd };
+  const ofMonth = { tokens: policy?.month.tokens ?? null, costUsd: policy?.month.cost_usd ?? null };
 
-  constructor(options: BudgetOptions) {
-    this.#options = options;
-  }
-
-  async left(): Promise<Left> {
-    const { spending, by, ofPull, ofInstallation, ofMonth, now } = this.#options;
+  async function left(): Promise<Left> {
     const [day, month] = [dayOf(now()), monthOf(now())];
-    const everyone = { installation: by.installation };
+    const everyone = { installation };
     const budgets = [
       { of: "today's budget for this pull request", limits: ofPull, period: day, scope: by },
-      { of: "today's budget for its installation", limits: ofInstallation, period: day, scope: everyone },
+      { of: "today's budget for its installation", limits: dailyBudget, period: day, scope: everyone },
       { of: "this month's budget of its organisation", limits: ofMonth, period: month, scope: everyone },
     ] as const;
     const left: Left = { tokens: null, costUsd: null, usedUp: null };
@@ -72,36 +80,29 @@ export class Budget {
   }
 
   /** Rejects with `budget_spent` when nothing is left. */
-  async require(): Promise<void> {
-    const { usedUp } = await this.left();
-    if (usedUp) throw budgetSpent(usedUp);
+  async function requireLeft(): Promise<void> {
+    const { usedUp } = await left();
+    if (usedUp) throw new AppError("budget_spent", `${usedUp} is used up`);
   }
 
-  /** The model with a budget check before each request, which rejects with `budget_spent` when nothing is left. */
-  meter(model: Model): Model {
-    return {
+  return {
+    left,
+    require: requireLeft,
+
+    /** The model with a budget check before each request, which rejects with `budget_spent` when nothing is left. */
+    meter: (model: Model): Model => ({
       ...factsOf(model),
       costOf: (usage) => model.costOf?.(usage) ?? null,
-      respond: async (request, signal) => {
-        await this.require();
+      async respond(request, signal) {
+        await requireLeft();
         const turn = await model.respond(request, signal);
-        await this.#charge(turn.usage.answeredBy ?? model.name, turn.usage);
+        const { answeredBy, promptTokens, cachedTokens, completionTokens, costUsd } = turn.usage;
+        const paid = { promptTokens, cachedTokens, completionTokens, costUsd };
+        await spending.charge(by, { model: answeredBy ?? model.name, ...paid }, now());
         return turn;
       },
-    };
-  }
-
-  async #charge(
-    model: string,
-    { promptTokens, cachedTokens, completionTokens, costUsd }: Usage,
-  ): Promise<void> {
-    const { spending, by, now } = this.#options;
-    await spending.charge(by, { model, promptTokens, cachedTokens, completionTokens, costUsd }, now());
-  }
-}
-
-function budgetSpent(which: NonNullable<Left["usedUp"]>): AppError {
-  return new AppError("budget_spent", `${which} is used up`);
+    }),
+  };
 }
 
 /** The limits of a review with this much left. Recorded turns count against them but were charged before, so they are added on top. */

@@ -38,12 +38,12 @@ import {
   recordStart,
   startProofs,
 } from "./attempts.ts";
-import { type Budget, withinBudget } from "./budgets.ts";
+import { type Budget, budgetOf, withinBudget } from "./budgets.ts";
 import { announceEnd, announceReview } from "./events.ts";
 import { indexTask, reviewIndex } from "./graph-index.ts";
 import type { JobDependencies, ModelPort, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
-import { budgetOf, modelOutage, processOptions, watchModels } from "./model-run.ts";
+import { modelOutage, processOptions, watchModels } from "./model-run.ts";
 import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
